@@ -116,7 +116,7 @@ def table_format(text: str) -> Option:
 
 
 # fmt: off
-# Of the verbs that submit.
+# Options of the verbs that submit jobs.
 UNDER_WAY = (
     Option("--detach", action="store_true", help="submit and return at once; 'campaign run' again follows the jobs"),
     (
@@ -140,7 +140,7 @@ VERBS = (
     Verb("init", verbs.init, "write a commented campaign file", [
         Option("--rules", default=PACK, metavar="ID", help="rule pack, or a path to one (default: %(default)s)"),
         Option("file", nargs="?", type=Path, default=Path("campaign.yaml"), metavar="FILE",
-               help="new file (default: %(default)s)"),
+               help="new file (default: %(default)s); - prints it"),
     ]),
     Verb("build", verbs.build, "compile the benchmark with this site's MPI", [
         Option("--mpicc", default="", metavar="CMD", help="MPI's compiler wrapper (default: $MPICC, otherwise mpicc)"),

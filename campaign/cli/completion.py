@@ -54,7 +54,7 @@ def _packs(**_: object) -> dict[str, str]:
 
 
 def _cells(parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """Those of the campaign file that was typed before; none where it cannot be read."""
+    """The cells of the campaign file already typed; none if it cannot be read."""
     from campaign.config.opened import open_campaign
     from campaign.core.errors import CampaignError
     from campaign.plan import matrix

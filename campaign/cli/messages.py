@@ -32,7 +32,7 @@ WAIVERS_FEWER = Message(
     "--waiver {number}: the campaign file has {waivers}; allowed: 1 to {last}", number=3, waivers="2 waivers", last=2
 )
 FORMAT_OF_ANOTHER = Message(
-    "{path}: --format {given} is not what a file of this name holds; use --format {named}, or another name",
+    "{path}: the file name does not fit --format {given}; use --format {named}, or another name",
     path="table.xlsx",
     given="json",
     named="xlsx",
@@ -59,15 +59,17 @@ USE_THIS_BUILD = Message("to use this build: export CAMPAIGN_BENCHMARK={director
 READ_AGAIN = Message("read {attempts} from {directory}", attempts="12 attempts", directory="results/offer")
 WROTE = Message("wrote {path}", path="results/offer/report/index.html")
 WROTE_BUNDLE = Message("wrote {path}: {files}, {attempts}", path="offer.zip", files="240 files", attempts="12 attempts")
-LISTED_ONLY = Message("{attempts} without raw output are listed in its index only", attempts="3 attempts")
+LISTED_ONLY = Message("{attempts} without raw output: listed only in the bundle's index", attempts="3 attempts")
 JOURNAL_HEAD = Message("journal head (send it to the buyer): {head}", head="5f3a…")
 VERIFY_WITH = Message("verify:  campaign verify {path}", path="offer.zip")
 NOTE = Message("note: {remark}", remark="the benchmark is not built: run 'campaign build'")
 
 # --- a campaign under way
-STORAGE_ALONE = Message("--storage {given}: only with --sandbox, which starts a cluster with it", given="gluster")
+STORAGE_ALONE = Message(
+    "--storage {given}: allowed only with --sandbox, which starts a cluster with this storage", given="gluster"
+)
 STORAGE_UNUSED = Message(
-    "--storage {given} is not used: a Slurm answers already, so that no sandbox is started", given="gluster"
+    "--storage {given} is ignored: Slurm answers on this machine, so no sandbox is started", given="gluster"
 )
 SANDBOX_STARTED = Message("no Slurm found: started a sandbox of virtual nodes in {directory}", directory="/run/sandbox")
 LOG = Message("log: {path}", path="results/offer/run.log")
@@ -98,7 +100,7 @@ SUBMITTED = Message(
     file="my-rfp.yaml",
 )
 SUBMITTED_NONE = Message(
-    "no job of this campaign is in Slurm: no run is missing, or none was accepted\n"
+    "no job of this campaign is in Slurm: nothing is left to run, or Slurm refused all jobs\n"
     "'campaign status {file}' shows all runs",
     file="my-rfp.yaml",
 )
@@ -156,18 +158,16 @@ JOURNAL_BROKEN = Message("journal.jsonl: {problem}", problem="line 7: the hash d
 
 # --- sample and accept
 EXISTS = Message("{path}: already exists; name a new file", path="challenge.yaml")
-DRAWN = Message("drawn: {cells}", cells="scratch/peak/shared/stat")
+DRAWN = Message("cells to measure again: {cells}", cells="scratch/peak/shared/stat")
 ACCEPTED = Message("ACCEPTED: every drawn cell reaches its committed value")
-NOT_ACCEPTED = Message("NOT ACCEPTED: a drawn cell does not reach its committed value, or was not measured")
-NOT_ANSWERED = Message("NOT ACCEPTED: the sample is no measurement of this challenge")
-OTHER_SETTINGS = Message(
-    "the challenge was run with other settings of the machine than the bundle's: {keys}", keys="slurm"
-)
+NOT_ACCEPTED = Message("NOT ACCEPTED: a drawn cell is below its committed value, or was not measured")
+NOT_ANSWERED = Message("NOT ACCEPTED: this is not a measurement of the challenge")
+OTHER_SETTINGS = Message("the challenge was run with other machine settings than the bundle: {keys}", keys="slurm")
 OBJECTION = Message("not a valid sample: {objection}", objection="the journal does not start with the nonce")
 NOT_REBUILT = Message(
-    "{bundle}: altered, or cannot be re-evaluated; its source is not built; see 'campaign verify'", bundle="offer.zip"
+    "{bundle}: the bundle was altered or cannot be re-evaluated, so its source was not built; see 'campaign verify'",
+    bundle="offer.zip",
 )
 NOT_SAMPLED = Message(
-    "{bundle}: altered, or cannot be re-evaluated; no cells are drawn from it; see 'campaign verify'",
-    bundle="offer.zip",
+    "{bundle}: the bundle cannot be re-evaluated, so no cells were drawn; see 'campaign verify'", bundle="offer.zip"
 )

@@ -205,7 +205,7 @@ class Lines(AbstractContextManager["Lines"]):
             yield self._of_cancelled(total), Importance.ALWAYS
 
     def _of_cancelled(self, total: int) -> str:
-        """One line about all of them: why is said before, or it was the user."""
+        """One line about all of them; the reason was printed before, or the user cancelled."""
         (run, last), *others = self._cancelled
         self._cancelled = []
         done = len(self._ended)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from campaign.cli import messages
 from campaign.cli.output import columns, load, say, show, verdict
 from campaign.core.errors import INTERRUPTED, OK, CampaignError, InputError
+from campaign.core.messages import typed
 from campaign.core.units import several
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def _left_behind(opened: Opened, arguments: argparse.Namespace, sandbox_stops: b
     """What an interrupted driver leaves behind."""
     from campaign.pipeline import standing
 
-    file = _typed(arguments)
+    file = typed(arguments.file)
     try:
         ids = standing.jobs_under_way(opened)
     except KeyboardInterrupt:
@@ -192,21 +193,14 @@ def _left_behind(opened: Opened, arguments: argparse.Namespace, sandbox_stops: b
     return messages.JOBS_GO_ON(jobs=jobs, ids=named, file=file)
 
 
-def _typed(arguments: argparse.Namespace) -> str:
-    """The campaign file as one would type it."""
-    import shlex
-
-    return shlex.quote(str(arguments.file))
-
-
 def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
     from campaign.pipeline import standing
 
     ids = standing.jobs_under_way(opened)
     if ids:
-        show(messages.SUBMITTED(jobs=several(len(ids), "job"), ids=", ".join(ids), file=_typed(arguments)))
+        show(messages.SUBMITTED(jobs=several(len(ids), "job"), ids=", ".join(ids), file=typed(arguments.file)))
     else:
-        show(messages.SUBMITTED_NONE(file=_typed(arguments)))
+        show(messages.SUBMITTED_NONE(file=typed(arguments.file)))
 
 
 def _table(opened: Opened, rows: Sequence[Row]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from campaign.cli import messages
 from campaign.cli.output import columns, load, say, show, table_format, verdict, write
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, OK, InputError
+from campaign.core.messages import typed
 from campaign.core.units import several
 
 if TYPE_CHECKING:
@@ -21,13 +22,14 @@ if TYPE_CHECKING:
 
 
 def init(arguments: argparse.Namespace) -> int:
-    import shlex
-
     from campaign.config import init as writer
     from campaign.pipeline import places
 
-    writer.write(arguments.file, arguments.rules, places.site())
-    show(messages.WROTE_CAMPAIGN_FILE(file=arguments.file, word=shlex.quote(str(arguments.file))))
+    if str(arguments.file) == "-":
+        print(writer.text(arguments.rules, places.site()), end="")
+    else:
+        writer.write(arguments.file, arguments.rules, places.site())
+        show(messages.WROTE_CAMPAIGN_FILE(file=arguments.file, word=typed(arguments.file)))
     return OK
 
 
@@ -240,7 +242,7 @@ def bundle(arguments: argparse.Namespace) -> int:
     if written.left_out:
         show(messages.LISTED_ONLY(attempts=several(written.left_out, "attempt")))
     show(messages.JOURNAL_HEAD(head=written.head))
-    show(messages.VERIFY_WITH(path=written.path))
+    show(messages.VERIFY_WITH(path=typed(written.path)))
     return verdict(written.judged.submission.rows)
 
 
@@ -250,7 +252,7 @@ def show_head(arguments: argparse.Namespace) -> int:
 
     opened = load(arguments)
     if not begun(opened.paths):
-        raise InputError(messages.NOTHING_RUN(campaign=opened.campaign.name, file=arguments.file))
+        raise InputError(messages.NOTHING_RUN(campaign=opened.campaign.name, file=typed(arguments.file)))
     chain = journal.look(opened.paths.journal)
     if chain.problem:
         raise InputError(messages.JOURNAL_BROKEN(problem=chain.problem))
@@ -258,8 +260,8 @@ def show_head(arguments: argparse.Namespace) -> int:
         from campaign.core import timestamps
 
         timestamps.request(chain.head, arguments.query)
-    found = {"campaign": opened.campaign.name, "events": len(chain.heads), "head": chain.head, "nonce": chain.nonce}
-    print(json.dumps(found, indent=1) if arguments.json else chain.head)
+    head = {"campaign": opened.campaign.name, "events": len(chain.heads), "head": chain.head, "nonce": chain.nonce}
+    print(json.dumps(head, indent=1) if arguments.json else chain.head)
     return OK
 
 

@@ -21,8 +21,8 @@ def targets(values: dict[str, Any], document: Document) -> None:
         name, directory = target["name"], target["directory"]
         for _, earlier in given[:position]:
             if name and earlier["name"] and name.lower() == earlier["name"].lower():
-                what = messages.TARGET_NAMES_DIFFER_IN_CASE(name=name, other=earlier["name"])
-                document.problem(("targets", index, "name"), what)
+                problem = messages.TARGET_NAMES_DIFFER_IN_CASE(name=name, other=earlier["name"])
+                document.problem(("targets", index, "name"), problem)
             other = earlier["directory"]
             if directory and other and overlap(directory, other):
                 at: Place = ("targets", index, "directory")
@@ -141,8 +141,8 @@ def cells(section: str, values: dict[str, Any], pack: RulePack, document: Docume
         for (axis, names), pattern in zip(axes.items(), entry["cells"].split("/"), strict=True):
             if not fnmatch.filter(names, pattern):
                 about = {"cells": shown(entry["cells"]), "axis": axis, "name": pattern}
-                what = messages.NO_SUCH_CELL(**about, remedy=suggestion(pattern, names))
-                document.problem((section, index, "cells"), what)
+                problem = messages.NO_SUCH_CELL(**about, remedy=suggestion(pattern, names))
+                document.problem((section, index, "cells"), problem)
 
 
 def is_of_runs(pattern: str, values: dict[str, Any], pack: RulePack) -> bool:
@@ -178,8 +178,8 @@ def answers(values: dict[str, Any], pack: RulePack, document: Document) -> None:
     for section in ("explanations", "waivers"):
         for index, entry in entries(values, section):
             if entry["rule"] and entry["rule"] not in pack.checks:
-                what = messages.RULE_NOT_IN_PACK(rule=entry["rule"], pack=pack.id)
-                document.problem((section, index, "rule"), what)
+                problem = messages.RULE_NOT_IN_PACK(rule=entry["rule"], pack=pack.id)
+                document.problem((section, index, "rule"), problem)
     for index, entry in entries(values, "waivers"):
         day, last = entry["date"], entry["expires"]
         if day and last and last < day:

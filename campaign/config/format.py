@@ -40,8 +40,8 @@ TARGET = KeyedMap(
     ),
     server_counters=Field(
         _LINE,
-        "command for the job's first node that prints what the servers have counted, a kind and a number a line; "
-        "CCH-02 is judged on it",
+        "command, run on the job's first node, that prints the servers' operation counters, one kind and number per "
+        "line (CCH-02)",
         default="",
     ),
 )
@@ -70,7 +70,7 @@ SLURM = KeyedMap(
     ),
     node_memory=Field(
         values.SIZE,
-        "memory of a node, for packs that compute sizes of it; compared with what the jobs record",
+        "memory of a node, for packs that compute sizes from it; compared with what the jobs record",
         default_says="RealMemory of the smallest usable node",
     ),
     template=Field(
@@ -157,7 +157,8 @@ PROJECTION = KeyedMap(
     inputs=required(MapOf(values.INPUT_NAME, values.INPUT), "values of the names in the formula"),
     sources=Field(
         MapOf(values.INPUT_NAME, values.INPUT_SOURCE),
-        "where each input was read: a log of `logs`, its line and operation; `design` for what nobody measured",
+        "where each input was read: a log of `logs`, its line and operation; `design` for a value that was not "
+        "measured",
     ),
     uncertainty=required(values.percent(0.1, 100), "uncertainty of the result, plus and minus"),
     logs=required(
@@ -283,7 +284,7 @@ SCHEMA = KeyedMap(
     system=Field(
         _DESCRIPTION, "description of the proposed system: the keys that `campaign init` writes, and more (ENV-01)"
     ),
-    proposed=Field(PROPOSED, "the proposed system in facts, with which what was measured on is compared (ENV-05)"),
+    proposed=Field(PROPOSED, "facts of the proposed system, compared with the measured one (ENV-05)"),
     contact=Field(_DESCRIPTION, "the person responsible for the results"),
     nonce=Field(_NONCE, "nonce issued by the buyer; proves that the campaign started after it was issued", default=""),
     source=Field(SOURCE, "origin and build of the benchmark's source; see docs/modifications.md"),

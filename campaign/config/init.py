@@ -74,7 +74,7 @@ repetitions: 1
 # The proposed system, for the report. Replace each text in angle brackets.
 system:
 {system}
-# The same in facts, with which what was measured on is compared.
+# The proposed system as facts, which are compared with the measured system (ENV-05).
 # proposed: {{nodes: 512, processor: EPYC 9654, cores: 192, memory: 768G, network: InfiniBand 400 Gb/sec,
 #            file_system: Lustre, mpi: Open MPI 4.1, operating_system: Rocky Linux 9}}
 
@@ -148,12 +148,12 @@ def _executable(pack: RulePack) -> str:
     lacking = [program.id for program in pack.programs if program.applet not in BUILT_IN]
     if pack.phases[0].id:
         lines = "".join(f"\n    {name}: <path of {name}>" for name in lacking)
-        own = "\n".join(
+        alternatives = "\n".join(
             f"#   programs: {{{program.id}: <path>}}   # in place of the built-in {program.applet}"
             for program in pack.programs
             if program.applet in BUILT_IN
         )
-        return f"benchmark:\n  programs:{lines}" if lacking else f"# benchmark:\n{own}"
+        return f"benchmark:\n  programs:{lines}" if lacking else f"# benchmark:\n{alternatives}"
     if not lacking:
         return f"# benchmark:\n#   executable: builtin          # or the path of the RFP's own {pack.applets}"
     return f"benchmark:\n  executable: <path of {pack.applets}>"

@@ -48,7 +48,7 @@ SCHEMA = KeyedMap(
     options=Field(ListOf(_ARGUMENT, most=50), "its further options, such as `--cpu-bind=cores`"),
     placement=Field(
         ListOf(_ARGUMENT, most=20),
-        "its words for the ranks, of `{processes}`, `{nodes}` and `{processes_per_node}`",
+        "its options for the number and placement of ranks, with `{processes}`, `{nodes}` and `{processes_per_node}`",
         default_says="srun's, or Open MPI's",
     ),
     prefix=Field(
@@ -107,8 +107,8 @@ def _other(name: str, options: tuple[str, ...], placement: tuple[str, ...], docu
     for word in placement:
         if unknown := [place for place in names(word) if place not in GEOMETRY]:
             known = ", ".join(f"{{{place}}}" for place in GEOMETRY)
-            what = messages.PLACEMENT_UNKNOWN(place=f"{{{unknown[0]}}}", known=known)
-            document.problem(("launcher", "placement"), what)
+            problem = messages.PLACEMENT_UNKNOWN(place=f"{{{unknown[0]}}}", known=known)
+            document.problem(("launcher", "placement"), problem)
     for index, word in enumerate(options):
         if _OF_PLACEMENT.fullmatch(word):
             document.problem(("launcher", "options", index), messages.OPTION_IS_PLACEMENT(word=shown(word)))
@@ -133,12 +133,12 @@ def _beyond(
         known = allowed[program].options if program in allowed else ()
         for index, word in enumerate(options):
             if word.startswith("-") and word.partition("=")[0] not in known:
-                what = messages.LAUNCHER_OPTION_NOT_ALLOWED(
+                problem = messages.LAUNCHER_OPTION_NOT_ALLOWED(
                     word=shown(word), name=program, allowed=", ".join(known) or "none", document=pack.document
                 )
-                yield ("launcher", "options", index), what
+                yield ("launcher", "options", index), problem
     if prefix:
         name = WRAPPER if prefix[0].startswith(("./", "../", "/")) else prefix[0]
         if name not in allowed and prefix[0].rpartition("/")[2] not in allowed:
-            what = messages.LAUNCHER_NOT_ALLOWED(name=prefix[0], allowed=listed, document=pack.document)
-            yield ("launcher", "prefix", 0), what
+            problem = messages.LAUNCHER_NOT_ALLOWED(name=prefix[0], allowed=listed, document=pack.document)
+            yield ("launcher", "prefix", 0), problem

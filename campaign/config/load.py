@@ -21,6 +21,7 @@ from campaign.config.values import BUILTIN, DESIGN, beside
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core import schema
 from campaign.core.errors import InputError
+from campaign.core.messages import typed
 from campaign.core.model import SRUN, Launcher, Target
 from campaign.core.strict_yaml import Document, Place
 
@@ -74,12 +75,12 @@ class Benchmark:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Of the programs that are not the builtin."""
+        """The paths of all programs that are not built in."""
         return tuple(path for _, path in self.placed)
 
     @property
     def placed(self) -> tuple[tuple[Place, Path], ...]:
-        """The same, each with its key in the campaign file."""
+        """The paths of all programs that are not built in, each with its key in the campaign file."""
         given: list[tuple[Place, Path | None]] = [(("benchmark", "executable"), self.executable)]
         given += [(("benchmark", "programs", name), path) for name, path in self.programs]
         return tuple((at, path) for at, path in given if path is not None)
@@ -179,8 +180,10 @@ def load(path: Path | str) -> Campaign:
         raise InputError(messages.CAMPAIGN_FILE_IS_DIRECTORY(path=path))
     if not os.path.lexists(path) and path.parent.is_dir():
         near = schema.near(path.name, [other.name for other in path.parent.glob("*.yaml")], cutoff=0.8)
-        missing = messages.CAMPAIGN_FILE_MISSPELT if near else messages.CAMPAIGN_FILE_NOT_FOUND
-        raise InputError(missing(**{"path": path, "near": path.with_name(near)} if near else {"path": path}))
+        if near:
+            raise InputError(messages.CAMPAIGN_FILE_MISSPELT(path=path, near=path.with_name(near)))
+        raise InputError(messages.CAMPAIGN_FILE_NOT_FOUND(path=path, word=typed(path)))
+
     if path.suffix.lower() in OTHERS:
         raise InputError(messages.NO_CAMPAIGN_FILE(path=path, what=OTHERS[path.suffix.lower()]()))
     document = Document.open(path)

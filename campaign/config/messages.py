@@ -6,7 +6,9 @@ from campaign.core.messages import Message
 
 # --- the campaign file as a whole, and its rule pack
 
-CAMPAIGN_FILE_NOT_FOUND = Message("{path}: not found; 'campaign init {path}' writes a new one", path="my-campaign.yaml")
+CAMPAIGN_FILE_NOT_FOUND = Message(
+    "{path}: not found; 'campaign init {word}' writes a new one", path="my-campaign.yaml", word="my-campaign.yaml"
+)
 CAMPAIGN_FILE_MISSPELT = Message("{path}: not found; did you mean {near}?", path="campain.yaml", near="campaign.yaml")
 CAMPAIGN_FILE_IS_DIRECTORY = Message("{path}: is a directory; give the campaign file", path=".")
 NO_CAMPAIGN_FILE = Message(
@@ -187,8 +189,8 @@ SEARCH_BY_GEOMETRY = Message(
     pack="checkpoint",
 )
 SEARCH_LOWEST = Message(
-    "found search, but rule pack {pack} does not report the highest value, for which alone process counts are tuned; "
-    "give the number of processes",
+    "found search, but process counts can be tuned only where the highest value is reported, and rule pack {pack} does "
+    "not report it; give the number of processes",
     pack="latency",
 )
 
@@ -271,15 +273,16 @@ NO_SUCH_RUNS = Message(
     "{pattern} matches no run; allowed after the @: target/launch/files, where * matches any", pattern="fast/node"
 )
 VARIABLE_IN_TEXTS = Message(
-    "{name} is also used in titles, flags, operations or sweeps; allowed: one value for all runs", name="block"
+    "{name} is also used in titles, flags, operations or sweeps; allowed for such a variable: one value for all runs",
+    name="block",
 )
 SWEEP_FORM = Message("required keys missing; allowed: values; or first, last and one of times and plus")
 SWEEP_BY_GEOMETRY = Message("depends on the geometry; not allowed if a launch condition is the whole system")
 IN_PROFILE = Message("{problem} (profile {profile})", problem="sweep size: first 8 is above last 4", profile="full")
 SWEEPS_OF_THE_ID = Message("found {{{name}}}; allowed: sweeps that the id contains", name="size")
-OPERATION_NAME = Message("results in operation {name}; allowed: lower-case letters, digits, - and .", name="rate-4K")
-OPERATION_TWICE = Message("results in operation {name} a second time; allowed: ids that differ", name="rate-4096")
-PLOT_KEY_NEEDLESS = Message("found {name}; remove the key", name="size")
+OPERATION_NAME = Message("gives the operation id {name}; allowed: lower-case letters, digits, - and .", name="rate-4K")
+OPERATION_TWICE = Message("gives the operation id {name} a second time; allowed: ids that differ", name="rate-4096")
+PLOT_KEY_NEEDLESS = Message("found {name}, but the pack has no sweeps; remove the key", name="size")
 PLOT_NEEDS = Message("required key missing; a plot of kind {kind} needs it", kind="lines")
 CLAUSE_MISSING = Message("the clause is missing; allowed: a mapping with {keys}", keys="clause, ratio")
 SWEEP_VALUES = Message("sweep {id}: {values}; allowed: values that differ, none empty", id="size", values="1,1")
@@ -350,7 +353,8 @@ PLACEMENT_LACKING = Message(
 )
 PLACEMENT_UNKNOWN = Message("found {place}; allowed: {known}", place="{ranks}", known="{processes}, {nodes}")
 SRUN_OPTION = Message(
-    "found {found}; allowed: options of srun written as --name=value, from a fixed list; {remedy}",
+    "found {found}; options of srun are taken from a fixed list and written as --name=value; {remedy}",
+
     found='"--ntasks=4"', remedy="allowed: --cpu-bind, --mem-bind",
 )  # fmt: skip
 SRUN_DISTRIBUTION = Message(
@@ -397,7 +401,8 @@ APPLET_WITH_PARSER = Message(
 )  # fmt: skip
 RESULTS_FORMAT_MISSING = Message("required key missing; allowed: {formats}", formats="text, json, csv")
 NO_RECORDS = Message("no records; give at least one")
-END_OF_TREE = Message("found `end` with {format}, whose end needs no line of its own; remove it", format="json")
+END_OF_TREE = Message("found `end`, which format {format} does not use; remove it", format="json")
+
 ONE_GROUP = Message("found {count} groups; allowed: exactly one, (…), around the value", count=2)
 NOT_OF_FORMAT = Message("found `{key}` with {format}; allowed: only with {formats}", key="each", format="csv",
                         formats="json, jsonl")  # fmt: skip

@@ -47,7 +47,7 @@ class SearchSettings:
 
 @dataclass(frozen=True, slots=True)
 class InputSource:
-    """Where an input was read; no log where it is of the design, so that nobody measured it."""
+    """Where an input was read; no log where it is of the design, so that was not measured it."""
 
     log: Path | None = None
     line: int = 0

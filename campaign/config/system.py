@@ -65,5 +65,5 @@ def gaps(section: str, given: Sequence[tuple[str, str]], expected: Mapping[str, 
         if key not in known:
             yield f"{section}.{key}", ""
     for key, text in known.items():
-        if what := placeholder(text):
-            yield f"{section}.{key}", what
+        if asked := placeholder(text):
+            yield f"{section}.{key}", asked

@@ -34,7 +34,7 @@ _CELLS = "target/launch/files/operation, with * for any"
 _AMOUNT = "a number above zero"
 _INPUT = "a number"
 _DAY = 'a day in quotes, such as "2026-11-21"'
-DESIGN = "design"  # of an input that nobody measured
+DESIGN = "design"  # of an input that was not measured
 _INPUT_SOURCE = f'"LOG:LINE OPERATION" such as "earlier/mdtest.out:27 File stat", or {DESIGN}'
 _INPUT_NAME = "letters, digits and _, no digit first; not nodes or processes, which every formula knows"
 

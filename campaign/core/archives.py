@@ -1,4 +1,4 @@
-"""Members of a .zip or .tar archive that somebody else made, one after another, within bounds.
+"""Members of a .zip or .tar archive from another party, one after another, within bounds.
 
 Nothing is unpacked to disk and no link is followed. A tar is read as a stream, so that nothing is sought and what is
 skipped counts too. A name is given as in the archive: who uses it checks it, at least by `leads_out`.

@@ -21,7 +21,7 @@ class RankGroup:
 
 @dataclass(frozen=True, slots=True)
 class Attestation:
-    """Of one execution."""
+    """The attestation of one execution."""
 
     groups: tuple[RankGroup, ...] = ()
     compiler: str = ""  # with which the program was built

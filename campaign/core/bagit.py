@@ -45,7 +45,7 @@ _CHUNK = 1 << 20
 
 
 class _Problems(list[str]):
-    """The first problems of a bag: of a million that are alike nobody reads the last."""
+    """The first problems of a bag, up to a limit."""
 
     def append(self, problem: str) -> None:
         if len(self) < MOST_PROBLEMS:
@@ -305,8 +305,8 @@ def _read_directory(bag: Bag, path: Path) -> None:
                     waiting.append((Path(entry.path), f"{name}/"))
                     continue
                 if not stat.S_ISREG(mode):
-                    what = MemberType.SYMLINK if stat.S_ISLNK(mode) else MemberType.SPECIAL
-                    raise _Refused(messages.MEMBER_TYPE(name=shown(name), found=what))
+                    kind = MemberType.SYMLINK if stat.S_ISLNK(mode) else MemberType.SPECIAL
+                    raise _Refused(messages.MEMBER_TYPE(name=shown(name), found=kind))
                 descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
                 with os.fdopen(descriptor, "rb") as content:
                     intake.take(name, content, os.fstat(descriptor).st_size)
@@ -327,8 +327,8 @@ def _read_archive(bag: Bag, path: Path) -> None:
                     if member.problem:
                         raise _Refused(messages.MEMBER(name=shown(member.name), problem=member.problem))
                     if member.type is not MemberType.FILE:
-                        what = "a link" if member.type is MemberType.HARD_LINK else member.type
-                        raise _Refused(messages.MEMBER_TYPE(name=shown(member.name), found=what))
+                        kind = "a link" if member.type is MemberType.HARD_LINK else member.type
+                        raise _Refused(messages.MEMBER_TYPE(name=shown(member.name), found=kind))
                     if top is None:
                         top = _top(member.name)
                     with member.open() as content:

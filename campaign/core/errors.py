@@ -22,7 +22,7 @@ class CampaignError(Exception):
 class InputError(CampaignError):
     """Wrong input: a campaign file, a rule pack, a template, an argument.
 
-    `problems` holds one message for each thing wrong, each with file:line:column where there is one.
+    `problems` holds one message for each thing wrong, each with file:line:column if there is one.
     """
 
     def __init__(self, *problems: str) -> None:

@@ -1,4 +1,4 @@
-"""Regular expressions from a file that somebody else wrote, for whole lines: bounded in what matching may cost. Pure.
+"""Regular expressions from a file from another party, for whole lines: bounded in what matching may cost. Pure.
 
 Allowed is a part of Python's syntax: characters, `.`, classes, `\\d \\s \\w \\D \\S \\W \\t`, the groups `(…)`, `(?:…)`
 and `(?P<name>…)`, `|`, and the repetitions `* + ? {n} {n,} {n,m}`. Python's matcher tries again where a repetition

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -30,7 +32,7 @@ class Message:
 
 
 class Said(str):
-    """What a message says. Its values are kept: where it is said several times, only what differs is told again."""
+    """The text of a message, with its values: if it is printed several times, only differing values are repeated."""
 
     message: Message
     values: Mapping[str, object]
@@ -45,6 +47,12 @@ class Said(str):
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         return str, (str(self),)
+
+
+def typed(path: Path | str) -> str:
+    """A path as typed in a command that a message gives in single quotes: in double quotes if it needs any."""
+    text = str(path)
+    return text if re.fullmatch(r"[\w@%+=:,./-]+", text) else '"' + re.sub(r'([\\"$`])', r"\\\1", text) + '"'
 
 
 # --- schemas (schema.py): what is wrong with a value
@@ -317,6 +325,7 @@ STAMP_NOT_REQUESTED = Message(
     "{path}: cannot create the request for a time stamp: {why}", path="head.tsq", why="refused"
 )
 STAMP_TOO_LARGE = Message("larger than {most} bytes", most=1048576)
-STAMP_UNREADABLE = Message("not a time stamp of a SHA-256 (RFC 3161)")
+STAMP_UNREADABLE = Message("not an RFC 3161 time stamp of a SHA-256 hash")
+
 OPENSSL_NOT_FOUND = Message("openssl: not found; install it to make or check time stamps")
 OPENSSL_TIMED_OUT = Message("openssl did not answer within {seconds} s", seconds=20)

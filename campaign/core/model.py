@@ -106,12 +106,12 @@ class Run:
 
     @property
     def executable(self) -> str:
-        """Of its first command."""
+        """The executable of the first command."""
         return self.commands[0].executable
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """Of all its commands."""
+        """The arguments of all commands."""
         return tuple(word for command in self.commands for word in command.arguments)
 
     @property

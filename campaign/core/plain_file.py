@@ -12,7 +12,7 @@ class NotPlain(Exception):
 
 
 def read(path: Path, most_bytes: int) -> tuple[bytes, int]:
-    """At most so many bytes of a file, and its size. Raises OSError, for a link too, and NotPlain."""
+    """At most that many bytes of a file, and its size. Raises OSError, for a link too, and NotPlain."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)

@@ -302,8 +302,8 @@ class KeyedMap:
             document.problem((*at, key.text), self._unknown(key.text, meant), key)
         for name in self.fields:
             if name in missing:
-                what = messages.KEY_MISSING(allowed=self.fields[name].kind.allowed)
-                document.problem((*at, name), what, node)
+                problem = messages.KEY_MISSING(allowed=self.fields[name].kind.allowed)
+                document.problem((*at, name), problem, node)
         return values
 
     def _read_field(self, field: Field, value: Node, place: Place, document: Document) -> Any:

@@ -1,4 +1,4 @@
-"""JSON that somebody else wrote: bounded, UTF-8, nothing beyond the standard; errors name the place."""
+"""JSON from another party: bounded, UTF-8, nothing beyond the standard; errors name the place."""
 
 from __future__ import annotations
 

@@ -107,18 +107,18 @@ class Document:
             near = near[:-1]
         line, column = (node.line, node.column) if node else self._marks[near]
         problem = (line, column, f"{path_text(at)}: {message}" if at else message)
-        if problem not in self._problems:  # what is wrong in both profiles is said once
+        if problem not in self._problems:  # a problem of both profiles is reported once
             self._problems.append(problem)
 
     def require(self, at: Place, name: str | None, known: Collection[str], allowed: str = "") -> None:
-        """Keep a problem with a name, where there is one, that is none of those known."""
+        """Keep a problem with a name, if there is one, that is none of those known."""
         from campaign.core.schema import near
 
         if not name or name in known:
             return
         meant = near(name, known, cutoff=0.8) if not allowed else ""
-        what = messages.FOUND(found=name, allowed=allowed or ", ".join(known))
-        self.problem(at, messages.FOUND_MISSPELT(found=name, near=meant) if meant else what)
+        problem = messages.FOUND(found=name, allowed=allowed or ", ".join(known))
+        self.problem(at, messages.FOUND_MISSPELT(found=name, near=meant) if meant else problem)
 
     def finish(self) -> None:
         """Raise InputError with all problems in the order of the file, if there are any."""
@@ -146,8 +146,8 @@ class Document:
             self._stop(line, column, messages.NOT_UTF8(byte=data[error.start]))
         named = {"\t": messages.TAB(), "\ufeff": messages.BYTE_ORDER_MARK()}
         for match in re.finditer(_REFUSED, text):
-            what = named.get(match[0]) or messages.CHARACTER(code=ord(match[0]))
-            self._problems.append((*_position(text, match.start()), what))
+            problem = named.get(match[0]) or messages.CHARACTER(code=ord(match[0]))
+            self._problems.append((*_position(text, match.start()), problem))
         self.finish()
         return text
 

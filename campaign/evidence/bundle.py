@@ -38,6 +38,7 @@ from campaign.config.names import Names
 from campaign.config.opened import Opened, open_campaign
 from campaign.core import bagit, journal, signatures
 from campaign.core.errors import InputError, no_room, unwritten
+from campaign.core.messages import typed
 from campaign.core.model import Attempt, Paths, State
 from campaign.core.units import several
 from campaign.evidence import messages, provenance, replay
@@ -149,10 +150,10 @@ def _beside(out: Path) -> Iterator[Path]:
 def _check(opened: Opened, attempts: Sequence[Attempt]) -> None:
     file = opened.campaign.path
     if not begun(opened.paths):
-        raise InputError(messages.NOTHING_RUN(campaign=opened.campaign.name, file=file))
+        raise InputError(messages.NOTHING_RUN(campaign=opened.campaign.name, file=typed(file)))
     if active := [attempt for attempt in attempts if attempt.state.active]:
         counted = several(len(active), "attempt")
-        raise InputError(messages.STILL_RUNNING(attempts=counted, first=active[0].run, file=file))
+        raise InputError(messages.STILL_RUNNING(attempts=counted, first=active[0].run, file=typed(file)))
 
 
 def counted_attempts(submission: Submission) -> set[tuple[str, int]]:

@@ -74,9 +74,9 @@ def _differences(vendors: RulePack, buyers: RulePack) -> Iterator[str]:
         if rule not in buyers.checks:
             yield messages.PACK_ADDS(rule=rule)
         for name, parameter in CATALOGUE[rule].parameters.items() if rule in CATALOGUE else ():
-            theirs, ours = vendors.parameter(rule, name), buyers.parameter(rule, name)
-            if theirs != ours:
-                shown = {"found": show(parameter.kind, theirs), "buyers": show(parameter.kind, ours)}
+            vendors_value, buyers_value = vendors.parameter(rule, name), buyers.parameter(rule, name)
+            if vendors_value != buyers_value:
+                shown = {"found": show(parameter.kind, vendors_value), "buyers": show(parameter.kind, buyers_value)}
                 yield messages.PACK_PARAMETER(rule=rule, name=name, **shown)
     if vendors.id != buyers.id:
         yield messages.PACK_OTHER_ID(found=vendors.id, buyers=buyers.id)

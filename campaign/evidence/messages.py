@@ -89,7 +89,7 @@ CHANGED_AFTER_END = Message(
     "{place} differs from the file whose hash the journal recorded at the end of the run", place="runs/x/1/stdout"
 )
 ENDED_BEFORE_ITS_END = Message(
-    "the journal recorded the end of {attempt} before it ended by the job's record", attempt="x/1"
+    "the journal recorded the end of {attempt} earlier than the job's own record", attempt="x/1"
 )
 NOTHING_BOUND = Message("the journal has no hashes of the raw outputs (written by an earlier version)")
 NO_CHALLENGE = Message("no attempt has the buyer's challenge in its name (written by an earlier version)")
@@ -111,7 +111,7 @@ COUNTS_DIFFER = Message("index.json: counts differ from the journal")
 JOURNAL_BROKEN = Message("journal.jsonl: {problem}", problem="line 7: the hash does not match")
 HEAD_DIFFERS = Message("bag-info.txt: Journal-Head differs from the journal's last hash")
 NONCE_DIFFERS = Message("the journal does not start with the nonce you gave")
-IN_FUTURE = Message("the journal has events of the future: a clock was changed, here or there")
+IN_FUTURE = Message("the journal has events in the future: a clock was changed, at the vendor's site or here")
 HEAD_MISSING = Message("the journal head sent during the campaign is missing: the journal was rewritten afterwards")
 
 # --- what `verify` prints: the checks, and what holds where one is passed
@@ -185,7 +185,7 @@ VERDICT_NO_HEAD = Message(
 VERDICT_NOT_REBUILT = Message("its benchmark was not built again from the source in the bundle (campaign rebuild)")
 VERDICT_LIMITS = Message(
     "logs can be invented as a whole, or be the best of several campaigns: nothing was measured again, so that every "
-    "number is the vendor's word until a sample is (campaign sample)"
+    "number is unverified until a sample is (campaign sample)"
 )
 
 # --- to build the benchmark again
@@ -218,7 +218,7 @@ NO_CHALLENGE_FILE = Message("{path}: not a challenge of 'campaign sample'", path
 OTHER_BUNDLE = Message("{path}: drawn from another bundle (the journal heads differ)", path="challenge.yaml")
 NOT_DRAWN = Message("{path}: its cells are not those that seed {seed} draws", path="challenge.yaml", seed="2026-117")
 CHALLENGE_CHANGED = Message(
-    "{path}: not as it was drawn: {keys}; only these keys may be changed for the installed system: {allowed}",
+    "{path}: changed after it was drawn: {keys}; only these keys may be changed for the installed system: {allowed}",
     path="challenge.yaml",
     keys="launch, items_total",
     allowed="slurm, targets",

@@ -34,8 +34,8 @@ INPUTS = ("campaign.yaml", "names.json", "results/journal.jsonl", "results/plan.
 
 def source_of(judged: Judged) -> bytes | None:
     """The source of the built-in benchmark as an archive; None where another one ran, or one of another source."""
-    own = judged.submission.own_source
-    if own is None or own.tree not in {build.source_tree for build in judged.submission.sources.builds}:
+    published = judged.submission.own_source
+    if published is None or published.tree not in {build.source_tree for build in judged.submission.sources.builds}:
         return None
     tree = trees.read(str(resources.BENCHMARK), Path("/"), record.BUILDS)
     plain = io.BytesIO()

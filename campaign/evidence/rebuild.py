@@ -50,9 +50,9 @@ def rebuild(data: Path, whole: Submission, mpicc: str, cflags: str, foreign: boo
     if not (data / provenance.SOURCE).is_file():
         raise InputError(messages.NO_SOURCE(path=provenance.SOURCE))
     tree = provenance.source_in(data)
-    own = record.own_source()
-    if not foreign and (own is None or own.tree != tree.hash):
-        raise InputError(messages.FOREIGN_SOURCE(found=tree.hash, own=own.tree if own else "none"))
+    published = record.own_source()
+    if not foreign and (published is None or published.tree != tree.hash):
+        raise InputError(messages.FOREIGN_SOURCE(found=tree.hash, own=published.tree if published else "none"))
     recorded = [build for build in whole.sources.builds if build.source_tree == tree.hash]
     if not recorded:
         raise InputError(messages.SOURCE_OF_NONE(found=tree.hash))

@@ -31,13 +31,13 @@ _SETTING = re.compile(r"#SBATCH |campaign_count_by |\s+srun .*--time=")
 
 def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
     """EVD-06, of a bundle. `tool`: the version that made it."""
-    found = (
+    differences = (
         *_scripts(data, judged.submission, tool),
         *_environments(data, judged),
         *_plan(data, judged),
         *_source(data, judged),
     )
-    yield from dict.fromkeys((*found, *_bound(data, bag), *_challenged(judged.submission, tool)))
+    yield from dict.fromkeys((*differences, *_bound(data, bag), *_challenged(judged.submission, tool)))
 
 
 def _source(data: Path, judged: Judged) -> Iterator[Finding]:
@@ -168,6 +168,6 @@ def _plan(data: Path, judged: Judged) -> Iterator[Finding]:
         if not isinstance(name, str) or name not in runs:
             continue
         for key, planned in scripts.command_lines(runs[name], "TOKEN").items():
-            if (found := entry.get(key)) != planned:
+            if (stored := entry.get(key)) != planned:
                 expected = " ".join(planned) if key == "argv" else str(planned)[:LONGEST_LINE]
-                yield violation(messages.PLAN_ARGV(run=name), expected, shown(str(found)[:LONGEST_LINE]))
+                yield violation(messages.PLAN_ARGV(run=name), expected, shown(str(stored)[:LONGEST_LINE]))

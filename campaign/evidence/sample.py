@@ -224,5 +224,5 @@ def caught_with(every: int, drawn: int, inflated: int, passes: float, honest: fl
 
 
 def _spread(rows: Sequence[Row]) -> float:
-    """Of the ratio of two measurements: by the largest variation of the bundle's repetitions."""
+    """The spread of the ratio of two measurements, from the largest variation of the bundle's repetitions."""
     return math.sqrt(2) * max([row.summary.cv for row in rows if row.summary.cv] or [SPREAD])

@@ -1,7 +1,7 @@
 """A bundle verified offline: its hashes, its signature, its journal, and every number re-evaluated.
 
-It comes from a stranger: it is copied into a private directory by `bagit`, which trusts nothing, and nothing that it
-names is opened or executed on this machine.
+It comes from an untrusted source: it is copied into a private directory by `bagit`, which trusts nothing, and nothing
+that it names is opened or executed on this machine.
 """
 
 from __future__ import annotations

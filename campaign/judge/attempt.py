@@ -15,7 +15,7 @@ from campaign.judge.messages import shared
 from campaign.results.case import Case
 
 EVIDENT = 2  # data of so many times the memory of the nodes cannot have come from it
-WITHIN = 0.05  # Slurm is told a little less memory than a node has
+WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
 BANDWIDTH = re.compile(r"[KMGT]?i?B/s")
 BUILTIN = "campaign bench "  # how the project's own benchmark names itself
 
@@ -114,9 +114,9 @@ def own_directory(case: Case) -> Iterator[Finding]:
 def beside_target(pack: RulePack, run: Run) -> tuple[str, ...]:
     """The words of a run's command lines that the campaign file added to the pack's and that name a path."""
     texts = [word for phase in pack.phases for word in phase.arguments]
-    own = {*texts, *(flag for files in pack.files for flag in files.flags)}
+    planned = {*texts, *(flag for files in pack.files for flag in files.flags)}
     words = (word for command in run.launched for word in command.arguments)
-    return tuple(word for word in words if "/" in word and "{directory}" not in word and word not in own)
+    return tuple(word for word in words if "/" in word and "{directory}" not in word and word not in planned)
 
 
 def offset_as_told(case: Case) -> Iterator[Finding]:
@@ -225,14 +225,15 @@ def ended_well(case: Case) -> Iterator[Finding]:
 def clean_output(case: Case) -> Iterator[Finding]:
     """RUN-06: no error in the output, nothing that failed, every phase above zero, nothing unread."""
     seen = case.seen
-    if case.attempt.state is not State.DONE:  # RUN-01 says so, with the output's own words where it has any
+    if case.attempt.state is not State.DONE:  # RUN-01 reports it, with the message from the output if there is one
         if not any(text.file and text.file in case.attempt.reason for text in seen.errors):
             yield from (violation(messages.OUTPUT_ERROR(line=text)) for text in seen.errors)
         return
     for text in seen.errors:
         yield violation(messages.OUTPUT_ERROR(line=text))
     for warning in seen.warnings:
-        # Every attempt has a directory of its own; without it, the same warning of several attempts is told once.
+        # Every attempt has its own directory; with the path removed, equal warnings of several attempts are reported
+        # once.
         words = warning.text.replace(case.directory, f"{case.directory.rpartition('-')[0]}-TOKEN")
         yield note(messages.OUTPUT_WARNING(line=words), "", warning.place)
     if seen.program.startswith(BUILTIN) and seen.binary_sha256 is None:

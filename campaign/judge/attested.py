@@ -25,10 +25,10 @@ _SYSTEM = re.compile(r"/(?:usr/)?lib\w*(?:/.*)?")
 
 
 def attestations(case: Case) -> Iterator[tuple[Case, Attestation]]:
-    """Of each phase, or of the run."""
-    for _, one in case.phases if case.seen.phases else (("", case),):
-        if one.seen.attestation is not None:
-            yield one, one.seen.attestation
+    """The attestation of each phase, or of the run, with its case."""
+    for _, phase in case.phases if case.seen.phases else (("", case),):
+        if phase.seen.attestation is not None:
+            yield phase, phase.seen.attestation
 
 
 def preloads(case: Case) -> Iterator[tuple[str, str]]:
@@ -39,19 +39,21 @@ def preloads(case: Case) -> Iterator[tuple[str, str]]:
 
 
 def replaced(case: Case) -> Iterator[tuple[str, list[str]]]:
-    """Files that stand between the benchmark and the C library or MPI, each with the functions that it has taken."""
+    """Files loaded between the benchmark and the C library or MPI, each with the functions that it replaces."""
     for _, told in attestations(case):
         for group in told.groups:
             taken: dict[str, list[str]] = {}
             for function, path in group.functions.items():
-                own = _MPI if function.startswith("MPI_") else _C_LIBRARY
-                if not (own.fullmatch(PurePosixPath(path).name) or path == "[vdso]" or _is_program(case, group, path)):
+                allowed = _MPI if function.startswith("MPI_") else _C_LIBRARY
+                if not (
+                    allowed.fullmatch(PurePosixPath(path).name) or path == "[vdso]" or _is_program(case, group, path)
+                ):
                     taken.setdefault(path or messages.NO_FILE(), []).append(function)
             yield from taken.items()
 
 
 def _is_program(case: Case, group: RankGroup, path: str) -> bool:
-    """Of a program that is linked statically."""
+    """Whether the file is the program itself, as in a statically linked one."""
     return group.objects.get(path, "?") == case.seen.binary_sha256
 
 
@@ -187,7 +189,7 @@ def _mount(case: Case, group: RankGroup) -> Iterator[Finding]:
 
 
 def _variables(case: Case, group: RankGroup) -> Iterator[Finding]:
-    """Of the loader alone: launchers give MPI's variables to the ranks, and MPI sets some itself."""
+    """Compares the loader's variables only: launchers pass MPI's variables to the ranks, and MPI sets some itself."""
     environment = case.evidence.environment
     if environment.format < 2 or case.run.launcher.prefix:
         return  # a prefix may set what it likes: it is declared

@@ -77,7 +77,7 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
 
 # About whether a run produced values; the others are about how it did, and are not applied to a run without values.
 WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
-# Of an execution of several phases, about all of it; the others are about each of its phases.
+# Rules about an execution of several phases as a whole; all other rules are about each of its phases.
 OF_WHOLE = frozenset({"RUN-01", "RUN-05", "RUN-09"})
 OF_BOTH = frozenset({"EVD-06"})
 OVER_NUMBERS = frozenset({"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05"})
@@ -140,9 +140,9 @@ def judge(case: Case) -> tuple[Finding, ...]:
     if not case.phases:
         return _judge(case, case.pack.checks.keys())
     by_phase = {phase: _judge(part, part.pack.checks.keys() - OF_WHOLE) for phase, part in case.phases}
-    found = dict.fromkeys([*_judge(case, case.pack.checks.keys() & (OF_WHOLE | OF_BOTH)), *_together(by_phase)])
+    findings = dict.fromkeys([*_judge(case, case.pack.checks.keys() & (OF_WHOLE | OF_BOTH)), *_together(by_phase)])
     order = {rule: place for place, rule in enumerate(ATTEMPT_RULES)}
-    return tuple(sorted(found, key=lambda finding: order[finding.rule]))
+    return tuple(sorted(findings, key=lambda finding: order[finding.rule]))
 
 
 def _judge(case: Case, rules: Set[str]) -> tuple[Finding, ...]:
@@ -208,7 +208,7 @@ def judged(whole: Submission) -> Submission:
 
 
 def nothing_measured(whole: Submission) -> Iterator[Finding]:
-    """Of each rule over measured numbers, that it was not checked: where runs ended and none of them gave a number."""
+    """If runs ended and none gave a number: one "not checked" for each rule about measured numbers."""
     need_numbers = ATTEMPT_RULES.keys() - WITHOUT_NUMBERS | OVER_NUMBERS
     if not any(case.attempt.state is State.DONE for case in whole.results):
         need_numbers |= {"RUN-06"}

@@ -77,7 +77,7 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
 
 @functools.lru_cache(maxsize=64)
 def _faking(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the names that fake nodes: the same in all jobs of a campaign."""
+    """The names of variables that fake nodes. Cached, since all jobs of a campaign have the same names."""
     return tuple(filter(_FAKING.fullmatch, names))
 
 
@@ -111,9 +111,9 @@ def times_fit(case: Case) -> Iterator[Finding]:
     printed, unclear = _printed_times(case)
     if unclear:
         yield unchecked(unclear)
-    for what, time in printed.items():
+    for name, time in printed.items():
         if not window[0] - TOLERANCE_S <= time <= window[1] + TOLERANCE_S:
-            yield violation(messages.TIME_OUTSIDE(what=what), _span(*window), utc(time))
+            yield violation(messages.TIME_OUTSIDE(what=name), _span(*window), utc(time))
     took, had = phases_s(case), window[1] - window[0]
     if took > had + TOLERANCE_S:
         yield violation(messages.PHASES_TOO_LONG(), messages.MOST_SECONDS(seconds=had), f"{took:.1f} s")
@@ -161,8 +161,8 @@ def job_agrees(case: Case) -> Iterator[Finding]:
     if completion is None or environment.format == 0:
         yield unchecked(messages.NO_JOB_RECORDS(why=_why(environment)))
         return
-    for what, values in _said_of_job(case, completion).items():
-        yield from _agree(case, what, values)
+    for name, values in _said_of_job(case, completion).items():
+        yield from _agree(case, name, values)
     had = _job_nodes(environment)
     if not accounting.ended:
         yield from _while_completing(case, accounting, had)

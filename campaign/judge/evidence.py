@@ -35,7 +35,7 @@ class HandedIn:
 
 
 def chain_whole(submission: Submission) -> Iterator[Finding]:
-    """EVD-02: the journal is a whole chain, which began with the buyer's nonce where there is one."""
+    """EVD-02: the journal is a whole chain, which began with the buyer's nonce if there is one."""
     chain, nonce = submission.journal, submission.campaign.nonce
     if chain is None:
         if submission.attempts:
@@ -53,7 +53,7 @@ def chain_whole(submission: Submission) -> Iterator[Finding]:
 
 
 def pack_current(submission: Submission) -> Iterator[Finding]:
-    """EVD-05: the rules are those that this version has under their id, be it in the words of an earlier one."""
+    """EVD-05: the rules are this version's pack with this id, or an earlier edition with the same rules."""
     pack = submission.pack
     digest = digest_of_own(pack.id)
     if not digest:

@@ -55,7 +55,7 @@ def _once(text: str) -> str:
 
 
 def listed(given: Iterable[str], most: int = 8) -> str:
-    """The first names, and how many more there are."""
+    """The first names, and the number of further ones."""
     names = list(given)
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 

@@ -1,4 +1,4 @@
-"""A table that somebody else made, in the form of `campaign table`, CSV, XLSX or JSON -> rows judged by themselves."""
+"""A table from another party, in the form of `campaign table`, CSV, XLSX or JSON -> rows judged by themselves."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A line of the table, with its place for what is wrong with it."""
+    """A line of the table, with its place for error messages."""
 
     where: str
     fields: Mapping[str, Any]
@@ -130,7 +130,7 @@ class _Entry:
         return replace(record, statistic=statistic, iterations=iterations)
 
     def _computed(self, operation: str, value: float | None, unit: str) -> Record | None:
-        """Of a number that names the places of its parts: `file:line file:line`."""
+        """The record of a computed number, which names the places of its parts: `file:line file:line`."""
         places = [re.fullmatch(r"([^ :]+):([1-9][0-9]{0,8})", word) for word in self._text("parts").split()]
         if value is None or not places or None in places:
             return None

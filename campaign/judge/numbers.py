@@ -1,6 +1,6 @@
 """The rules about the numbers of the cells: where they come from, how they vary, whether they can be true. Pure.
 
-They use rows alone where they can, so that they also judge a table that somebody else made.
+They use rows alone where they can, so that they also judge a table from another party.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def from_one_run(submission: Submission) -> Iterator[Finding]:
 def _iterations(submission: Submission) -> Iterator[Finding]:
     pack, open_cells = submission.pack, []
     declared = {phase.id for phase in pack.phases if phase.program and pack.program(phase.program).results}
-    own = {operation.id: operation.statistic for operation in pack.operations if operation.record}
+    statistics = {operation.id: operation.statistic for operation in pack.operations if operation.record}
     of_record = {operation.key: operation.statistic for operation in pack.operations if operation.record}
     repeated = [
         (row, record)
@@ -68,7 +68,7 @@ def _iterations(submission: Submission) -> Iterator[Finding]:
         wanted = (
             ONE_ITERATION
             if pack.selection.iteration
-            else own.get(row.cell.operation, of_record.get(record.operation, ""))
+            else statistics.get(row.cell.operation, of_record.get(record.operation, ""))
         )
         if not wanted and record.operation.rpartition("/")[0] not in declared:
             open_cells.append((row.cell, record.statistic))
@@ -194,7 +194,7 @@ def layouts_agree(submission: Submission) -> Iterator[Finding]:
 
 
 def not_below_one_process(submission: Submission) -> Iterator[Finding]:
-    """PHY-02: what many processes reach together is not less than what one reaches alone."""
+    """PHY-02: the rate of many processes is not below the single-process rate."""
     below = submission.pack.parameter("PHY-02", "below")
     alone = next((launch.id for launch in submission.pack.launch if launch.processes == 1), None)
     values = {row.cell: row.value for row in measured_rows(submission.rows) if row.value is not None}
@@ -245,7 +245,7 @@ def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
 
 
 def _creation_beside(pack: RulePack, cell: Cell) -> Cell | None:
-    """Of a rate of stat, the cell of its row that has the rate of creation; None of anything else."""
+    """For a cell with a stat rate, the cell of the same row with the creation rate; None for any other cell."""
     ids = {operation.key: operation.id for operation in pack.operations_of(cell.launch) if operation.best != "lowest"}
     record = next((key for key, id in ids.items() if id == cell.operation), "")
     phase, slash, name = record.rpartition("/")
@@ -282,7 +282,7 @@ def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
 
 
 def _multiple(values: dict[str, float], others: dict[str, float]) -> float | None:
-    """The one factor between two lines, as exactly as they are written; None where there is none."""
+    """The one factor between two lines, as exactly as they are written; None if there is none."""
     if len(values) < 3 or values.keys() != others.keys():
         return None
     least, most = 0.0, math.inf

@@ -84,7 +84,7 @@ def computed_again(submission: Submission) -> Iterator[Finding]:
 
 
 def logs_included(submission: Submission) -> Iterator[Finding]:
-    """PRJ-03: the base system's logs are there, and each input is in the line that it is said to be read from."""
+    """PRJ-03: the base system's logs exist, and each input is in the log line that its source names."""
     for row, projection in _projected(submission):
         if submission.logs is None:
             yield unchecked(messages.LOGS_UNCHECKED(), about=row.cell)

@@ -56,12 +56,12 @@ def _driver(case: Case) -> Iterator[Finding]:
     if completion is None:
         yield unchecked(messages.NO_JOB_RECORD())
         return
-    for what, journaled, recorded in (
+    for name, journaled, recorded in (
         ("start", attempt.started, completion.started),
         ("end", attempt.ended, completion.ended),
     ):
         if attempt.state is State.DONE and journaled is not None and abs(journaled - recorded) > SAME_S:
-            yield violation(messages.JOURNAL_TIME(what=what), utc(recorded), utc(journaled))
+            yield violation(messages.JOURNAL_TIME(what=name), utc(recorded), utc(journaled))
     if completion.ended < completion.started:
         yield violation(messages.ENDS_BEFORE_START(), utc(completion.started), utc(completion.ended))
     seen = case.seen
@@ -76,7 +76,7 @@ def _order(case: Case) -> Iterator[Finding]:
     evidence, completion = case.evidence, case.evidence.completion
     if completion is None:
         return
-    for what, time, before in (
+    for name, time, before in (
         ("environment", evidence.environment.started, True),
         ("state of the file system before the run", evidence.before.time if evidence.before else None, True),
         ("state of the file system after the run", evidence.after.time if evidence.after else None, False),
@@ -86,7 +86,7 @@ def _order(case: Case) -> Iterator[Finding]:
         limit = completion.started + TOLERANCE_S if before else completion.ended - TOLERANCE_S
         if (time > limit) if before else (time < limit):
             expected = messages.BEFORE(time=utc(limit)) if before else messages.LATER_THAN(time=utc(limit))
-            yield violation(messages.OUT_OF_ORDER(what=what), expected, utc(time))
+            yield violation(messages.OUT_OF_ORDER(what=name), expected, utc(time))
 
 
 def _slurm(case: Case) -> Iterator[Finding]:
@@ -98,7 +98,7 @@ def _slurm(case: Case) -> Iterator[Finding]:
         return
     variables, began = environment.variables, after.job.get("StartTime")
     if _started_again(case, began):
-        # Of this start Slurm knows nothing more; what the job was submitted as is the same in each.
+        # Slurm keeps no record of this start; only what the job was submitted with is the same for each start.
         yield unchecked(messages.STARTED_AGAIN())
         began, allocation = None, {}
     yield from _differ(
@@ -265,11 +265,11 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
         commands = [command for case in cases for command in case.run.launched]
         programs = {command.executable.rpartition("/")[2] for command in commands}
         ran = [row for row in after.steps if row.get("JobName") in programs and _word(row) == "COMPLETED"]
-        own = [row for row in ran if row.get("JobIDRaw", "").rpartition(".")[2].isdigit()]
-        if own and not len(commands) <= len(own) <= most.get(job, 0):
+        steps = [row for row in ran if row.get("JobIDRaw", "").rpartition(".")[2].isdigit()]
+        if steps and not len(commands) <= len(steps) <= most.get(job, 0):
             text = messages.STEPS_COUNTED(job=cases[0].attempt.job_id)
-            yield violation(text, messages.ATTEMPTS_OF(count=len(commands)), len(own), about=cases[0].subject)
-        yield from _steps_overlap(own, cases[0])
+            yield violation(text, messages.ATTEMPTS_OF(count=len(commands)), len(steps), about=cases[0].subject)
+        yield from _steps_overlap(steps, cases[0])
     if silent:
         yield unchecked(messages.NO_RECORDED_STEPS(jobs=listed(silent)))
 

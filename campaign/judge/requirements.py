@@ -49,7 +49,7 @@ def _holds(
     if lacking:
         yield unchecked(messages.UNKNOWN(condition=f"{about}{requirement.holds}", names=", ".join(lacking)))
         return
-    # What is planned is by the memory that Slurm is told, which is a little less than a node has.
+    # The plan uses the memory configured in Slurm, which is slightly less than a node has.
     tolerance = {"within": WITHIN} if formulas.MEMORY in condition.names else {}
     try:
         if condition.holds(known, **tolerance):
@@ -59,17 +59,17 @@ def _holds(
         yield unchecked(str(error))
         return
     text = f"{about}{requirement.holds}"
-    found = ", ".join(f"{name} {digits(known[name])}" for name in condition.names)
+    values = ", ".join(f"{name} {digits(known[name])}" for name in condition.names)
     expected = f"{condition.sign} {digits(right)}"
     form = violation if case.full else note
-    yield form(messages.NOT_HELD(condition=text, clause=requirement.clause, values=found), expected, digits(left))
+    yield form(messages.NOT_HELD(condition=text, clause=requirement.clause, values=values), expected, digits(left))
 
 
 def _recorded(case: Case) -> dict[str, float]:
     """The numbers of a run as they were recorded, as far as they are; variables as the executed words have them."""
     seen, run, environment = case.seen, case.run, case.evidence.environment
     numbers = {name: formulas.number(text) for name, text in case.values.items() if formulas.is_number(text)}
-    found: dict[str, float | None] = {
+    values: dict[str, float | None] = {
         "processes": seen.processes,
         "nodes": seen.nodes,
         "processes_per_node": seen.processes / seen.nodes if seen.processes and seen.nodes else None,
@@ -79,4 +79,4 @@ def _recorded(case: Case) -> dict[str, float]:
         "items_total": run.items_total if seen.files_reported is None else seen.files_reported,
         "items_per_process": run.items_per_process,
     }
-    return {**{name: float(number) for name, number in found.items() if number is not None}, **numbers}
+    return {**{name: float(number) for name, number in values.items() if number is not None}, **numbers}

@@ -220,14 +220,16 @@ def published_build(submission: Submission) -> Iterator[Finding]:
         if others := programs - {build.version}:
             yield violation(messages.OUTPUT_OF_OTHER(), build.version, ", ".join(sorted(others)))
             continue
-        own = submission.own_source
+        published = submission.own_source
         if submission.campaign.benchmark.external:
             yield unchecked(messages.FOREIGN_PROGRAM(version=build.version))
-        elif own is None or own.version != build.version:
+        elif published is None or published.version != build.version:
             yield unchecked(messages.OTHER_VERSION(version=build.version or "?"))
-        elif own.tree != build.source_tree:
+        elif published.tree != build.source_tree:
             yield violation(
-                messages.CHANGED_BENCHMARK(version=own.version), f"tree {own.tree}", f"tree {build.source_tree}"
+                messages.CHANGED_BENCHMARK(version=published.version),
+                f"tree {published.tree}",
+                f"tree {build.source_tree}",
             )
 
 

@@ -59,7 +59,7 @@ class Submission:
 
     @property
     def all_runs(self) -> tuple[Run, ...]:
-        """Those of searches too, which may share some."""
+        """All runs, including those of searches, which may share some."""
         return all_runs(self.searches, self.runs)
 
     @property
@@ -121,8 +121,8 @@ def every_cell_answered(submission: Submission) -> Iterator[Finding]:
         if row.status in (Status.MISSING, Status.FAILED):
             message = messages.NO_VALUE(status=row.status)
             failed = row.attempt is not None and not row.attempt.state.active and row.attempt.state is not State.DONE
-            found = str(row.attempt.state) if row.attempt and failed else row.note  # RUN-01 says why
-            yield violation(message, messages.NEEDED_STATUS(), found, about=row.cell)
+            state = str(row.attempt.state) if row.attempt and failed else row.note  # RUN-01 says why
+            yield violation(message, messages.NEEDED_STATUS(), state, about=row.cell)
 
 
 def every_number_traced(submission: Submission) -> Iterator[Finding]:

@@ -54,15 +54,15 @@ _ANONYMOUS = "0:"
 
 
 def described(submission: Submission) -> Iterator[Finding]:
-    """ENV-01: the system, who answers for it, and each target are described; a rehearsal is told what is missing."""
+    """ENV-01: the system, the contact and each target are described; in a rehearsal gaps are only noted."""
     campaign, lacks = submission.campaign, violation if submission.full else note
     entries = [*gaps("system", campaign.system, SYSTEM), *gaps("contact", campaign.contact, CONTACT)]
     for target in campaign.targets:
-        if what := placeholder(target.description):
-            entries.append((f"description of target {target.name}", what))
-    if missing := [key for key, what in entries if not what]:
+        if asked := placeholder(target.description):
+            entries.append((f"description of target {target.name}", asked))
+    if missing := [key for key, asked in entries if not asked]:
         yield lacks(messages.INCOMPLETE_DESCRIPTION(), messages.DESCRIPTION(), ", ".join(missing))
-    if left := [f"{key}{'' if what[0] == '<' else f' ({what})'}" for key, what in entries if what]:
+    if left := [f"{key}{'' if asked[0] == '<' else f' ({asked})'}" for key, asked in entries if asked]:
         yield lacks(messages.PLACEHOLDERS(), messages.DESCRIPTION(), ", ".join(left))
     email = dict(campaign.contact).get("email", "@")
     if "@" not in email and not placeholder(email):

@@ -72,7 +72,7 @@ def inflation_told(whole: Submission) -> Iterator[Finding]:
 
 
 def _same_elsewhere(whole: Submission, row: Row) -> dict[str, float]:
-    """The same operation of the layouts in which every process has files of its own."""
+    """The values of the same operation in layouts where every process has its own files."""
     plain = {files.id for files in whole.pack.files if row.cell.operation not in files.inflated}
     return {
         other.cell.files: other.value

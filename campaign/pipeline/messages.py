@@ -24,7 +24,7 @@ PROBED = Message(
     nodes="4 nodes",
 )  # fmt: skip
 PROBE_SUBMITTED = Message(
-    "probe: job {job} on {nodes} submitted; waiting for it (Ctrl-C cancels it)", job=12, nodes="4 nodes"
+    "probe: submitted job {job} on {nodes}; waiting for it to end (Ctrl-C cancels it)", job=12, nodes="4 nodes"
 )
 PROBE_REFUSED = Message("probe: {why}", why="sbatch: error: Batch job submission failed: Invalid qos specification")
 PROBE_PROBLEM = Message("{nodes}: {problem}", nodes="node2, node3", problem="/dev/shm is not shared")
@@ -46,6 +46,9 @@ RESULTS_OF_ANOTHER = Message(
 )
 NODES_TOO_MANY = Message(
     "found {asked} nodes; partition {partition} has {there}; use {there} or fewer", asked=40, partition="cpu", there=4
+)
+NODES_NONE = Message(
+    "found {asked} nodes; partition {partition} has none; name another partition", asked=4, partition="cpu"
 )
 PROCESSES_TOO_MANY = Message(
     "found {asked} processes per node; the nodes of partition {partition} have {cores} cores; use {cores} or fewer",
@@ -169,7 +172,12 @@ PLAN_MISSING = Message(
 PLAN_DAMAGED = Message("{path}: damaged ({why}); remove it to plan again", path="results/site/plan.json", why="EOF")
 GEOMETRY_NOT_RECORDED = Message("plan.json does not record the process count of launch.{name}", name="max")
 GEOMETRY_WITHOUT_NODES = Message(
-    "launch.{name} is {word}, but no node is usable: {account}", name="max", word="all", account="partition cpu: ..."
+    "launch.{name} is {word}, but no node is usable ({account}); name another partition under slurm.partition, or ask "
+    "the "
+    "administrator",
+    name="max",
+    word="all",
+    account="partition cpu: 1 node, none usable; 1 down: n1 (down)",
 )
 GEOMETRY_WITHOUT_SLURM = Message(
     "launch.{name} is {word}, which needs the size of the partition from Slurm: {why}",
@@ -232,7 +240,7 @@ NOTHING_CHOSEN = Message("no result is {statuses}; nothing to run", statuses="fa
 # --- under way
 SEARCH_DECIDED = Message("search {cells}: {reason}", cells="scratch/peak/*/*", reason="16 processes reach the peak")
 SEARCH_STUCK = Message(
-    "search is stuck: {run} could not be executed; find the cause with 'campaign status' and run again",
+    "the search cannot go on: {run} could not be executed; find the cause with 'campaign status' and run again",
     run="scratch.peak.unique.explore-2x4.1",
 )
 MORE_REPETITIONS = Message("adding {runs}: intervals are wider than repetitions.width", runs="4 runs")
@@ -244,12 +252,13 @@ SAME_CAUSE = Message(
 )
 NODE_HOURS_REACHED = Message(
     "not submitted: {jobs} ({runs}). --max-node-hours is {most:g}; {used:.3g} are used or "
-    "reserved, and the next job may use {next:.3g} more",
+    "reserved, and the next job may use {next:.3g} more; --max-node-hours {enough:g} is enough for all",
     jobs="2 jobs",
     runs="6 runs",
     most=10,
     used=8.2,
     next=4.1,
+    enough=16.4,
 )
 CANCEL_UNFINISHED = Message("the cancelled jobs have not ended yet; check with 'campaign status'")
 

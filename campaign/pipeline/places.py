@@ -21,11 +21,11 @@ from campaign.slurm import partitions
 
 def mistakes(opened: Opened) -> Iterator[Mistake]:
     for index, target in enumerate(opened.campaign.targets):
-        if what := _target(target.directory):
-            yield Mistake(("targets", index, "directory"), what)
+        if problem := _target(target.directory):
+            yield Mistake(("targets", index, "directory"), problem)
     yield from _overlaps(opened.campaign)
-    if what := _results(opened.paths):
-        yield Mistake(("results",), what)
+    if problem := _results(opened.paths):
+        yield Mistake(("results",), problem)
 
 
 def site() -> init.Site:
@@ -72,10 +72,10 @@ def _overlaps(campaign: Campaign) -> Iterator[Mistake]:
     for index, target in enumerate(campaign.targets):
         for earlier, other in enumerate(campaign.targets[:index]):
             if overlap(real[index], real[earlier]):
-                what = messages.DIRECTORIES_OVERLAP(
+                problem = messages.DIRECTORIES_OVERLAP(
                     path=target.directory, real=real[index], other=real[earlier], target=other.name
                 )
-                yield Mistake(("targets", index, "directory"), what)
+                yield Mistake(("targets", index, "directory"), problem)
 
 
 def _results(paths: Paths) -> str:

@@ -47,7 +47,7 @@ class Plan:
 
     @property
     def all_runs(self) -> tuple[Run, ...]:
-        """Those of searches too, which may share some."""
+        """All runs, including those of searches, which may share some."""
         return searching.all_runs(self.searches, self.runs)
 
 
@@ -59,8 +59,8 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
     Raises InputError where the results are another campaign file's.
     """
     if owner := _owner(opened):
-        what = messages.RESULTS_OF_ANOTHER(name=opened.campaign.name, results=opened.paths.root, file=owner)
-        raise refusal(opened.campaign, [Mistake(("name",), what)])
+        problem = messages.RESULTS_OF_ANOTHER(name=opened.campaign.name, results=opened.paths.root, file=owner)
+        raise refusal(opened.campaign, [Mistake(("name",), problem)])
     settled = _settled(opened.paths)
     partition, unresolved = _partition(opened, settled)
     dialect = _dialect(opened, settled, may_submit)
@@ -120,16 +120,16 @@ def _with_runs(opened: Opened, planned: Plan) -> Plan:
 def _executables(opened: Opened, dialect: str) -> dict[str, matrix.Executable]:
     """Each program of the pack by its name: the campaign file's, otherwise the built-in one."""
     benchmark = opened.campaign.benchmark
-    found = {}
+    paths = {}
     for each in opened.pack.programs:
-        own = benchmark.path(each.id)
-        found[each.id] = matrix.Executable(str(own or binaries(opened) / each.applet))
-        if own and dialect:
+        given = benchmark.path(each.id)
+        paths[each.id] = matrix.Executable(str(given or binaries(opened) / each.applet))
+        if given and dialect:
             from campaign.plan.dialect import Dialect, offset_argument
 
             offset = functools.partial(offset_argument, Dialect(dialect))
-            found[each.id] = replace(found[each.id], rank_offset=offset)
-    return found
+            paths[each.id] = replace(paths[each.id], rank_offset=offset)
+    return paths
 
 
 def binaries(opened: Opened) -> Path:
@@ -150,9 +150,9 @@ def _measured_with(opened: Opened) -> Path | None:
         programs = [Path(command["argv"][before]) for run in stored["runs"] for command in run.get("phases", [run])]
     except (LookupError, TypeError):
         return None
-    own = {program.applet for program in opened.pack.programs if opened.campaign.benchmark.path(program.id) is None}
-    built_in = [program for program in programs if program.is_absolute() and program.name in own]
-    return built_in[0].parent if built_in and not (stored.get("executable") and len(own) == 1) else None
+    applets = {program.applet for program in opened.pack.programs if opened.campaign.benchmark.path(program.id) is None}
+    built_in = [program for program in programs if program.is_absolute() and program.name in applets]
+    return built_in[0].parent if built_in and not (stored.get("executable") and len(applets) == 1) else None
 
 
 def not_built(opened: Opened) -> str:
@@ -291,7 +291,7 @@ def _partition_begun(paths: Paths, settled: _Settled) -> tuple[str | None, str]:
 
 
 def _stored(paths: Paths) -> Any:
-    """The content of plan.json; None where there is none. Raises EnvironmentLacks where it is damaged."""
+    """The content of plan.json; None if there is none. Raises EnvironmentLacks where it is damaged."""
     try:
         written = paths.plan.stat()
         return _parsed(paths.plan, written.st_ino, written.st_mtime_ns)
@@ -312,7 +312,7 @@ def _damaged(path: Path, error: Exception) -> EnvironmentLacks:
 
 
 def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> dict[str, Geometry]:
-    """Those that the file or the partition gives."""
+    """The geometries that the campaign file or the partition determines."""
     geometries = {name: wanted for name, wanted in campaign.launch.items() if isinstance(wanted, Geometry)}
     if partition is not None:
         size = partition.usable, partition.cores_per_node
@@ -355,8 +355,8 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
     if resolution.replayed():
         raise EnvironmentLacks(messages.DIALECT_NOT_RECORDED(path=path))
     at = next(at for at, each in benchmark.placed if each == path)
-    if what := program.unusable(path, opened.campaign.launcher.prefix):
-        raise refusal(opened.campaign, [Mistake(at, what)])
+    if problem := program.unusable(path, opened.campaign.launcher.prefix):
+        raise refusal(opened.campaign, [Mistake(at, problem)])
     from campaign.plan.dialect import identify
 
     launcher = commands.one_task(opened.campaign.slurm.partition, opened.campaign.slurm.mpi) if may_submit else ()

@@ -178,16 +178,16 @@ def _sources(campaign: Campaign) -> list[Mistake]:
         sources.compare(campaign)
         sources.builds(campaign)
     except InputError as error:
-        key, _, what = str(error).partition(": ")
-        return [Mistake(tuple(key.split(".")), what)]
+        key, _, problem = str(error).partition(": ")
+        return [Mistake(tuple(key.split(".")), problem)]
     return []
 
 
 def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
-    """Of an external benchmark; the built-in one is checked by `planning.not_built`."""
+    """What is wrong with an external benchmark's program; `planning.not_built` checks the built-in one."""
     for at, executable in opened.campaign.benchmark.placed:
-        if what := program.unusable(executable, opened.campaign.launcher.prefix):
-            yield Mistake(at, what)
+        if problem := program.unusable(executable, opened.campaign.launcher.prefix):
+            yield Mistake(at, problem)
         elif partition is not None and (machine := program.machine(executable)):
             nodes = partitions.architecture(partition.name)
             if nodes and not program.runs_on(machine, nodes):
@@ -195,14 +195,14 @@ def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
 
 
 def _launcher(campaign: Campaign) -> Iterator[Mistake]:
-    """What starts the ranks and what stands before the benchmark, where the campaign file says where it lies."""
+    """Checks the launcher and the prefix, if the campaign file gives their absolute paths."""
     for at, word in _starters(campaign):
-        if word.startswith("/") and (what := program.trouble(Path(word))):
-            yield Mistake(at, what)
+        if word.startswith("/") and (problem := program.trouble(Path(word))):
+            yield Mistake(at, problem)
 
 
 def _not_here(campaign: Campaign) -> Iterator[str]:
-    """The same, where the file names a program that this machine does not find: the nodes may have it."""
+    """Notes on programs that this machine does not find on its PATH: the nodes may have them."""
     for at, word in _starters(campaign):
         if not word.startswith("/") and not campaign.slurm.modules and shutil.which(word) is None:
             yield messages.NOT_ON_PATH(key=path_text(at), name=word)
@@ -238,11 +238,14 @@ def _beyond_nodes(opened: Opened, runs: Sequence[Run], partition: Partition) -> 
         nodes, per_node = run.job_nodes, run.geometry.processes_per_node
         at = ("launch", run.launch)
         if nodes > partition.nodes:
-            what = messages.NODES_TOO_MANY(asked=nodes, partition=partition.name, there=partition.nodes)
-            yield Mistake(at if fixed[run.launch] else (*at, "nodes"), what)
+            form = messages.NODES_TOO_MANY if partition.nodes else messages.NODES_NONE
+            problem = form(asked=nodes, partition=partition.name, there=partition.nodes)
+            yield Mistake(at if fixed[run.launch] else (*at, "nodes"), problem)
         elif partition.usable and per_node > most:
-            what = messages.PROCESSES_TOO_MANY(asked=per_node, partition=partition.name, cores=partition.cores_per_node)
-            yield Mistake(at, what)
+            problem = messages.PROCESSES_TOO_MANY(
+                asked=per_node, partition=partition.name, cores=partition.cores_per_node
+            )
+            yield Mistake(at, problem)
 
 
 def _below_share(opened: Opened, runs: Sequence[Run], partition: Partition) -> Iterator[Mistake]:
@@ -251,17 +254,17 @@ def _below_share(opened: Opened, runs: Sequence[Run], partition: Partition) -> I
     """
     geometries = {run.launch: run.geometry for run in runs}
     for condition in opened.pack.launch:
-        found = geometries.get(condition.id)
+        geometry = geometries.get(condition.id)
         less = condition.whole_system or (condition.reaches and opened.campaign.profile == "rehearsal")
-        if found is None or less or not condition.by_partition:
+        if geometry is None or less or not condition.by_partition:
             continue
         least = condition.least(partition.usable, partition.cores_per_node)
-        if found.nodes < least.nodes or found.processes_per_node < least.processes_per_node:
-            what = messages.BELOW_SHARE(
-                found=processes_on(found.processes, found.nodes), needs=condition.needs, clause=condition.clause,
+        if geometry.nodes < least.nodes or geometry.processes_per_node < least.processes_per_node:
+            problem = messages.BELOW_SHARE(
+                found=processes_on(geometry.processes, geometry.nodes), needs=condition.needs, clause=condition.clause,
                 least=processes_on(least.processes, least.nodes), partition=partition.name,
             )  # fmt: skip
-            yield Mistake(("launch", condition.id), what)
+            yield Mistake(("launch", condition.id), problem)
 
 
 def _beyond_limit(campaign: Campaign, runs: Sequence[Run], partition: Partition, terms: Admission) -> Iterator[Mistake]:
@@ -275,8 +278,8 @@ def _beyond_limit(campaign: Campaign, runs: Sequence[Run], partition: Partition,
         if most and limit is not None and asked > limit:
             message = messages.TIME_TOO_LONG_TOGETHER if most > 1 else messages.TIME_TOO_LONG
             each, asked_for, allowed = map(units.format_duration, (campaign.slurm.time_s, asked, limit))
-            what = message(runs=units.several(most, "run"), each=each, asked=asked_for, where=where, limit=allowed)
-            yield Mistake(("slurm", "time"), what)
+            problem = message(runs=units.several(most, "run"), each=each, asked=asked_for, where=where, limit=allowed)
+            yield Mistake(("slurm", "time"), problem)
             return
 
 

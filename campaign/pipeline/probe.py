@@ -37,7 +37,7 @@ class Probed:
 
     @property
     def passed(self) -> str:
-        """What holds where there are none."""
+        """What holds if there are none."""
         return messages.PROBED(job=self.job, nodes=several(self.nodes, "node"))
 
 

@@ -31,14 +31,14 @@ def trouble(program: Path) -> str:
 
 def unusable(program: Path, prefix: Sequence[str]) -> str:
     """Why a file cannot be the benchmark after the words of `launcher.prefix`; "" where it can."""
-    if what := trouble(program):
-        return what
+    if problem := trouble(program):
+        return problem
     named = _interpreter(program)
     return "" if not named or _declared(named, prefix) else messages.PROGRAM_IS_SCRIPT(path=program, interpreter=named)
 
 
 def _interpreter(program: Path) -> str:
-    """Of a script, the program that its first line names; "" of any other file."""
+    """The program that the first line of a script names; "" for any other file."""
     head = _head(program, 256)
     words = head.split(b"\n")[0][2:].decode("utf-8", "replace").split() if head.startswith(b"#!") else []
     named = words[1] if len(words) > 1 and words[0].endswith("/env") else next(iter(words), "")

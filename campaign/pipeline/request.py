@@ -36,7 +36,7 @@ class Request:
 
     @classmethod
     def of(cls, words: Sequence[str]) -> Request:
-        """Of patterns and statuses."""
+        """A request from patterns of cells and statuses."""
         statuses = tuple(status for status in CHOOSABLE if status in words)
         return cls(tuple(word for word in words if word not in CHOOSABLE), statuses=statuses)
 

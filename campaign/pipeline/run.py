@@ -42,7 +42,7 @@ MAX_SENDS = 3  # tries at a submission of which Slurm turned out to know nothing
 
 @dataclass(frozen=True, slots=True)
 class RunValue:
-    """A number that an execution gave, before the rules are judged."""
+    """A value from an execution that has not been judged yet."""
 
     operation: str
     number: float
@@ -205,9 +205,10 @@ def _within(driver: Driver, runs: Sequence[Run], most_node_h: float) -> tuple[li
     used = in_use_node_s(opened.paths, driver.store, slurm) / 3600
     within: list[Run] = []
     batches = matrix.batches(tuple(runs), slurm.allocation)
-    for place, batch in enumerate(batches):
-        nodes = max(run.geometry.nodes for run in batch)
-        more = nodes * scripts.job_limit_s(slurm, len(batch)) / 3600
+    costs = [
+        max(run.geometry.nodes for run in batch) * scripts.job_limit_s(slurm, len(batch)) / 3600 for batch in batches
+    ]
+    for place, (batch, more) in enumerate(zip(batches, costs, strict=True)):
         if used + more > most_node_h:
             left = batches[place:]
             text = messages.NODE_HOURS_REACHED(
@@ -216,6 +217,7 @@ def _within(driver: Driver, runs: Sequence[Run], most_node_h: float) -> tuple[li
                 most=most_node_h,
                 used=used,
                 next=more,
+                enough=math.ceil(100 * (used + sum(costs[place:]))) / 100,
             )
             return within, [text]
         used += more

@@ -14,6 +14,7 @@ from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.journal import Chain
+from campaign.core.messages import typed
 from campaign.core.model import Attempt
 from campaign.judge import engine
 from campaign.judge.attempt import BUILTIN
@@ -160,7 +161,7 @@ def jobs_under_way(opened: Opened) -> list[str]:
 
 
 def _catch_up(opened: Opened, store: Store, say: Say) -> None:
-    """Bring in what has ended since anybody looked."""
+    """Import attempts that have ended since the last check."""
     try:
         follower_of(opened, store, say).step()
     except EnvironmentLacks as error:
@@ -182,7 +183,7 @@ def collect_and_catch_up(opened: Opened, say: Say) -> int:
 def collect(opened: Opened) -> int:
     """Build the database again from the journal and the raw outputs; gives the number of attempts."""
     if not begun(opened.paths):
-        raise InputError(messages.NOTHING_RUN_YET(name=opened.campaign.name, file=opened.campaign.path))
+        raise InputError(messages.NOTHING_RUN_YET(name=opened.campaign.name, file=typed(opened.campaign.path)))
     with Store(opened.paths) as store, store.transaction():
         store.rebuild()
         return import_all(opened.paths, store, opened.pack.output)

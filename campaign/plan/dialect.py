@@ -113,7 +113,7 @@ def of_file(executable: Path) -> Dialect | None:
 
 
 def offset_argument(dialect: Dialect, geometry: Geometry) -> tuple[int, str]:
-    """The value of -N that shifts every phase by one node's ranks; what to disclose where it is not their number."""
+    """The value of -N that shifts every phase by the ranks of one node, and a note if it is not that number."""
     ranks = geometry.processes_per_node
     if dialect is Dialect.RANK_OFFSET or not _multiplies(geometry):
         return ranks, ""

@@ -106,7 +106,7 @@ def kind_of(run: Run | searching.Expected) -> Kind:
 
 
 def measured_lengths(runs: Iterable[Run], attempts: Sequence[Attempt]) -> dict[Kind, list[float]]:
-    """Of the executions that have ended well: what failed tells nothing of how long the others take."""
+    """The durations of successful executions: failed ones say nothing about how long the others take."""
     taken: dict[Kind, list[float]] = {}
     known = {run.id: run for run in runs}
     for attempt in sorted(attempts, key=lambda attempt: attempt.ended or 0.0):

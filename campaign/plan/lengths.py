@@ -147,7 +147,7 @@ def _shared(machine: Machine, first: Kind, second: Kind) -> float:
 
 
 def _trends(shared: bool) -> list[tuple[float, Trend]]:
-    """Each with how likely it is before anything has ended."""
+    """The possible trends, each with its prior probability."""
     trends: list[tuple[float, Trend]] = [(1.0, lambda size: 0.0)]
     for slope in SLOPES:
         likely = (1.0 if shared else STARTS) / len(SLOPES)

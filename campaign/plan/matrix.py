@@ -100,7 +100,7 @@ def expand(
     """The runs of every launch condition that has a geometry, in the order in which they are to be executed.
 
     `found`: geometries that searches found. Repetitions are blocks: each holds every run once, and where there
-    are several, in an order of chance, so that a drift of the system is not taken for an effect.
+    are several, in random order, so that a drift of the system is not taken for an effect.
     """
     blueprint = Blueprint(campaign, pack, executables)
     given = {name: (ChosenGeometry(asked, _all_operations(pack, name), ""),) for name, asked in geometries.items()}
@@ -140,7 +140,7 @@ def _repeated(run: Run, name: str, repetition: int) -> Run:
 
 
 def search_run(blueprint: Blueprint, combination: Combination, request: PlannedBlock) -> Run:
-    """An execution that a search asks for: it is measured as any other, and no cell reports it."""
+    """An execution for a search: measured like any other, but not reported in a cell."""
     name = f"{'.'.join(combination)}.{request.phase}-{request.geometry}.{request.block}"
     run = _run(blueprint, combination, name, request.geometry)
     return replace(run, repetition=request.block, phase=request.phase)
@@ -323,12 +323,12 @@ def batches(runs: Sequence[_P], allocation: str) -> tuple[tuple[_P, ...], ...]:
 def apart(targets: Iterable[Target], name: str) -> frozenset[str]:
     """The targets that may be measured together with this one: the storage of both is named, and differs."""
     storage = {target.name: target.storage for target in targets}
-    own = storage.get(name)
-    return frozenset(other for other, its in storage.items() if own and its and its != own)
+    system = storage.get(name)
+    return frozenset(other for other, its in storage.items() if system and its and its != system)
 
 
 def attempts_by_run(runs: Iterable[Run], attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
-    """The attempts that count for each run: those made under the run's present definition."""
+    """The attempts used for each run: those with the run's current settings."""
     wanted = {run.id: run.fingerprint for run in runs}
     counted: dict[str, list[Attempt]] = {run: [] for run in wanted}
     for attempt in attempts:

@@ -1,4 +1,4 @@
-"""What is said of a plan: of its runs, and of how much of it is still to come."""
+"""Texts about a plan: of its runs, and of how much of it is still to come."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from campaign.core.messages import Message
 
 # --- how much is to come
 REMAINING_NONE = Message("remaining: nothing, all results are present")
-REMAINING_UNKNOWN = Message("remaining: only runs that are not determined yet (by a search)")
+REMAINING_UNKNOWN = Message("remaining: only runs that a search has not determined yet")
 REMAINING = Message(
     "remaining: {jobs}, {runs}, about {node_h:.1f} node-hours and {time} (estimated from finished runs{guesses})",
     jobs="2 jobs",
@@ -24,7 +24,7 @@ REMAINING_AT_MOST = Message(
     time="6h",
     guesses="",
 )
-SEARCHES_VARY = Message("searches whose number of runs is not fixed: {searches}", searches=2)
+SEARCHES_VARY = Message("unfinished searches, whose number of runs is unknown: {searches}", searches=2)
 SEARCH_BUDGET = Message("searches end after {node_h:.2g} more node-hours", node_h=12.0)
 MORE_REPETITIONS = Message("up to {repetitions} if intervals are wide", repetitions="48 more repetitions")
 UNRESOLVED = Message("unresolved runs not included")
@@ -139,20 +139,20 @@ MOST_LIKELY = Message(
 )
 RESOLVED = Message("; smaller counts are not")
 NOT_RESOLVED = Message(
-    "; the minimum is not resolved: {counts} counts from {fewest} on cannot be told apart; about {runs} more runs "
-    "would tell",
+    "; the minimum is not resolved: {counts} counts from {fewest} on cannot be told apart without about {runs} "
+    "more runs",
     fewest="12 processes on 2 nodes",
     counts=4,
     runs=120,
 )
 NOT_RESOLVABLE = Message(
-    "; the minimum is not resolved: {counts} counts from {fewest} on cannot be told apart; even {runs} more runs "
-    "may not tell",
+    "; the minimum is not resolved: {counts} counts from {fewest} on cannot be told apart, perhaps not even with "
+    "{runs} more runs",
     fewest="12 processes on 2 nodes",
     counts=4,
     runs=1000,
 )
-NOT_SHOWN = Message("; about {runs} more runs would show it", runs=120)
+NOT_SHOWN = Message("; about {runs} more runs are needed to show it", runs=120)
 POSSIBLY = Message(", possibly {low:.1f}%", low=88.0)
 NEXT_FEWER_BELOW = Message(
     "; {count}: not shown to be within {margin} ({ratio})", count="8 processes on 2 nodes", margin="5%", ratio="91.0%"

@@ -163,7 +163,7 @@ def point(search: Search, runs: Sequence[Run], pack: RulePack, results: Results)
 
 
 def _outcome(search: Search, tried: Sequence[Case], pack: RulePack) -> Outcome | None:
-    """Of one execution: None where it has neither a rate nor failed often enough."""
+    """The outcome of one execution; None if it has no rate and has not failed often enough."""
     deciding = next(operation for operation in pack.operations if operation.id == search.operation)
     good = next((case for case in tried if case.valid and case.complete), None)
     record = good.result(deciding) if good else None

@@ -91,7 +91,7 @@ def time_left(
 
 
 def _deviation(lengths: Lengths, machine: int, remaining: Mapping[Run, float]) -> float:
-    """Of the logarithm of the sum of what remains of the runs."""
+    """The standard deviation of the logarithm of the total remaining time."""
     whole = math.fsum(remaining.values()) or 1e-3
     parts: dict[Kind, float] = {}
     for run, length in remaining.items():

@@ -1,4 +1,4 @@
-"""One cause is told once: texts of one message that differ in a value become one text with all the values. Pure."""
+"""One cause is reported once: texts of one message that differ in a value become one text with all the values. Pure."""
 
 from __future__ import annotations
 

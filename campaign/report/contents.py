@@ -33,7 +33,7 @@ class Contents(Submission):
 
     @property
     def root(self) -> Path:
-        """Of the results, in which the rows' sources lie."""
+        """The results directory, to which the paths of the rows' sources are relative."""
         return self.campaign.results
 
     @property
@@ -43,7 +43,7 @@ class Contents(Submission):
 
     @property
     def measured(self) -> str:
-        """When: the first start and the last end of the attempts on record, in UTC; "" where there are none."""
+        """When: the first start and the last end of the attempts on record, in UTC; "" if there are none."""
         started = [attempt.started for attempt in self.attempts if attempt.started is not None]
         ended = [attempt.ended for attempt in self.attempts if attempt.ended is not None]
         if not started or not ended:

@@ -22,7 +22,7 @@ _Observation = tuple[str, str, tuple[str, str]]  # a fact, its value, and the jo
 
 
 def sections(results: Sequence[Case]) -> tuple[Section, ...]:
-    """Of the jobs whose attempts have ended; none where nothing is on record."""
+    """Sections on the jobs whose attempts have ended; none if nothing was recorded."""
     jobs = {result.attempt.job: result.evidence.environment for result in results if result.evidence.environment.nodes}
     if not jobs:
         return ()

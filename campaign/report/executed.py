@@ -20,7 +20,7 @@ _Line = tuple[str, str, str]  # what it is, its path or words, its hash
 
 
 def sections(results: Sequence[Case]) -> tuple[Section, ...]:
-    """One section, of the attempts that ended well; none where there are none."""
+    """One section, of the attempts that ended well; none if there are none."""
     ended = [result for result in results if result.attempt.state is State.DONE]
     met: dict[_Line, list[str]] = {}
     for result in ended:

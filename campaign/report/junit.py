@@ -70,7 +70,7 @@ def _case(suite: ElementTree.Element, of: Suite, rule: str, name: str) -> Elemen
 
 
 def _tell(case: ElementTree.Element, findings: Sequence[Finding]) -> None:
-    """The outcome of a rule over a subject by the gravest of the findings, and all that they say."""
+    """The outcome of a rule over a subject by the most severe of the findings, and all that they say."""
     violated = [finding for finding in findings if finding.violated]
     asked = [finding for finding in findings if finding.unanswered]
     unchecked = [finding for finding in findings if not finding.checked]

@@ -39,18 +39,18 @@ def parts(table: TextTable) -> list[Part]:
         if _fits(least, places, letter_pt):
             return [Part(table, _shares(natural, least, places, letter_pt), size)]
     size, letter_pt = next(iter(SIZES.items()))
-    found, rest = [], places[leading:]
+    tables, rest = [], places[leading:]
     while rest:
         count = 1
         while count < len(rest) and _fits(least, [*everywhere, *rest[: count + 1]], letter_pt):
             count += 1
         chosen, rest = [*everywhere, *rest[:count]], rest[count:]
-        found.append(Part(table.columns(chosen), _shares(natural, least, chosen, letter_pt), size))
-    return found
+        tables.append(Part(table.columns(chosen), _shares(natural, least, chosen, letter_pt), size))
+    return tables
 
 
 def _widths(table: TextTable) -> tuple[dict[int, int], dict[int, int]]:
-    """Of each column in letters: on one line each, and with lines broken where they may be. Numbers are not broken."""
+    """The width of each column in letters, without and with line breaks. Numbers are never broken."""
     natural, least = {}, {}
     for place, header in enumerate(table.headers):
         cells = [line[place] for line in table.lines]

@@ -18,7 +18,7 @@ from campaign.statistics.ranks import median
 
 LISTED = 6  # different values that one note writes out
 SHORT = 60  # characters of a value in the note of an explanation required
-VALUED = ("RUN-07",)  # rules whose values are told also where the numbers are valid: seconds
+VALUED = ("RUN-07",)  # rules whose values (seconds) are shown even if the numbers are valid
 
 
 Cause = tuple[str, str]  # a note without what differs from cell to cell, which goes between its two parts
@@ -100,7 +100,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def remarks(row: Row, pack: RulePack, merged: Mapping[tuple[str, str], str]) -> list[Remark]:
-    """What must be said of a number, or in its place, the gravest first. `merged`: how messages are told."""
+    """What must be said of a number, or in its place, the most severe first. `merged`: how messages are told."""
     findings = [
         replace(finding, message=merged.get((finding.rule, finding.message), finding.message))
         for finding in row.findings

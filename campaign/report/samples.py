@@ -34,12 +34,12 @@ def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bo
     for log, phases, (records, seen) in read:
         say(_text(log, records, seen))
         by_name = {record.operation: record for record in records}
-        own = [each for each in settled.operations if each.phase in phases and each.record in by_name]
-        found = {each.key: by_name[each.record] for each in own}
+        operations = [each for each in settled.operations if each.phase in phases and each.record in by_name]
+        values = {each.key: by_name[each.record] for each in operations}
         if phases == [""]:
-            _say_computed(settled, found, say)
-        elif len({each.phase for each in own}) == 1:
-            together |= found
+            _say_computed(settled, values, say)
+        elif len({each.phase for each in operations}) == 1:
+            together |= values
         clean &= seen.complete and not (seen.errors or seen.unparsed)
     _say_computed(settled, together, say)
     lacking = [name for name in _asked(settled) if name not in seen_records]
@@ -66,9 +66,9 @@ def _say_computed(settled: RulePack, records: Mapping[str, Record], say: Callabl
     numbers = {name: formulas.number(text) for name, text in settled.values.items() if formulas.is_number(text)}
     lines = []
     for operation in settled.operations:
-        found = derived.result(operation, settled.operations, lambda one: records.get(one.key), lambda: numbers)
-        if operation.formula and found is not None:
-            lines.append(f"  {operation.id}: {found.value:.10g} {found.unit} = {operation.formula}")
+        computed = derived.result(operation, settled.operations, lambda one: records.get(one.key), lambda: numbers)
+        if operation.formula and computed is not None:
+            lines.append(f"  {operation.id}: {computed.value:.10g} {computed.unit} = {operation.formula}")
     if lines:
         say("\n".join([f"  {messages.COMPUTED()}", *lines, ""]))
 

@@ -108,7 +108,7 @@ def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) ->
 
 
 def origin(pack: RulePack) -> str:
-    """Where the rules are from, for a pack that is not one of the project's own: its id alone could be anybody's."""
+    """Origin of the rules, for a pack that is not one of the project's own: its id alone does not identify it."""
     if not pack.digest or is_own(pack):
         return ""
     return f" [{messages.CUSTOM_PACK(path=pack.path, digest=pack.digest[:16])}]"

@@ -171,7 +171,7 @@ def _of_rule(pack: RulePack, finding: Finding) -> dict[str, str]:
     return {"title": pack.statement(finding.rule), "why": entry.why, "remedy": entry.remedy} if entry else {}
 
 
-# Title and what belongs to it, the gravest first.
+# Title and what belongs to it, the most severe first.
 GROUPS: tuple[tuple[str, Callable[[Finding], bool]], ...] = (
     ("Violations (these results are invalid)", lambda finding: finding.violated),
     ("Waived violations", lambda finding: finding.checked and bool(finding.waived)),
@@ -231,7 +231,7 @@ def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -
         texts = [causes.apart(finding.message)[1] if rows else finding.message for finding in of_group]
         merged = causes.merged((finding.rule, text) for finding, text in zip(of_group, texts, strict=True))
         for finding, text in zip(of_group, texts, strict=True):
-            # What nobody judges is one sentence about many rules.
+            # Unchecked rules are merged into one sentence.
             rule = "" if not finding.checked and finding.subject == "campaign" else finding.rule
             cause = (rule, merged.get((finding.rule, text), text), finding.explained or finding.waived)
             by_cause.setdefault(cause, []).append(finding)
@@ -253,7 +253,7 @@ def _guidance(rule: str) -> list[_FindingLine]:
 
 
 def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row]) -> list[_FindingLine]:
-    """Findings that say the same, as a sentence, where it is said, and what was found."""
+    """Equal findings as one sentence, with their subjects and the values found."""
     first = same[0]
     rules = {finding.rule: pack.checks.get(finding.rule, "") for finding in same}
     few = len(rules) <= LISTED

@@ -112,7 +112,7 @@ def _of_status(rows: Sequence[Row], status: Status) -> str:
 
 
 def _each_rule(causes: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Each rule once with what is said by it."""
+    """Each rule once, with its statement."""
     by_rule: dict[str, list[str]] = {}
     for rule, text in causes:
         by_rule.setdefault(rule, []).append(text)

@@ -68,7 +68,7 @@ class Case:
         return formulas.numbers(self.run.geometry, self.values)
 
     def judged(self, findings: tuple[Finding, ...]) -> Case:
-        """The same with what the rules say of it."""
+        """The case with its findings."""
         case = replace(self, findings=findings)
         case.__dict__["_results"] = self._results
         return case

@@ -66,7 +66,7 @@ class Row:
     @property
     def selection(self) -> float | None:
         """By how much the reported value is better than the median of its repetitions, as a share of that: what
-        reporting the best of them adds. None where there are none to select from.
+        reporting the best of them adds. None if there are none to select from.
         """
         if self.value is None or self.summary.n < 2 or not self.summary.median:
             return None

@@ -24,14 +24,14 @@ def by_statistic(record: Record, wanted: str) -> Record:
         return record if printed is None else replace(record, value=printed, statistic=wanted)
     order = sorted(range(len(record.each)), key=lambda place: record.each[place].value)
     places = {"first": 0, "last": -1, "minimum": order[0], "maximum": order[-1]}
-    found = _at(record, record.each[places.get(wanted, order[(len(order) - 1) // 2])])
+    chosen = _at(record, record.each[places.get(wanted, order[(len(order) - 1) // 2])])
     if wanted in ("mean", "median"):
         values = [each.value for each in record.each]
         value = median(values) if wanted == "median" else fmean(values)
-        found = replace(found, value=value, **_averaged(record.each))
+        chosen = replace(chosen, value=value, **_averaged(record.each))
     # What the program prints beside its best is of the same line.
-    source = found.source if printed is None else record.source
-    return replace(found, value=found.value if printed is None else printed, source=source, statistic=wanted)
+    source = chosen.source if printed is None else record.source
+    return replace(chosen, value=chosen.value if printed is None else printed, source=source, statistic=wanted)
 
 
 def of_iteration(record: Record, place: int) -> Record:

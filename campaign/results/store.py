@@ -75,14 +75,16 @@ Records = Mapping[tuple[str, int], tuple[Record, ...]]  # by run and number of t
 
 def digests(folder: Path) -> dict[str, str]:
     """The SHA-256 of every plain file in an attempt's folder, by its name there; what cannot be read is left out."""
-    found = {}
+    digests_by_file = {}
     for place, _, names in os.walk(folder):
         for path in (Path(place, name) for name in names):
             with suppress(OSError):
                 if path.is_file() and not path.is_symlink():
                     with path.open("rb") as file:
-                        found[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
-    return dict(sorted(found.items()))
+                        digests_by_file[path.relative_to(folder).as_posix()] = hashlib.file_digest(
+                            file, "sha256"
+                        ).hexdigest()
+    return dict(sorted(digests_by_file.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ class Store:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turns what SQLite says, and what nobody can read, into what is to be done."""
+        """Turns SQLite's errors, and unreadable content, into errors that say what to do."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -168,8 +170,8 @@ class Store:
             raise EnvironmentLacks(messages.DATABASE_NOT_WRITTEN(path=self._path, error=error)) from error
         except (sqlite3.DatabaseError, ValueError, KeyError, TypeError, AttributeError) as error:
             known = isinstance(error, sqlite3.DatabaseError)
-            what = error if known else messages.CONTENT_UNREADABLE(error=f"{error!r:.80}")
-            raise EnvironmentLacks(messages.DATABASE_DAMAGED(path=self._path, error=what)) from error
+            problem = error if known else messages.CONTENT_UNREADABLE(error=f"{error!r:.80}")
+            raise EnvironmentLacks(messages.DATABASE_DAMAGED(path=self._path, error=problem)) from error
 
     # --- the journal and its projection
 
@@ -261,7 +263,7 @@ class Store:
                 self.note("ended", run=attempt.run, number=attempt.number, **word)
 
     def begin(self, **details: Any) -> None:
-        """The journal's first event, where it has none yet."""
+        """The journal's first event, if it has none yet."""
         with self.transaction():
             if self._meta("journal_offset", "0") == "0":
                 self.note("begin", **details)

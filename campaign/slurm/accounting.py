@@ -113,7 +113,7 @@ def _write(path: Path, answer: Accounting) -> None:
 
 
 def import_accounting(paths: Paths, store: Store, job: str) -> None:
-    """Bring a job's accounting.json into the database, where there is one."""
+    """Bring a job's accounting.json into the database, if there is one."""
     record = reading.read_accounting(paths.jobs(job) / "accounting.json")
     if record is not None:
         store.save_accounting(job, record)

@@ -73,12 +73,12 @@ def _placement(folder: Path, seen: witness.Witness, phase: str = "") -> tuple[st
     lines = [line.split() for line in _text(folder / "placement.txt").splitlines()]
     whole = all(len(words) == 2 for words in lines)
     probed = tuple(shown(words[1]) for words in lines) if whole else ()
-    found = seen.placement(phase)
-    return found if len(found) >= len(probed) else probed
+    placement = seen.placement(phase)
+    return placement if len(placement) >= len(probed) else probed
 
 
 def _text(path: Path) -> str:
-    """The lines of the ranks; nothing where there are none."""
+    """The lines of the ranks; nothing if there are none."""
     try:
         with path.open("rb") as file:
             return file.read(LARGEST_PLACEMENT).decode(errors="replace")

@@ -42,17 +42,27 @@ TEMPLATE_BROKEN = Message(
     "{place}: {why}; compare with {original}", place="own.j2:7", why="x", original="job.sbatch.j2"
 )
 TEMPLATE_UNREADABLE = Message("{template}: {why}", template="own.j2", why="Permission denied")
-SCRIPT_LACKS = Message("{template}: the script lacks '#SBATCH {option}'", template="own.j2", option="--exclusive")
+SCRIPT_LACKS = Message(
+    "{template}: the script lacks '#SBATCH {option}'; copy this line from job.sbatch.j2",
+    template="own.j2",
+    option="--exclusive",
+)
 SCRIPT_ADDS = Message(
     "{template}: the script adds '#SBATCH {option}', which is not planned; put it in slurm.directives",
     template="own.j2",
     option="--mem=0",
 )
-SCRIPT_BEGINS = Message("{template}: the script does not begin with #!/bin/bash", template="own.j2")
-SCRIPT_EXCLUDES = Message(
-    "{template}: the script does not include {part} unchanged", template="own.j2", part="job-functions.bash"
+SCRIPT_BEGINS = Message(
+    "{template}: the script does not begin with #!/bin/bash; make it the first line", template="own.j2"
 )
-SCRIPT_SETS = Message("{template}: the script sets {name} itself", template="own.j2", name="campaign_run")
+SCRIPT_EXCLUDES = Message(
+    "{template}: the script does not include {part} unchanged; include it as job.sbatch.j2 does",
+    template="own.j2",
+    part="job-functions.bash",
+)
+SCRIPT_SETS = Message(
+    "{template}: the script sets {name}, which is reserved; remove it", template="own.j2", name="campaign_run"
+)
 SCRIPT_LINE = Message(
     "{template}: line {line} of the script: {what}",
     template="own.j2",
@@ -62,9 +72,11 @@ SCRIPT_LINE = Message(
 LINE_BEGINS = Message("{found}; expected {planned}, once", found="campaign_begin x", planned="campaign_begin a b c")
 LINE_NOT_PLANNED = Message("{found}: not planned, or duplicated", found="campaign_run x")
 LINE_TOO_EARLY = Message("campaign_run before campaign_begin")
-NEVER_BEGUN = Message("{template}: no campaign_begin line", template="own.j2")
+NEVER_BEGUN = Message("{template}: no campaign_begin line; copy it from job.sbatch.j2", template="own.j2")
 NEVER_RUN = Message(
-    "{template}: no campaign_run line for {run}: the script would not execute it", template="own.j2", run="a.b.c.r1"
+    "{template}: no campaign_run line for {run}, so the script would not execute it; copy the loop from job.sbatch.j2",
+    template="own.j2",
+    run="a.b.c.r1",
 )
 OFFSET_DIFFERS = Message(
     "-N is {found} for {run}, which runs {per_node} processes per node: the rank offset must be {planned}{clause}",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.schema import suggestion
-from campaign.core.units import parse_duration
+from campaign.core.units import parse_duration, several
 from campaign.slurm import commands, messages
 
 _NODE_FORMAT = "%N|%c|%X|%Y|%T|%E"  # name, CPUs, sockets, cores of each, state, reason
@@ -54,10 +54,10 @@ class Partition:
     @property
     def account(self) -> str:
         """`partition big: 9 nodes, 7 usable with 64 cores each; 1 down: n5 (down*: dead); 1 drained: n6 (drained)`."""
-        parts = [
-            f"partition {self.name}: {self.nodes} node{'s' if self.nodes > 1 else ''}, "
-            f"{'all' if self.usable == self.nodes else self.usable} usable with {self.cores_per_node} cores each"
-        ]
+        if not self.nodes:
+            return f"partition {self.name} has no nodes"
+        usable = f"{'all' if self.usable == self.nodes else self.usable} usable with {self.cores_per_node} cores each"
+        parts = [f"partition {self.name}: {several(self.nodes, 'node')}, {usable if self.usable else 'none usable'}"]
         for why in dict.fromkeys(node.why for node in self.unusable):
             nodes = [str(node) for node in self.unusable if node.why == why]
             parts.append(f"{len(nodes)} {why}: {', '.join(nodes)}")
@@ -104,7 +104,7 @@ def at_hand() -> Partition | None:
 
 
 def architecture(partition: str) -> str:
-    """Of a partition's nodes, by the first of them: as `uname -m` has it; "" where Slurm does not say."""
+    """The architecture of a partition's first node, as `uname -m` prints it; "" if Slurm does not report it."""
     names = commands.ask(["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N"]).split()
     shown = commands.ask(["scontrol", "show", "node", "--oneliner", names[0]]) if names else ""
     match = re.search(r"\bArch=(\S+)", shown)
@@ -127,7 +127,7 @@ def _reserved(reservation: str) -> frozenset[str]:
 
 
 def parse(row: Mapping[str, str], sinfo: str, reserved: frozenset[str] | None = None) -> Partition:
-    """`reserved`: the nodes of the reservation that jobs run in, where there is one."""
+    """`reserved`: the nodes of the reservation that jobs run in, if there is one."""
     usable: list[int] = []
     unusable: list[Unusable] = []
     for node, cpus, sockets, cores, state, reason in commands.rows("sinfo", sinfo, 6, counts=(1, 2, 3)):

@@ -57,12 +57,12 @@ class JobScript:
 
 
 def each_command(run: Run, slurm: Slurm, token: str) -> list[tuple[str, ...]]:
-    """What each phase of a run executes, with its launcher, below the phase's name where it has one."""
+    """What each phase of a run executes, with its launcher, below the phase's name if it has one."""
     return [tuple(word for line in lines for word in line) for lines in _in_lines(run, slurm, token)]
 
 
 def _in_lines(run: Run, slurm: Slurm, token: str) -> list[list[tuple[str, ...]]]:
-    """The same in the parts that a script has on a line each."""
+    """A run's command, in parts that a script has on one line each."""
     directory, phases = run.attempt_directory(token), []
     for each in run.commands:
         marks = ((_PHASE, each.phase), (_FILE, each.file))
@@ -261,7 +261,7 @@ def functions(name: str) -> str:
 
 
 def verify(text: str, job: JobScript, template: str) -> list[str]:
-    """What the script would do otherwise than planned, one message each: a template cannot bend the run rules.
+    """Where the script differs from the plan, one message each: a template cannot bend the run rules.
 
     A text does not tell what a shell makes of it: a condition around a line, another srun on PATH, a sourced file. What
     is executed in the end is judged by the benchmark's own output, and what leaves no record counts for nothing.
@@ -335,8 +335,8 @@ def _differences(job: JobScript, step: Planned, actual: tuple[str, ...], raw: st
     elif actual != expected:
         parts = [f"lacks {shlex.join(lacking.elements())}"] if lacking else []
         parts += [f"adds {shlex.join(added.elements())}"] if added else []
-        what = " and ".join(parts) or "has another order"
-        yield messages.COMMAND_DIFFERS(run=run.id, how=what, planned=shlex.join(expected))
+        differences = " and ".join(parts) or "has another order"
+        yield messages.COMMAND_DIFFERS(run=run.id, how=differences, planned=shlex.join(expected))
     elif raw != shlex.join(expected):
         yield messages.COMMAND_UNQUOTED(run=run.id, found=raw)
 

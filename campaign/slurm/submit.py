@@ -187,7 +187,7 @@ def prepare(
             for attempt in earlier
             if not attempt.state.active
             and attempt.state is not State.DONE
-            # Written by the job once its mkdir has succeeded: what was there before is somebody else's.
+            # Written by the job after its mkdir has succeeded: anything older belongs to another process.
             and (paths.attempt(run.id, attempt.number) / "directory-made").is_file()
         )
         steps.append(Planned(run, number, token(), paths.attempt(run.id, number), stale))
@@ -280,8 +280,8 @@ def _record(
 
 def _give_up_all(paths: Paths, store: Store, job: str, reason: str) -> bool:
     """Whether no attempt of a job was claimed before: what sbatch says of a job does not undo what the job has done."""
-    mine = [attempt for attempt in store.attempts() if attempt.job == job]
-    return sum(give_up(paths, store, attempt, State.REFUSED, reason) for attempt in mine) == len(mine)
+    attempts = [attempt for attempt in store.attempts() if attempt.job == job]
+    return sum(give_up(paths, store, attempt, State.REFUSED, reason) for attempt in attempts) == len(attempts)
 
 
 # --- the driver's identity

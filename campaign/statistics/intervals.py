@@ -102,8 +102,10 @@ def dependence(values: Sequence[float], lift: float = 2.2) -> float:
     square = sum((value - middle) ** 2 for value in values)
     if square == 0:
         return 1.0
-    found = sum((one - middle) * (other - middle) for one, other in itertools.pairwise(values)) / square
-    true = max(0.0, min(0.8, (found * n + lift) / (n - 4)))  # it is found by (1 + 4 true) / n too low (Kendall 1954)
+    correlation = sum((one - middle) * (other - middle) for one, other in itertools.pairwise(values)) / square
+    true = max(
+        0.0, min(0.8, (correlation * n + lift) / (n - 4))
+    )  # it is found by (1 + 4 true) / n too low (Kendall 1954)
     return (1 + true) / (1 - true) - 2 * true * (1 - true**n) / (n * (1 - true) ** 2)
 
 

@@ -99,12 +99,12 @@ def _spread(first: Sequence[float], second: Sequence[float], inflation: tuple[fl
     m, n = len(first), len(second)
     if min(m, n) < 2:
         return 1.0, math.inf
-    own = m * _variance(_places(first, second)), n * _variance(_places(second, first))
-    varies = own[0] * inflation[0] + own[1] * inflation[1]
+    variances = m * _variance(_places(first, second)), n * _variance(_places(second, first))
+    varies = variances[0] * inflation[0] + variances[1] * inflation[1]
     if not varies:
         return 0.0, math.inf
     counts = [max(1.0, number / more - 1) for number, more in zip((m, n), inflation, strict=True)]
-    parts = zip(own, inflation, counts, strict=True)
+    parts = zip(variances, inflation, counts, strict=True)
     freedom = varies**2 / sum((part * more) ** 2 / count for part, more, count in parts)
     return math.sqrt(varies / (m * n * (m + n + 1) / 12)), freedom
 

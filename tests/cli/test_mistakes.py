@@ -295,7 +295,7 @@ ON_COMMAND_LINES = (
     OnCommandLine("the beginning of a pack's id", "rules ior",
                   'campaign: rule pack "ior" not found; did you mean ior-cache-ladder?'),
     OnCommandLine("a sandbox's storage without a sandbox", "run c.yaml --storage gluster",
-                  "campaign: --storage gluster: only with --sandbox, which starts a cluster with it"),
+                  "campaign: --storage gluster: allowed only with --sandbox, which starts a cluster with this storage"),
     OnCommandLine("a sandbox's storage with a typo", "run c.yaml --sandbox --storage glutser",
                   "campaign: sandbox: found storage 'glutser'; allowed: gluster[,bricks=N][,disk][,slow=MS]"),
     OnCommandLine("a bundle in the place of the campaign file", "check offer.zip",
@@ -311,7 +311,7 @@ ON_COMMAND_LINES = (
     OnCommandLine("a table in no directory", "table c.yaml -o no/table.csv",
                   "campaign: no/table.csv: directory no does not exist; create it or name another file"),
     OnCommandLine("a table of one kind under the name of another", "table c.yaml --format json -o table.xlsx",
-                  "campaign: table.xlsx: --format json is not what a file of this name holds; use --format xlsx, "
+                  "campaign: table.xlsx: the file name does not fit --format json; use --format xlsx, "
                   "or another name"),
     OnCommandLine("a report in the place of a file", "report c.yaml -o c.yaml",
                   "campaign: c.yaml: is a file; name a directory"),

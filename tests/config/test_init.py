@@ -92,7 +92,7 @@ system:
   tuning by users: <what a user can set>
   tuning by administrators: <what only an administrator can set>
 
-# The same in facts, with which what was measured on is compared.
+# The proposed system as facts, which are compared with the measured system (ENV-05).
 # proposed: {nodes: 512, processor: EPYC 9654, cores: 192, memory: 768G, network: InfiniBand 400 Gb/sec,
 #            file_system: Lustre, mpi: Open MPI 4.1, operating_system: Rocky Linux 9}
 

@@ -58,7 +58,7 @@ def test_mpirun_places_ranks_by_open_mpis_words_and_another_by_those_that_are_gi
 @pytest.mark.parametrize(
     ("launcher", "says"),
     [
-        ("{options: [--ntasks=4]}", "allowed: options of srun written as --name=value"),
+        ("{options: [--ntasks=4]}", "options of srun are taken from a fixed list and written as --name=value"),
         ("{options: [--cpu-bnd=cores]}", "did you mean --cpu-bind?"),
         ("{options: ['--distribution=cyclic']}", "ranks must be placed in blocks on the nodes"),
         ("{placement: [-n, '{processes}']}", "not allowed with srun"),

@@ -741,7 +741,7 @@ VARIABLES: dict[tuple[str, str], list[str]] = {
     ],
     ("rehearsal", "{largest@a/*/*: 8}"): [
         '6:28: variables."largest@a/*/*": largest is also used in titles, flags, operations or '
-        "sweeps; allowed: one value for all runs"
+        "sweeps; allowed for such a variable: one value for all runs"
     ],
     ("rehearsal", '{block: "$(rm)"}'): ['6:20: variables.block: found "$(rm)"; allowed: letters, digits and _.,:%+-'],
 }

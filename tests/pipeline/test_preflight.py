@@ -379,7 +379,7 @@ def test_a_probe_that_not_all_nodes_answer_passes_nothing(cluster: Fake, capsys:
     opened()
     assert main(["plan", "c.yaml", "--probe"]) == ENVIRONMENT
     assert capsys.readouterr().err.splitlines() == [
-        "probe: job 101 on 4 nodes submitted; waiting for it (Ctrl-C cancels it)",
+        "probe: submitted job 101 on 4 nodes; waiting for it to end (Ctrl-C cancels it)",
         "probe (job 101): 1 of 4 nodes answered; srun gave no reason",
     ]
     assert list((Path.cwd() / "target").iterdir()) == []

@@ -79,7 +79,7 @@ def test_a_search_counts_until_it_is_decided() -> None:
     one = searches(made)[0]
     before = still((), [look(one, made, {})])
     assert before.searching == 1 and before.runs > 20
-    assert "searches whose number of runs is not fixed: 1" in before.text
+    assert "unfinished searches, whose number of runs is unknown: 1" in before.text
     after = still((), [driven(one, made, lambda run: 1.0)[0]])
     assert (after.runs, after.searching) == (0, 0)
 
@@ -130,4 +130,4 @@ def test_the_repetitions_of_a_count_that_is_to_be_found_count() -> None:
 def test_what_is_not_settled_is_said_to_come_beside() -> None:
     found = still(builders.expand(plain()), unsettled=True)
     assert found.text.endswith("; unresolved runs not included)")
-    assert still(unsettled=True).text == "remaining: only runs that are not determined yet (by a search)"
+    assert still(unsettled=True).text == "remaining: only runs that a search has not determined yet"

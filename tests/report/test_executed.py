@@ -54,7 +54,7 @@ def test_what_some_attempts_executed_names_them() -> None:
 
 def test_the_report_of_modifications_says_it_as_lines() -> None:
     lines = executed.text([ended(1), ended(2, OTHER)]).splitlines()
-    assert lines[0].startswith("What ran. In 2 attempts,")
+    assert lines[0].startswith("What ran. Files executed or loaded in 2 attempts,")
     assert f"before the program: /w.sh, SHA-256 {SCRIPT}" in lines
     assert f"program: /opt/bench/mdtest, SHA-256 {OTHER}, 1 of 2: {builders.run().id}/2"[:100] in " ".join(lines)
 

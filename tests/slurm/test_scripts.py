@@ -320,7 +320,8 @@ BENDS = {
     "another run's name": (swap("campaign_run scratch.peak.unique.r1", "campaign_run scratch.peak.best"), "lacks"),
     "no run at all": (
         lambda text: text[: text.index("campaign_run scratch.peak")],
-        "no campaign_run line for scratch.peak.unique.r1: the script would not execute it",
+        "no campaign_run line for scratch.peak.unique.r1, so the script would not execute it; copy the loop "
+        "from job.sbatch.j2",
     ),
     "a run behind a #": (swap("\ncampaign_run scratch.peak", "\n# campaign_run scratch.peak"), "no campaign_run line"),
     "a run behind a test": (
@@ -362,7 +363,7 @@ BENDS = {
     "another shell": (swap("#!/bin/bash", "#!/bin/sh"), "does not begin with #!/bin/bash"),
     "the job's functions changed": (
         lambda text: text.replace("FUNCTIONS", INCLUDED.replace("--one-file-system", "")),
-        "the script does not include job-functions.bash unchanged",
+        "the script does not include job-functions.bash unchanged; include it as job.sbatch.j2 does",
     ),
     "what the job records of its environment changed": (
         lambda text: text.replace("FUNCTIONS", INCLUDED.replace("mountstats", "mounts")),
@@ -372,11 +373,11 @@ BENDS = {
         swap("\ncampaign_end", "\ncampaign_run() { :; }\ncampaign_end"),
         "sets campaign_run",
     ),
-    "srun defined anew": (swap(BEGIN, "srun() { command srun -N 1; }\n" + BEGIN), "sets srun itself"),
-    "srun as an alias": (swap(BEGIN, "alias srun='srun -c 1'\n" + BEGIN), "sets srun itself"),
+    "srun defined anew": (swap(BEGIN, "srun() { command srun -N 1; }\n" + BEGIN), "sets srun, which is reserved"),
+    "srun as an alias": (swap(BEGIN, "alias srun='srun -c 1'\n" + BEGIN), "sets srun, which is reserved"),
     "a refusal taken back": (
         swap("\ncampaign_run", "\ncampaign_refusal=''\ncampaign_run"),
-        "sets campaign_refusal itself",
+        "sets campaign_refusal, which is reserved",
     ),
 }
 
@@ -450,6 +451,6 @@ def test_all_problems_of_a_template_come_at_once(tmp_path: Path) -> None:
     directives = scripts.directives(job())
     path = tmp_path / "own.j2"
     assert caught.value.problems == (
-        *(f"{path}: the script lacks '#SBATCH {word}'" for word in directives),
-        f"{path}: the script does not include job-functions.bash unchanged",
+        *(f"{path}: the script lacks '#SBATCH {word}'; copy this line from job.sbatch.j2" for word in directives),
+        f"{path}: the script does not include job-functions.bash unchanged; include it as job.sbatch.j2 does",
     )

@@ -42,7 +42,7 @@ def generated() -> dict[Path, str]:
         DOCS / "cli.md": _reference(),
         DOCS / "messages.md": messages.page(),
         DOCS / "campaign-file.md": _with_keys(DOCS / "campaign-file.md", config_format.SCHEMA),
-        DOCS / "rule-packs.md": _with_keys(DOCS / "rule-packs.md", rules_format.SCHEMA),
+        DOCS / "rule-pack-keys.md": _with_keys(DOCS / "rule-pack-keys.md", rules_format.SCHEMA),
         **{DOCS / "man" / name: page for name, page in pages(parser(sandbox=True)).items()},
         **{DOCS / "schema" / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()},
     }

@@ -1,4 +1,4 @@
-"""The catalogue of run rules: what each id demands, how severe a violation is, what is judged, and its parameters.
+"""The catalogue of run rules: for each id its requirement, severity, what it is judged on, and its parameters.
 
 Pure data. A rule pack lists the ids that apply to its RFP, each with the clause that it comes from and, where the RFP
 asks for other values, its parameters. What each rule checks is described in docs/rules.md.
@@ -17,7 +17,7 @@ from campaign.core.model import Severity
 
 
 class Level(StrEnum):
-    """Over what a rule is judged."""
+    """What a rule is judged on."""
 
     ATTEMPT = "attempt"  # one ended attempt, by its own outputs
     CAMPAIGN = "campaign"  # all attempts and cells together, the sources and the systems
@@ -25,7 +25,7 @@ class Level(StrEnum):
 
 
 class Quantity(StrEnum):
-    """What a parameter is; its value tells how one is written in a rule pack."""
+    """The kind of a parameter; the value says how it is written in a rule pack."""
 
     DURATION = "a time such as 10s, 2.5ms or 20us"
     SHARE = "a share such as 5%"
@@ -42,12 +42,12 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class RuleEntry:
-    statement: str  # what it demands; a pack may say it in the words of its RFP
-    severity: Severity  # of a violation, where nothing makes it lighter
+    statement: str  # what it requires; a pack may give the words of its RFP
+    severity: Severity  # of a violation; some findings have a lower one
     level: Level
     parameters: Mapping[str, Parameter]
-    why: str = ""  # it matters to the buyer
-    remedy: str = ""  # what the vendor does next where it is violated
+    why: str = ""  # why it matters to the buyer
+    remedy: str = ""  # what the vendor should do if it is violated
 
 
 _PATTERNS = {
@@ -68,7 +68,7 @@ def parse(kind: Quantity, text: str) -> float:
 
 
 def show(kind: Quantity, value: float) -> str:
-    """As a rule pack would write it."""
+    """A parameter as written in a rule pack."""
     if kind is Quantity.SHARE:
         return f"{100 * value:g}%"
     if kind is Quantity.DURATION:
@@ -113,12 +113,13 @@ _RULES: Mapping[str, RuleEntry] = {
     "GEO-01": _rule("ranks are placed in equal, consecutive blocks on the nodes", _E, Level.ATTEMPT),
     "GEO-02": _rule("process and node counts meet the launch condition", _E, Level.ATTEMPT),
     "GEO-03": _rule(
-        "the maximum concurrency uses the whole partition, or is projected to it; shares of the system have their size",
+        "the maximum concurrency uses the whole partition, or is projected to it; required shares of the system are "
+        "reached",
         _E,
         Level.CAMPAIGN,
     ),
     "GEO-04": _rule("nothing in the environment fakes nodes, and each node is a separate machine", _E, Level.ATTEMPT),
-    "GEO-05": _rule("sizes and counts of what was run are those that the rules require", _E, Level.ATTEMPT),
+    "GEO-05": _rule("sizes and counts of the run meet the conditions of the rules", _E, Level.ATTEMPT),
     "SRC-01": _rule("the source is the version that the rules name", _E, Level.CAMPAIGN),
     "SRC-02": _rule("the submitted patch accounts for all source changes", _E, Level.CAMPAIGN),
     "SRC-03": _rule(
@@ -145,12 +146,12 @@ _RULES: Mapping[str, RuleEntry] = {
         "phases are long enough to be measured, where the rules leave their length open",
         _W,
         Level.ATTEMPT,
-        minimum=Parameter(Quantity.DURATION, 10.0, "shortest phase that needs no explanation"),
-        unusable=Parameter(Quantity.DURATION, 1.0, "a phase shorter than this is a violation"),
+        minimum=Parameter(Quantity.DURATION, 10.0, "phases shorter than this require an explanation"),
+        unusable=Parameter(Quantity.DURATION, 1.0, "phases shorter than this are a violation"),
     ),
-    "RUN-08": _rule("all attempts are kept on record, those that failed or are not used included", _W, Level.CAMPAIGN),
+    "RUN-08": _rule("all attempts are kept on record, including failed and unused ones", _W, Level.CAMPAIGN),
     "RUN-09": _rule(
-        "a result of several phases is of one job, which ran each once and in order, with no other work between them",
+        "all phases of a result ran in one job, each once and in order, with no other work between them",
         _E,
         Level.ATTEMPT,
     ),
@@ -159,7 +160,7 @@ _RULES: Mapping[str, RuleEntry] = {
         "the servers performed the operations that remote phases report, where server counters are supplied",
         _E,
         Level.CAMPAIGN,
-        operations=Parameter(Quantity.FACTOR, 1.0, "fewest server operations per stat"),
+        operations=Parameter(Quantity.FACTOR, 1.0, "minimum number of server operations per stat"),
     ),
     "CCH-03": _rule(
         "the time per operation is plausible for a remote file system",
@@ -173,7 +174,9 @@ _RULES: Mapping[str, RuleEntry] = {
         _E,
         Level.ATTEMPT,
         share=Parameter(Quantity.SHARE, 0.05, "largest share of the bytes that may come from memory"),
-        memory=Parameter(Quantity.FACTOR, 0.0, "least bytes moved, as a multiple of the memory of the run's nodes"),
+        memory=Parameter(
+            Quantity.FACTOR, 0.0, "minimum number of bytes moved, as a multiple of the memory of the run's nodes"
+        ),
     ),
     "STA-01": _rule("all operations of a table line come from one run", _E, Level.CAMPAIGN),
     "STA-02": _rule("the reported run is the one that the rules select", _E, Level.CAMPAIGN),
@@ -181,15 +184,17 @@ _RULES: Mapping[str, RuleEntry] = {
         "there are enough repetitions for a confidence interval, or the rules' minimum with disclosure",
         _W,
         Level.CAMPAIGN,
-        wanted=Parameter(Quantity.COUNT, 6, "repetitions that give a confidence interval of the median"),
-        minimum=Parameter(Quantity.COUNT, 1, "fewest repetitions that the RFP allows"),
+        wanted=Parameter(Quantity.COUNT, 6, "repetitions needed for a confidence interval of the median"),
+        minimum=Parameter(Quantity.COUNT, 1, "minimum number of repetitions that the RFP allows"),
     ),
     "STA-04": _rule(
         "variation between repetitions is within limits, and there is no trend over time",
         _W,
         Level.CAMPAIGN,
         variation=Parameter(Quantity.SHARE, 0.05, "largest coefficient of variation without a finding"),
-        explain=Parameter(Quantity.SHARE, 0.1, "coefficient of variation above which the finding calls it high"),
+        explain=Parameter(
+            Quantity.SHARE, 0.1, "coefficient of variation above which the finding says 'high variation'"
+        ),
         drift=Parameter(Quantity.FACTOR, 0.005, "p-value below which a trend over time is reported"),
     ),
     "STA-05": _rule(
@@ -208,25 +213,25 @@ _RULES: Mapping[str, RuleEntry] = {
         "results of many processes are not slower than the single-process result, or are explained",
         _W,
         Level.CAMPAIGN,
-        below=Parameter(Quantity.SHARE, 0.05, "how far below the single-process rate a rate may lie"),
+        below=Parameter(Quantity.SHARE, 0.05, "how far a rate may be below the single-process rate"),
     ),
     "PHY-03": _rule(
         "where the benchmark's formula overcounts, actual rates and counts are reported too", _E, Level.ATTEMPT
     ),
     "PHY-04": _rule(
-        "no operation is quicker than a system call, and no bandwidth is above that of memory and network adapters",
+        "no operation is faster than a system call, and no bandwidth exceeds that of memory and network adapters",
         _E,
         Level.ATTEMPT,
         call=Parameter(
-            Quantity.DURATION, 0.1e-6, "shortest time of an operation of one process, which no system call beats"
+            Quantity.DURATION, 0.1e-6, "shortest plausible time per operation of one process; no system call is faster"
         ),
-        memory=Parameter(Quantity.FACTOR, 4000, "largest bandwidth of the memory of a node, in GB/s"),
+        memory=Parameter(Quantity.FACTOR, 4000, "highest plausible memory bandwidth of a node, in GB/s"),
     ),
     "PHY-05": _rule(
-        "files are examined (stat) at least as fast as they are created, or it is explained",
+        "stat rates are not below the creation rates of the same row, or are explained",
         _W,
         Level.CAMPAIGN,
-        below=Parameter(Quantity.SHARE, 0.05, "how far below the creation rate of its row a stat rate may lie"),
+        below=Parameter(Quantity.SHARE, 0.05, "how far a stat rate may be below the creation rate of its row"),
     ),
     "PRJ-01": _rule(
         "projections are labelled and follow from a model; no measured line repeats another", _E, Level.CAMPAIGN
@@ -268,8 +273,8 @@ _RULES: Mapping[str, RuleEntry] = {
     "WVR-01": _rule("waivers are signed, limited in scope and time, and shown with the result", _E, Level.CAMPAIGN),
 }
 
-# Judged whatever a pack lists, since they are not about an RFP's wishes but about whether the evidence can be true, and
-# is of what is offered. A pack may list them too, with its clause and other parameters.
+# Always judged, whatever a pack lists: these rules are not about the RFP's requirements, but about whether the evidence
+# is true and belongs to the offered system. A pack may list them too, with its clause and other parameters.
 ALWAYS = ("SRC-06", "PHY-04", "PHY-05", "ENV-04", "ENV-05", "EVD-06", "EVD-07")
 
 CATALOGUE: Mapping[str, RuleEntry] = {

@@ -250,8 +250,8 @@ def _check_statistics(values: dict[str, Any], document: Document) -> None:
         document.problem(("selection", "iteration"), messages.STATISTIC_OF_RESULTS())
     for index, operation in entries(values, "operations"):
         if operation["statistic"] and (by_results or by_selection):
-            what = messages.STATISTIC_OF_RESULTS() if by_results else messages.STATISTIC_AND_ITERATION()
-            document.problem(("operations", index, "statistic"), what)
+            problem = messages.STATISTIC_OF_RESULTS() if by_results else messages.STATISTIC_AND_ITERATION()
+            document.problem(("operations", index, "statistic"), problem)
 
 
 def _results_of_programs(values: dict[str, Any]) -> list[dict[str, Any] | None]:
@@ -265,22 +265,24 @@ def _check_expanded(values: dict[str, Any], profile: str, document: Document) ->
         return False
     everywhere = set(_ids(values, "launch"))
     phases = {phase["id"]: set(phase["launch"] or ()) for _, phase in entries(values, "phases")}
-    found: dict[str, set[str]] = {}  # with the launch conditions that have it
+    conditions_of: dict[str, set[str]] = {}  # with the launch conditions that have it
     for index, operation in entries(values, "operations"):
         if operation["id"] is None or not set(sweeps.names(operation["id"])) <= {*known, *sampled}:
             continue
         for at in sweeps.combinations(operation["id"], sampled):
             name = sweeps.fill(operation["id"], {**known, **at})
             if not re.fullmatch(r"[a-z][a-z0-9.-]{0,99}", name):
-                what = messages.OPERATION_NAME(name=name)
-            elif name in found:
-                what = messages.OPERATION_TWICE(name=name)
+                problem = messages.OPERATION_NAME(name=name)
+            elif name in conditions_of:
+                problem = messages.OPERATION_TWICE(name=name)
             else:
-                own = phases.get(operation["phase"]) or everywhere
+                conditions = phases.get(operation["phase"]) or everywhere
                 place: Place = ("operations", index)
-                found[name] = formula_check.check(place, operation, {**known, **at}, found, own, document)
+                conditions_of[name] = formula_check.check(
+                    place, operation, {**known, **at}, conditions_of, conditions, document
+                )
                 continue
-            document.problem(("operations", index, "id"), messages.IN_PROFILE(problem=what, profile=profile))
+            document.problem(("operations", index, "id"), messages.IN_PROFILE(problem=problem, profile=profile))
             return False
     return True
 

@@ -1,5 +1,5 @@
 """The format of a rule pack: its schema. What must hold between its values is in `check`; the reference is
-docs/rule-packs.md.
+docs/rule-pack-keys.md.
 """
 
 from __future__ import annotations
@@ -87,11 +87,13 @@ _LAUNCH = KeyedMap(
         "number of nodes, or their share of the partition's usable nodes, where the RFP fixes it; `powers of two`: one "
         "launch condition for each of 1, 2, 4 …",
     ),
-    processes_per_node=Field(_COUNTS, "the same of the processes on each node, as a share of its cores"),
+    processes_per_node=Field(
+        _COUNTS, "number of processes on each node, or their share of its cores, where the RFP fixes it"
+    ),
     threads=Field(
         Text(formula.ALLOWED, _formula, longest=formula.LONGEST, numbers=True),
-        "threads of each process (OMP_NUM_THREADS and CPUs of a task): a number, or a formula of `cores` of a node, "
-        "`processes_per_node` and what else command lines may be computed of",
+        "threads per process (OMP_NUM_THREADS and CPUs per task): a number, or a formula of `cores` (per node), "
+        "`processes_per_node` and the other values that `{= ... }` in `arguments` may use",
         default="",
         default_says="not set",
     ),
@@ -120,8 +122,8 @@ _OPERATION = KeyedMap(
     record=Field(_RECORD, "name of the result in the benchmark's output", default=""),
     formula=Field(
         Text("a formula such as geomean(read, write)", longest=500),
-        "computes the value: of other operations of the same execution (in their ids, - and . are written _), or of "
-        "the number of `record` (`value`), `processes`, `nodes`, `processes_per_node` and variables",
+        "formula for the value: from other operations of the same execution (with _ for - and . in their ids), or "
+        "from the number of `record` (`value`), `processes`, `nodes`, `processes_per_node` and variables",
         default="",
     ),
     lasts=Field(
@@ -145,8 +147,8 @@ _OPERATION = KeyedMap(
     ),
 )
 _VALUE_OF = KeyedMap(
-    launch=Field(_ID, "launch condition that it is for", default="", default_says="any"),
-    files=Field(_ID, "file configuration that it is for", default="", default_says="any"),
+    launch=Field(_ID, "launch condition to which it applies", default="", default_says="any"),
+    files=Field(_ID, "file configuration to which it applies", default="", default_says="any"),
     full=required(SETTING, "value at full size"),
     rehearsal=required(SETTING, "value in a rehearsal"),
 )
@@ -167,7 +169,7 @@ _SWEEP = KeyedMap(
     last=Field(_NUMBER, "the last value", default=""),
     times=Field(_NUMBER, "factor from one value to the next, 2 or more", default=""),
     plus=Field(_NUMBER, "step from one value to the next, in place of `times`", default=""),
-    always_last=switch("true if the last value is measured even where the steps miss it"),
+    always_last=switch("true: `last` is measured even if the steps do not reach it"),
 )
 _PLOT = KeyedMap(
     id=required(_ID, "last part of the plot's file name"),
@@ -219,8 +221,8 @@ _SELECTION = KeyedMap(
     clause=required(_CLAUSE, "clause of the RFP that says so"),
     iteration=Field(
         Choice(("best", "first", "last")),
-        "the one iteration of an execution that all its operations are of, in place of `operations[].statistic`: "
-        "`best` by `operation`",
+        "reports all operations from one iteration of an execution (`best`: by `operation`), in place of "
+        "`operations[].statistic`",
         default="",
         default_says="none: each operation by its statistic",
     ),
@@ -228,13 +230,15 @@ _SELECTION = KeyedMap(
 _REQUIREMENT = KeyedMap(
     holds=required(
         Text(messages.CONDITION(), _condition, longest=formula.LONGEST),
-        "what must be so, of `processes`, `nodes`, `processes_per_node`, `threads`, `memory` and `cores` of a node, "
+        "the condition, on `processes`, `nodes`, `processes_per_node`, `threads`, `memory` and `cores` of a node, "
         "`items_per_process`, `items_total`, `moved` (bytes of each bandwidth) and variables",
     ),
     clause=required(_CLAUSE, "clause of the RFP that requires it"),
-    phase=Field(_ID, "the phase of which it must be so, in a pack with `phases`", default="", default_says="all"),
-    launch=Field(ListOf(_ID), "the launch conditions for which it must be so", default_says="all"),
-    files=Field(ListOf(_ID), "the file configurations for which it must be so", default_says="all"),
+    phase=Field(
+        _ID, "the phase to which the condition applies, in a pack with `phases`", default="", default_says="all"
+    ),
+    launch=Field(ListOf(_ID), "the launch conditions to which it applies", default_says="all"),
+    files=Field(ListOf(_ID), "the file configurations to which it applies", default_says="all"),
 )
 _SOURCE = KeyedMap(
     program=Field(_LINE, "the benchmark that the RFP names", default=""),
@@ -256,13 +260,14 @@ _PROGRAM = KeyedMap(
     id=required(_ID, "name of the program in `phases` and in campaign files"),
     applet=Field(
         _APPLET,
-        "program of the built-in benchmark, or whose output has a parser of its own",
+        "program of the built-in benchmark, or another one whose output has a built-in parser",
         default="",
         default_says="its id",
     ),
     results=Field(
         RESULTS,
-        "how its output is read, with the keys of `results`, which is for all that have neither this nor a parser",
+        "how its output is read, with the keys of `results`; without it the built-in parser or the pack's `results` "
+        "is used",
     ),
     allowed=Field(
         ListOf(_flags(_FLAG, lengthens=_LENGTHENS)),
@@ -274,7 +279,7 @@ _PROGRAM = KeyedMap(
     ),
 )
 _PHASE = KeyedMap(
-    id=required(_ID, "name of the phase, in the order in which they run"),
+    id=required(_ID, "name of the phase"),
     program=Field(_ID, "the program that it runs", default=""),
     arguments=Field(_ARGUMENTS, "as `arguments` of a pack for one program; all flags are mandatory", default=""),
     remove=Field(_WITHIN, "in place of `program`: removes that directory or file, untimed", default=""),
@@ -286,7 +291,7 @@ _PHASE = KeyedMap(
     ),
     nodes=Field(
         Choice(("same", "other")),
-        "`other`: on as many further nodes of the job, which ran none of the phases on the `same` nodes",
+        "`other`: on the same number of further nodes of the job, none of which ran a phase with `same`",
         default="same",
     ),
     launch=Field(ListOf(_ID), "the launch conditions under which it runs", default_says="all"),
@@ -307,7 +312,7 @@ SCHEMA = KeyedMap(
     programs=Field(ListOf(_PROGRAM, most=20), "the programs of a pack whose executions have several phases"),
     phases=Field(
         ListOf(_PHASE, most=100),
-        "what one execution runs one after another, in one job and one directory, in place of `arguments`",
+        "the phases of one execution, run in this order in one job and one directory; in place of `arguments`",
     ),
     launch=required(ListOf(_LAUNCH, least=1, most=50), "launch conditions, in the order of the table"),
     files=required(
@@ -336,11 +341,11 @@ SCHEMA = KeyedMap(
     selection=required(_SELECTION, "which valid attempt is reported"),
     checks=Field(
         MapOf(RULE, OneOf(_CLAUSE, _CHECK, _CHECKED)),
-        "rules of the catalogue that are checked, each with its clause and what it demands in this RFP (`text`)",
+        "rules of the catalogue that are checked, each with its clause and, as `text`, what it requires in this RFP",
     ),
-    requires=Field(ListOf(_REQUIREMENT), "sizes and counts that the RFP requires of what was run (GEO-05)"),
+    requires=Field(ListOf(_REQUIREMENT), "conditions on sizes and counts that the RFP requires of each run (GEO-05)"),
     source=Field(_SOURCE, "the source that the results must come from (SRC-01)"),
     plots=Field(ListOf(_PLOT, most=20), "plots in the report"),
-    results=Field(RESULTS, "how the output is read of programs that have no parser of their own"),
+    results=Field(RESULTS, "how to read the output of programs without a built-in parser"),
     notes=Field(ListOf(_NOTE), "interpretation of unclear or contradictory clauses"),
 )

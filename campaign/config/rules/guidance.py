@@ -1,4 +1,4 @@
-"""Of each rule: why it matters to the buyer, and what the vendor does next where it is violated. Pure data."""
+"""For each rule: why it matters to the buyer, and what the vendor should do if it is violated. Pure data."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ GUIDANCE: Mapping[str, Guidance] = {
         "run the result again with the planned command line, and ask the buyer before adding any flag",
     ),
     "FLG-04": Guidance(
-        "a smaller problem may fit into caches and then says little about the storage",
+        "a smaller problem may fit into caches, and its result then says little about the storage",
         "run the campaign again at the size of the rules (profile: full)",
     ),
     "FLG-05": Guidance(
-        "files in another place, such as a local disk, measure another file system than the offered one",
+        "files in another directory, for example on a local disk, do not measure the offered file system",
         "run the result again in a directory of the target that the campaign file declares",
     ),
     "FLG-06": Guidance(
@@ -62,7 +62,7 @@ GUIDANCE: Mapping[str, Guidance] = {
         "run the result again with ranks in equal blocks per node and the offset of one node",
     ),
     "FLG-08": Guidance(
-        "buyer and vendor must agree what -N means before offers are compared",
+        "buyer and vendor must agree on the meaning of -N before offers are compared",
         "ask the buyer how -N is to be read, and record the answer under explanations in the campaign file",
     ),
     "GEO-01": Guidance(
@@ -82,8 +82,8 @@ GUIDANCE: Mapping[str, Guidance] = {
         "run the result again on separate nodes without the named variables or libraries, or explain the nodes",
     ),
     "GEO-05": Guidance(
-        "a result of other sizes answers another question than the buyer's",
-        "run the result again with the sizes that the rules require",
+        "a result with other sizes or counts does not answer the buyer's question",
+        "run the result again with the sizes and counts that the rules require",
     ),
     "SRC-01": Guidance(
         "another version or program may count, time or cache differently",
@@ -122,7 +122,7 @@ GUIDANCE: Mapping[str, Guidance] = {
         "compare the records with Slurm's accounting, and repeat the run with 'campaign rerun FILE CELL'",
     ),
     "RUN-04": Guidance(
-        "jobs of others on the same nodes change the result, usually for the worse",
+        "other users' jobs on the same nodes change the result, usually for the worse",
         "measure again in a partition whose nodes no other job can use, or explain the sharing",
     ),
     "RUN-05": Guidance(
@@ -142,15 +142,16 @@ GUIDANCE: Mapping[str, Guidance] = {
         "restore the missing attempts to the results directory, or explain their loss",
     ),
     "RUN-09": Guidance(
-        "phases at different times, or with other work between them, do not measure the same state of the storage",
-        "run the whole sequence again: campaign rerun FILE CELL",
+        "phases that ran at different times, or with other work in between, do not measure the same state of the "
+        "storage",
+        "run all phases again with 'campaign rerun FILE CELL'",
     ),
     "CCH-01": Guidance(
         "a rate from the client's cache says nothing about the file servers",
         "measure on two nodes or more with the rank offset, or explain how caches were dropped",
     ),
     "CCH-02": Guidance(
-        "fewer operations on the servers than on the clients mean that caches answered",
+        "if the servers performed fewer operations than the clients report, caches answered the rest",
         "switch off client caching of attributes, measure again, and supply the servers' counters",
     ),
     "CCH-03": Guidance(
@@ -159,14 +160,14 @@ GUIDANCE: Mapping[str, Guidance] = {
     ),
     "CCH-04": Guidance(
         "on a single node the client's cache may answer instead of the servers",
-        "nothing; the label remains beside the result",
+        "nothing; the label stays with the result",
     ),
     "CCH-05": Guidance(
-        "a bandwidth of memory says nothing about the storage",
+        "the bandwidth of memory says nothing about the storage",
         "measure more data than the nodes' memory holds, with fsync and with another node reading the data",
     ),
     "STA-01": Guidance(
-        "the best values of several runs, combined, are more than any single run reached",
+        "the best values of several runs, combined, are higher than any single run achieved",
         "report all operations of the line from the run that the rules select",
     ),
     "STA-02": Guidance(
@@ -178,7 +179,7 @@ GUIDANCE: Mapping[str, Guidance] = {
         "raise repetitions in the campaign file, and run 'campaign run FILE' again",
     ),
     "STA-04": Guidance(
-        "a value that varies this much may not be reached again at acceptance",
+        "a value that varies this much may not be reached at acceptance",
         "look for other load and slow nodes, and measure again, or explain the variation",
     ),
     "STA-05": Guidance(
@@ -190,11 +191,11 @@ GUIDANCE: Mapping[str, Guidance] = {
         "widen the range under search in the campaign file, and run 'campaign run FILE' again",
     ),
     "SEL-02": Guidance(
-        "a process count that is best once, by chance, may not be best again",
+        "a process count that was best once may have been best by chance",
         "set the launch condition to search, or allow the tuning a larger budget, and run 'campaign run FILE' again",
     ),
     "SEL-03": Guidance(
-        "the best of many tuning runs is too good by chance",
+        "the best of many tuning runs is, by chance, higher than a typical run",
         "report a confirmation run in place of the tuning run",
     ),
     "PHY-01": Guidance(
@@ -202,21 +203,23 @@ GUIDANCE: Mapping[str, Guidance] = {
         "explain why the file configurations differ, or measure the slowest and the fastest of them again",
     ),
     "PHY-02": Guidance(
-        "many processes that are slower than one suggest a faulty run, a bottleneck or a cached reference",
+        "if many processes are slower than one, a faulty run, a bottleneck or a cached single-process result is likely",
         "explain the slowdown, or find its cause and measure again",
     ),
     "PHY-03": Guidance(
-        "a formula that counts work which was not done makes the rate look better than it is",
+        "a formula that counts work which was not done makes the rate look higher than it is",
         "report the actual rate and count beside the printed ones",
     ),
     "PHY-04": Guidance(
         "a rate that no machine can reach was not measured",
-        "find out what the benchmark did; if the limit is wrong for this machine, the buyer can set another",
+        "find out what the benchmark actually did; if the limit is wrong for this machine, the buyer can set another "
+        "one",
     ),
     "PHY-05": Guidance(
-        "a stat changes nothing: a rate below that of creation suggests swapped columns, numbers of different runs, or"
-        " creations that were not finished",
-        "explain it, for instance by locks or by what the file system defers, or measure again",
+        "a stat changes nothing, so it should not be slower than a creation: swapped columns, values of different "
+        "runs, or"
+        " creations that had not finished are possible causes",
+        "explain the difference, for example by locks or by work that the file system defers, or measure again",
     ),
     "PRJ-01": Guidance(
         "a value that is copied or extrapolated is not a measurement and must not look like one",
@@ -231,24 +234,24 @@ GUIDANCE: Mapping[str, Guidance] = {
         "add the base system's raw outputs under logs of the projection",
     ),
     "ENV-01": Guidance(
-        "results are useless if it is unknown which system was measured",
+        "a result has no meaning if it is unknown which system was measured",
         "replace every placeholder under system, contact and targets in the campaign file",
     ),
     "ENV-02": Guidance(
-        "what only an administrator can set is not available to the buyer's users",
+        "users cannot apply tuning that only an administrator can set",
         "list both kinds of tuning separately under system in the campaign file, or write none",
     ),
     "ENV-03": Guidance(
-        "after a change of the system results before and after it cannot be compared",
-        "explain the difference, or measure again what ran on the other configuration",
+        "results from before and after a change of the system cannot be compared",
+        "explain the difference, or repeat the results that were measured with the other configuration",
     ),
     "ENV-04": Guidance(
-        "numbers of another file system say nothing about the offered one",
+        "results of another file system say nothing about the offered one",
         "measure on the offered file system, or correct its description",
     ),
     "ENV-05": Guidance(
-        "results of a system that is configured differently do not show what the proposed one will do",
-        "explain each difference, measure on the proposed configuration, or correct what is said under proposed",
+        "results of a system with another configuration do not show how the proposed one will perform",
+        "explain each difference, measure on the proposed configuration, or correct the entries under proposed",
     ),
     "EVD-01": Guidance(
         "a file that was changed, added or removed may carry altered results",
@@ -263,16 +266,16 @@ GUIDANCE: Mapping[str, Guidance] = {
         "sign the bundle with 'campaign bundle --sign KEY', and give the buyer the public key separately",
     ),
     "EVD-04": Guidance(
-        "tables that the raw logs do not produce were altered or made in another way",
+        "tables that cannot be derived from the raw logs were altered, or made by another program",
         "write the bundle again with 'campaign bundle', without editing tables or logs",
     ),
     "EVD-05": Guidance(
-        "with altered rules the same findings mean something else",
+        "with altered rules, the same findings have another meaning",
         "use the published rule pack, or have the buyer confirm the SHA-256 of this one",
     ),
     "EVD-06": Guidance(
-        "records that contradict each other were edited, or are of different runs",
-        "submit the records as they were written, or repeat the run with 'campaign rerun FILE CELL'",
+        "records that contradict each other were edited, or belong to different runs",
+        "submit the original records, or repeat the run with 'campaign rerun FILE CELL'",
     ),
     "EVD-07": Guidance(
         "overlapping runs slow each other down, and unrecorded runs could hide other results",

@@ -72,18 +72,19 @@ SAME_RULES = {
     "crossroads-mdtest": (
         "2ae3f1f7ed8224f8320605e1e0ff0b0813724f72a7d540dae720c31f8d4feac8",
         "2975e189227c31b2c5da683558c62977437c45dbeb7548526754bcadcca623a0",
+        "6b9f0f7c73c5db18de1836b640009a041082ace69d4958b6c84835ea094372ae",
     )
 }
 
 
 def digest_of_own(id: str) -> str:
-    """SHA-256 of the project's own pack of that id; "" where it has none."""
+    """SHA-256 of the project's own pack of that id; "" if it has none."""
     path = PACKS / f"{id}.yaml"
     return _digest(path) if is_file(path) else ""
 
 
 def is_own(pack: RulePack) -> bool:
-    """Whether it is the project's own pack of its id, be it in the words of an earlier edition."""
+    """Whether it is the project's own pack with this id, or an earlier edition with the same rules."""
     return pack.digest in (digest_of_own(pack.id), *SAME_RULES.get(pack.id, ()))
 
 
@@ -110,16 +111,16 @@ def load(id_or_path: str | Path) -> RulePack:
 
 
 def _find(name: str) -> Path:
-    found = [path for place in directories() if is_file(path := place / f"{name}.yaml")]
-    if len(found) > 1:
-        paths = ", ".join(map(str, found))
-        raise InputError(messages.PACK_SEVERAL_TIMES(id=name, count=len(found), paths=paths))
-    if not found:
+    paths_found = [path for place in directories() if is_file(path := place / f"{name}.yaml")]
+    if len(paths_found) > 1:
+        paths = ", ".join(map(str, paths_found))
+        raise InputError(messages.PACK_SEVERAL_TIMES(id=name, count=len(paths_found), paths=paths))
+    if not paths_found:
         ids = [pack.id for pack in available()]
         if meant := schema.near(name, ids, cutoff=0.6):
             raise InputError(messages.PACK_MISSPELT(id=name, near=meant))
         raise InputError(messages.PACK_NOT_FOUND(id=name, available=", ".join(ids) or "none"))
-    return found[0]
+    return paths_found[0]
 
 
 def _of_share(condition: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What must hold between the values of a pack's `results`. Reports to the document; see docs/rule-packs.md."""
+"""What must hold between the values of a pack's `results`. Reports to the document; see docs/pack-results.md."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def _check_program(holder: dict[str, Any], applet: str | None, at: Place, docume
         return
     if not results["format"]:
         if applet is not None and applet not in PARSED:
-            what = messages.APPLET_WITHOUT_PARSER(applet=applet, parsed=", ".join(PARSED))
-            document.problem((*at, "applet"), what)
+            problem = messages.APPLET_WITHOUT_PARSER(applet=applet, parsed=", ".join(PARSED))
+            document.problem((*at, "applet"), problem)
         for key in ("records", "facts", "required", "file", "end", "errors", "warnings", "harmless", "passages"):
             if results[key]:
-                what = messages.RESULTS_FORMAT_MISSING(formats=", ".join(FORMATS))
-                document.problem((*at, "results", "format"), what)
+                problem = messages.RESULTS_FORMAT_MISSING(formats=", ".join(FORMATS))
+                document.problem((*at, "results", "format"), problem)
                 return
         return
     if applet in PARSED:
@@ -143,7 +143,7 @@ def _known(
 ) -> dict[str, tuple[str, ...]] | None:
     """Names of the values that the record's line or entry has (`line`) and of all that a formula may use (`all`)."""
     kind = results["format"]
-    found: list[str] = [name for name, _ in record["labels"] or ()]
+    names: list[str] = [name for name, _ in record["labels"] or ()]
     for key in ("pattern", "after", "until"):
         if not record[key]:
             continue
@@ -153,9 +153,9 @@ def _known(
         if key == "pattern" and "value" not in pattern.groups:
             document.problem((*at, key), messages.NO_VALUE_GROUP())
         if key != "until":
-            found += pattern.groups
+            names += pattern.groups
     if kind == "keyvalue":
-        found.append("unit")
+        names.append("unit")
         _attempt((*at, "value"), document, line_pattern.compile, output_format.key_pattern(record["value"] or ""))
     for key in ("each", "value"):
         if kind in _TREES and record[key]:
@@ -165,11 +165,11 @@ def _known(
             path = name if key == "where" else text
             if kind in _TREES and path is not None:
                 _attempt((*at, key, name), document, JsonPath.of, path)
-    doubled = sorted({name for name in found if found.count(name) > 1})
+    doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         document.problem(at, messages.VALUE_NAMED_TWICE(name=doubled[0]))
     facts = [name for name, _ in results["facts"] or ()]
-    return {"line": tuple(found), "all": (*found, *facts, "value")}
+    return {"line": tuple(names), "all": (*names, *facts, "value")}
 
 
 def _check_number(
@@ -191,9 +191,9 @@ def _check_number(
     several = record["take"] not in (None, "only") or record["of"]
     if several and results["format"] not in _TREES and results["end"] == "" and record["matches"] is None:
         document.problem((*at, "take"), messages.MATCHES_MAY_LACK(take=record["take"]))
-    own = [name for name in STATISTICS if name in known["line"]]
-    if own and record["take"] in ("maximum", "minimum", "mean", "median"):
-        document.problem((*at, "take"), messages.STATISTIC_TWICE(take=record["take"], name=own[0]))
+    printed = [name for name in STATISTICS if name in known["line"]]
+    if printed and record["take"] in ("maximum", "minimum", "mean", "median"):
+        document.problem((*at, "take"), messages.STATISTIC_TWICE(take=record["take"], name=printed[0]))
     if record["plausible"]:
         for name in _attempt((*at, "plausible"), document, formula.names, record["plausible"]) or ():
             if name not in known["all"]:

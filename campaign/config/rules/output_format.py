@@ -1,5 +1,5 @@
 """`results` of a rule pack: how the output of a program is read that has no parser of its own. Schema and dataclasses;
-what must hold between the values is in `output_check`, the reference is docs/rule-packs.md.
+what must hold between the values is in `output_check`, the reference is docs/pack-results.md.
 """
 
 from __future__ import annotations
@@ -49,37 +49,39 @@ _SHARE = Text("a share such as 2%", whole(r"[0-9]{1,3}(\.[0-9]{1,6})?%", "a shar
 _DECLARED = KeyedMap(
     name=required(
         _RECORD,
-        "what `operations[].record` calls it; `{name}` is a value of the same line or entry, or a fact",
+        "name for `operations[].record`; `{name}` stands for a value of the same line or entry, or for a fact",
     ),
     pattern=Field(_PATTERN, "text: the line, with the number as the group `value`", default=""),
     value=Field(_LOCATOR, "keyvalue: the key; table, csv: the column; json, jsonl: the path", default=""),
     each=Field(
-        _LOCATOR, "json, jsonl: the path to the entries that `value`, `where` and `labels` begin at", default=""
+        _LOCATOR, "json, jsonl: path to the entries; `value`, `where` and `labels` are relative to an entry", default=""
     ),
     where=Field(
-        MapOf(_LOCATOR, _LOCATOR), "table, csv, json, jsonl: columns or paths, and the text that each has to hold"
+        MapOf(_LOCATOR, _LOCATOR), "table, csv, json, jsonl: columns or paths, and the text that each must contain"
     ),
     labels=Field(
         MapOf(_NAME, _LOCATOR), "table, csv, json, jsonl: names of further values, and the column or path of each"
     ),
-    after=Field(_PATTERN, "text, keyvalue, table: counts only after such a line, up to the next such line", default=""),
+    after=Field(
+        _PATTERN, "text, keyvalue, table: the record is read only after such a line, up to the next one", default=""
+    ),
     until=Field(_PATTERN, "with `after`: ends the section", default=""),
     unit=required(_LINE, "unit of the value"),
-    factor=Field(_FACTOR, "what the printed number is multiplied by to be in that unit", default="1"),
-    units=Field(MapOf(_LINE, _FACTOR), "units that the line may print (the value `unit`), and the factor of each"),
-    take=Field(Choice(TAKES), "which of several matches; `only`: a second one is an error", default="only"),
+    factor=Field(_FACTOR, "factor that converts the printed number to `unit`", default="1"),
+    units=Field(MapOf(_LINE, _FACTOR), "units that the line may contain (the value `unit`), each with its factor"),
+    take=Field(Choice(TAKES), "which of several matches is used; `only`: a second match is an error", default="only"),
     of=Field(
         _RECORD,
         "in place of `take`: the match at the position taken of the record of that name (all from one iteration)",
         default="",
     ),
-    matches=Field(Number(1, 10**6), "how many there have to be"),
+    matches=Field(Number(1, 10**6), "required number of matches"),
     plausible=Field(
         Text("a formula such as count * size / time", longest=400),
-        "what the number has to agree with, of the values of its line and of `facts`",
+        "formula that must give the same number, from the values of its line and `facts`",
         default="",
     ),
-    within=Field(_SHARE, "how far it may be off that", default="2%"),
+    within=Field(_SHARE, "allowed relative difference from `plausible`", default="2%"),
 )
 _PASSAGE = KeyedMap(
     after=required(_PATTERN, "its first line"),
@@ -90,22 +92,29 @@ RESULTS = KeyedMap(
     records=Field(ListOf(_DECLARED, most=100), "the numbers"),
     facts=Field(
         MapOf(_NAME, _FACT),
-        "values that the output has once: a line's pattern with one group; keyvalue: a key; json, jsonl: a path",
+        "values that appear once in the output: a line's pattern with one group; keyvalue: a key; json, jsonl: a path",
     ),
-    required=Field(ListOf(_NAME), "names of `facts` without which an output is not complete; `program` always is one"),
+    required=Field(
+        ListOf(_NAME), "names of `facts` without which an output is not complete; `program` is always required"
+    ),
     file=Field(
         _FILE,
-        "a file that the program writes where it works, in the attempt's own directory: part of its output; `*` is any "
+        "a file that the program writes into the attempt's own directory, read as part of its output; `*` stands for "
+        "any "
         "characters",
         default="",
     ),
-    end=Field(_PATTERN, "text, keyvalue, table, csv: the line without which an output is not complete", default=""),
-    errors=Field(ListOf(_PATTERN), "lines that are errors, of stdout and stderr"),
+    end=Field(
+        _PATTERN,
+        "text, keyvalue, table, csv: the last line of a complete output; without it the output is incomplete",
+        default="",
+    ),
+    errors=Field(ListOf(_PATTERN), "lines of stdout or stderr that are errors"),
     warnings=Field(ListOf(_PATTERN), "lines that are warnings"),
-    harmless=Field(ListOf(_PATTERN), "lines that say nothing about the result"),
+    harmless=Field(ListOf(_PATTERN), "lines that can be ignored"),
     passages=Field(
         ListOf(_PASSAGE, most=100),
-        "passages in which no line is unrecognised, though its words may be an error or warning",
+        "parts of the output whose lines are ignored, except errors and warnings in them",
     ),
 )
 

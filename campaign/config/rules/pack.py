@@ -239,7 +239,7 @@ class RulePack:
     sweeps: tuple[Sweep, ...] = ()
     plots: tuple[Plot, ...] = ()
     requires: tuple[Requirement, ...] = ()
-    launchers: tuple[AllowedLauncher, ...] = ()  # where there are none, a campaign file may choose any
+    launchers: tuple[AllowedLauncher, ...] = ()  # if there are none, a campaign file may choose any
     path: Path | None = None  # the file it was read from
     digest: str = ""  # SHA-256 of that file
     profile: str = ""  # once settled: the one it was settled for
@@ -353,7 +353,7 @@ class RulePack:
         return self.texts.get(rule) or catalogue.CATALOGUE[rule].statement
 
     def parameter(self, rule: str, name: str) -> float:
-        """Of a rule: the pack's value, otherwise the catalogue's. Seconds, a share of 1, or the number itself."""
+        """A rule's parameter from the pack, otherwise from the catalogue: seconds, a share of 1, or a plain number."""
         return self.parameters.get((rule, name), catalogue.CATALOGUE[rule].parameters[name].default)
 
     def lengthened_by(self) -> tuple[str, ...]:
@@ -371,8 +371,8 @@ class RulePack:
 
     def flag_clauses(self) -> dict[str, str]:
         """The clause of each flag that a campaign file may not give, by flag: fixed, derived, of a configuration."""
-        own = {flag: files.clause for files in self.files for flag in files.flags}
-        return own | {flag.flag: flag.clause for flag in (*self.fixed, *self.derived)}
+        clauses = {flag: files.clause for files in self.files for flag in files.flags}
+        return clauses | {flag.flag: flag.clause for flag in (*self.fixed, *self.derived)}
 
 
 def _fits(place: str, pattern: str) -> bool:

@@ -25,7 +25,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`applet`: the program of the built-in benchmark, or whose output has a parser of its own."""
+    """`applet`: the program of the built-in benchmark, or another one whose output has a built-in parser."""
 
     id: str
     applet: str

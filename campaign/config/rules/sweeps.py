@@ -65,14 +65,14 @@ class Sweep:
         if first > last:
             raise ValueError(messages.SWEEP_ORDER(id=self.id, first=first, last=last))
         step = self._number("times" if self.times else "plus", known, least=2 if self.times else 1)
-        found = [first]
-        while (following := found[-1] * step if self.times else found[-1] + step) <= last:
-            found.append(following)
-            if len(found) > MOST_VALUES:
+        values = [first]
+        while (following := values[-1] * step if self.times else values[-1] + step) <= last:
+            values.append(following)
+            if len(values) > MOST_VALUES:
                 raise ValueError(messages.SWEEP_TOO_LONG(id=self.id, most=MOST_VALUES, first=first, last=last))
-        if self.always_last and found[-1] != last:
-            found.append(last)
-        return tuple(map(str, found))
+        if self.always_last and values[-1] != last:
+            values.append(last)
+        return tuple(map(str, values))
 
     def _number(self, key: str, known: Mapping[str, str], least: int = 1) -> int:
         text = fill(getattr(self, key), known)

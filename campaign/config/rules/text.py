@@ -92,13 +92,13 @@ def _command_lines(pack: RulePack) -> dict[str, list[str]]:
         return {"Command line": [f"  {pack.applets} {' '.join(pack.arguments)}"]}
     lines = []
     for phase in pack.phases:
-        what = (
+        description = (
             [pack.program(phase.program).applet]
             if phase.program
             else ["remove" if len(phase.arguments) == 1 else "write"]
         )
         where = "on nodes that no earlier phase used" if phase.nodes == "other" else ""
-        lines += _entry(phase.id, phase.clause, " ".join((*what, *phase.arguments)), where)
+        lines += _entry(phase.id, phase.clause, " ".join((*description, *phase.arguments)), where)
     return {"Phases of one execution, one after another in one job and one directory": lines}
 
 
@@ -128,8 +128,8 @@ def _output(name: str, form: OutputFormat) -> list[str]:
         factor = f"times {record.factor:.10g}" if record.factor != 1 else ""
         agrees = f"agrees with {record.plausible} within {record.within:.6g} of it" if record.plausible else ""
         parts = (record.unit, factor, f"below {record.after}" if record.after else "", where, agrees)
-        found = " ".join(part for part in (record.each, record.pattern or record.value) if part)
-        lines += _entry(record.name, "", f"{record.take}: {found}", ", ".join(part for part in parts if part))
+        source = " ".join(part for part in (record.each, record.pattern or record.value) if part)
+        lines += _entry(record.name, "", f"{record.take}: {source}", ", ".join(part for part in parts if part))
     given = [("fact", f"{name} = {text}") for name, text in form.facts]
     given += [(kind, text) for kind in ("errors", "warnings", "harmless") for text in getattr(form, kind)]
     given += [("passage", f"from {first} to {last}") for first, last in form.passages]

@@ -16,5 +16,5 @@ RAN_ANOTHER = Message("ranks ran a program other than the declared one")
 UNDECLARED_PROGRAMS = Message("ranks also ran programs that are not declared under launcher.prefix")
 MORE_PROGRAMS = Message("ranks also ran programs other than the benchmark and what launcher.prefix names")
 RANKS_UNSEEN = Message(
-    "{ranks} of {all} ended before the job could see what they executed{why}", ranks="2 ranks", all=8, why=""
+    "{ranks} of {all} ended before the job could record what they executed{why}", ranks="2 ranks", all=8, why=""
 )

@@ -7,7 +7,7 @@ DISAGREE = Message("records disagree: {what}", what="partition")
 NO_JOB_RECORD = Message("completion.json is missing: nothing to compare the other records with")
 NO_SLURM = Message("Slurm's final record of the job is missing: nothing to compare the job's record with")
 STARTED_AGAIN = Message(
-    "Slurm's final record is of a start after the run's end: nothing to compare the job's record with"
+    "Slurm's final record belongs to a restart of the job after the run: nothing to compare the job's record with"
 )
 JOURNAL_TIME = Message("{what} of the run differs between the journal and the job's record", what="start")
 ENDS_BEFORE_START = Message("the run ended before it started")
@@ -35,7 +35,8 @@ STEPS_COUNTED = Message("sacct shows a different number of benchmark runs in job
 ATTEMPTS_OF = Message("{count}, one for each recorded run", count=3)
 STEPS_OVERLAP = Message("job steps {first} and {second} of sacct overlap in time", first="17.1", second="17.2")
 SAME_NUMBERS = Message(
-    "all values are those of {other}, to the last digit: one output is a copy of the other", other="scratch.node.x.r1/1"
+    "all values are identical to those of {other}, to the last digit: one output is a copy of the other",
+    other="scratch.node.x.r1/1",
 )
 NUMBERS_OF_ITS_OWN = Message("values of its own")
 NODES_RESTARTED = Message("nodes were rebooted during the campaign")

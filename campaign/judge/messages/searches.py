@@ -13,7 +13,7 @@ SHOWN = Message("a count shown to be within {margin:.0%} of the peak", margin=0.
 NOT_RESOLVED = Message("the count is within the margin of the peak, but smaller ones may be too")
 ONE_COUNT = Message("smaller counts shown to be outside the margin")
 NOT_APART = Message(
-    "{counts} counts from {low} to {high} processes cannot be told apart; about {further} more runs would tell",
+    "{counts} counts from {low} to {high} processes cannot be told apart without about {further} more runs",
     counts=9,
     low=16,
     high=48,

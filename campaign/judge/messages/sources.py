@@ -10,7 +10,7 @@ NOT_OF_RFP = Message("the published source is not the one that the RFP provides"
 SHA256_MISSING = Message("source.sha256 is missing; the published source has {found}: add it", found="tree 1f3c9a…")
 VERSION_MISSING = Message("source.version is missing; the RFP requires {version}", version="1.8.4")
 VERSION_DIFFERS = Message("the published source is not the version that the RFP requires")
-VERSION_UNPROVED = Message("no file of the published source names its version")
+VERSION_UNPROVED = Message("no file of the published source states its version")
 PROGRAM_DIFFERS = Message("the executed program is not the version that the RFP requires")
 
 # --- SRC-02

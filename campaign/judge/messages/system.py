@@ -25,7 +25,8 @@ NOT_PROPOSED = Message(
 )
 NOT_RECORDED = Message("not recorded on the measured system: {names}", names="network")
 NOT_DESCRIBED = Message(
-    "the file system of {target} is not described under system or in the target; the nodes mounted {found}",
+    "the file system of {target} is not described; fill in 'file system' under system, or the target's description "
+    "(the nodes mounted {found})",
     target="scratch",
     found="lustre",
 )

@@ -222,12 +222,12 @@ def _beside_one(space: SearchSpace, one: Geometry, known: Set[Geometry]) -> Iter
 
 def _toward(space: SearchSpace, one: Geometry, step: int, known: Set[Geometry]) -> list[Geometry]:
     """More, or fewer, processes on as many nodes, up to the next count that has runs."""
-    found: list[Geometry] = []
+    added: list[Geometry] = []
     value = one.processes_per_node + step
     while 1 <= value <= space.most_per_node and (there := Geometry(one.nodes, one.nodes * value)) not in known:
-        found += [there] if there in space else []
+        added += [there] if there in space else []
         value += step
-    return found
+    return added
 
 
 # --- the answer
@@ -254,7 +254,7 @@ class Answer:
 
 
 def answer(book: Book, seen: View) -> Answer:
-    """Of the counts that have confirmation runs."""
+    """The answer, among the counts that have confirmation runs."""
     sure = book.settings.confidence
     fresh = book.fresh()
     able = [one for one in seen.within if len(fresh.get(one, ())) >= book.settings.least] or [seen.peak]

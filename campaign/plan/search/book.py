@@ -35,7 +35,7 @@ class Book:
     remarks: list[str] = field(default_factory=list)
 
     def measure(self, phase: str, blocks: Iterable[int], geometries: Iterable[Geometry]) -> None:
-        """Take each geometry once in each block, in an order of chance. Ends the replay where a point is missing."""
+        """Take each geometry once in each block, in random order. Ends the replay at a missing point."""
         missing: list[PlannedBlock] = []
         wanted = sorted(set(geometries) - self.failed.keys(), key=size)
         expected = 0.0

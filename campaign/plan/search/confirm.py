@@ -80,7 +80,7 @@ def peak_of(fresh: Fresh) -> Geometry:
 
 
 def _hopeful(book: Book, live: Sequence[Geometry]) -> list[Geometry]:
-    """Those that are not surely below the margin."""
+    """The counts that may still be within the margin."""
     fresh = book.fresh()
     alive = [geometry for geometry in live if geometry in fresh]
     if not alive:

@@ -65,7 +65,7 @@ REACH = 1.5  # factors of 2 over which a smooth curve keeps its course
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """Curves that the runs allow, drawn by how likely they are: each the log rates of `counts`."""
+    """Curves drawn from the posterior distribution: the log rates of `counts` for each."""
 
     counts: tuple[Geometry, ...]
     drawn: tuple[tuple[float, ...], ...]
@@ -157,7 +157,7 @@ def _normal(runs: Sequence[tuple[tuple[str, int], int, float]], size: int) -> _T
 
 @dataclass(frozen=True, slots=True)
 class _Alike:
-    """Of two counts: how alike their rates are by their distance, if smooth or not, and by the groups they fill."""
+    """The correlation of the rates of two counts, by their distance (smooth or not) and by the groups they fill."""
 
     smooth: Matrix
     jumps: Matrix

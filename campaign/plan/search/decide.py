@@ -25,15 +25,16 @@ def decide(book: Book, complete: bool) -> Decision:
                         tuple(book.taken), book.node_s)  # fmt: skip
     if not confirmed:
         peak = estimates(logs).top()
-        found = ByProcedure(
+        decision = ByProcedure(
             peak, peak, messages.UNCONFIRMED(count=words(peak), why=why), _candidates(book, peak, [peak])
         )
     else:
-        found = _by_walk(book, complete) if book.settings.procedure == 1 else _by_model(book, complete)
+        decision = _by_walk(book, complete) if book.settings.procedure == 1 else _by_model(book, complete)
     return Decision(
-        found.chosen, found.peak, complete, confirmed, found.reason, found.candidates, _remarks(book, found.peak),
-        tuple(book.taken), book.node_s, _drift(book.logs(fresh=True)) if confirmed else None, _outliers(book),
-        **found.open,
+        decision.chosen, decision.peak, complete, confirmed, decision.reason, decision.candidates,
+        _remarks(book, decision.peak), tuple(book.taken), book.node_s,
+        _drift(book.logs(fresh=True)) if confirmed else None, _outliers(book),
+        **decision.open,
     )  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def _by_model(book: Book, complete: bool) -> ByProcedure:
 
 
 def _low(book: Book, ordered: Sequence[float]) -> float:
-    """What a ratio is not below, with the confidence asked for."""
+    """The lower bound of a ratio at the requested confidence."""
     return ordered[math.floor((1 - book.settings.confidence) * len(ordered))]
 
 
@@ -201,7 +202,7 @@ def _drift(logs: Logs) -> float | None:
 
 
 def _outliers(book: Book) -> tuple[PlannedBlock, ...]:
-    """Points far from the others of their geometry. They are said, and stay in every estimate."""
+    """Points far from the others of their geometry. They are reported, and not excluded from any estimate."""
     logs = [*book.explored(), *book.logs(fresh=True)]
     if not logs:
         return ()

@@ -56,7 +56,7 @@ def _near(fitted: Estimates, allowed: float) -> list[Geometry]:
 
 
 def _look(book: Book, phase: str, geometries: Iterable[Geometry]) -> None:
-    """One run of each, then the further ones of what is not far below the top."""
+    """One run of each geometry, then further runs of those near the top."""
     chosen = list(geometries)
     book.measure(phase, (1,), chosen)
     if not book.explored():

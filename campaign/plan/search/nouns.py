@@ -92,7 +92,7 @@ class Next:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A count that was measured. Rates are those of the fresh runs where there are any, otherwise of the search's own:
+    """A count that was measured. Rates are those of the fresh runs if there are any, otherwise of the search's own:
     geometric mean and its 95% interval. `ratio` is to the count with the highest rate, with its one-sided bound.
     """
 

@@ -1,12 +1,12 @@
 """Campaigns as they are compared: their cells with all values. From rows as `campaign table --format json` has them.
 
-The rows may come from a stranger: every value that is used is checked, an error names the row and the key.
+The rows may come from an untrusted source: every value that is used is checked, an error names the row and the key.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -38,7 +38,7 @@ class OfferedCell:
     processes: int | None = None
     nodes: int | None = None
     files_total: int | None = None
-    performed: float | None = None  # where the benchmark's formula counts otherwise than what was done
+    performed: float | None = None  # the actual rate, if the benchmark's formula counts differently
 
     @property
     def inflation(self) -> float:
@@ -87,34 +87,38 @@ def renamed(offer: Offer, targets: Mapping[str, str]) -> Offer:
 # --- from rows
 
 
-def read(source: str, rows: Any) -> Offer:
-    """The offer that a table's rows, as parsed JSON, make. Raises InputError with the row and the key."""
+def read(source: str, rows: Any, places: Sequence[str] = ()) -> Offer:
+    """The offer of a table's rows, as parsed JSON. Raises InputError with the row and the key.
+
+    `places`: where each row is, if the table is not JSON.
+    """
     if not isinstance(rows, list) or not rows:
         raise InputError(messages.NO_TABLE(source=source, found=_kind(rows)))
     if len(rows) > MAX_ROWS:
         raise InputError(messages.TOO_MANY_ROWS(source=source, found=len(rows), most=MAX_ROWS))
     entries: dict[Cell, OfferedCell] = {}
     bases: dict[str, tuple[Any, Any]] = {}
-    for index, row in enumerate(rows):
+    places = places or [f"{source}: row {number}" for number in range(1, len(rows) + 1)]
+    for place, row in zip(places, rows, strict=True):
         if not isinstance(row, dict):
-            raise InputError(messages.NOT_AN_OBJECT(source=source, row=index + 1, found=_kind(row)))
-        entry = _OfferRow(source, index, row).entry()
+            raise InputError(messages.NOT_AN_OBJECT(place=place, found=_kind(row)))
+        entry = _OfferRow(place, row).entry()
         if entry.cell in entries:
-            raise InputError(messages.TWICE(source=source, row=index + 1, cell=entry.cell))
+            raise InputError(messages.TWICE(place=place, cell=entry.cell))
         entries[entry.cell] = entry
         basis = (row.get("campaign"), row.get("rules"))
         bases.setdefault(repr(basis), basis)
     if len(bases) > 1:
         raise InputError(messages.MIXED(source=source))
-    return _offer(source, *next(iter(bases.values())), entries)
+    return _offer(source, places[0], *next(iter(bases.values())), entries)
 
 
-def _offer(source: str, campaign: Any, rules: Any, entries: Mapping[Cell, OfferedCell]) -> Offer:
+def _offer(source: str, first: str, campaign: Any, rules: Any, entries: Mapping[Cell, OfferedCell]) -> Offer:
     if campaign is None and rules is None:
         return Offer(source, "", None, None, None, None, entries)
 
     def wrong(key: str, value: Any, allowed: str) -> NoReturn:
-        raise InputError(messages.WRONG(source=source, row=1, key=key, found=_kind(value), allowed=allowed))
+        raise InputError(messages.WRONG(place=first, key=key, found=_kind(value), allowed=allowed))
 
     if not isinstance(campaign, str) or not _NAME.fullmatch(campaign):
         wrong("campaign", campaign, NAMES)
@@ -150,8 +154,7 @@ def _kind(value: Any) -> str:
 class _OfferRow:
     """One row as in the file, with its place."""
 
-    source: str
-    index: int
+    place: str
     row: dict[str, Any]
 
     def entry(self) -> OfferedCell:
@@ -208,5 +211,4 @@ class _OfferRow:
         return value
 
     def _wrong(self, key: str, value: Any, allowed: str) -> NoReturn:
-        row, kind = self.index + 1, _kind(value)
-        raise InputError(messages.WRONG(source=self.source, row=row, key=key, found=kind, allowed=allowed))
+        raise InputError(messages.WRONG(place=self.place, key=key, found=_kind(value), allowed=allowed))

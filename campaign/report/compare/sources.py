@@ -1,8 +1,8 @@
 """Where offers are read from: a campaign file, its results, a bundle, a table as JSON, CSV or XLSX.
 
-Everything but a campaign of one's own may come from a stranger: sizes are bounded, links are not followed, nothing is
-unpacked to disk. Of a bundle its table alone is read and compared with the manifest, a thousand times in some seconds;
-`bagit` reads a bundle as a whole, for `verify`.
+Everything but a campaign of one's own may come from an untrusted source: sizes are bounded, links are not followed,
+nothing is unpacked to disk. Of a bundle its table alone is read and compared with the manifest, a thousand times in
+some seconds; `bagit` reads a bundle as a whole, for `verify`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def _tabular(path: Path) -> Offer:
     """A table of text as the rows that its JSON form would have."""
     rows = tabular.read(path)
     remark = messages.TABLE if all(row.fields.get("best") for row in rows) else messages.TABLE_WITHOUT_BEST
-    return replace(read(str(path), [_json_row(row.fields) for row in rows]), remark=remark())
+    offer = read(str(path), [_json_row(row.fields) for row in rows], [row.where for row in rows])
+    return replace(offer, remark=remark())
 
 
 def _json_row(fields: Mapping[str, Any]) -> dict[str, Any]:

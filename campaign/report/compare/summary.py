@@ -14,7 +14,7 @@ from campaign.statistics import ranks
 
 @dataclass(frozen=True, slots=True)
 class GainSummary:
-    """Of one offer against the first: geometric means of the gains (above 1 is better), and the verdicts' numbers."""
+    """One offer compared with the first: geometric means of the gains (above 1 is better), and counts of verdicts."""
 
     mean: float | None
     by_launch: dict[str, float | None]

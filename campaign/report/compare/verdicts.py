@@ -49,7 +49,7 @@ class Terms:
 class CellComparison:
     """A cell of one offer against the first. Ratios are the offer's over the first's, whatever is the best.
 
-    `ratio`: of the repetitions on both sides; where there are none, None. `fails`: it alone makes the exit status 1.
+    `ratio`: of the repetitions on both sides; if there are none, None. `fails`: it alone makes the exit status 1.
     """
 
     cell: Cell
@@ -72,7 +72,7 @@ class CellComparison:
 
     @property
     def shown_ratio(self) -> float | None:
-        """The ratio of the repetitions, of the reported numbers where there are none."""
+        """The ratio of the repetitions, of the reported numbers if there are none."""
         return self.reported if self.ratio is None else self.ratio
 
     @property
@@ -127,10 +127,10 @@ def compare(
 
 
 def _mapped(first: Offer, others: Sequence[Offer], targets: Mapping[str, str]) -> Iterable[Offer]:
-    ours = {cell.target for cell in first.entries}
+    firsts = {cell.target for cell in first.entries}
     theirs = {cell.target for other in others for cell in other.entries}
     for name, new in targets.items():
-        for wanted, there, which in ((new, ours, first.source), (name, theirs, messages.ANY_OTHER())):
+        for wanted, there, which in ((new, firsts, first.source), (name, theirs, messages.ANY_OTHER())):
             if wanted not in there:
                 known = ", ".join(sorted(there))
                 raise InputError(messages.MAP_UNKNOWN(new=new, name=name, wanted=wanted, which=which, there=known))
@@ -138,10 +138,10 @@ def _mapped(first: Offer, others: Sequence[Offer], targets: Mapping[str, str]) -
 
 
 def _check_alike(first: Offer, other: Offer) -> None:
-    for what, ours, theirs in (("rules", first.rules, other.rules), ("profile", first.profile, other.profile)):
+    for name, ours, theirs in (("rules", first.rules, other.rules), ("profile", first.profile, other.profile)):
         if ours is not None and theirs is not None and ours != theirs:
             sources = {"other": other.source, "first": first.source}
-            raise InputError(messages.NOT_COMPARABLE(**sources, what=what, theirs=theirs, ours=ours))
+            raise InputError(messages.NOT_COMPARABLE(**sources, what=name, theirs=theirs, ours=ours))
 
 
 # --- a column of cells
@@ -215,7 +215,7 @@ def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
 
 
 def _dependence(entry: OfferedCell, logs: Sequence[float]) -> float:
-    """Of the variance of repetitions: those of one job count as one, since which is of which job is not known here."""
+    """The factor on the variance: repetitions of one job count as one, since their jobs are not known here."""
     together = len(logs) / entry.jobs if entry.jobs else 1.0
     return max(together, intervals.dependence(logs, intervals.OF_BOTH))
 

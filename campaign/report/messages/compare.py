@@ -73,18 +73,19 @@ NO_TABLE = Message(
     "{source}: found {found}; give a table as 'campaign table --format json' writes it", source=_PATH, found="nothing"
 )
 TOO_MANY_ROWS = Message("{source}: found {found} rows; allowed: up to {most}", source=_PATH, found=200000, most=100000)
-NOT_AN_OBJECT = Message("{source}: row {row}: found {found}; allowed: an object", source=_PATH, row=1, found="nothing")
-TWICE = Message("{source}: row {row}: {cell} appears twice", source=_PATH, row=2, cell="scratch/node/unique/stat")
+NOT_AN_OBJECT = Message("{place}: found {found}; allowed: an object", place="offer.json: row 1", found="nothing")
+TWICE = Message("{place}: {cell} appears twice", place="offer.csv: line 3", cell="scratch/node/unique/stat")
 MIXED = Message("{source}: rows belong to several campaigns or rule packs; give one table per campaign", source=_PATH)
 WRONG = Message(
-    "{source}: row {row}: {key}: found {found}; allowed: {allowed}",
-    source=_PATH,
-    row=1,
+    "{place}: {key}: found {found}; allowed: {allowed}",
+    place="offer.csv: line 2",
     key="value",
     found='"7"',
     allowed="a number from 0",
 )
-OLDER_STATISTICS = Message("an object with the list values; write the table again with this version of campaign")
+OLDER_STATISTICS = Message(
+    "an object with the list `values`; the table is of an earlier version: write it again with 'campaign table'"
+)
 
 # --- remarks
 TABLE = Message("a table; its values are not verified")

@@ -17,7 +17,9 @@ FORMAT_NEAR = Message("--format {given}: unknown format; did you mean {meant}?",
 
 OVERVIEW = Message("{caption}: {targets}", caption="Metadata (operations/s)", targets="scratch, burst")
 
-RAN = Message("In {attempts}, by the hashes of files that ranks and nodes recorded.", attempts="14 attempts")
+RAN = Message(
+    "Files executed or loaded in {attempts}, by the hashes that ranks and nodes recorded.", attempts="14 attempts"
+)
 
 # --- footnotes
 STATE_WITH_REASON = Message("{state}:", state="failed")
@@ -99,7 +101,7 @@ SEARCHING = Message(
 )
 SEARCH_UNFINISHED = Message("Tuning has not finished.")
 LAW_UNFIT = Message(
-    "the Universal Scalability Law fits the points too poorly to extrapolate (largest error "
+    "the Universal Scalability Law does not fit the points well enough to extrapolate (largest error "
     "{error:.0%}): its {rate} {unit} at {processes} processes has no interval",
     processes=256,
     rate="51000",

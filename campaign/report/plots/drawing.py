@@ -83,7 +83,7 @@ class Drawing:
         ]
 
     def name(self, files: str, launch: str) -> str:
-        """What tells a panel from the others; "" where there is one."""
+        """What tells a panel from the others; "" if there is one."""
         parts = []
         if len(self.pack.files) > 1:
             parts.append(next(entry.title for entry in self.pack.files if entry.id == files))

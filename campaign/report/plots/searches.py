@@ -58,7 +58,7 @@ def _axis(counts: list[int]) -> Axis:
 
 
 def _intervals(standing: searching.SearchProgress, x: Axis) -> Iterator[Interval]:
-    """Of each candidate, labelled over several nodes; a label that would lie over one before it is left out."""
+    """The interval of each candidate. Those on several nodes are labelled, unless the label would cover another one."""
     decision = standing.decision
     if decision is None:
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from campaign.core.messages import typed
 from campaign.core.model import Status, Target
 from campaign.core.units import digits
 from campaign.report import layout, notes
@@ -50,7 +51,7 @@ def summary(sheets: Sheets) -> None:
         ("Marks", messages.TABLE_MARKS()),
         ("Origin", messages.ORIGIN()),
         ("How to check", messages.CHECK_OUTPUT()),
-        ("", messages.CHECK_CAMPAIGN(file=campaign.path.name)),
+        ("", messages.CHECK_CAMPAIGN(file=typed(campaign.path.name))),
         ("", messages.CHECK_BUNDLE()),
     ]
     for number, (name, value) in enumerate(facts, 3):

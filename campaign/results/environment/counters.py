@@ -38,15 +38,15 @@ def read(path: Path) -> dict[str, Served]:
 
 def samples(content: bytes) -> list[Count]:
     """The lines that are whole and hold numbers."""
-    found = []
+    samples_read = []
     for line in content.splitlines():
         try:
             said = json.loads(line.decode("utf-8"))
         except (ValueError, RecursionError):
             continue
         if isinstance(said, dict) and isinstance(said.get("when"), str) and _are_counts(said.get("counts")):
-            found.append(Count(said["when"], said["counts"]))
-    return found
+            samples_read.append(Count(said["when"], said["counts"]))
+    return samples_read
 
 
 def _are_counts(value: Any) -> bool:

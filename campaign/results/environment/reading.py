@@ -1,7 +1,7 @@
 """Reads environment.json and accounting.json.
 
-Both may come from a stranger: they are read within bounds, and what is not as it should be becomes a problem in words,
-never an exception.
+Both may come from an untrusted source: they are read within bounds, and what is not as it should be becomes a problem
+in words, never an exception.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def ranges_of(text: Any, nodes: int) -> tuple[int, ...]:
 
 
 def read_accounting(path: Path) -> Accounting | None:
-    """jobs/<job>/accounting.json; None where there is none. Raises nothing."""
+    """jobs/<job>/accounting.json; None if there is none. Raises nothing."""
     if not path.exists():
         return None
     content, problem = _load(path)

@@ -1,4 +1,4 @@
-"""What is said of the benchmark's source trees, patches and builds, in errors and in the report of modifications."""
+"""Texts about the benchmark's source trees, patches and builds, in errors and in the report of modifications."""
 
 from __future__ import annotations
 

@@ -159,10 +159,10 @@ class _DeclaredLines(_DeclaredReader):
                 for record in self.form.records:
                     if record.until == text:
                         self._section.pop(record.after, None)
-        found = {text: match for text, pattern in self._headings.items() if (match := self.match(pattern, line))}
-        if found:
-            self._section = {"": {}, **{text: _groups(match) for text, match in found.items()}}
-        return known or bool(found)
+        matches = {text: match for text, pattern in self._headings.items() if (match := self.match(pattern, line))}
+        if matches:
+            self._section = {"": {}, **{text: _groups(match) for text, match in matches.items()}}
+        return known or bool(matches)
 
     def _has_facts(self, number: int, line: str) -> bool:
         known = False
@@ -187,7 +187,7 @@ class _DeclaredLines(_DeclaredReader):
         raise NotImplementedError
 
     def section(self, record: DeclaredRecord) -> Mapping[str, str] | None:
-        """The values of the heading that the record stands below; None where it does not stand there."""
+        """The values of the heading above the record; None if the record is not in its section."""
         return self._section.get(record.after)
 
 
@@ -243,7 +243,7 @@ class _DeclaredTable(_DeclaredLines):
         return super()._is_heading(line)
 
     def _note_lacking(self, wanted: list[set[str]], columns: list[str]) -> None:
-        """Of a line that has some columns of a record, those that it lacks."""
+        """Keep the missing columns of a line that has some columns of a record."""
         for names in wanted:
             shared = names & set(columns)
             if len(shared) > self._most:

@@ -217,21 +217,21 @@ def _spread(values: list[float]) -> dict[str, Any]:
 
 def _own_statistics(sample: _Sample) -> dict[str, Any]:
     """As the program prints them beside the number."""
-    found: dict[str, Any] = {
+    statistics: dict[str, Any] = {
         name: float(sample.values[name]) * sample.factor for name in STATISTICS if name in sample.values
     }
-    if "iterations" in found:
-        found["iterations"] = int(float(sample.values["iterations"]))
-    return found
+    if "iterations" in statistics:
+        statistics["iterations"] = int(float(sample.values["iterations"]))
+    return statistics
 
 
 def _measured(sample: _Sample) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if "moved_bytes" in sample.values:
-        found["moved_bytes"] = int(float(sample.values["moved_bytes"]))
+        values["moved_bytes"] = int(float(sample.values["moved_bytes"]))
     for name, seconds in SECONDS.items():
         if name in sample.values:
-            found["elapsed_s"] = float(sample.values[name]) * seconds
+            values["elapsed_s"] = float(sample.values[name]) * seconds
     if "count" in sample.values:
-        found["operations_done"] = int(float(sample.values["count"]))
-    return found
+        values["operations_done"] = int(float(sample.values["count"]))
+    return values

@@ -36,9 +36,9 @@ def contradiction(record: Record, error: float, rates: Sequence[float] | None, c
         return messages.COUNT_CONTRADICTS(name=name, found=len(rates), expected=record.iterations)
     columns = {"max": value, "min": lowest, "mean": mean}
     for claim in claims:
-        found = columns[claim.column]
-        if not agree(found, claim.expected, claim.error + error):
-            return messages.CONTRADICTS(name=name, column=claim.column, found=found, expected=claim.expected)
+        printed = columns[claim.column]
+        if not agree(printed, claim.expected, claim.error + error):
+            return messages.CONTRADICTS(name=name, column=claim.column, found=printed, expected=claim.expected)
     return ""
 
 

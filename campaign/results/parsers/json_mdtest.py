@@ -24,8 +24,8 @@ def _operation(line: JsonLine) -> str:
     operation = line.text("operation")
     if operation not in ("create", "stat", "read", "rename", "remove", "tree_create", "tree_remove"):
         raise WrongLine(messages.OPERATION_UNKNOWN(found=operation))
-    thing = line.one_of("object", "file", "directory")
-    return f"dir_{operation}" if thing == "directory" and not operation.startswith("tree_") else operation
+    object_kind = line.one_of("object", "file", "directory")
+    return f"dir_{operation}" if object_kind == "directory" and not operation.startswith("tree_") else operation
 
 
 def _phase(run: Execution, line: JsonLine) -> None:
@@ -54,7 +54,7 @@ def _phase(run: Execution, line: JsonLine) -> None:
 
 
 def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> None:
-    """A rate that somebody changed does not fit the count and the time beside it."""
+    """An edited rate does not agree with the count and the time of its line."""
     if elapsed_s <= 0:
         return
     printed = 1e-6 + 1e-9 / elapsed_s  # relative: the time has nine decimals

@@ -62,7 +62,7 @@ _WAITED = re.compile(
 
 
 def follows_from_end(text: str) -> bool:
-    """Does a launcher report here that a process has ended? The process's own words tell more."""
+    """Whether a launcher reports here that a process has ended; the process's own message is more precise."""
     return bool(_AFTERWARDS.search(text))
 
 

@@ -105,8 +105,8 @@ class _NfstestReader(TextReader):
         if not agree(rate, lowest * processes, 0.05 * (processes + 1)):  # one decimal
             return messages.CONTRADICTS(name=name, column="rate", found=rate, expected=lowest * processes)
         if unit != match["unit"] or (rate and not agree(float(match["time"]), total / rate, 0.051)):
-            found = match["time"]
-            return messages.CONTRADICTS(name=name, column="time", found=found, expected=total / max(rate, 0.1))
+            printed = match["time"]
+            return messages.CONTRADICTS(name=name, column="time", found=printed, expected=total / max(rate, 0.1))
         return ""
 
     @rules(
@@ -120,8 +120,8 @@ class _NfstestReader(TextReader):
         self._best |= {operation}
         highest, total = self._highest.get(_DOING[match["doing"]], (None, ""))
         if highest is not None and (highest, total) != (float(match["rate"]), match["total"]):
-            found = f"{match['rate']} (at TFS={match['total']})"
-            against = messages.CONTRADICTS(name=operation, column="rate", found=found, expected=highest)
+            text = f"{match['rate']} (at TFS={match['total']})"
+            against = messages.CONTRADICTS(name=operation, column="rate", found=text, expected=highest)
             self.notes.error(number, against)
             return
         self.values.add(operation, float(match["rate"]), UNITS[match["unit"]], number)

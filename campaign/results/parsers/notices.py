@@ -57,7 +57,7 @@ _ENDS = re.compile(r"(?<!either )(?<!and/or )\babort|terminated|\bMPI_INIT\b", r
 
 
 def kind(text: str) -> str:
-    """Of notices that differ in their node, process or time alone, the same words."""
+    """The text without numbers and places, so that notices differing only in node, process or time are equal."""
     return re.sub(r"\[[^]]*\]|\S*[0-9]\S*", "", text)
 
 

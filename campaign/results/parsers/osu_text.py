@@ -66,8 +66,8 @@ class _PairsReader(TextReader):
         if self._form != "sweep":
             self.notes.unparsed(number, match[0])
             return
-        for what in ("total", "rise", "pair", "fall", "rate"):
-            self._add(number, what, match["pairs"], match["size"], match[what])
+        for name in ("total", "rise", "pair", "fall", "rate"):
+            self._add(number, name, match["pairs"], match["size"], match[name])
 
     @rules(rf"(?P<size>[0-9]{{1,12}}) +(?P<total>{_NUMBER}) +(?P<rate>{_NUMBER})(?: +(?P<validation>Pass|Fail))?")
     def size_row(self, number: int, match: re.Match[str]) -> None:
@@ -76,8 +76,8 @@ class _PairsReader(TextReader):
             return
         if match["validation"] == "Fail":
             self.wrong_row(number, match)
-        for what in ("total", "rate"):
-            self._add(number, what, self._pairs, match["size"], match[what])
+        for name in ("total", "rate"):
+            self._add(number, name, self._pairs, match["size"], match[name])
 
     @rules(rf"(?P<size>[0-9]{{1,12}})(?P<values>(?: +{_NUMBER})+)")
     def window_row(self, number: int, match: re.Match[str]) -> None:

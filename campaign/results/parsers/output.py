@@ -255,13 +255,13 @@ def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator
     (records, seen), (exact_records, exact) = in_text, in_lines
     if seen.program and seen.program != exact.program:
         yield messages.SAY_DIFFERENT(what="program", lines=exact.program, printed=seen.program)
-    for key, what in _COMPARED.items():
+    for key, name in _COMPARED.items():
         text, line = getattr(seen, key), getattr(exact, key)
         if key == "shift_effective" and None not in (text, line) and exact.processes:
             # The text has the number as given, the JSON lines what it comes to among so many ranks.
             text, line = text % exact.processes, line % exact.processes
         if text not in (None, ()) and line not in (None, ()) and not _same(text, line):
-            yield messages.SAY_DIFFERENT(what=what, lines=_shown(line), printed=_shown(text))
+            yield messages.SAY_DIFFERENT(what=name, lines=_shown(line), printed=_shown(text))
     wanted, found = exact.processes_per_node, seen.processes_per_node
     if exact.placement == "block" and seen.placement and found != wanted:
         yield messages.SAY_DIFFERENT(what="ranks per node", lines=wanted, printed=found)
@@ -279,10 +279,10 @@ def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator
             if None not in (text, line) and abs(text - line) > digits:
                 place = record.source.line
                 yield messages.VALUES_DIFFER(operation=operation, column=column, lines=line, printed=text, line=place)
-        for what in ("iterations", "unit"):
-            text, line = getattr(record, what), getattr(other, what)
+        for name in ("iterations", "unit"):
+            text, line = getattr(record, name), getattr(other, name)
             if text != line:
-                yield messages.SAY_DIFFERENT(what=f"{operation}: {what}", lines=line, printed=text)
+                yield messages.SAY_DIFFERENT(what=f"{operation}: {name}", lines=line, printed=text)
 
 
 def _same(text: Any, line: Any) -> bool:

@@ -50,7 +50,7 @@ class Repeats:
         series.lines.append(line)
 
     def discard(self, operation: str) -> None:
-        """Of this operation some value is not known: which is the best cannot be told."""
+        """Drop an operation of which a value is unknown: its best value cannot be determined."""
         self._discarded.add(operation)
 
     def counts(self) -> dict[str, int]:
@@ -58,7 +58,7 @@ class Repeats:
         return {name: len(series.values) for name, series in self._series.items()}
 
     def highest(self, prefix: str) -> tuple[float, str] | None:
-        """(highest value, its unit) of all operations whose names begin so; None where there are none."""
+        """(highest value, its unit) of all operations whose names begin so; None if there are none."""
         return max(
             ((max(series.values), series.unit) for name, series in self._series.items() if name.startswith(prefix)),
             default=None,

@@ -1,7 +1,7 @@
 """A patch + a tree -> the tree that it makes. Pure.
 
-What is applied may come from a stranger: it is applied in memory, at the places that it names and nowhere else, and
-every line that it takes away or leaves must be there as it says.
+What is applied may come from an untrusted source: it is applied in memory, at the places that it names and nowhere
+else, and every line that it takes away or leaves must be there as it says.
 """
 
 from __future__ import annotations

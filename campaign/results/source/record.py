@@ -79,15 +79,15 @@ def _of_key(key: str) -> Iterator[None]:
 
 
 def builds(campaign: Campaign) -> tuple[Build, ...]:
-    """The records of the binaries that would be run now, as far as there are such; the built-in one's too, unless the
-    pack's only program is another.
+    """The records of the binaries that would run now, if they exist; including the built-in one's, unless the pack's
+    only program is another.
     """
     own = _own_build() if campaign.benchmark.executable is None else None
     return tuple(filter(None, (own, *(_external_build(campaign, *placed) for placed in campaign.benchmark.placed))))
 
 
 def _external_build(campaign: Campaign, at: Place, program: Path) -> Build | None:
-    """Of the program with that key in the campaign file; None where it cannot be read."""
+    """The build of the program with that key in the campaign file; None if the program cannot be read."""
     source, base = campaign.source, campaign.path.parent
     notes = source.build_of(str(at[-1]))
     given = notes.binary_sha256 if notes != source.build or len(campaign.benchmark.placed) == 1 else ""
@@ -193,7 +193,7 @@ def recorded(paths: Paths, compared: SourceComparison | None = None) -> Sources:
 
 
 def planned(campaign: Campaign, compared: SourceComparison) -> Sources:
-    """The same of a campaign that has not begun: with the binaries that would be run."""
+    """The sources of a campaign that has not begun, with the binaries that it would run."""
     return Sources(compared.comparison, compared.problem, builds(campaign), _hash(compared.patch))
 
 

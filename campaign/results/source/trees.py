@@ -1,7 +1,7 @@
 """A source tree as it lies in a directory, an archive or a git revision -> its files in memory, and one hash over them.
 
-What is read may come from a stranger: nothing is written, no link is followed, sizes are bounded, and a name that
-would lead outside of the tree is refused.
+What is read may come from an untrusted source: nothing is written, no link is followed, sizes are bounded, and a name
+that would lead outside of the tree is refused.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def read(text: str, base: Path, without: frozenset[str] = frozenset(), most: int
 
 
 def below(tree: Tree, directory: str) -> Tree:
-    """The part of a tree in a directory of it; the tree itself where it has none of that name."""
+    """The part of a tree in a directory of it; the tree itself if it has none of that name."""
     start = f"{directory}/"
     everything: tuple[TreeEntry | Ignored, ...] = (*tree.entries.values(), *tree.ignored)
     inner = [replace(item, path=item.path.removeprefix(start)) for item in everything if item.path.startswith(start)]

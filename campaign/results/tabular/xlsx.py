@@ -1,4 +1,4 @@
-"""The sheets of an XLSX workbook that somebody else may have written: the values alone, within bounds.
+"""The sheets of an XLSX workbook that another party may have written: the values alone, within bounds.
 
 The library reads a workbook as its makers wrote it. What a hostile one could hold is refused before: archives that
 unpack to more than they should, links to other workbooks, entities that grow, rows and columns beyond number.
@@ -71,12 +71,12 @@ def _check(path: Path, data: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         if len(members) > MOST_MEMBERS:
-            what = f"{len(members)} parts"
-            raise InputError(messages.TOO_LARGE(path=path, what=what, most=f"{MOST_MEMBERS} parts"))
+            excess = f"{len(members)} parts"
+            raise InputError(messages.TOO_LARGE(path=path, what=excess, most=f"{MOST_MEMBERS} parts"))
         size = sum(member.file_size for member in members)  # reading stops there, whatever follows
         if size > MOST_UNPACKED or any(member.compress_type not in _BOUNDED_METHODS for member in members):
-            what = f"unpacks to {size} bytes or by an unusual method"
-            raise InputError(messages.TOO_LARGE(path=path, what=what, most=f"{MOST_UNPACKED} bytes"))
+            excess = f"unpacks to {size} bytes or by an unusual method"
+            raise InputError(messages.TOO_LARGE(path=path, what=excess, most=f"{MOST_UNPACKED} bytes"))
         for member in members:
             if member.filename.lower().startswith("xl/externallinks/"):
                 raise InputError(messages.EXTERNAL_LINKS(path=path, member=f"{member.filename:.80}"))

@@ -42,7 +42,7 @@ class Sandbox:
     def start(directory: Path | str | None = None, shape: Shape | None = None, owner: int | None = None) -> Sandbox:
         """Start a sandbox, or the dead parts of one that runs already, and wait until every node is in service.
 
-        A new one ends by itself when the process `owner` has ended, where there is one.
+        A new one ends by itself when the process `owner` has ended, if there is one.
 
         Raises InputError for a directory or numbers that cannot be, EnvironmentLacks for programs or permissions that
         are missing and for a daemon that does not start. A new sandbox that fails to start leaves nothing behind.

@@ -43,7 +43,7 @@ def start(layout: Layout, state: SandboxState, owner: int | None = None) -> None
         for daemon in daemons(layout, state):
             state = _start_daemon(layout, state, daemon)
         _wait_for_nodes(layout, state)
-        with contextlib.suppress(BrokenPipeError):  # nobody reads, when the keeper was there before
+        with contextlib.suppress(BrokenPipeError):  # nobody reads it if the keeper was already running
             os.write(writing, b"keep\n")
 
 
@@ -254,7 +254,7 @@ def _failed(layout: Layout, name: str, how: str) -> EnvironmentLacks:
 
 
 def _user() -> str:
-    """The name of this user; its number where it has none, which Slurm takes as well."""
+    """The name of this user; its number if it has none, which Slurm takes as well."""
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:

@@ -273,7 +273,7 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
         "19:8: sweeps[1].id: found step, which no text uses; use or remove it"
     ],
     ("- {id: best,", "- {id: rate-1-16,"): [
-        "12:8: operations[1].id: results in operation rate-1-16 a second time; allowed: ids that "
+        "12:8: operations[1].id: gives the operation id rate-1-16 a second time; allowed: ids that "
         "differ (profile rehearsal)",
         "21:24: selection.operation: found best; allowed: rate-1-16, rate-{count}-{size}",
     ],

@@ -143,7 +143,7 @@ EXAMPLES: list[Example] = [
     kept("SRC-04", "ranks that loaded what the job's nodes found", all_of()),
     broken(
         "SRC-04",
-        f"different code is loaded in the ranks: {LIBC}",
+        f"the ranks loaded different code: {LIBC}",
         all_of(GROUP, group(objects={LIBC: OTHER}, first_rank=4, first_node="n2")),
         "as on rank 0 (n1)",
         "as on rank 4 (n2)",

@@ -201,7 +201,8 @@ EXAMPLES: list[Example] = [
     broken("EVD-07", "nodes were rebooted during the campaign",
            together((110, 112), (112, 114), boots=("a", "b")), "no reboot of a node",
            f"n1 ({FIRST}, {SECOND})", severity=Severity.WARNING),
-    broken("EVD-07", f"all values are those of {FIRST}, to the last digit: one output is a copy of the other",
+    broken("EVD-07",
+           f"all values are identical to those of {FIRST}, to the last digit: one output is a copy of the other",
            copied(1234.567, 45678.91, 987.654), "values of its own",
            "create 1234.567, stat 45678.91, remove 987.654", SECOND),
     kept("EVD-07", "the same values with so few digits that chance gives them",
@@ -217,7 +218,8 @@ EXAMPLES: list[Example] = [
     unchecked("ENV-04", "a file system that is not described", system("xfs", "", nodes=1)),
     disclosed(
         "ENV-04",
-        "the file system of scratch is not described under system or in the target; the nodes mounted xfs",
+        "the file system of scratch is not described; fill in 'file system' under system, or the target's description "
+        "(the nodes mounted xfs)",
         system("xfs", "<name, version and configuration>", "rehearsal"),
         subject="scratch/*/*/*",
     ),
