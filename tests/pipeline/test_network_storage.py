@@ -13,10 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from campaign.results.parsers.timeline import timelines
+from campaign.slurm.sandbox import storage
 from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Shape
 from campaign.slurm.sandbox.processes import Process
 from campaign.slurm.sandbox.storage import Storage
+from tests.pipeline.test_packs import case_of
 from tests.support.cases import Case, make_case, wait_until
 from tests.support.sandbox_fixture import need_storage
 
@@ -30,10 +33,14 @@ SHARED, UNIQUE, ONE_FILE = (f"scratch/peak/{files}/*" for files in ("shared", "u
 Said = dict[str, set[str]]
 
 
-def on_storage(folder: Path, sandbox: Sandbox, name: str, more: str = "", target: Path | None = None) -> Case:
-    """4 processes on each of 4 nodes, on a file system whose servers are asked what they counted."""
-    case = make_case(folder, sandbox, name, items=256, target=target or sandbox.layout.storage, more=more)
-    text = case.file.read_text().replace("peak: {nodes: 2, processes: 8}", "peak: {nodes: 4, processes: 16}")
+def on_storage(
+    folder: Path, sandbox: Sandbox, name: str, nodes: int, per_node: int, more: str = "", target: Path | None = None
+) -> Case:
+    """The condition peak on that geometry, on a file system whose servers are asked what they counted."""
+    case = make_case(folder, sandbox, name, items=128, target=target or sandbox.layout.storage, more=more)
+    peak = f"peak: {{nodes: {nodes}, processes: {nodes * per_node}}}"
+    text = case.file.read_text().replace("peak: {nodes: 2, processes: 8}", peak).replace("node: 4", "node: 2")
+    assert peak in text
     place = f"directory: {case.target}"
     case.file.write_text(text.replace(place, f"{place}\n    server_counters: $CAMPAIGN_STORAGE_COUNTERS"))
     return case
@@ -53,7 +60,7 @@ def judged(case: Case, *cells: str) -> list[Said]:
 
 
 def test_honest_runs_pass_and_the_servers_confirm_them(tmp_path: Path, gluster: Sandbox) -> None:
-    case = on_storage(tmp_path, gluster, "honest")
+    case = on_storage(tmp_path, gluster, "honest", 4, 1)
     honest = judged(case, SHARED, UNIQUE, ONE_FILE, "scratch/node/shared/*")
     facts = json.loads((case.results / "runs/scratch.peak.shared.r1/1/environment.json").read_text())["facts"]
     assert [entry["value"] for entry in facts["mount.type"]] == ["fuse.glusterfs"]
@@ -72,19 +79,19 @@ def test_honest_runs_pass_and_the_servers_confirm_them(tmp_path: Path, gluster: 
 
 
 def test_without_the_shift_caches_answer_and_that_is_caught(tmp_path: Path, gluster: Sandbox) -> None:
-    # -N 0; and with a directory for each process what `-N 4` comes to in mdtest 4.x, which multiplies it by 4.
+    # -N 0; and with a directory for each process what `-N 2` comes to in mdtest 4.x, which multiplies it by 2.
     wrapper = tmp_path / "mdtest"
     wrapper.write_text(
         """#!/bin/bash
         args=("$@")
-        [[ " $* " == *" -u "* ]] && offset=16 || offset=0
+        [[ " $* " == *" -u "* ]] && offset=4 || offset=0
         for i in "${!args[@]}"; do [ "${args[i]}" != -N ] || args[i+1]=$offset; done
         exec "${args[@]}"
         """
     )
     wrapper.chmod(0o755)
     more = f"benchmark: {{executable: {BENCH}}}\nlauncher: {{prefix: [{wrapper}]}}"
-    for said in judged(on_storage(tmp_path, gluster, "unshifted", more), SHARED, UNIQUE):
+    for said in judged(on_storage(tmp_path, gluster, "unshifted", 2, 2, more), SHARED, UNIQUE):
         assert said["E"] >= {"FLG-07", "CCH-02"}
         assert "CCH-01" in said["W"]
 
@@ -95,7 +102,7 @@ def test_with_ranks_in_turns_over_the_nodes_caches_answer_and_that_is_caught(tmp
     turns = '"${@/--distribution=block/--distribution=cyclic}"'
     srun.write_text(f"#!/bin/bash\nunset BENCH_EXPECT_NODES BENCH_EXPECT_PPN\nexec {shutil.which('srun')} {turns}\n")
     srun.chmod(0o755)
-    case = on_storage(tmp_path, gluster, "cyclic")
+    case = on_storage(tmp_path, gluster, "cyclic", 2, 2)
     case.variables["PATH"] = f"{srun.parent}:{os.environ['PATH']}"
     (said,) = judged(case, SHARED)
     assert said["E"] >= {"GEO-01", "FLG-07", "CCH-02"}
@@ -124,15 +131,62 @@ def one_client(gluster: Sandbox) -> Iterator[Path]:
 def test_the_cache_of_one_client_posing_as_four_nodes_is_caught(
     tmp_path: Path, gluster: Sandbox, one_client: Path
 ) -> None:
-    (said,) = judged(on_storage(tmp_path, gluster, "one", target=one_client), SHARED)
+    (said,) = judged(on_storage(tmp_path, gluster, "one", 4, 1, target=one_client), SHARED)
     assert said["E"] >= {"GEO-04", "CCH-02"}
+
+
+def test_the_timeline_of_a_chunk_pool_shows_the_processes_of_the_slow_brick(tmp_path: Path) -> None:
+    """The brick of a process is the one that has its file: known while the run is at work, since it removes them."""
+    need_storage()
+    on_brick: dict[int, str] = {}
+
+    def seen(bricks: Path) -> bool:
+        files = bricks.glob("brick?/campaign-*/chunks.*")
+        on_brick.update((int(file.suffix[1:]), file.parts[-3]) for file in files)
+        return len(on_brick) == 8
+
+    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
+        sandbox = Sandbox.start(
+            Path(folder) / "s", Shape(nodes=2, cpus=4, storage=Storage(bricks=2, slow_ms=20)), os.getpid()
+        )
+        try:
+            launch, target = "node: 2\n  clients: {nodes: 2, processes: 8}", sandbox.layout.storage
+            case = case_of(tmp_path, sandbox, "chunk-pool", launch, "total: 16M", target=target)
+            running = case.start("run", "--only", "scratch/clients/static/*")
+            wait_until(lambda: seen(sandbox.layout.bricks))
+            assert running.wait(100) == 0
+        finally:
+            sandbox.stop()
+    lines = timelines((case.results / "runs/scratch.clients.static.r1/1/bench.jsonl").read_text())["write"]
+    busy = {line.rank: len(line.bytes) for line in lines}
+    slow = {rank for rank, brick in on_brick.items() if brick == "brick2"}
+    assert slow
+    assert slow < busy.keys()
+    assert min(busy[rank] for rank in slow) > 2 * max(busy[rank] for rank in busy.keys() - slow)
+
+
+def test_own_data_is_read_from_the_nodes_cache_and_that_of_another_node_from_the_servers(
+    tmp_path: Path, gluster: Sandbox
+) -> None:
+    launch, sizes = "node: 2\n  nodes: {nodes: 2, processes: 2}", "transfer: 64k\n  block: 256k\n  segments: 2"
+    case = case_of(tmp_path, gluster, "ior-cache-ladder", launch, sizes, target=gluster.layout.storage)
+    case.call("run", "--only", "scratch/nodes/own/*", "--only", "scratch/nodes/reordered/*")
+    said = {
+        row["files"]: {finding["rule"] for finding in row["findings"]}
+        for row in case.table(status=None)
+        if row["status"] == "measured"
+    }
+    # Nothing that the storage can show is left unchecked: what is said is the size, and that the nodes share a machine.
+    disclosed = {"FLG-04", "GEO-04", "ENV-04"}
+    assert said == {"own": {*disclosed, "CCH-05", "RUN-06"}, "reordered": disclosed}
 
 
 @pytest.fixture(scope="module")
 def broken() -> Iterator[Sandbox]:
-    """A cluster with storage that a test may break, and repairs."""
+    """A cluster with storage that a test may break, and repairs. Its clients give up a silent brick soon."""
     need_storage()
-    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
+    with tempfile.TemporaryDirectory(prefix="campaign-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(storage, "PING_TIMEOUT_S", 4)
         sandbox = Sandbox.start(Path(folder) / "s", BREAKABLE, os.getpid())
         try:
             yield sandbox
@@ -193,6 +247,7 @@ def test_a_fault_of_the_storage_fails_the_run_with_its_reason_and_the_next_one_c
 
     earlier = created()
     case = make_case(tmp_path, broken, "faulty", items=2000, target=broken.layout.storage)
+    case.file.write_text(case.file.read_text().replace("processes: 8", "processes: 2"))
     running = case.start("run", "--only", SHARED)
     wait_until(lambda: created() - earlier)
     fault(broken)

@@ -57,10 +57,12 @@ def case_of(
     variables: str = "",
     more: str = "",
     packs: Path | None = None,
+    target: Path | None = None,
 ) -> Case:
     """A campaign file as `campaign init` writes it, filled in. `packs`: a directory with further rule packs."""
     file = folder / f"{folder.name}.yaml"
-    case = Case(file, new_target(sandbox, folder.name), sandbox, {"CAMPAIGN_RULES": str(packs)} if packs else {})
+    own_rules = {"CAMPAIGN_RULES": str(packs)} if packs else {}
+    case = Case(file, target or new_target(sandbox, folder.name), sandbox, own_rules)
     case.call("init", "--rules", rules)
     text = file.read_text()
     text = re.sub(r"(?m)^    directory: .*", f"    directory: {case.target}", text)
