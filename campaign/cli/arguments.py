@@ -316,6 +316,8 @@ def check_verb(*words: str) -> None:
         raise InputError(messages.VERB_SECOND(verb=words[1], word=verb))
     if meant := near(verb, names, cutoff=0.6):
         raise InputError(messages.VERB_MISSPELT(verb=verb, near=meant))
+    if verb.endswith((".yaml", ".yml")):
+        raise InputError(messages.VERB_SECOND(verb="plan", word=verb))
     raise InputError(messages.VERB_UNKNOWN(verb=verb, verbs=", ".join(each.name for each in VERBS)))
 
 

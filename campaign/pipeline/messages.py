@@ -93,8 +93,10 @@ NODES_OF_A_JOB = Message(
     partition="narrow", most=2,
 )  # fmt: skip
 SBATCH_REFUSES_VALUE = Message(
-    "found {value}; sbatch --test-only: {why}", value="gpu", why="Invalid feature specification"
-)
+    "found {value}; sbatch --test-only: {why}; {others}", value="gpus", why="Invalid feature specification",
+    others="did you mean gpu?",
+)  # fmt: skip
+CORRECT_OR_REMOVE = Message("correct it or remove it")
 SBATCH_REFUSES = Message(
     "sbatch --test-only refuses a job of {nodes} nodes with {processes} processes each: {why}",
     nodes=4,

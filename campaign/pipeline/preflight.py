@@ -16,6 +16,7 @@ from campaign.config.opened import Opened
 from campaign.core import atomic, journal, units
 from campaign.core.errors import EnvironmentLacks, InputError, unwritten
 from campaign.core.model import Attempt, Observation, Run
+from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import Place, path_text
 from campaign.judge.attempt import beside_target
 from campaign.judge.findings import processes_on
@@ -352,7 +353,9 @@ def _refused(opened: Opened, jobs: Sequence[scripts.JobScript], partition: Parti
         if why and (widest.nodes <= partition.usable or not partition.unusable):
             at, value = _blamed(job, why)
             if value:
-                return [Mistake(at, messages.SBATCH_REFUSES_VALUE(value=value, why=why))]
+                known = admission.known(str(at[1]), partition.name)
+                others = suggestion(value, known) if known else messages.CORRECT_OR_REMOVE()
+                return [Mistake(at, messages.SBATCH_REFUSES_VALUE(value=value, why=why, others=others))]
             numbers = {"nodes": widest.nodes, "processes": widest.processes_per_node}
             return [Mistake(at, messages.SBATCH_REFUSES(**numbers, why=why))]
     return []

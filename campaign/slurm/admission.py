@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +50,30 @@ def parse(shown: str) -> Admission:
     )  # fmt: skip
 
 
+def known(key: str, partition: str) -> list[str]:
+    """The accounts or QOS that this user may name, or the features of a partition's nodes; none where Slurm does not
+    list them, and of other settings.
+    """
+    user = f"user={pwd.getpwuid(os.getuid()).pw_name}"
+    listing = ["sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where", user]
+    command = {
+        "account": [*listing, "format=Account"],
+        "qos": [*listing, "format=QOS"],
+        "constraint": ["sinfo", "--noheader", f"--partition={partition}", "--format=%f"],
+    }.get(key)
+    words = [word for line in _lines(command or []) for word in line.split(",")]
+    return list(dict.fromkeys(word for word in words if re.fullmatch(r"[A-Za-z0-9][\w.+-]*", word)))
+
+
+def _lines(command: Sequence[str]) -> list[str]:
+    """What Slurm prints; nothing where it cannot say."""
+    try:
+        reply = commands.call(command) if command else None
+    except EnvironmentLacks:
+        return []
+    return reply.out.splitlines() if reply and reply.status == 0 else []
+
+
 def time_limit(partition_qos: str, job_qos: str) -> tuple[str, int] | None:
     """The QOS that limits the time of a job, and its seconds; None where neither does, or the site has no accounting.
 
@@ -57,16 +83,12 @@ def time_limit(partition_qos: str, job_qos: str) -> tuple[str, int] | None:
     if not names:
         return None
     command = ["sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=Name,MaxWall,Flags"]
-    try:
-        reply = commands.call([*command, "where", f"name={','.join(names)}"])
-    except EnvironmentLacks:
-        return None
-    return parse_time_limit(reply.out, names) if reply.status == 0 else None
+    return parse_time_limit(_lines([*command, "where", f"name={','.join(names)}"]), names)
 
 
-def parse_time_limit(shown: str, names: Sequence[str]) -> tuple[str, int] | None:
+def parse_time_limit(lines: Sequence[str], names: Sequence[str]) -> tuple[str, int] | None:
     """`names`: of the partition's QOS and of the job's, as far as there are."""
-    rows = {row[0]: row[1:] for line in shown.splitlines() if len(row := line.split("|")) == 3}
+    rows = {row[0]: row[1:] for line in lines if len(row := line.split("|")) == 3}
     if "OverPartQOS" in rows.get(names[-1], ("", ""))[1].split(","):
         names = names[::-1]
     for name in names:

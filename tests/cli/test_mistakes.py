@@ -282,6 +282,7 @@ ON_COMMAND_LINES = (
     OnCommandLine("version", "version", "campaign: unknown verb version; use 'campaign --version'"),
     OnCommandLine("a verb in capitals", "PLAN c.yaml", "campaign: unknown verb PLAN; did you mean plan?"),
     OnCommandLine("the file before the verb", "c.yaml plan", "campaign: the verb comes first: campaign plan c.yaml"),
+    OnCommandLine("a campaign file without a verb", "c.yaml", "campaign: the verb comes first: campaign plan c.yaml"),
     OnCommandLine("an option of campaign with a typo", "--verison",
                   "campaign: unknown option --verison; did you mean --version?"),
     OnCommandLine("an option that campaign does not have", "-x plan c.yaml",

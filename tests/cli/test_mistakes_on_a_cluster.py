@@ -24,15 +24,16 @@ ON_A_CLUSTER = (
            "remove the key or correct it",
            "slurm: {reservation: none}"),
     InFile("a node feature that does not exist",
-           "c.yaml:11:21: slurm.constraint: found gpu; sbatch --test-only: Invalid feature specification",
+           "c.yaml:11:21: slurm.constraint: found gpu; sbatch --test-only: Invalid feature specification; "
+           "correct it or remove it",
            "slurm: {constraint: gpu}"),
     InFile("a licence that does not exist",
            "c.yaml:11:22: slurm.directives[0]: found --licenses=scratch; "
-           "sbatch --test-only: Invalid license specification",
+           "sbatch --test-only: Invalid license specification; correct it or remove it",
            "slurm: {directives: [--licenses=scratch]}"),
     InFile("a GPU that the nodes lack",
            "c.yaml:11:30: slurm.directives[1]: found --gres=gpu:4; "
-           "sbatch --test-only: Invalid generic resource (gres) specification",
+           "sbatch --test-only: Invalid generic resource (gres) specification; correct it or remove it",
            'slurm: {directives: [--nice, "--gres=gpu:4"]}'),
     InFile("more nodes than there are",
            "c.yaml:10:16: launch.max.nodes: found 40 nodes; partition sandbox has 4; use 4 or fewer",

@@ -100,7 +100,10 @@ def test_the_setting_that_sbatch_refuses_is_the_one_without_which_it_says_someth
     setting: str, option: str, says: str, cluster: Fake
 ) -> None:
     cluster.fault("test-refuses", f"{option} allocation failure: Invalid combination specified")
-    assert refused(opened(f"slurm: {{{setting}}}\n")) == f"{says}sbatch --test-only: Invalid combination specified"
+    assert (
+        refused(opened(f"slurm: {{{setting}}}\n"))
+        == f"{says}sbatch --test-only: Invalid combination specified; correct it or remove it"
+    )
 
 
 def test_a_refusal_that_no_setting_explains_names_the_job(cluster: Fake) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from campaign.slurm import admission, states
+from campaign.slurm import admission, commands, states
 
 SHOWN = (
     "PartitionName=chem AllowGroups=ALL AllowAccounts=chemistry,Physics AllowQos=ALL AllocNodes=ALL Default=NO "
@@ -46,8 +46,29 @@ def test_state_nodes_of_a_job_and_qos_are_read() -> None:
 def test_the_partitions_qos_limits_the_time_unless_the_jobs_comes_before_it(
     names: list[str], limit: tuple[str, int] | None
 ) -> None:
-    shown = "short|00:02:00|DenyOnLimit\nnormal||\nlong|1-00:00:00|\nown|00:10:00|DenyOnLimit,OverPartQOS\n"
-    assert admission.parse_time_limit(shown, names) == limit
+    lines = ["short|00:02:00|DenyOnLimit", "normal||", "long|1-00:00:00|", "own|00:10:00|DenyOnLimit,OverPartQOS"]
+    assert admission.parse_time_limit(lines, names) == limit
+
+
+@pytest.mark.parametrize(
+    ("key", "printed", "names"),
+    [
+        ("account", "physics\nroot\n", ["physics", "root"]),
+        ("qos", "normal\nnormal,short\n", ["normal", "short"]),
+        ("constraint", "gpu,a100\n(null)\n", ["gpu", "a100"]),
+        ("directives", "any\n", []),
+    ],
+)
+def test_what_a_user_may_name_is_listed(
+    key: str, printed: str, names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "call", lambda command: commands.Reply(0, printed, ""))
+    assert admission.known(key, "batch") == names
+
+
+def test_nothing_is_listed_where_the_site_keeps_no_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "call", lambda command: commands.Reply(1, "", "no accounting"))
+    assert admission.known("qos", "batch") == []
 
 
 @pytest.mark.parametrize(
