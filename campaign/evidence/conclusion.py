@@ -85,6 +85,7 @@ class Found:
     trusted: bool
     copy: Copy
     headed: bool = False  # the buyer gave a head of the journal, or a time stamp
+    source: bool = False  # that of the benchmark is in the bundle
 
 
 def conclude(found: Found) -> Conclusion:
@@ -125,7 +126,7 @@ def conclude(found: Found) -> Conclusion:
         sampled=0,
         sentence="",
     )
-    parts = [_sealed(said, found), _consistency(said, contradictions), *_judged(said, whole), *_limits(found)]
+    parts = [_sealed(said, found), _consistency(said, contradictions), *_judged(said, whole, found), *_limits(found)]
     sentence = messages.VERDICT(outcome=outcome, parts="; ".join(parts))
     return Conclusion(**{**{name: getattr(said, name) for name in Conclusion.__slots__}, "sentence": sentence})
 
@@ -135,7 +136,7 @@ def _limits(found: Found) -> Iterator[str]:
     whole = found.submission
     if whole is not None and not found.headed:
         yield messages.VERDICT_NO_HEAD()
-    if whole is not None and whole.own_source is not None:
+    if whole is not None and found.source:
         yield messages.VERDICT_NOT_REBUILT()
     yield messages.VERDICT_LIMITS()
 
@@ -167,7 +168,7 @@ def _consistency(said: Conclusion, contradictions: list[str]) -> str:
     return messages.VERDICT_CONSISTENT() if said.consistent else messages.NOT_REPLAYED()
 
 
-def _judged(said: Conclusion, whole: Submission | None) -> Iterator[str]:
+def _judged(said: Conclusion, whole: Submission | None, found: Found) -> Iterator[str]:
     if whole is None:
         return
     rules = {"rules": said.rules, "sha256": said.rules_sha256[:12]}
@@ -176,6 +177,8 @@ def _judged(said: Conclusion, whole: Submission | None) -> Iterator[str]:
         Copy.INSTALLED: messages.VERDICT_RULES_OWN,
         Copy.BUNDLE: messages.VERDICT_RULES_VENDORS,
     }[said.rules_copy](**rules)
+    if others := sum(finding.rule == "EVD-05" and finding.violated for finding in found.findings):
+        yield messages.VERDICT_PACK_DIFFERS(points=several(others, "point"))
     yield _compliance(said, whole)
     yield messages.VERDICT_ASKS(
         asked=several(said.asks, "finding"), answered=said.answered, unchecked=several(said.unchecked, "rule")
@@ -193,6 +196,9 @@ def _compliance(said: Conclusion, whole: Submission) -> str:
         without = messages.VERDICT_WITHOUT(number=absent, all=len(whole.rows)) if absent or not whole.rows else ""
         why = ", ".join(filter(None, (listed(violated), without)))
         return messages.VERDICT_BROKEN(why=why)
+    waived = {finding.rule for finding in whole.all_findings if finding.severity is Severity.ERROR and finding.waived}
+    if waived and said.compliance != Compliance.REHEARSAL:
+        return messages.VERDICT_WAIVED(rules=listed(sorted(waived)))
     return {
         Compliance.REHEARSAL: messages.VERDICT_REHEARSAL,
         Compliance.UNCHECKED: messages.VERDICT_UNCHECKED,

@@ -163,6 +163,10 @@ VERDICT_RULES_OWN = Message("judged by your own copy of {rules} (SHA-256 {sha256
 VERDICT_RULES_VENDORS = Message(
     "judged by the vendor's copy of {rules} (SHA-256 {sha256}…)", rules="x 1", sha256="4f1c"
 )
+VERDICT_PACK_DIFFERS = Message(
+    "the vendor's copy of the rules differs from them in {points} (EVD-05)", points="2 points"
+)
+VERDICT_WAIVED = Message("no violation of them was found but those that you waived ({rules})", rules="FLG-06")
 VERDICT_COMPLIES = Message("it complies with them")
 VERDICT_UNCHECKED = Message("no violation of them was found, but not all were checked")
 VERDICT_REHEARSAL = Message("it is a rehearsal, which never complies with them")
@@ -229,9 +233,9 @@ SAMPLE_COPIED = Message(
     other="scratch.node.shared.r1/1",
 )
 SAMPLE_EARLIER = Message(
-    "the sample began at {began}, before the last run of the bundle ({ended})",
+    "the sample began at {began}, before the last run of the bundle did ({last})",
     began="2026-11-22 06:27:36 UTC",
-    ended="2026-11-22 09:12:00 UTC",
+    last="2026-11-22 09:12:00 UTC",
 )
 RATES = Message(
     "{drawn} of {all} cells drawn; two measurements of one cell differ by up to {spread}; a cell "

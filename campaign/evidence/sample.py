@@ -181,12 +181,15 @@ def _objections(asked: Challenge, answer: Path, whole: Submission) -> tuple[str,
         ]
         sampled = judged.submission.results if judged else ()
     known = {fingerprint(case): case.subject for case in whole.results}
-    copied = [(case.subject, known[own]) for case in sampled if (own := fingerprint(case)) and own in known]
-    wrong += [messages.SAMPLE_COPIED(attempt=attempt, other=other) for attempt, other in copied]
-    ended, began = _times(whole.results, max), _times(sampled, min)
-    if ended is not None and began is not None and began < ended:
-        wrong.append(messages.SAMPLE_EARLIER(began=utc(began), ended=utc(ended)))
-    return tuple(dict.fromkeys(wrong))[:MOST_OBJECTIONS]
+    copied: list[str] = [
+        messages.SAMPLE_COPIED(attempt=case.subject, other=known[own])
+        for case in sampled
+        if (own := fingerprint(case)) and own in known
+    ]
+    last, began = _times(whole.results, max), _times(sampled, min)
+    if last is not None and began is not None and began < last:
+        copied.append(messages.SAMPLE_EARLIER(began=utc(began), last=utc(last)))
+    return tuple(dict.fromkeys([*copied, *wrong]))[:MOST_OBJECTIONS]
 
 
 def _times(cases: Sequence[Case], choose: Callable[..., float]) -> float | None:

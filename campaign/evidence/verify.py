@@ -185,6 +185,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         bool(signed and signed.signer),
         rules.copy,
         bool(asked.heads or asked.timestamps),
+        (data / provenance.SOURCE).is_file(),
     )
     size = sum(bag.sizes.values())
     return VerifiedBundle(path.name, len(bag.digests), size, signed, tool, chain, findings, by_buyer, conclude(found))

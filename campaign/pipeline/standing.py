@@ -61,7 +61,8 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             tuple(rows),
             planned.searches,
             again=read_again(opened.paths, pack.output, reported),
-            journal=journal.look(opened.paths.journal) if store else None,
+            # No rule asks for its heads, which take much room.
+            journal=replace(journal.look(opened.paths.journal), heads=()) if store else None,
             folders=frozenset(folders),
             unused=frozenset(unused),
             sources=source or sources.recorded(opened.paths),

@@ -93,6 +93,22 @@ def test_whose_copy_of_the_rules_is_said() -> None:
     assert [word in text for word, text in zip(words, texts, strict=True)] == [True] * 3
 
 
+def test_waived_violations_and_a_pack_that_differs_are_in_the_sentence() -> None:
+    assert "but those that you waived (FLG-06)" in said(replace(VIOLATION, waived="B. Uyer")).sentence
+    differs = said(findings=(replace(VIOLATION, rule="EVD-05"), replace(VIOLATION, rule="EVD-05", message="other")))
+    assert "the vendor's copy of the rules differs from them in 2 points (EVD-05)" in differs.sentence
+    assert differs.exit_status == 1
+
+
+def test_what_no_record_shows_is_said_where_nothing_else_does() -> None:
+    plain, headed, rebuilt = said(), said(headed=True), said(source=True)
+    texts = "no journal head that was sent while it ran", "was not built again from the source"
+    assert [[text in one.sentence for text in texts] for one in (plain, headed, rebuilt)] == [
+        [True, False], [False, False], [True, True],
+    ]  # fmt: skip
+    assert all("or be the best of several campaigns" in one.sentence for one in (plain, headed, rebuilt))
+
+
 def test_the_verdict_of_the_readme_says_all_that_is_known() -> None:
     with verify.verify(reference.BUNDLE, Asked(reference.SIGNERS)) as found:
         told = found.conclusion

@@ -156,3 +156,35 @@ def test_a_rerun_adds_one_attempt_of_that_run_and_touches_no_other_cell(whole: C
         if '"result"' in line and json.loads(line)["operation"] == "create"
     )
     assert next(row["value"] for row in own if row["operation"] == "create") == best
+
+
+def test_a_sample_that_was_measured_is_accepted_and_one_of_the_archive_is_not(whole: Case, tmp_path: Path) -> None:
+    """What is recorded under the challenge is verified as a bundle is, and has to be new."""
+
+    def call(*words: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [CAMPAIGN, *words], env=whole.environment(), capture_output=True, text=True, timeout=120, check=False
+        )
+
+    bag, challenge = tmp_path / "bag", tmp_path / "challenge.yaml"
+    assert call("bundle", whole.file, "-o", bag).returncode in (0, 1)
+    assert call("sample", bag, "--cells", "1", "--seed", "s", "-o", challenge).returncode == 0
+    assert call("run", challenge).returncode == 0
+    words = ("accept", bag, challenge, "--reported", "--at-least", "0.01")
+    done = call(*words)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    drawn = challenge.read_text()
+    challenge.write_text(drawn.replace("items_total: 2048", "items_total: 1024"))
+    done = call(*words)
+    assert (done.returncode, "not as it was drawn: items_total" in done.stderr) == (2, True)
+    challenge.write_text(drawn.replace("allocation: geometry", "allocation: run"))
+    assert "with other settings of the machine than the bundle's: slurm" in call(*words).stderr
+    challenge.write_text(drawn)
+    [folder] = (tmp_path / "results/whole-sample/runs").glob("*/1")
+    archived = whole.results / "runs" / folder.parent.name / "1"
+    tokens = [json.loads((place / "attempt.json").read_text())["token"] for place in (archived, folder)]
+    for name in ("stdout", "bench.jsonl"):
+        (folder / name).write_text((archived / name).read_text().replace(*tokens))
+    done = call(*words)
+    assert (done.returncode, "to the last digit: it was copied, not measured" in done.stderr) == (1, True)
+    assert "NOT ACCEPTED: the sample is no measurement of this challenge" in done.stdout
