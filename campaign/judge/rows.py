@@ -24,7 +24,7 @@ def table_rows(
     """Every cell of the plan, in the table's order."""
     wanted = {run.id: run.fingerprint for run in runs}
     others = Counter(attempt.run for attempt in attempts if wanted.get(attempt.run, "") != attempt.fingerprint)
-    recorded = _Recorded(runs, attempts, results)
+    recorded = _RecordedByCell(runs, attempts, results)
     table = [_row(campaign, pack, cell, recorded) for cell in matrix.cells(campaign, pack)]
     basis = Basis(campaign.name, pack.id, pack.version, pack.digest, campaign.profile, tuple(pack.values.items()))
     best = {operation.id: pack.best(operation) for operation in pack.operations}
@@ -34,7 +34,7 @@ def table_rows(
     ]
 
 
-class _Recorded:
+class _RecordedByCell:
     """Runs, attempts and results by the cell and the run that they belong to: there may be a hundred thousand."""
 
     def __init__(self, runs: Sequence[Run], attempts: Sequence[Attempt], results: Sequence[Case]) -> None:
@@ -90,7 +90,7 @@ def _row(
     campaign: Campaign,
     pack: RulePack,
     cell: Cell,
-    recorded: _Recorded,
+    recorded: _RecordedByCell,
 ) -> Row:
     operation = next(operation for operation in pack.operations if operation.id == cell.operation)
     of_cell = recorded.runs.get(cell, [])
