@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -42,11 +43,28 @@ class FileSystemSpace:
     inodes_free: int
 
 
+def _written(nodes: tuple[int, ...]) -> str:
+    """0, 1, 2, 5 -> "0-2,5": what `reading.ranges_of` reads."""
+    parts: list[list[int]] = []
+    for node in nodes:
+        if parts and node == parts[-1][1] + 1:
+            parts[-1][1] = node
+        else:
+            parts.append([node, node])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
+
 PREFIX = "prefix."  # facts of the words before the benchmark
 
 
 class Facts(dict[str, tuple[Value, ...]]):
     """What the nodes of a job said, by fact. Many jobs say the same and share it: its texts are put together once."""
+
+    @functools.cached_property
+    def written(self) -> str:
+        """As the database keeps them: JSON, in which a value's nodes are one text."""
+        written = {name: [(_written(value.nodes), value.text) for value in values] for name, values in self.items()}
+        return json.dumps(written, ensure_ascii=False)
 
     @functools.cached_property
     def texts(self) -> Mapping[str, tuple[str, ...]]:

@@ -12,12 +12,9 @@ from campaign.results.environment.reading import ranges_of
 
 
 def dump(environment: Environment) -> str:
-    facts = {
-        name: [(_written(value.nodes), value.text) for value in values] for name, values in environment.facts.items()
-    }
     # A text by itself: jobs on the same nodes say the same, which is then read once.
     kept = {field.name: getattr(environment, field.name) for field in fields(Environment)}
-    return dumps(kept | {"facts": json.dumps(facts, ensure_ascii=False)})
+    return dumps(kept | {"facts": environment.facts.written})
 
 
 def restore(text: str) -> Environment:
@@ -34,17 +31,6 @@ def _facts(text: str, nodes: int) -> Facts:
     return Facts(
         {name: tuple(Value(ranges_of(members, nodes), value) for members, value in facts[name]) for name in facts}
     )
-
-
-def _written(nodes: tuple[int, ...]) -> str:
-    """0, 1, 2, 5 -> "0-2,5": what `ranges_of` reads."""
-    parts: list[list[int]] = []
-    for node in nodes:
-        if parts and node == parts[-1][1] + 1:
-            parts[-1][1] = node
-        else:
-            parts.append([node, node])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
 
 
 def dump_rest(evidence: Evidence) -> str:

@@ -6,6 +6,7 @@ in words, never an exception.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -24,6 +25,7 @@ from campaign.results.messages import environment as messages
 FORMATS = (1, 2)
 LARGEST_BYTES = 16 << 20  # of an environment.json: 1,000 nodes take about 100 KB
 MOST_TEXTS = 2_000  # facts, variables, values of one fact
+MOST_PROBLEMS = 20
 LONGEST = 8_192  # characters of one text; the job cuts at 4,000 bytes
 _COUNTS = tuple(field.name for field in fields(FileSystemSpace) if field.name != "time")
 
@@ -126,7 +128,7 @@ class _PartsReader:
         self.problems: list[str] = []
 
     def problem(self, key: str, what: str) -> None:
-        if len(self.problems) < 20:
+        if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(messages.WRONG_PART(file=self._name, key=key, problem=what))
 
     def _take(self, key: str, absent: Fitting, fits: Callable[[Any], bool], expected: Message) -> Fitting:
@@ -200,6 +202,15 @@ class _PartsReader:
             return ()
 
     def facts(self, nodes: int) -> Facts:
+        try:
+            told = json.dumps(self._data.get("facts", {}))
+        except RecursionError:
+            return self.read_facts(nodes)
+        facts, problems = _facts(told, nodes, self._name)
+        self.problems += problems[: MOST_PROBLEMS - len(self.problems)]
+        return facts
+
+    def read_facts(self, nodes: int) -> Facts:
         entries = self._entries("facts")
         return Facts({name: tuple(self._values(f"facts.{name[:80]}", values, nodes)) for name, values in entries})
 
@@ -223,6 +234,14 @@ class _PartsReader:
                 continue
             seen.update(members)
             yield Value(members, clean(value["value"]))
+
+
+@functools.lru_cache(maxsize=256)
+def _facts(told: str, nodes: int, name: str) -> tuple[Facts, tuple[str, ...]]:
+    """Facts and what is wrong with them: jobs on the same nodes say the same, which is then read once."""
+    reader = _PartsReader({"facts": json.loads(told)}, name)
+    facts = reader.read_facts(nodes)
+    return facts, tuple(reader.problems)
 
 
 _RANGES = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*")
@@ -273,7 +292,7 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> Accountin
     rows = [_PartsReader({"steps": row}, name) for row in steps]
     steps = tuple(row.texts("steps") for row in rows)
     problems = (*met_by_job, *reader.problems, *(problem for row in rows for problem in row.problems))
-    return Accounting(asked or 0.0, job, data.get("accounting") is True, steps, problems[:20])
+    return Accounting(asked or 0.0, job, data.get("accounting") is True, steps, problems[:MOST_PROBLEMS])
 
 
 # --- what JSON may hold
