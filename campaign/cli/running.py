@@ -59,7 +59,8 @@ def _cluster(storage: str) -> Iterator[bool]:
     say(messages.SANDBOX_STARTED(directory=sandbox.layout.top))
     os.environ.update(sandbox.environment())
     try:
-        yield not was_running
+        with sandbox.watched():
+            yield not was_running
     finally:
         if not was_running:
             sandbox.stop()

@@ -15,7 +15,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import select
+import signal
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks, InputError
@@ -25,6 +29,7 @@ from campaign.slurm.sandbox.query import DaemonStatus, NodeStatus, SandboxStatus
 
 CANCEL_WAIT_S = 4.0
 KILL_WAIT_S = 10.0
+TELL_AGAIN_S = 10.0
 
 
 class Sandbox:
@@ -82,6 +87,40 @@ class Sandbox:
                 query.cancel_all(self.layout, CANCEL_WAIT_S)
             self._remove()
             return True
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Raises EnvironmentLacks in the main thread, which calls this, when the sandbox ends meanwhile: its Slurm will
+        never answer again.
+        """
+        state = self.layout.load()
+        assert state is not None
+
+        def ended(_number: int, _frame: object) -> None:
+            raise EnvironmentLacks(messages.HAS_ENDED(top=self.layout.top))
+
+        def watch() -> None:
+            if left in select.select([keeper, left], [], [])[0]:
+                return
+            while True:  # what is raised may be caught where it arises
+                signal.pthread_kill(main, signal.SIGUSR1)
+                if select.select([left], [], [], TELL_AGAIN_S)[0]:
+                    return
+
+        main = threading.get_ident()
+        keeper = os.pidfd_open(state.processes["keeper"].pid)
+        left, leave = os.pipe()
+        before = signal.signal(signal.SIGUSR1, ended)
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            os.close(leave)
+            watcher.join()
+            signal.signal(signal.SIGUSR1, before)
+            os.close(left)
+            os.close(keeper)
 
     def running(self) -> bool:
         """Whether all its daemons are alive."""

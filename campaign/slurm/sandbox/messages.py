@@ -111,6 +111,10 @@ NO_FUSE = Message(
 )
 CANNOT_MOUNT = Message("sandbox: cannot mount a tmpfs on {point}: {why}", point="s/scratch", why="permission denied")
 CANNOT_UNMOUNT = Message("sandbox: cannot unmount {point}: {why}", point="s/scratch", why="target is busy")
+HAS_ENDED = Message(
+    "sandbox: {top} has ended, and its Slurm with it; 'campaign run --sandbox' starts it again and continues",
+    top="/tmp/campaign-sandbox-0",
+)
 NO_PORTS = Message(
     "sandbox: no {count} free TCP ports in a row between {first} and {last}", count=9, first=20000, last=32500
 )

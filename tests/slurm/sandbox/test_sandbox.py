@@ -273,6 +273,24 @@ def test_a_sandbox_ends_by_itself_when_its_owner_is_killed(sandbox_directory: Pa
     assert left_behind(sandbox_directory) == []
 
 
+def test_who_waits_for_a_sandbox_that_is_killed_is_told_at_once(sandbox_directory: Path) -> None:
+    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1, cpus=1))
+    with pytest.raises(EnvironmentLacks, match="has ended, and its Slurm with it"), sandbox.watched():
+        process_of(sandbox, "keeper").kill(5)
+        time.sleep(30)
+    sandbox.stop()
+    assert left_behind(sandbox_directory) == []
+
+
+def test_who_leaves_a_sandbox_before_it_ends_is_told_nothing(sandbox_directory: Path) -> None:
+    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1, cpus=1))
+    before = signal.getsignal(signal.SIGUSR1)
+    with sandbox.watched():
+        assert on(sandbox, "srun", "hostname") == "node1\n"
+    sandbox.stop()
+    assert signal.getsignal(signal.SIGUSR1) is before
+
+
 def test_an_owner_that_is_no_process_is_refused_and_nothing_is_left(sandbox_directory: Path) -> None:
     with pytest.raises(InputError, match=r"--owner 99999999: .*; allowed: the id of a running process"):
         Sandbox.start(sandbox_directory, Shape(nodes=1, cpus=1), 99999999)
