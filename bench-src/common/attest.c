@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { MOST_GROUPS = 16, VALUE_BYTES = 4000 };
@@ -34,8 +35,9 @@ static bool begins_with(const char *text, const char *const *list, size_t count)
 static bool is_secret(const char *name)
 {
     for (; *name != '\0'; name++)
-        if (begins_with(name, secret, sizeof secret / sizeof *secret))
-            return true;
+        for (size_t i = 0; i < sizeof secret / sizeof *secret; i++)
+            if (strncasecmp(name, secret[i], strlen(secret[i])) == 0)
+                return true;
     return false;
 }
 
