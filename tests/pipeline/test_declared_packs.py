@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -21,13 +22,19 @@ def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str)
     program = folder / pack
     program.write_text(f"#!/bin/sh\n{prints}\n")
     program.chmod(0o755)
+    case = with_program(folder, sandbox, pack, launch, program)
+    case.file.write_text(f"{case.file.read_text()}launcher:\n  prefix: [/bin/sh]\n")
+    return case
+
+
+def with_program(folder: Path, sandbox: Sandbox, pack: str, launch: str, program: Path) -> Case:
     case = Case(folder / f"try-{pack}.yaml", new_target(sandbox, f"try-{pack}-{folder.name}"), sandbox)
     case.call("init", "--rules", pack)
     text = case.file.read_text()
     text = re.sub(r"(?m)^    directory: .*", f"    directory: {case.target}", text)
     text = re.sub(r"(?m)^slurm:\n(?:  .*\n)+", "", text.replace(f"<path of {pack}>", str(program)))
     text = re.sub(r"(?m)^launch:\n(?:  .*\n)+", f"launch:\n  {launch}\n", text)
-    case.file.write_text(f"{text}\nslurm:\n  time: 2m\nlauncher:\n  prefix: [/bin/sh]\n")
+    case.file.write_text(f"{text}\nslurm:\n  time: 2m\n")
     return case
 
 
@@ -49,3 +56,19 @@ def test_an_output_that_is_cut_off_gives_no_valid_number(tmp_path: Path, sandbox
     case = case_of(tmp_path, sandbox, "stream", "node: 1", f"head -29 {CAPTURES}/stream-5.10.txt")
     case.call("run", status=1)
     assert "measured" not in {row["status"] for row in case.table(status=1)}
+
+
+def test_fio_itself_runs_by_its_pack_and_its_evidence_is_judged_the_same_again(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    fio = Path(shutil.which("fio") or "fio")
+    case = with_program(tmp_path, sandbox, "fio", "node: 1", fio)
+    built = "source:\n  build: {compiler: gcc, flags: -O2, libraries: [glibc]}\n"
+    case.file.write_text(f"{case.file.read_text()}{built}")
+    case.call("run")
+    rows = case.table()
+    assert {row["status"] for row in rows} == {"measured"}
+    assert all(row["value"] > 0 for row in rows)
+    case.call("bundle", "-o", str(tmp_path / "evidence.zip"))
+    shown = subprocess.run([CAMPAIGN, "verify", tmp_path / "evidence.zip"], capture_output=True, text=True).stdout
+    assert "bundle intact" in shown
