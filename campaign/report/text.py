@@ -72,12 +72,13 @@ def plan_text(
     lines += [printing.document([printing.grid(headers, body, "simple", (), width)], "simple"), ""]
     lines += [_variable(variable, pack) for variable in pack.variables]
     lines += [""] * bool(pack.variables)
+    commands: dict[str, list[str]] = {}  # by what they execute, which repetitions have in common
     for run in planned.runs:
-        commands = scripts.each_command(run, campaign.slurm, "TOKEN")
-        lines += [
-            f"{run.id}:",
-            *(line for words in commands for line in _command(words, width if folded_commands else math.inf)),
-        ]
+        if run.fingerprint not in commands:
+            within = width if folded_commands else math.inf
+            each = scripts.each_command(run, campaign.slurm, "TOKEN")
+            commands[run.fingerprint] = [line for words in each for line in _command(words, within)]
+        lines += [f"{run.id}:", *commands[run.fingerprint]]
         lines += [f"  note: {note}" for note in run.notes]
     for standing in planned.searches:
         lines.append(f"search {standing.sought.key}: {_standing(standing)}")

@@ -164,7 +164,7 @@ class Contest:
             "output": {"sink": {"type": "csv", "path": "{{ workdir }}/results.csv"}},
         }
         (folder / "wall.yaml").write_text(yaml.safe_dump(given))
-        wall_s = timed([iops, "--log-file", folder / "iops.log", "run", folder / "wall.yaml"])
+        wall_s = timed([iops, "run", folder / "wall.yaml"], folder)  # where it leaves its log
         table = next(folder.glob("run_*/results.csv")).read_text().splitlines()
         if len(table) != 1 + STEPS:
             raise SystemExit(f"IOPS gave {len(table) - 1} rows, {STEPS} expected")
@@ -189,9 +189,9 @@ def sum_of(times: Path) -> float:
     return sum(float(ended) - float(began) for began, ended in found)
 
 
-def timed(command: Sequence[object]) -> float:
+def timed(command: Sequence[object], folder: Path | None = None) -> float:
     began = time.monotonic()
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=600)
+    done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
         raise SystemExit(f"{command[0]} ended with status {done.returncode}:\n{done.stdout}\n{done.stderr}")
     return time.monotonic() - began
