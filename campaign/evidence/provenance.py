@@ -73,7 +73,7 @@ def _of_build(data: Path, build: Build) -> dict[str, Any]:
 
 def _of_tables(data: Path, judged: Judged, tool: str) -> dict[str, Any]:
     program, _, version = tool.partition(" ")
-    subject = [_named(name, text.encode()) for name, text in judged.files.items()]
+    subject = [_named(name, hashlib.sha256(text.encode()).hexdigest()) for name, text in judged.files.items()]
     pack = judged.submission.pack
     dependencies = [_file(data, name) for name in (*INPUTS, f"rules/{pack.id}.yaml") if (data / name).is_file()]
     parameters = {"campaign": judged.submission.campaign.name, "rules": f"{pack.id} {pack.version}"}
@@ -102,11 +102,12 @@ def _statement(
 
 
 def _file(data: Path, name: str) -> dict[str, Any]:
-    return _named(name, (data / name).read_bytes())
+    with (data / name).open("rb") as file:  # a journal may have 256 MiB
+        return _named(name, hashlib.file_digest(file, "sha256").hexdigest())
 
 
-def _named(name: str, content: bytes) -> dict[str, Any]:
-    return {"name": name, "digest": {"sha256": hashlib.sha256(content).hexdigest()}}
+def _named(name: str, sha256: str) -> dict[str, Any]:
+    return {"name": name, "digest": {"sha256": sha256}}
 
 
 def _time(seconds: float) -> str:
