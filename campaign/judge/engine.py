@@ -77,6 +77,8 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
 
 # About whether a run produced values; the others are about how it did, and are not applied to a run without values.
 WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
+# What a run printed before it failed is no result: how it came about matters to none, but its records must agree.
+OF_FAILED = WITHOUT_NUMBERS | {"EVD-06"}
 # Rules about an execution of several phases as a whole; all other rules are about each of its phases.
 OF_WHOLE = frozenset({"RUN-01", "RUN-05", "RUN-09"})
 OF_BOTH = frozenset({"EVD-06"})
@@ -146,7 +148,11 @@ def judge(case: Case) -> tuple[Finding, ...]:
 
 
 def _judge(case: Case, rules: Set[str]) -> tuple[Finding, ...]:
-    return by_rules(ATTEMPT_RULES, rules if case.records else rules & WITHOUT_NUMBERS, case, case.subject)
+    if not case.records:
+        rules = rules & WITHOUT_NUMBERS
+    elif case.attempt.state is not State.DONE:
+        rules = rules & OF_FAILED
+    return by_rules(ATTEMPT_RULES, rules, case, case.subject)
 
 
 def _together(by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
@@ -209,10 +215,12 @@ def judged(whole: Submission) -> Submission:
 
 def nothing_measured(whole: Submission) -> Iterator[Finding]:
     """If runs ended and none gave a number: one "not checked" for each rule about measured numbers."""
-    need_numbers = ATTEMPT_RULES.keys() - WITHOUT_NUMBERS | OVER_NUMBERS
-    if not any(case.attempt.state is State.DONE for case in whole.results):
+    judged_all_the_same = OF_FAILED if any(case.records for case in whole.results) else WITHOUT_NUMBERS
+    need_numbers = ATTEMPT_RULES.keys() - judged_all_the_same | OVER_NUMBERS
+    done = [case for case in whole.results if case.attempt.state is State.DONE]
+    if not done:
         need_numbers |= {"RUN-06"}
-    if whole.results and not any(case.records for case in whole.results):
+    if whole.results and not any(case.records for case in done):
         for rule in (rule for rule in whole.pack.checks if rule in need_numbers):
             yield from of_rule(rule, CAMPAIGN, [unchecked(messages.NO_VALUES())])
 

@@ -14,6 +14,7 @@ LISTED = 6  # different values that one text writes out
 _OPERATION = "{operation}: "
 _NAMES = re.compile(r"[^\s,]+(, [^\s,]+)*")
 _PLACE = re.compile(r"\bruns/[^\s:]+(?::\d+)?:")  # of a line in a run's raw output
+_OWN = re.compile(r"/campaign-[0-9a-f]{8,}[^\s'\",;)]*")  # what is in an attempt's own directory
 
 
 def merged(texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
@@ -33,13 +34,13 @@ def merged(texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
 
 
 def general(text: str) -> str:
-    """A line of a run's raw output without its place and its numbers; any other text as it is."""
-    return re.sub(r"\d+", "#", _PLACE.sub("", text)) if _PLACE.search(text) else text
+    """A line of a run's raw output without its place, its own directory and its numbers; any other text as it is."""
+    return general_cause(text) if _PLACE.search(text) else text
 
 
 def general_cause(text: str) -> str:
-    """Why a run failed, without what differs from run to run: places, ids and numbers."""
-    return re.sub(r"\d+", "#", _PLACE.sub("", text))
+    """Why a run failed, without what differs from run to run: places, own directories, ids and numbers."""
+    return re.sub(r"\d+", "#", _OWN.sub("/#", _PLACE.sub("", text)))
 
 
 def once(texts: Iterable[str]) -> list[str]:

@@ -134,10 +134,14 @@ def test_where_one_run_measured_no_line_is_said_of_those_that_did_not() -> None:
 
 
 def test_only_the_rules_of_the_pack_are_judged() -> None:
-    bad = case(state=State.FAILED, nodes=1)
-    assert {finding.rule for finding in engine.judge(bad)} == {"FLG-04", "GEO-02", "RUN-01"}
-    pack = builders.pack(checks={"RUN-01": "9", "XYZ-99": "a rule that nothing judges"})
-    assert {finding.rule for finding in engine.judge(replace(bad, pack=pack))} == {"RUN-01"}
+    bad = case(nodes=1)
+    assert {finding.rule for finding in engine.judge(bad)} == {"FLG-04", "GEO-02"}
+    pack = builders.pack(checks={"GEO-02": "9", "XYZ-99": "a rule that nothing judges"})
+    assert {finding.rule for finding in engine.judge(replace(bad, pack=pack))} == {"GEO-02"}
+
+
+def test_how_numbers_came_about_that_a_run_printed_before_it_failed_is_not_judged() -> None:
+    assert {finding.rule for finding in engine.judge(case(state=State.FAILED, nodes=1))} == {"RUN-01"}
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan")])

@@ -66,3 +66,13 @@ def test_lists_of_names_become_one_list_with_each_name_once() -> None:
     assert set(causes.merged(("SRC-04", text) for text in lists).values()) == {
         "/opt/mdtest is another file on node1, node2, node3"
     }
+
+
+def test_a_failure_that_differs_in_its_run_its_rank_and_what_is_in_its_own_directory_is_one_cause() -> None:
+    line = "runs/{run}/1/stderr:1: mdtest: rank {rank} on node1: create '/s/campaign-{token}/{file}' failed: ENOSPC"
+    failures = [
+        line.format(run="scratch.single.shared.r1", rank=0, token="e5e92845", file="test-dir.0-0/file.mdtest.0.194"),
+        line.format(run="scratch.max.onefile.r1", rank=31, token="33d2a1dc", file="file.mdtest.shared.4"),
+    ]
+    assert causes.once(failures) == failures[:1]
+    assert causes.once([*failures, failures[0].replace("ENOSPC", "EIO")])[1:] == [failures[0].replace("ENOSPC", "EIO")]
