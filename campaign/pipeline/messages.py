@@ -196,6 +196,7 @@ OUTDATED = Message(
     runs="3 runs",
     changes="slurm.partition: cpu -> gpu",
 )
+SUCH_AS = Message("such as {change}", change="command line: -n 256 -> -n 512")
 OUTDATED_GONE = Message(
     "not used: {runs} measured that the campaign file no longer contains ({names})", runs="1 run", names="a.b.c.r1"
 )

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from campaign.pipeline.plan import Plan
 from campaign.plan import matrix
 from campaign.slurm import scripts
 
-DEFAULT = "(default)"
+DEFAULT, NONE = "(default)", "none"
 _NAMED = 3  # runs that are written out
 
 
@@ -26,17 +27,21 @@ def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list
     runs = {run.id: run for run in planned.all_runs}
     counted = matrix.attempts_by_run(runs.values(), attempts)
     done = {attempt.run: attempt for attempt in attempts if attempt.state is State.DONE}
-    causes: Counter[str] = Counter()
+    causes: dict[str, Counter[str]] = {}  # what changed, by its text without numbers: those of runs differ
     gone = []
     for name, attempt in done.items():
         if name not in runs:
             gone.append(name)
         elif not any(attempt.state is State.DONE for attempt in counted[name]):
             folder = opened.paths.attempt(name, attempt.number)
-            causes["; ".join(_changes(opened, runs[name], attempt, folder)) or "slurm.template"] += 1
-    lines: list[str] = [
-        messages.OUTDATED(runs=several(number, "run"), changes=changes) for changes, number in causes.items()
-    ]
+            text = "; ".join(_changes(opened, runs[name], attempt, folder)) or "slurm.template"
+            causes.setdefault(re.sub(r"\d+", "#", text), Counter())[text] += 1
+    lines: list[str] = []
+    for alike in causes.values():
+        first, number = next(iter(alike)), several(alike.total(), "run")
+        lines.append(
+            messages.OUTDATED(runs=number, changes=first if len(alike) == 1 else messages.SUCH_AS(change=first))
+        )
     if gone:
         names = ", ".join(gone[:_NAMED]) + (", …" if len(gone) > _NAMED else "")
         lines.append(messages.OUTDATED_GONE(runs=several(len(gone), "run"), names=names))
@@ -86,7 +91,22 @@ def _of_command(
     yield from _change(f"directory of target {run.target}", place, run.directory.rstrip("/") or "/")
     before = [word.replace(f"{place}{mark}", "{directory}") for word in argv[1:]]
     if same_geometry and before != list(command.arguments):
-        yield f"command line: {' '.join(before)} -> {' '.join(command.arguments)}"
+        yield _change_of_words(before, command.arguments)
+
+
+def _change_of_words(old: Sequence[str], new: Sequence[str]) -> str:
+    """The words that differ, each with the option before it where it is its value."""
+    parts = []
+    for kind, begin, end, new_begin, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            values = [*old[begin : begin + 1], *new[new_begin : new_begin + 1]]
+            is_value = begin > 0 and old[begin - 1].startswith("-") and not any(word.startswith("-") for word in values)
+            option = [old[begin - 1]] if is_value else []
+            before, after = (
+                [*option, *words] if words else [NONE] for words in (old[begin:end], new[new_begin:new_end])
+            )
+            parts.append(f"{' '.join(before)} -> {' '.join(after)}")
+    return f"command line: {', '.join(parts)}"
 
 
 def _change(setting: str, old: str, new: str) -> Iterator[str]:
