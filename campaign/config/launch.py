@@ -83,9 +83,8 @@ def read_series(values: dict[str, Any], pack: RulePack, document: Document) -> d
         if isinstance(found, int) and found.bit_count() == 1:
             largest[condition.id] = found
         elif values["launch"] is not None and found is not None:
-            what = messages.SERIES_MISSING(
-                found=found if isinstance(found, int | str) else "a mapping", asked=condition.asked
-            )
+            asked = f"clause {condition.clause}: {condition.needs}"
+            what = messages.SERIES_MISSING(found=found if isinstance(found, int | str) else "a mapping", asked=asked)
             document.problem(("launch", condition.id), what)
     if values["launch"] is not None:
         values["launch"] = tuple(given.items())

@@ -61,6 +61,11 @@ BELOW_SHARE = Message(
     found="8 processes on 2 nodes", needs="1 process per node on half of the nodes", clause="5.4", partition="cpu",
     least="4 processes on 4 nodes",
 )  # fmt: skip
+SERIES_ENDS_EARLY = Message(
+    "the series ends at {found}; at full size it goes up to {least} in partition {partition} (clause {clause}); give a "
+    "larger number",
+    found="4 processes on 2 nodes", least="8 processes on 4 nodes", partition="cpu", clause="5.1",
+)  # fmt: skip
 TIME_TOO_LONG = Message(
     "a job of {runs} of {each} needs {asked}; {where} allows {limit}; set a shorter slurm.time",
     runs="1 run",

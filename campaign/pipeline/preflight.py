@@ -261,10 +261,12 @@ def _below_share(opened: Opened, runs: Sequence[Run], partition: Partition) -> I
             continue
         least = condition.least(partition.usable, partition.cores_per_node)
         if geometry.nodes < least.nodes or geometry.processes_per_node < least.processes_per_node:
-            problem = messages.BELOW_SHARE(
-                found=processes_on(geometry.processes, geometry.nodes), needs=condition.needs, clause=condition.clause,
-                least=processes_on(least.processes, least.nodes), partition=partition.name,
-            )  # fmt: skip
+            about = {
+                "found": processes_on(geometry.processes, geometry.nodes), "clause": condition.clause,
+                "least": processes_on(least.processes, least.nodes), "partition": partition.name,
+            }  # fmt: skip
+            share = messages.BELOW_SHARE(**about, needs=condition.needs)
+            problem = messages.SERIES_ENDS_EARLY(**about) if condition.reaches else share
             yield Mistake(("launch", condition.id), problem)
 
 

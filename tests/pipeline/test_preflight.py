@@ -193,6 +193,25 @@ def test_numbers_below_the_share_of_the_system_that_the_rules_fix_are_refused(cl
     assert says in refused(opened(**own))
 
 
+def test_at_full_size_a_series_goes_up_to_what_the_partition_has(cluster: Fake, tmp_path: Path) -> None:
+    pack = (resources.PACKS / "crossroads-mdtest.yaml").read_text()
+    series = pack.replace("minimum_nodes: 2", "nodes: powers of two\n    processes_per_node: 8")
+    lines = series.splitlines()
+    at = next(index for index, line in enumerate(lines) if "nodes: powers of two" in line)
+    title = max(index for index, line in enumerate(lines[:at]) if line.lstrip().startswith("title:"))
+    lines[title] += " {nodes}"
+    (tmp_path / "crossroads-mdtest.yaml").write_text("\n".join(lines) + "\n")
+    own = {"crossroads-mdtest": "./crossroads-mdtest.yaml"}
+    given = "  peak: {nodes: 2, processes: 8}\n"
+    assert check(opened(**own, **{given: "  peak: 2\n"})).plan.runs  # a rehearsal
+    full = opened(**own, **{given: "  peak: 2\n", "profile: rehearsal": "profile: full"})
+    assert (
+        "launch.peak-2: the series ends at 16 processes on 2 nodes; at full size it goes up to 32 processes on 4 nodes"
+        in refused(full)
+    )
+    assert check(opened(**own, **{given: "  peak: 4\n", "profile: rehearsal": "profile: full"})).plan.runs
+
+
 def test_only_what_is_asked_for_is_checked(cluster: Fake) -> None:
     campaign = opened(**{"nodes: 4, processes: 32": "nodes: 40, processes: 320"})
     assert "launch.max.nodes: found 40 nodes; partition batch has 4" in refused(campaign)
