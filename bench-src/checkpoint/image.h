@@ -20,5 +20,5 @@ bool image_move(bool writes, const char *path, unsigned char *image, int64_t byt
  * it. */
 void image_forget(const char *path);
 
-/* Pages of the file in this node's page cache, and all of it, in *cached and *all; both 0 where nobody can tell. */
+/* Pages of the file in this node's page cache, and all of it, in *cached and *all; both 0 if unknown. */
 void image_cached(const char *path, int64_t bytes, int64_t *cached, int64_t *all);

@@ -15,7 +15,7 @@ int checkpoint_check_memory(const struct place *place, int64_t ranks, int64_t by
     MPI_Comm_split(place->comm, place_machine(), place->rank, &machine);
     MPI_Allreduce(&takes_part, &images, 1, MPI_INT, MPI_SUM, machine);
     double need = (double)bytes * images, most = 0.9 * (double)hog_available();
-    MPI_Barrier(machine); /* nobody has taken memory yet */
+    MPI_Barrier(machine); /* no rank has taken memory yet */
     MPI_Comm_free(&machine);
 
     struct {

@@ -69,7 +69,7 @@ static void forget_images(struct checkpoint_point *point, const char *own_path)
     image_forget(own_path);
     MPI_Barrier(point->place.comm);
     image_path(point, point->partner.rank, path);
-    /* To look is to open the file, which brings its metadata here: of an image that another machine made, nothing can be in
+    /* Examining opens the file, which brings its metadata here: of an image that another machine made, nothing can be in
      * this one's cache. */
     int machine = place_machine();
     if (place_value_of(&point->place, machine, point->partner.rank) == machine)
@@ -102,7 +102,7 @@ static bool iterate(struct checkpoint_point *point)
         if (right)
             checkpoint_report_phase(point, RESTART, &times);
     }
-    MPI_Barrier(point->place.comm); /* nobody removes what another still reads */
+    MPI_Barrier(point->place.comm); /* no rank removes files that another still reads */
     if (unlink(path) != 0 && (right || errno != ENOENT))
         faults_add(&point->faults, "unlink", path, errno, NULL);
     return right;

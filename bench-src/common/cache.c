@@ -1,4 +1,4 @@
-/* cache: which part of a file lies in the page cache of this node. */
+/* cache: which part of a file is in the page cache of this node. */
 #include "common/cache.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* cache: which part of a file lies in the page cache of this node. Asked of cachestat(2), of mincore(2) where the kernel
+/* cache: which part of a file is in the page cache of this node. Asked of cachestat(2), of mincore(2) where the kernel
  * has no cachestat. Every function returns 0 or -errno. */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* elsewhere: whose data a process reads back. */
 #include "common/elsewhere.h"
 
-/* The shifts that keep every process off its own node; where there are none, the one that comes nearest to it. */
+/* The shifts that keep every process off its own node; if there are none, the one that comes nearest to it. */
 static void shift_range(int ranks, int nodes, int most_on_a_node, int *first, int *last)
 {
     if (ranks == 1) {

@@ -99,7 +99,7 @@ int emit_document_end(void)
     return -document.error;
 }
 
-/* Length of the UTF-8 sequence at text, 0 where there is none (overlong forms and surrogates included). */
+/* Length of the UTF-8 sequence at text, 0 if there is none (overlong forms and surrogates included). */
 static int utf8_length(const unsigned char *text)
 {
     unsigned char first = text[0];
@@ -131,7 +131,7 @@ static void put_escaped(const char *value)
     }
 }
 
-/* Comma and key before a member; false where nothing is to be written. */
+/* Comma and key before a member; false if nothing is to be written. */
 static bool begin_member(const char *key)
 {
     if (json->file == NULL)

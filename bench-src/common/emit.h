@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Who may speak: called once by main. */
+/* Selects the rank that writes; called once by main. */
 void emit_init(bool speaks);
 
 /* Text for stdout. */

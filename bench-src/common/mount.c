@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The nearest directory at or above the path that exists, without links; "" where there is none. MPI-IO may name a file
+/* The nearest directory at or above the path that exists, without links; "" if there is none. MPI-IO may name a file
  * system before the path ("ufs:/scratch"). */
 static void existing(const char *path, char found[PATH_MAX])
 {

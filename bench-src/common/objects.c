@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a phase calls between its two looks at the clock, and the clock. */
+/* What a phase calls between its two readings of the clock, and the clock. */
 static const char *const measuring[] = {
     "clock_gettime", "open", "close", "read", "write", "pread", "pwrite", "fsync", "unlink", "rename", "mkdir", "rmdir",
     "stat", "fstat", "syscall", "MPI_Wtime", "MPI_Barrier", "MPI_Allreduce", "MPI_Send", "MPI_Recv", "MPI_File_write_at",

@@ -1,5 +1,5 @@
 /* objects: the files whose code this process has in its memory, and which of them the functions are in that a benchmark
- * measures with. Only the calling process is looked at, by /proc/self/maps. */
+ * measures with. Only the calling process is examined, by /proc/self/maps. */
 #pragma once
 
 #include "common/sha256.h"

@@ -1,4 +1,4 @@
-/* pattern: what a rank's transfers contain, made with next to no work for each transfer, and checked afterwards.
+/* pattern: what a rank's transfers contain, generated with almost no work per transfer, and checked afterwards.
  *
  * Ready-made data for a number of transfers lies in a window; each transfer takes its slice of it and only gets stamps,
  * 8 bytes in every 4096. PATTERN_UNIQUE: the window is random, different for each rank and seed, 128 KiB or more, and no

@@ -49,7 +49,7 @@ void pool_close(struct pool *pool)
     pool->given = pool->chunks;
 }
 
-/* First file at or after `file` with something left; pool->ranks where there is none. Shortens the way for the next
+/* First file at or after `file` with something left; pool->ranks if there is none. Shortens the way for the next
  * search. */
 static int64_t open_file(struct pool *pool, int64_t file)
 {

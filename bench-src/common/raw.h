@@ -13,7 +13,7 @@ ssize_t raw_read(int fd, void *buffer, size_t bytes);
 /* A small file's text with a zero byte behind it, to be freed; "" where it cannot be read. */
 char *raw_text(const char *path);
 
-/* The inode of the file that a path leads to, 0 where there is none. */
+/* The inode of the file that a path leads to, 0 if there is none. */
 uint64_t raw_inode(const char *path);
 
 /* The monotonic clock, in ns. */

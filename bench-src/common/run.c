@@ -45,7 +45,7 @@ void run_print_command_line(void)
 /* The executables of all ranks, hashed before anything is timed. */
 struct binaries {
     char hex[SHA256_HEX_BYTES]; /* of rank 0's */
-    int other_rank;             /* the lowest rank with another one, INT_MAX where there is none */
+    int other_rank;             /* the lowest rank with another one, INT_MAX if there is none */
     char other_node[PLACE_NAME_BYTES], other_hex[SHA256_HEX_BYTES];
 };
 

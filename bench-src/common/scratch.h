@@ -24,5 +24,5 @@ bool scratch_make(struct scratch *scratch, const struct place *place, const char
 /* Files BASE.00000 … of all ranks, in the user's own directory: only the removal on a signal, until rescue_disarm. */
 void scratch_watch_files(const char *base, const struct place *place);
 
-/* Collective: removes the directory. What is in it then, nobody has removed: that is a fault. */
+/* Collective: removes the directory. If it is not empty then, that is a fault. */
 void scratch_remove(struct scratch *scratch, const struct place *place, struct faults *faults);

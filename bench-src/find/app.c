@@ -1,8 +1,8 @@
-/* find: files a second that all processes together look at in a directory tree, as the find phase of IO500.
+/* find: files per second that all processes together look at in a directory tree, as the find phase of IO500.
  *
- * The clock of the slowest process counts, from a barrier to the end of the walk. A file is looked at by its name, and by
+ * The time of the slowest process is used, from a barrier to the end of the walk. A file is examined by its name, and by
  * lstat where its size or its age is asked for and the name fits. The processes read directories, and share what they
- * find after at most BATCH names of each: a single directory is read by one process and looked at by all. */
+ * find after at most BATCH names of each: a single directory is read by one process and examined by all. */
 #include "common/die.h"
 #include "common/emit.h"
 #include "common/faults.h"

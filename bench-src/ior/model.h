@@ -16,7 +16,7 @@ enum ior_operation { IOR_WRITE, IOR_READ };
 /* Which part of what the ranks move is in the page caches of their nodes. Shares are from 0 to 1, -1 where unknown. */
 struct ior_share {
     double cached, dirty;
-    int64_t pages_asked; /* looked at; large files are sampled */
+    int64_t pages_asked; /* examined; large files are sampled */
     const char *method;  /* "cachestat", "mincore", "new files" (see ior/pages.h), or NULL: not known */
     double cost_s;       /* of the slowest rank */
 };
@@ -59,7 +59,7 @@ struct ior_test {
     struct place place; /* the ranks that take part */
     struct ior_plan plan;
     struct pattern pattern;
-    unsigned char *buffers;    /* one for each transfer under way */
+    unsigned char *buffers;    /* one for each outstanding transfer */
     struct faults faults;
     struct ior_watch *watch;   /* of --latency, of this phase, else NULL */
     int64_t iteration;

@@ -93,7 +93,7 @@ static void move_one_by_one(struct ior_move *move, int64_t last, uint64_t deadli
     move->walk = walk;
 }
 
-/* A transfer under way. */
+/* An outstanding transfer. */
 struct slot {
     unsigned char *buffer;
     int64_t slice; /* of the pattern, -1: of a read */
@@ -107,7 +107,7 @@ struct queue {
     struct slot *slots;
     int *idle; /* slots that are free */
     int idle_count, depth;
-    bool *slice_taken; /* by a write under way */
+    bool *slice_taken; /* by an outstanding write */
 };
 
 /* Hands a slot to the store, or what is left of it. */

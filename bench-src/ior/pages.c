@@ -1,4 +1,4 @@
-/* ior_pages: which part of a rank's data lies in its node's page cache, and getting it out of there. */
+/* ior_pages: which part of a rank's data is in its node's page cache, and getting it out of there. */
 #include "ior/pages.h"
 
 #include "common/cache.h"

@@ -1,14 +1,14 @@
-/* ior_pages: which part of a rank's data lies in its node's page cache, and getting it out of there. */
+/* ior_pages: which part of a rank's data is in its node's page cache, and getting it out of there. */
 #pragma once
 
 #include "ior/model.h"
 
-/* Collective: looks at the data that this rank has written; up to 8 MiB of it whole, beyond that 64 pieces of up to 64 KiB
+/* Collective: examines the data that this rank has written; up to 8 MiB of it whole, beyond that 64 pieces of up to 64 KiB
  * all over it. */
 void ior_pages_after_write(const struct ior_test *test, struct ior_share *share);
 
-/* Collective: the same for the data of rank `target`, which this rank is about to read. To look is to open the file, which
- * brings its metadata to this machine: it is looked at only where this machine has had it open in this repetition anyway,
+/* Collective: the same for the data of rank `target`, which this rank is about to read. Examining opens the file, which
+ * brings its metadata to this machine: it is examined only where this machine has had it open in this repetition anyway,
  * or where that was asked for (--cache-check). Of a file that another machine made in this repetition nothing can be in
  * this machine's cache. Of other files it is not known. */
 void ior_pages_before_read(const struct ior_test *test, int target, struct ior_share *share);

@@ -64,7 +64,7 @@ int ior_reorder_shift(const struct ior_reorder *reorder)
     return (int)(step % reorder->ranks);
 }
 
-/* Any rank on a node that is at least node_offset nodes further on, as far as there are nodes. */
+/* Any rank on a node that is at least node_offset nodes further on, as long as there are nodes. */
 static int random_target(const struct ior_reorder *reorder, int rank)
 {
     int nodes = reorder->nodes, per_node = reorder->ranks_per_node;

@@ -60,7 +60,7 @@ static void say_space(const struct cache_space *space)
 {
     char size[32];
     if (space->files < 0)
-        return; /* what is wrong with the path is said when the test uses it */
+        return; /* what is wrong with the path is reported when the test uses it */
     ior_format_size(size, sizeof size, space->bytes);
     ior_text_say("FS                  : %s   Used FS: %.1f%%   Inodes: %.1f Mi   Used Inodes: %.1f%%\n", size,
                  space->used_percent, space->files / (1 << 20), space->used_files_percent);

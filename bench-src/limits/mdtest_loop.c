@@ -2,7 +2,7 @@
  * nothing else in the loop than counting up the decimal number at the end of the path.
  *
  * usage: mdtest_loop DIR COUNT    (DIR exists; COUNT files a process, names as `mdtest -F -C -T -r -n COUNT -d DIR` has them)
- * Prints "create RATE", "stat RATE", "remove RATE" in operations a second: all operations over the slowest rank's time,
+ * Prints "create RATE", "stat RATE", "remove RATE" in operations per second: all operations over the slowest rank's time,
  * closing barrier included. */
 #include "common/die.h"
 #include "common/timer.h"

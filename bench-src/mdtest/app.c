@@ -1,4 +1,4 @@
-/* mdtest: rates of file and directory creation, stat, read and removal, in operations a second over all ranks.
+/* mdtest: rates of file and directory creation, stat, read and removal, in operations per second over all ranks.
  *
  * A phase's clock runs on every rank from a barrier before its operations to a barrier after them; the slowest rank's
  * time counts. In phase p (create 0, stat 1, read 2, remove 3) rank r works on the names of rank (r + p·N) mod ranks,

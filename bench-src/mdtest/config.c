@@ -109,7 +109,7 @@ static int split_roots(struct mdtest_config *config)
     return EXIT_CODE_OK;
 }
 
-/* Is it the root of the file system or somebody's home, by whatever name? */
+/* Is it the root of the file system or a home directory, by whatever name? */
 static int check_root(const char *root)
 {
     char real[PATH_MAX], home[PATH_MAX];

@@ -1,7 +1,7 @@
 /* mdtest_phase: one timed phase of mdtest.
  *
  * Every rank: barrier, clock, its operations, clock (its own time), barrier, clock (the phase's time). The phase took as
- * long as on the slowest rank; rate = operations / that time, in operations a second. */
+ * long as on the slowest rank; rate = operations / that time, in operations per second. */
 #pragma once
 
 #include "mdtest/model.h"

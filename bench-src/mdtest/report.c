@@ -46,7 +46,7 @@ static void print_file_system(const char *path)
     cache_space_of(path, &space);
     emit_text("Path                : %s\n", path);
     if (space.files < 0)
-        return; /* what is wrong with the path is said when the test uses it */
+        return; /* what is wrong with the path is reported when the test uses it */
     units_format_bytes(size, sizeof size, space.bytes);
     emit_text("FS                  : %s   Used FS: %.1f%%   Inodes: %.1f Mi   Used Inodes: %.1f%%\n", size,
               space.used_percent, space.files / (1 << 20), space.used_files_percent);

@@ -1,5 +1,5 @@
 /* mpiio: bandwidth (MiB/s) of storage that many processes write to, or read from, at the same time, where the work is
- * handed out in chunks so that a slow process does not decide how long all take; --static splits it equally instead.
+ * distributed in chunks so that a slow process does not decide how long all take; --static splits it equally instead.
  *
  * Every process has its own file, FILE.00000, FILE.00001 … The clock runs on each process from a barrier to the end of
  * its last transfer, fsync and close included; bandwidth is all bytes over the slowest process's time. Removing files
@@ -226,7 +226,7 @@ static int run_test(struct mpiio_config *config, struct run *run)
     if (!config->no_write)
         pattern_prepare(&test.pattern, test.seed, place->rank);
     bool right = run_phases(&test);
-    MPI_Barrier(place->comm); /* nobody removes what another still reads */
+    MPI_Barrier(place->comm); /* no rank removes files that another still reads */
     if (test.writes && (config->unlink || !right))
         remove_own_file(&test, right && config->store->keeps_bytes);
     mpiio_failed(&test);

@@ -58,8 +58,8 @@ static void plan_phase(struct mpiio_test *test, bool writes, struct pool *pool, 
     free(shares);
 }
 
-/* Collective: how much of the file that a rank starts on is in its node's page cache; -1 where nobody can tell. To look is to
- * open the file, which brings its metadata here: a file of another machine is not looked at. Of one that this run wrote
+/* Collective: how much of the file that a rank starts on is in its node's page cache; -1 if unknown. To look is to
+ * open the file, which brings its metadata here: a file of another machine is not examined. Of one that this run wrote
  * nothing can be in this machine's cache. */
 static double ask_cache(struct mpiio_test *test)
 {
@@ -155,7 +155,7 @@ bool mpiio_phase(struct mpiio_test *test, bool writes)
     return right;
 }
 
-/* What is wrong with a block that was read; an empty text where nothing is. */
+/* What is wrong with a block that was read; an empty text if nothing is. */
 static void compare(const unsigned char *data, const unsigned char *expected, int64_t bytes, int64_t offset,
                     char *detail, size_t detail_bytes)
 {

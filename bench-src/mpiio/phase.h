@@ -17,7 +17,7 @@ struct mpiio_test {
     struct faults faults;
 };
 
-/* Collective: reports the faults of all ranks. True where there were any. */
+/* Collective: reports the faults of all ranks. True if there were any. */
 bool mpiio_failed(struct mpiio_test *test);
 
 /* Collective: one phase, from the barrier to its report. False where something failed. */

@@ -223,7 +223,7 @@ static void fill(struct mpiio_worker *worker)
             return;
         if (worker->file_of != worker->piece.file) {
             if (worker->busy > 0)
-                return; /* a file is closed with nothing under way */
+                return; /* a file is closed with nothing outstanding */
             close_file(worker);
             open_file(worker, worker->piece.file);
             if (worker->failed)

@@ -1,7 +1,7 @@
 /* mpiio_worker: the thread of a process that moves bytes. It calls no MPI: pieces of work come from the process's main
  * thread, which can so answer other processes while this one waits for storage.
  *
- * The worker asks for its next piece when more than nine tenths of the one it has were handed to the storage. */
+ * The worker asks for its next piece when more than nine tenths of the one it has were submitted to the storage. */
 #pragma once
 
 #include "common/faults.h"
@@ -21,7 +21,7 @@ struct mpiio_task {
     const char *base; /* files are BASE.00000, BASE.00001 … */
     int rank;
     bool writes, direct, sync;
-    int depth; /* transfers under way */
+    int depth; /* outstanding transfers */
     int64_t block_bytes;
     int64_t layout_bytes; /* own file: blocks start anew at each multiple of this */
     struct pattern *pattern; /* writing: what */
@@ -61,7 +61,7 @@ struct mpiio_worker {
     int64_t file_of; /* whose file is open, -1: none */
     char path[PATH_MAX];
     struct pool_piece piece;
-    int64_t piece_at;     /* bytes of it handed to the storage */
+    int64_t piece_at;     /* bytes of it submitted to the storage */
     int64_t handed_bytes; /* of all pieces */
     bool asked;
 };

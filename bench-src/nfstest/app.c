@@ -172,7 +172,7 @@ static bool run_size(struct test *test, int64_t repeat, int64_t size, int at)
         if (rate > test->best[operation].rate_mib_s)
             test->best[operation] = (struct nfstest_best){rate, size};
     }
-    MPI_Barrier(place->comm); /* nobody removes what another still reads */
+    MPI_Barrier(place->comm); /* no rank removes files that another still reads */
     remove_files(test, right);
     int64_t failed = faults_report(&test->faults, place);
     test->run->failed_operations += failed;

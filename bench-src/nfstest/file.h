@@ -18,5 +18,5 @@ struct nfstest_io {
 /* Writes a new file of `bytes` from the buffer's content, and closes it. False with a fault where that failed. */
 bool nfstest_file_write(struct nfstest_io *io, const char *path, int64_t bytes);
 
-/* Reads `bytes` of a file, every one of which should be `content` (looked at with io->check). False with a fault. */
+/* Reads `bytes` of a file, every one of which should be `content` (examined with io->check). False with a fault. */
 bool nfstest_file_read(struct nfstest_io *io, const char *path, int64_t bytes, unsigned char content);

@@ -103,7 +103,7 @@ static void set_sizes(struct nfstest_config *config, const struct words *w)
     config->step = w->s != UNSET ? w->s : 0;
 }
 
-/* Do all totals fit into 63 bits, and are the sizes a number that somebody meant? Cuts max down to the quota. */
+/* Do all totals fit into 63 bits, and are the sizes plausible? Cuts max down to the quota. */
 static int check_sizes(struct nfstest_config *config, int ranks, struct refusal *why)
 {
     const char *unit = config->unit_name;

@@ -31,7 +31,7 @@ int nfstest_read_words(struct nfstest_config *config, int count, char **words, i
 /* The lines of the help text on the words. */
 extern const char nfstest_words_help[];
 
-/* The file size after `size`; 0 where there is none. */
+/* The file size after `size`; 0 if there is none. */
 int64_t nfstest_next_size(const struct nfstest_config *config, int64_t size);
 
 /* Total of all processes' files, in units. */

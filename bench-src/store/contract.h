@@ -34,7 +34,7 @@ struct store_options {
     bool map_drops;        /* MMAP: pages leave the mapping after each transfer */
     int map_advice;        /* MMAP: of madvise */
     struct store_delays delays; /* DUMMY */
-    int depth;           /* transfers under way at the same time, for submit and reap; at least 1 */
+    int depth;           /* outstanding transfers at the same time, for submit and reap; at least 1 */
     struct store_memory memory[STORE_MEMORIES]; /* where the buffers of most of them lie; 0 bytes: not known */
 };
 
@@ -80,7 +80,7 @@ struct store {
      * by every rank of comm equally often. */
     int (*sync)(struct store_file *file);
 
-    /* Required. Called by every rank that opened, in the timed part, with no transfer under way. The file is gone
+    /* Required. Called by every rank that opened, in the timed part, with no outstanding transfer. The file is gone
      * afterwards, whatever it returns. */
     int (*close)(struct store_file *file);
 

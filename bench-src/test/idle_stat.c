@@ -1,4 +1,4 @@
-/* idle_stat: a library for LD_PRELOAD whose stat says that every file of mdtest is there, and asks nobody. */
+/* idle_stat: a library for LD_PRELOAD whose stat reports every file of mdtest as existing, without a system call. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -151,7 +151,7 @@ def shift_happened(case: Case) -> Iterator[Finding]:
         same = shift % geometry.processes == 0
         yield violation(
             messages.RAN_WHERE_CREATED() if same else messages.RAN_ELSEWHERE(),
-            shared.SHIFT(ranks=geometry.processes_per_node),
+            shared.SHIFT_OF_NODE(ranks=geometry.processes_per_node),
             shared.SHIFT(ranks=shift),
         )
     elif case.seen.whole_nodes is False:

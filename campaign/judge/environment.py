@@ -284,7 +284,7 @@ def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
     if shared is None:
         yield unchecked(messages.EXCLUSIVE_UNKNOWN())
     elif shared not in ("NO", "EXCLUSIVE", "0"):
-        yield to_explain(messages.NODES_SHARED(), "OverSubscribe=NO", shared)
+        yield to_explain(messages.NODES_SHARED(), messages.SHARING(value="NO"), messages.SHARING(value=shared))
     if environment.other_jobs is None:
         yield unchecked(messages.LOAD_UNKNOWN())
     elif environment.other_jobs:
@@ -302,7 +302,7 @@ def directory_clean(case: Case) -> Iterator[Finding]:
     if left:
         removes = any(operation.record == "remove" for operation in case.operations)
         form = violation if removes else note
-        yield form(messages.FILES_LEFT(), 0, left)
+        yield form(messages.FILES_LEFT(), messages.FILES(count=0), messages.FILES(count=left))
     if evidence.before is None or evidence.after is None:
         yield unchecked(messages.NO_CAPACITY())
 
@@ -319,7 +319,7 @@ def cache_dealt_with(case: Case) -> Iterator[Finding]:
     elif seen.shift_effective % geometry.processes == 0 or seen.whole_nodes is False:
         yield to_explain(
             messages.CACHE_NOT_AVOIDED(),
-            messages.SHIFTED_OR_DROPPED(),
+            messages.SHIFTED_OR_DROPPED(ranks=geometry.processes_per_node),
             shared.SHIFT(ranks=seen.shift_effective),
         )
 

@@ -53,8 +53,8 @@ def _foreign_steps(case: Case, completion: Completion) -> Iterator[Finding]:
     if foreign:
         yield violation(
             messages.FOREIGN_STEPS(),
-            listed(f"{name} {count}" for name, count in allowed.items()),
-            listed(f"{name} {count}" for name, count in foreign.items()),
+            listed(messages.STEPS_OF(count=count, program=name) for name, count in allowed.items()),
+            listed(messages.STEPS_OF(count=count, program=name) for name, count in foreign.items()),
         )
 
 

@@ -112,7 +112,10 @@ def every_target_answered(submission: Submission) -> Iterator[Finding]:
         if not rows:
             yield violation(messages.NO_RESULTS(target=target.name), messages.ALL_RESULTS(), "none", about=about)
         elif all(row.status is Status.DECLINED for row in rows):
-            yield to_explain(messages.TARGET_DECLINED(target=target.name), "results", rows[0].note, about=about)
+            declined = messages.DECLINED_BECAUSE(reason=rows[0].note)
+            yield to_explain(
+                messages.TARGET_DECLINED(target=target.name), messages.ALL_RESULTS(), declined, about=about
+            )
 
 
 def every_cell_answered(submission: Submission) -> Iterator[Finding]:

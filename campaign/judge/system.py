@@ -61,7 +61,9 @@ def described(submission: Submission) -> Iterator[Finding]:
         if asked := placeholder(target.description):
             entries.append((f"description of target {target.name}", asked))
     if missing := [key for key, asked in entries if not asked]:
-        yield lacks(messages.INCOMPLETE_DESCRIPTION(), messages.DESCRIPTION(), ", ".join(missing))
+        yield lacks(
+            messages.INCOMPLETE_DESCRIPTION(), messages.DESCRIPTION(), messages.MISSING(keys=", ".join(missing))
+        )
     if left := [f"{key}{'' if asked[0] == '<' else f' ({asked})'}" for key, asked in entries if asked]:
         yield lacks(messages.PLACEHOLDERS(), messages.DESCRIPTION(), ", ".join(left))
     email = dict(campaign.contact).get("email", "@")

@@ -186,6 +186,20 @@ def test_a_cell_that_does_not_exist_is_refused_with_what_there_is(file: Path) ->
     assert "no launch condition everything; allowed: single, node, peak, max" in done.stderr
 
 
+def test_init_quotes_a_path_with_a_space_once_in_its_hint(tmp_path: Path) -> None:
+    path = tmp_path / "my rfp.yaml"
+    assert f"then run 'campaign plan \"{path}\"'" in " ".join(call("init", path).stdout.split())
+
+
+def test_init_prints_the_file_for_a_dash(tmp_path: Path) -> None:
+    done = call("init", "-", "--rules", "ior-cache-ladder")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (
+        0,
+        "# A campaign: the benchmark ior by the run rules ior-cache-ladder, version 1",
+    )
+    assert not Path("-").exists()
+
+
 def test_init_writes_a_file_that_plan_accepts(tmp_path: Path) -> None:
     assert call("init", tmp_path / "new.yaml").returncode == 0
     assert call("plan", tmp_path / "new.yaml").returncode == 0

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 import campaign
-from campaign.core.messages import Message
+from campaign.core.messages import Message, typed
 from tests.support import messages
 
 PACKAGE = Path(campaign.__file__).parent
@@ -102,3 +102,11 @@ def test_no_error_is_raised_with_words_of_its_own(package: str) -> None:
             if getattr(node.func, "id", "") in RAISED or getattr(node.func, "attr", "") in REPORTED:
                 wrong.append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("path", "word"),
+    [("site.yaml", "site.yaml"), ("/a/b-1.yaml", "/a/b-1.yaml"), ("my rfp.yaml", '"my rfp.yaml"'), ("a$b", '"a\\$b"')],
+)
+def test_a_path_in_a_hint_is_quoted_only_where_the_shell_needs_it(path: str, word: str) -> None:
+    assert typed(path) == word

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -65,6 +66,8 @@ def test_no_job_is_submitted_that_could_use_more_node_hours_than_the_campaign_ma
     assert done.returncode == 1
     assert "campaign: not submitted: 2 jobs (6 runs). --max-node-hours is 0.3; " in done.stderr
     assert "the next job may use 0.533 more" in done.stderr
+    enough = re.search(r"--max-node-hours (\S+) is enough for all", " ".join(done.stderr.split()))
+    assert enough and 1.06 < float(enough[1]) < 2  # two jobs that may use 0.533 each, and what was used
     assert {row["launch"] for row in case.table(status=1) if row["status"] == "measured"} == {"single", "node"}
 
 

@@ -77,6 +77,9 @@ def test_the_account_of_a_partition_says_what_cannot_be_used_and_why() -> None:
     )
     whole = partitions.parse({"PartitionName": "p"}, "n1|8|1|8|idle|none\n")
     assert whole.account == "partition p: 1 node, all usable with 8 cores each"
+    down = partitions.parse({"PartitionName": "p"}, "n1|8|1|8|down|none\n")
+    assert down.account == "partition p: 1 node, none usable; 1 down: n1 (down)"
+    assert partitions.parse({"PartitionName": "p"}, "").account == "partition p has no nodes"
 
 
 def test_a_hardware_thread_is_not_a_core() -> None:

@@ -55,15 +55,17 @@ IN_OUTPUT = Message("{found} in the output", found=32)
 # --- RUN-04 and RUN-05
 EXCLUSIVE_UNKNOWN = Message("cannot tell whether the nodes were exclusive: no Slurm record")
 NODES_SHARED = Message("other jobs may have shared the nodes")
+SHARING = Message("OverSubscribe={value} (scontrol)", value="NO")
 LOAD_UNKNOWN = Message("cannot tell whether other jobs used the file system: no Slurm record")
 OTHER_LOAD = Message("other jobs were running on the cluster and may have used the file system")
 DIRECTORY_UNKNOWN = Message("directory state before and after the run was not recorded")
 DIRECTORY_NOT_NEW = Message("the job did not create the directory; its earlier contents are unknown")
 FILES_LEFT = Message("the benchmark left files behind; the job removed them")
+FILES = Message("{count} files", count=3)
 NO_CAPACITY = Message("file system capacity and inode counts were not recorded")
 
 # --- CCH-01
 CACHE_ON_ONE_NODE = Message("files were accessed on the node that created them; results may come from client cache")
 NO_CACHE_HANDLING = Message("client cache handling not in the output")
 CACHE_NOT_AVOIDED = Message("no measure against client caching")
-SHIFTED_OR_DROPPED = Message("phases shifted by whole nodes, or caches dropped")
+SHIFTED_OR_DROPPED = Message("phases shifted by whole nodes ({ranks} ranks per node), or caches dropped", ranks=16)

@@ -13,7 +13,7 @@ JOURNAL_TIME = Message("{what} of the run differs between the journal and the jo
 ENDS_BEFORE_START = Message("the run ended before it started")
 PHASES_EXCEED = Message("phases in the output took longer than the program ran by its own clock")
 SECONDS = Message("at most {seconds:.1f} s", seconds=12.3)
-OUT_OF_ORDER = Message("recorded at the wrong time: {what}", what="environment")
+OUT_OF_ORDER = Message("the {what} was recorded at the wrong time", what="environment")
 BEFORE = Message("before {time}", time="2026-11-22 06:27:36 UTC")
 LATER_THAN = Message("after {time}", time="2026-11-22 06:27:36 UTC")
 OTHER_SUBMISSION = Message("submission time differs between Slurm and the journal")

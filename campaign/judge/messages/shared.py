@@ -7,6 +7,7 @@ NO_OPERATION_COUNT = Message("{operation}: operation count not in the output", o
 NOT_ABOVE_ZERO = Message("the rate of {operation} is not above zero", operation="create")
 OR_MORE = Message("{least} or more", least=1048576)
 SHIFT = Message("a rank shift of {ranks}", ranks=16)
+SHIFT_OF_NODE = Message("a rank shift of {ranks} (one node)", ranks=16)
 IN_PHASES = Message("{message} (phase {phases})", message="the output is not complete", phases="ior-easy-write")
 NO_VALUES = Message("no run produced a value")
 ON_BUNDLE = Message("checked by 'campaign verify' on a bundle")

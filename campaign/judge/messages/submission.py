@@ -10,6 +10,7 @@ RESULTS_OF_PACK = Message("only the rule pack's results")
 NO_RESULTS = Message("no results for target {target}", target="scratch")
 ALL_RESULTS = Message("a full set of results")
 TARGET_DECLINED = Message("all results of target {target} are declined", target="scratch")
+DECLINED_BECAUSE = Message("declined: {reason}", reason="not offered")
 NO_VALUE = Message("no value: {status}", status="missing")
 NEEDED_STATUS = Message("measured, projected or declined")
 LINE_DIFFERS = Message(

@@ -5,9 +5,10 @@ from campaign.core.messages import Message
 INCOMPLETE_DESCRIPTION = Message("the system description is incomplete")
 PLACEHOLDERS = Message("the system description still has placeholders")
 DESCRIPTION = Message("a description of each")
+MISSING = Message("{keys} missing", keys="system.network")
 NO_ADDRESS = Message("contact.email is not an e-mail address")
 TUNING_MISSING = Message("system: {keys} not filled in", keys="user_tuning and administrator_tuning")
-TUNING_OR_NONE = Message("a description; none is allowed")
+TUNING_OR_NONE = Message("a description, or the word none")
 SAME_TUNING = Message("the same tuning is given for users and for administrators")
 DIFFERENT_TUNING = Message("different entries")
 NO_ENVIRONMENTS = Message(
@@ -18,7 +19,7 @@ DIFFERS = Message("{name} differs between nodes", name="kernel")
 TUNING_UNSAID = Message("tuning variables of MPI, network or loader were set, but are not in the system description")
 NAMED_UNDER_SYSTEM = Message("named under system (tuning by users) or slurm.environment")
 NO_MOUNTS = Message("the file system of {target} was not recorded", target="scratch")
-NOT_AS_PROPOSED = Message("{name} of the measured system differs from the proposed one", name="processor")
+NOT_AS_PROPOSED = Message("the measured system differs from the proposed one: {name}", name="processor")
 NOT_PROPOSED = Message(
     "proposed system not described under proposed: {names}; not compared with the measured system",
     names="processor, memory",

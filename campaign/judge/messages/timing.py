@@ -30,8 +30,8 @@ TOO_QUICK = Message(
     "per-operation latency is below any network round trip: results come from cache or a local file system"
 )
 SERVERS_IDLE = Message("servers performed fewer operations than clients issued: results come from cache")
-OPERATIONS_PER_STAT = Message("{operations:g} for each of {stats} stat calls", operations=1, stats=1048576)
-SERVER_COUNT = Message("{operations} (from {log})", operations=4096, log="mds.log")
+OPERATIONS_PER_STAT = Message("at least {operations:g} for each of {stats} stat calls", operations=1, stats=1048576)
+SERVER_COUNT = Message("{operations} server operations (from {log})", operations=4096, log="mds.log")
 NO_COUNTERS = Message("no server-side counters supplied under server_counters")
 COUNTERS_SILENT = Message(
     "server_counters: the command printed no counts before and after the stat phase of this attempt"

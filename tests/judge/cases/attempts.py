@@ -295,14 +295,14 @@ EXAMPLES: list[Example] = [
         "FLG-07",
         "all phases ran on the node that created the files",
         case(shift_effective=8),
-        "a rank shift of 4",
+        "a rank shift of 4 (one node)",
         "a rank shift of 8",
     ),
     broken(
         "FLG-07",
         "phases ran on other nodes than the rules require",
         case(shift_effective=1),
-        "a rank shift of 4",
+        "a rank shift of 4 (one node)",
         "a rank shift of 1",
     ),
     broken(

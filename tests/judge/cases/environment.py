@@ -446,7 +446,13 @@ EXAMPLES: list[Example] = [
     #
     kept("RUN-04", "all as planned", case()),
     kept("RUN-04", "by the job's own question alone", around(accounting=None)),
-    broken("RUN-04", "other jobs may have shared the nodes", told(OverSubscribe="OK"), "OverSubscribe=NO", "OK"),
+    broken(
+        "RUN-04",
+        "other jobs may have shared the nodes",
+        told(OverSubscribe="OK"),
+        "OverSubscribe=NO (scontrol)",
+        "OverSubscribe=OK (scontrol)",
+    ),
     disclosed(
         "RUN-04",
         "other jobs were running on the cluster and may have used the file system",
@@ -462,11 +468,11 @@ EXAMPLES: list[Example] = [
         "RUN-05",
         "the benchmark left files behind; the job removed them",
         around(completion=builders.completion(leftover_files=3)),
-        "0",
-        "3",
+        "0 files",
+        "3 files",
     ),
     broken("RUN-05", "the job did not create the directory; its earlier contents are unknown", around(made=False)),
-    disclosed("RUN-05", "the benchmark left files behind; the job removed them", KEEPS, "0", "3"),
+    disclosed("RUN-05", "the benchmark left files behind; the job removed them", KEEPS, "0 files", "3 files"),
     kept(
         "RUN-05",
         "a run that was refused made no directory",
@@ -485,14 +491,14 @@ EXAMPLES: list[Example] = [
         "CCH-01",
         "no measure against client caching",
         case(shift_effective=8),
-        "phases shifted by whole nodes, or caches dropped",
+        "phases shifted by whole nodes (4 ranks per node), or caches dropped",
         "a rank shift of 8",
     ),
     broken(
         "CCH-01",
         "no measure against client caching",
         case(shift_effective=2, whole_nodes=False),
-        "phases shifted by whole nodes, or caches dropped",
+        "phases shifted by whole nodes (4 ranks per node), or caches dropped",
         "a rank shift of 2",
     ),
     disclosed(
@@ -504,7 +510,7 @@ EXAMPLES: list[Example] = [
     #
     kept("ENV-01", "all is described", system()),
     kept("ENV-01", "there is no tuning", system(**{"tuning by users": "none"})),
-    broken("ENV-01", INCOMPLETE, system(network=""), "a description of each", "system.network"),
+    broken("ENV-01", INCOMPLETE, system(network=""), "a description of each", "system.network missing"),
     broken("ENV-01", PLACEHOLDERS, system(network=SYSTEM["network"]), "a description of each", "system.network"),
     broken("ENV-01", PLACEHOLDERS, system(node="2 x TBD, 512 GiB"), "a description of each", "system.node (TBD)"),
     broken(
@@ -522,7 +528,7 @@ EXAMPLES: list[Example] = [
         "name@domain",
         "a at vendor",
     ),
-    broken("ENV-01", INCOMPLETE, system(contact={"name": ""}), "a description of each", "contact.name"),
+    broken("ENV-01", INCOMPLETE, system(contact={"name": ""}), "a description of each", "contact.name missing"),
     broken(
         "ENV-01",
         PLACEHOLDERS,
@@ -530,7 +536,7 @@ EXAMPLES: list[Example] = [
         "a description of each",
         "description of target scratch (nothing)",
     ),
-    disclosed("ENV-01", INCOMPLETE, system("rehearsal", network=""), "a description of each", "system.network"),
+    disclosed("ENV-01", INCOMPLETE, system("rehearsal", network=""), "a description of each", "system.network missing"),
     #
     kept("ENV-02", "different entries", system()),
     kept(
@@ -540,7 +546,7 @@ EXAMPLES: list[Example] = [
         "ENV-02",
         "system: tuning by users not filled in",
         system(**{"tuning by users": ""}),
-        "a description; none is allowed",
+        "a description, or the word none",
     ),
     broken(
         "ENV-02",
@@ -553,7 +559,7 @@ EXAMPLES: list[Example] = [
         "ENV-02",
         "system: tuning by administrators not filled in",
         system("rehearsal", **{"tuning by administrators": "n/a"}),
-        "a description; none is allowed",
+        "a description, or the word none",
     ),
     #
     kept("ENV-03", "the same throughout", over_time(*[builders.environment() for _ in range(3)])),

@@ -77,11 +77,11 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "RUN-09", "the job ran other steps between the phases of one result", phased(steps=(*STEPS, FOREIGN)),
-        "ior 2", "dd 1",
+        "2 of ior", "1 of dd",
     ),
     broken(
         "RUN-09", "the job ran other steps between the phases of one result",
-        phased(steps=(*STEPS, {**FOREIGN, "JobName": "ior"})), "ior 2", "ior 1",
+        phased(steps=(*STEPS, {**FOREIGN, "JobName": "ior"})), "2 of ior", "1 of ior",
     ),
     unchecked("RUN-09", "the job recorded no phases", phased(())),
     unchecked("RUN-09", "Slurm keeps no accounting of steps", phased(steps=None)),

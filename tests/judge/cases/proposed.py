@@ -38,7 +38,7 @@ def against(profile: str = "full", facts: dict[str, str] = FACTS, **proposed: An
 
 
 def differs(name: str, expected: str, actual: str, **proposed: Any) -> Example:
-    message = f"{name} of the measured system differs from the proposed one"
+    message = f"the measured system differs from the proposed one: {name}"
     return broken("ENV-05", message, against(**proposed), expected, actual, "campaign", Severity.WARNING)
 
 
@@ -52,7 +52,7 @@ EXAMPLES: list[Example] = [
     differs("file system", "GPFS 5", "lustre", file_system="GPFS 5"),
     differs("mpi", "MPICH 4", SOFTWARE["mpirun"], mpi="MPICH 4"),
     differs("operating system", "SLES 15", FACTS["os"], operating_system="SLES 15"),
-    disclosed("ENV-05", "cores of the measured system differs from the proposed one", against("rehearsal", cores=128),
+    disclosed("ENV-05", "the measured system differs from the proposed one: cores", against("rehearsal", cores=128),
               "128", "192", "campaign"),
     disclosed("ENV-05", "proposed system not described under proposed: mpi; not compared with the "
                         "measured system", against(mpi=""), "", "", "campaign"),
