@@ -241,7 +241,7 @@ OPTION_OF_SUBMISSION = Message("campaign submits the job and reads sbatch's answ
 
 # --- rule packs
 
-PACK_NAME = Message("found {id}; allowed: {stem}, like the file's name", id="mine", stem="other")
+PACK_NAME = Message("found {id}; allowed: {stem}, the name of the file", id="mine", stem="other")
 ID_TWICE = Message("found {id} a second time; allowed: ids that differ", id="node")
 ID_OF_PLACEHOLDER = Message("found {id}, which is already a placeholder; allowed: a new name", id="nodes")
 UP_TO_NODES = Message("found {fewest}; allowed: up to {nodes}, the value of nodes", fewest=4, nodes=2)

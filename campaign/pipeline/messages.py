@@ -203,7 +203,7 @@ OUTDATED = Message(
 )
 SUCH_AS = Message("such as {change}", change="command line: -n 256 -> -n 512")
 OUTDATED_GONE = Message(
-    "not used: {runs} measured that the campaign file no longer contains ({names})", runs="1 run", names="a.b.c.r1"
+    "not used: {runs} that the campaign file no longer contains ({names})", runs="1 run", names="a.b.c.r1"
 )
 CELLS_STATUS = Message("no cell matches {pattern!r}; did you mean {near}?", pattern="fialed", near="failed")
 CELLS_UNKNOWN = Message(

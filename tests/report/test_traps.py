@@ -97,7 +97,10 @@ def test_processes_per_node_given_to_an_mdtest_that_counts_nodes_measures_the_no
     assert trap.by("FLG-07") == [(Severity.ERROR, "a rank shift of 2 (one node)", "a rank shift of 4")]
     row = trap.row("stat")
     assert row.status is Status.INVALID and row.value is not None
-    wanted = "all phases ran on the node that created the files: expected a rank shift of 2 (one node), found a rank shift of 4"
+    wanted = (
+        "all phases ran on the node that created the files: expected a rank shift of 2 (one node), "
+        "found a rank shift of 4"
+    )
     assert f"FLG-07 {wanted}" in notes.notes([[row]], PACK).texts
 
 

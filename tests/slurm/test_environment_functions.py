@@ -329,7 +329,7 @@ def test_a_fact_that_every_node_says_otherwise_keeps_a_hundred_values() -> None:
     said = "".join(lines(node, {"name": f"n{node}", "odd": str(node), "end": "yes"}) for node in range(250))
     found = folded(said.encode())
     assert len(found.facts["odd"]) == 100
-    assert "environment.json: facts.odd: values of 150 nodes were dropped by the job" in found.problems
+    assert "environment.json: facts.odd: the job dropped the values of 150 nodes" in found.problems
 
 
 def test_a_node_that_did_not_finish_is_named() -> None:

@@ -5,7 +5,7 @@ from campaign.core.messages import Message
 # --- SRC-04
 OTHER_CODE = Message("the ranks loaded different code: {files}", files="/usr/lib/libc.so.6")
 AS_ON_RANK = Message("as on rank {rank} ({node})", rank=0, node="n1")
-OTHER_LIBRARIES = Message("the ranks loaded other libraries than the job found for the program")
+OTHER_LIBRARIES = Message("the ranks loaded libraries that differ from those which the job recorded for the program")
 NOT_LOADED = Message("not loaded, or with other content")
 
 # --- SRC-05

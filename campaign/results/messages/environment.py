@@ -31,6 +31,6 @@ RANGES_WRONG = Message(
     "{found}: not ascending, or beyond the last of {nodes} nodes (counted from 0)", found="'5-3'", nodes=4
 )
 TOO_MANY_ENTRIES = Message("{count} entries; only the first {read} were read", count=3_000, read=2_000)
-VALUES_DROPPED = Message("values of {count} nodes were dropped by the job", count=12)
+VALUES_DROPPED = Message("the job dropped the values of {count} nodes", count=12)
 NODE_TWICE = Message("two values for one node")
 TEXT_CUT = Message("{start} ... (cut)", start="Lmod Warning: the module")

@@ -22,7 +22,9 @@ NOT_EMPTY = Message(
 OF_ANOTHER_USER = Message(
     "sandbox: {top} belongs to user {user}; choose a directory of your own with --dir", top="/tmp/s", user=1000
 )
-CANNOT_CREATE = Message("sandbox: cannot create one in {top}: {why}", top="/proc/s", why="No such file or directory")
+CANNOT_CREATE = Message(
+    "sandbox: cannot create a sandbox in {top}: {why}", top="/proc/s", why="No such file or directory"
+)
 NODES_BEYOND = Message("sandbox: found {found} nodes; allowed: 1 to {most}", found=0, most=64)
 CPUS_BEYOND = Message("sandbox: found {found} CPUs per node; allowed: 1 to {most}", found=-1, most=1024)
 PARTITION_NAME = Message(
@@ -87,7 +89,7 @@ NO_NAMESPACES = Message(
     remedy="",
     said="unshare: Operation not permitted",
 )
-USER_NAMESPACES = Message("; a normal user needs user namespaces: ask for them, or run as root")
+USER_NAMESPACES = Message("; a normal user needs user namespaces: ask the administrator for them, or run as root")
 NO_CAPABILITY = Message(
     "sandbox: root lacks the capability SYS_ADMIN (in a container?), needed for namespaces and "
     "mounts; give it to the container (--cap-add SYS_ADMIN), or run as a normal user"

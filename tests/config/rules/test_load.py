@@ -144,7 +144,7 @@ PLACEHOLDERS = (
     "{rank_offset}, {flags}"
 )
 CHANGES: dict[tuple[str, str], list[str]] = {
-    ("id: small", "id: other"): ["1:5: id: found other; allowed: small, like the file's name"],
+    ("id: small", "id: other"): ["1:5: id: found other; allowed: small, the name of the file"],
     ("version: 2", "version: 1.0"): ["2:10: version: found 1.0; allowed: a whole number from 1 to 1000000"],
     ("title: A small pack\n", ""): ["1:1: title: required key missing; allowed: a text on one line"],
     ('clause: "1"', "clause: 8.4"): [

@@ -151,7 +151,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "SRC-04",
-        "the ranks loaded other libraries than the job found for the program",
+        "the ranks loaded libraries that differ from those which the job recorded for the program",
         all_of(group(objects={LIBC: OTHER})),
         "/lib/libc.so.6",
         "not loaded, or with other content",

@@ -128,7 +128,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "values that were not kept": (
         {"facts": {"a": [{"dropped": 7}]}},
-        "facts.a: values of 7 nodes were dropped by the job",
+        "facts.a: the job dropped the values of 7 nodes",
     ),
     "a space without inodes": (
         {"before": SPACE | {"inodes": None}},

@@ -456,7 +456,7 @@ def test_a_user_without_user_namespaces_is_told_so(sandbox_directory: Path) -> N
     assert result.returncode == ENVIRONMENT
     assert result.stderr.splitlines() == [
         "campaign: sandbox: user 1000 may not create namespaces on this machine; /proc/sys/user/max_user_namespaces "
-        "is 0; a normal user needs user namespaces: ask for them, or run as root. unshare says:",
+        "is 0; a normal user needs user namespaces: ask the administrator for them, or run as root. unshare says:",
         "    unshare: unshare failed: No space left on device",
     ]
     assert left_behind(sandbox_directory) == []
