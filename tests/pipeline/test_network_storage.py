@@ -153,8 +153,11 @@ def test_the_timeline_of_a_chunk_pool_shows_the_processes_of_the_slow_brick(tmp_
             launch, target = "node: 2\n  clients: {nodes: 2, processes: 8}", sandbox.layout.storage
             case = case_of(tmp_path, sandbox, "chunk-pool", launch, "total: 16M", target=target)
             running = case.start("run", "--only", "scratch/clients/static/*")
-            wait_until(lambda: seen(sandbox.layout.bricks))
-            assert running.wait(100) == 0
+            try:
+                wait_until(lambda: seen(sandbox.layout.bricks))
+                assert running.wait(100) == 0
+            finally:
+                running.kill()
         finally:
             sandbox.stop()
     lines = timelines((case.results / "runs/scratch.clients.static.r1/1/bench.jsonl").read_text())["write"]
