@@ -142,7 +142,7 @@ def names_of(kind: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Stated:
     """What one job's environment says of one thing on one node ("" where it is the whole job's)."""
 
     text: str
@@ -189,7 +189,7 @@ def _jobs(results: Sequence[Case]) -> tuple[list[_Job], list[str]]:
     ], without
 
 
-def _differing(jobs: Sequence[_Job]) -> dict[str, list[_Told]]:
+def _differing(jobs: Sequence[_Job]) -> dict[str, list[_Stated]]:
     """What not all jobs and nodes say the same of, in the order in which jobs say it."""
     texts: dict[str, list[str]] = {}
     read: set[tuple[int, str, str]] = set()  # facts, which many jobs share
@@ -202,15 +202,15 @@ def _differing(jobs: Sequence[_Job]) -> dict[str, list[_Told]]:
             for text in values:
                 if not any(_same(name, text, other) for other in known):
                     known.append(text)
-    differing: dict[str, list[_Told]] = {name: [] for name, values in texts.items() if len(values) > 1}
+    differing: dict[str, list[_Stated]] = {name: [] for name, values in texts.items() if len(values) > 1}
     for environment, target, executable, attempts in jobs if differing else ():
         for name, values in (*_of_nodes(environment, target, executable), *_of_job(environment, target)):
             if name in differing:
                 nodes = environment.by_node(name.rpartition(" of ")[0] or name)
                 if nodes:
-                    differing[name] += [_Told(text, node, attempts) for node, text in nodes.items()]
+                    differing[name] += [_Stated(text, node, attempts) for node, text in nodes.items()]
                 else:
-                    differing[name] += [_Told(text, "", attempts) for text in values]
+                    differing[name] += [_Stated(text, "", attempts) for text in values]
     return differing
 
 
@@ -234,9 +234,9 @@ def _of_job(environment: Environment, target: str) -> Iterator[tuple[str, Sequen
             yield f"variable {name}", (text,)
 
 
-def _changed(name: str, statements: Sequence[_Told]) -> tuple[_Told, _Told] | None:
+def _changed(name: str, statements: Sequence[_Stated]) -> tuple[_Stated, _Stated] | None:
     """The first two that one node said differently, one after the other."""
-    first: dict[str, _Told] = {}
+    first: dict[str, _Stated] = {}
     for statement in statements:
         earlier = first.setdefault(statement.node, statement)
         if not _same(name, earlier.text, statement.text):
@@ -258,7 +258,7 @@ def _same(name: str, first: str, second: str) -> bool:
     return high - low <= MEMORY_SHARE * high
 
 
-def _said(statement: _Told, attempts: bool) -> str:
+def _said(statement: _Stated, attempts: bool) -> str:
     where = [f"on {statement.node}"] if statement.node else []
     if attempts:
         more = len(statement.attempts) - 1
