@@ -59,7 +59,7 @@ def titled(
     name = "tab:" + re.sub("[^A-Za-z0-9]+", "-", label)  # LaTeX takes none of its own characters in a label
     head = f"\\caption{{{shown}}}\n\\label{{{name}}}"
     parts = latex.parts(_shielded(headers, body, style, left))
-    return [latex.placed([_grid(_indented(part.table), style) for part in parts], parts, head, style)]
+    return [latex.placed([_grid(_indented(part.table, style), style) for part in parts], parts, head, style)]
 
 
 def grid(
@@ -70,7 +70,7 @@ def grid(
     """
     table = _shielded(headers, body, style, left)
     if style not in FOLDED:
-        return _grid(_indented(table) if style in COLLAPSED else table, style)
+        return _grid(_indented(table, style) if style in COLLAPSED else table, style)
     table = fitting.labelled(table)
     padded = replace(table, headers=[text + " " * PADDING for text in table.headers])
     if padded.width <= width:
@@ -120,8 +120,10 @@ def _grid(table: fitting.TextTable, style: str) -> str:
 
 def _scoped(table: str) -> str:
     """HTML in which headings say what they head, and classes beside the styles say what is aligned."""
-    table = re.sub(r"<th( [^>]*)?>", r'<th scope="col"\1>', table)
-    table = re.sub(r"<tr><td( [^>]*)?>(.*?)</td>", r'<tr><th scope="row"\1>\2</th>', table)
+    left = ' style="text-align: left"'  # browsers center headings, which hides how they are indented
+    table = re.sub(r"<th( [^>]*)?>", lambda found: f'<th scope="col"{found[1] or left}>', table)
+    table = re.sub(r"<tr><td( [^>]*)?>", lambda found: f'<tr><th scope="row"{found[1] or left}>', table)
+    table = re.sub(r'(<tr><th scope="row"[^>]*>.*?)</td>', r"\1</th>", table)
     table = re.sub(r"(?<=>) +| +(?=</t[hd]>)", "", table)
     return table.replace(' style="text-align: right;"', ' class="text-right" style="text-align: right"')
 
@@ -132,10 +134,13 @@ def _ruled(table: str) -> str:
     return re.sub(r"\\hline", lambda _: next(rules), table)
 
 
-def _indented(table: fitting.TextTable) -> fitting.TextTable:
-    """With first columns whose indentation is seen where spaces are dropped."""
+def _indented(table: fitting.TextTable, style: str) -> fitting.TextTable:
+    """With first columns whose indentation is seen where spaces are dropped; some readers of Markdown also drop a
+    no-break space that is no entity.
+    """
+    space = "&nbsp;" if style in ("pipe", "github") else "\N{NO-BREAK SPACE}"
     firsts = [(line[0], line[0].lstrip()) for line in table.lines]
-    shown = ["\N{NO-BREAK SPACE}" * (len(whole) - len(text)) + text for whole, text in firsts]
+    shown = [space * (len(whole) - len(text)) + text for whole, text in firsts]
     return replace(table, lines=[[first, *line[1:]] for first, line in zip(shown, table.lines, strict=True)])
 
 

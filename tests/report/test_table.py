@@ -68,8 +68,18 @@ def test_every_format_of_tabulate_prints_every_number(style: str) -> None:
 def test_launch_conditions_stay_indented_where_a_format_drops_spaces(style: str) -> None:
     done = everything()
     text = tables.printed(done.rows(), done.campaign, done.pack, style)
+    space = "&nbsp;" if style == "github" else "\N{NO-BREAK SPACE}"
     for launch in done.pack.launch:
-        assert f"\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}{launch.title}" in text
+        assert f"{space}{space}{launch.title}" in text
+
+
+def test_headings_in_html_are_aligned_as_what_they_head() -> None:
+    done = everything()
+    text = tables.printed(done.rows(), done.campaign, done.pack, "html")
+    assert '<th scope="row" style="text-align: left">\N{NO-BREAK SPACE}' in text
+    assert '<th scope="col" style="text-align: left">Notes</th>' in text
+    assert '<th scope="col" class="text-right" style="text-align: right">Create</th>' in text
+    assert '<th scope="row">' not in text
 
 
 def test_markdown_aligns_numbers_right() -> None:
