@@ -57,7 +57,9 @@ static bool sync_after_write(struct ior_move *move, int64_t offset)
     return error == 0;
 }
 
-static void move_one_by_one(struct ior_move *move, int64_t last, uint64_t deadline_ns)
+/* Two loops are made of this one, so that the one without --latency has nothing of the other. */
+static inline void __attribute__((always_inline))
+move_one_by_one(struct ior_move *move, int64_t last, uint64_t deadline_ns, const bool watched)
 {
     struct ior_test *test = move->test;
     const struct store_way way = store_way(test->store, move->file, test->config->one_attempt);
@@ -67,16 +69,15 @@ static void move_one_by_one(struct ior_move *move, int64_t last, uint64_t deadli
     void *const buffer = test->buffers;
     const bool writes = move->operation == IOR_WRITE;
     const bool sync_each = writes && test->config->fsync_each, lockstep = ior_config_lockstep(test->config);
-    struct ior_watch *const watch = test->watch;
     int64_t bytes = move->failed ? 0 : test->plan.transfer, offset;
     while (walk.step < last) {
         int64_t place = ior_walk_next(&walk, &offset);
-        uint64_t start_ns = watch == NULL ? 0 : timer_ns();
+        uint64_t start_ns = watched ? timer_ns() : 0;
         int64_t moved = writes ? store_write(&way, pattern_data(&pattern, place, offset), bytes, offset)
                                : store_read(&way, buffer, bytes, offset);
         bool failed = moved != bytes;
-        if (watch != NULL && !failed && bytes > 0)
-            ior_watch_add(watch, start_ns, bytes);
+        if (watched && !failed && bytes > 0)
+            ior_watch_add(test->watch, start_ns, bytes);
         if (failed)
             note(move, ior_operation_name(move->operation), moved, offset);
         if (sync_each && (!failed || lockstep) && !sync_after_write(move, offset))
@@ -213,6 +214,8 @@ void ior_move(struct ior_move *move, int64_t last, uint64_t deadline_ns)
 {
     if (move->test->store->submit != NULL)
         move_queued(move, last, deadline_ns);
+    else if (move->test->watch != NULL)
+        move_one_by_one(move, last, deadline_ns, true);
     else
-        move_one_by_one(move, last, deadline_ns);
+        move_one_by_one(move, last, deadline_ns, false);
 }

@@ -2,6 +2,7 @@
 #include "ior/watch.h"
 
 #include "common/die.h"
+#include "common/timer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,13 @@ void ior_watch_clear(struct ior_watch *watch, int ranks)
     timeline_free(&watch->timeline);
     timeline_init(&watch->timeline, timeline_count(ranks), shortest_ns);
     memset(&watch->hist, 0, sizeof watch->hist);
+}
+
+void ior_watch_add(struct ior_watch *watch, uint64_t start_ns, int64_t bytes)
+{
+    uint64_t now_ns = timer_ns();
+    stats_hist_add(&watch->hist, now_ns - start_ns);
+    timeline_add(&watch->timeline, now_ns - watch->begun_ns, bytes);
 }
 
 static void sum(int64_t *values, int count, MPI_Comm comm)

@@ -3,7 +3,6 @@
 
 #include "common/stats.h"
 #include "common/timeline.h"
-#include "common/timer.h"
 
 #include <mpi.h>
 
@@ -22,12 +21,7 @@ void ior_watch_free(struct ior_watch *watch);
 void ior_watch_clear(struct ior_watch *watch, int ranks);
 
 /* A transfer that began at start_ns is over. */
-static inline void ior_watch_add(struct ior_watch *watch, uint64_t start_ns, int64_t bytes)
-{
-    uint64_t now_ns = timer_ns();
-    stats_hist_add(&watch->hist, now_ns - start_ns);
-    timeline_add(&watch->timeline, now_ns - watch->begun_ns, bytes);
-}
+void ior_watch_add(struct ior_watch *watch, uint64_t start_ns, int64_t bytes);
 
 /* Collective, after the clock stopped: rank 0 has the numbers of all ranks. */
 void ior_watch_reduce(struct ior_watch *watch, MPI_Comm comm);
