@@ -33,7 +33,7 @@ COMMON = (
     ),
     ("buf", "emit", "pool", "raw", "timeline"),
     ("opt", "pattern", "place", "sha256"),
-    ("elsewhere", "faults", "hog", "objects", "rank_rates"),
+    ("elsewhere", "faults", "hog", "objects", "latency", "rank_rates"),
     ("mount", "scratch"),
     ("attest",),
     ("run",),

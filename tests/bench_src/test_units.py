@@ -47,7 +47,10 @@ class Sha256(ctypes.Structure):
 
 
 class Tree(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int64) for name in ("branch", "depth", "dirs", "first_dir", "items_per_dir", "items")]
+    _fields_ = [
+        (name, ctypes.c_int64)
+        for name in ("branch", "depth", "dirs", "first_dir", "items_per_dir", "test_dirs", "items")
+    ]
 
 
 HIST_BUCKETS = 32 * 60
