@@ -173,7 +173,7 @@ def test_the_probe_names_the_nodes_that_do_not_see_the_directory(desk: Path, san
     (desk / "c.yaml").write_text(FILE.replace("/scratch/cli", "/dev/shm"))
     done = call(desk, sandbox, "plan", "c.yaml", "--probe")
     submitted, problem = done.stderr.splitlines()
-    assert submitted.startswith("probe: job ") and "on 4 nodes submitted" in submitted
+    assert submitted.startswith("probe: submitted job ") and "on 4 nodes" in submitted
     assert problem == (
         "node2, node3, node4: /dev/shm is not shared: a file that node1 created in it is not there; "
         "name a directory that all nodes see"

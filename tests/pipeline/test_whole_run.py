@@ -176,7 +176,7 @@ def test_a_sample_that_was_measured_is_accepted_and_one_of_the_archive_is_not(wh
     drawn = challenge.read_text()
     challenge.write_text(drawn.replace("items_total: 2048", "items_total: 1024"))
     done = call(*words)
-    assert (done.returncode, "not as it was drawn: items_total" in done.stderr) == (2, True)
+    assert (done.returncode, "changed after it was drawn: items_total" in done.stderr) == (2, True), done
     challenge.write_text(drawn.replace("allocation: geometry", "allocation: run"))
     assert "with other settings of the machine than the bundle's: slurm" in call(*words).stderr
     challenge.write_text(drawn)
