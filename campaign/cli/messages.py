@@ -107,7 +107,6 @@ SUBMITTED_NONE = Message(
 CANCELLED = Message("cancelled {jobs}", jobs="3 jobs")
 CANCELLED_NONE = Message("no jobs to cancel")
 RESULTS = Message("results: {directory}", directory="results/offer")
-CELLS_COUNTED = Message("{cells}: {statuses}", cells="36 cells", statuses="34 measured, 2 failed")
 CELL_WITH_VALUE = Message(
     "{cell}: {status} {value:.3f} {unit}",
     cell="scratch/max/unique/stat",

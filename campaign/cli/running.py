@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -206,13 +205,9 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
 
 def _table(opened: Opened, rows: Sequence[Row]) -> list[str]:
     from campaign.report import table as tables
+    from campaign.report.verdict import counted
 
-    count = Counter(row.status for row in rows)
-    statuses = ", ".join(f"{number} {status}" for status, number in count.items())
-    return [
-        tables.printed(rows, opened.campaign, opened.pack, "simple", columns()),
-        messages.CELLS_COUNTED(cells=several(len(rows), "cell"), statuses=statuses),
-    ]
+    return [tables.printed(rows, opened.campaign, opened.pack, "simple", columns()), counted(rows)]
 
 
 def _cell_lines(rows: Sequence[Row], known: Sequence[Cell]) -> list[str]:

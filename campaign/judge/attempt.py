@@ -77,7 +77,7 @@ def item_count(case: Case) -> Iterator[Finding]:
     if total < asked and case.full:
         yield violation(messages.TOO_FEW_ITEMS(unit=case.pack.items_unit), shared.OR_MORE(least=asked), total)
     elif total < asked:
-        yield note(messages.REHEARSAL_SIZE(), shared.OR_MORE(least=asked), total)
+        yield note(messages.REHEARSAL_SIZE(), shared.OR_MORE(least=asked), f"{total} {case.pack.items_unit}")
     counted = case.seen.files_reported
     if counted is None:
         yield unchecked(messages.NO_ITEM_COUNT())
@@ -152,10 +152,12 @@ def shift_happened(case: Case) -> Iterator[Finding]:
         yield violation(
             messages.RAN_WHERE_CREATED() if same else messages.RAN_ELSEWHERE(),
             shared.SHIFT_OF_NODE(ranks=geometry.processes_per_node),
-            shared.SHIFT(ranks=shift),
+            shared.SHIFT(ranks=shift, processes=geometry.processes),
         )
     elif case.seen.whole_nodes is False:
-        yield violation(messages.SHIFT_TOO_SMALL(), "whole nodes", shared.SHIFT(ranks=shift))
+        yield violation(
+            messages.SHIFT_TOO_SMALL(), "whole nodes", shared.SHIFT(ranks=shift, processes=geometry.processes)
+        )
     else:
         shares = [r.remote_share for r in case.records if r.operation == "stat" and r.remote_share is not None]
         if shares and shares[0] < 1 and not case.files.inflated:

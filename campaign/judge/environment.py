@@ -320,7 +320,7 @@ def cache_dealt_with(case: Case) -> Iterator[Finding]:
         yield to_explain(
             messages.CACHE_NOT_AVOIDED(),
             messages.SHIFTED_OR_DROPPED(ranks=geometry.processes_per_node),
-            shared.SHIFT(ranks=seen.shift_effective),
+            shared.SHIFT(ranks=seen.shift_effective, processes=geometry.processes),
         )
 
 

@@ -200,11 +200,12 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
         libraries = build.libraries or any(case.evidence.environment.facts.under("library.") for case in cases)
         given = {"compiler": build.compiler, "flags": build.flags, "libraries": libraries}
         lacking = [name for name, value in given.items() if not value]
+        given_names = [name for name in given if name not in lacking]
         if lacking:
             yield violation(
                 messages.BUILD_LACKS(names=", ".join(lacking)),
                 messages.BUILD_NEEDS(),
-                ", ".join(name for name in given if name not in lacking) or messages.NONE_OF_THEM(),
+                messages.ONLY(names=", ".join(given_names)) if given_names else messages.NONE_OF_THEM(),
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from campaign.report import causes, executed, fitting, printing
 from campaign.report import environment as surroundings
 from campaign.report.contents import Contents, Section
 from campaign.report.messages import tables as messages
-from campaign.report.verdict import sentence
+from campaign.report.verdict import counted, sentence
 from campaign.results.cells import Row, left_out, patterns
 from campaign.results.source import modifications
 from campaign.slurm import scripts
@@ -188,6 +188,8 @@ def _group(finding: Finding) -> int:
     return next(number for number, (_, belongs) in enumerate(GROUPS) if belongs(finding))
 
 
+NOTES = 5
+PRACTICE = "practice"  # a clause: of sound measurement, in no RFP
 GUIDED = (0, 2)  # of these groups: those whose rules say why they matter and what to do
 LISTED = 4  # subjects and values that are written out
 
@@ -195,10 +197,27 @@ LISTED = 4  # subjects and values that are written out
 def check_text(submission: Submission, width: int = printing.WIDEST) -> str:
     """What `check` prints: the findings, how many rules are kept, and what is wrong in one sentence."""
     pack, rows, findings = submission.pack, submission.rows, submission.all_findings
-    lines = [*_grouped(pack, findings, rows), _FindingLine(rules_summary(pack, findings))]
+    lines = [_FindingLine(text) for text in _head(submission)] + [_FindingLine()]
+    lines += [*_grouped(pack, findings, rows), *_clauses(pack, findings), _FindingLine(rules_summary(pack, findings))]
     if rows:
         lines.append(_FindingLine(sentence(rows, findings, pack.profile == "rehearsal")))
     return _folded(lines, width)
+
+
+def _head(submission: Submission) -> Iterator[str]:
+    campaign, pack = submission.campaign, submission.pack
+    yield messages.PLANNED(name=campaign.name, rules=pack.id, version=pack.version, profile=campaign.profile)
+    if submission.rows:
+        yield counted(submission.rows)
+
+
+def _clauses(pack: RulePack, findings: Sequence[Finding]) -> Iterator[_FindingLine]:
+    """What the words in brackets behind the rules mean."""
+    named = {pack.checks.get(finding.rule, "") for finding in findings} - {""}
+    if named:
+        sources = [messages.CLAUSES(rules=pack.id)] * bool(named - {PRACTICE})
+        yield _FindingLine(" ".join([*sources, *[messages.BY_PRACTICE()] * (PRACTICE in named)]))
+        yield _FindingLine()
 
 
 def findings_text(
@@ -232,11 +251,12 @@ def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -
         texts = [causes.apart(finding.message)[1] if rows else finding.message for finding in of_group]
         merged = causes.merged((finding.rule, text) for finding, text in zip(of_group, texts, strict=True))
         for finding, text in zip(of_group, texts, strict=True):
-            # Unchecked rules are merged into one sentence.
-            rule = "" if not finding.checked and finding.subject == "campaign" else finding.rule
+            rule = finding.rule if finding.checked else ""  # unchecked rules are merged into one sentence
             cause = (rule, merged.get((finding.rule, text), text), finding.explained or finding.waived)
             by_cause.setdefault(cause, []).append(finding)
-        lines += [_FindingLine(f"{title}:")] * bool(by_cause)
+        if by_cause:
+            trial = number == NOTES and pack.profile == "rehearsal"
+            lines.append(_FindingLine(f"{title}{messages.NOTES_OF_REHEARSAL() if trial else ''}:"))
         for rule, of_rule in itertools.groupby(by_cause.items(), key=lambda cause: cause[0][0]):
             for (_, text, _), same in of_rule:
                 lines += _same(pack, text, same, rows)
@@ -259,23 +279,27 @@ def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row
     rules = {finding.rule: pack.checks.get(finding.rule, "") for finding in same}
     few = len(rules) <= LISTED
     names = ", ".join(f"{rule} [{clause}]" if clause and few else rule for rule, clause in rules.items())
-    about = _about(same, rows)
-    details: list[str] = [messages.AT(cells=about)] * bool(about)
-    alike: dict[tuple[str, str], tuple[str, str]] = {}
+    alike: dict[tuple[str, str], list[Finding]] = {}
     for finding in same:
-        alike.setdefault((finding.expected, causes.general(finding.actual)), (finding.expected, finding.actual))
-    values = list(alike.values())
-    for expected, actual in values[:LISTED]:
-        parts = (
-            messages.EXPECTED(expected=expected) if expected else "",
-            messages.FOUND(actual=actual) if actual else "",
-        )
-        details.append("; ".join(filter(None, parts)))
-    if len(values) > LISTED:
-        details.append(messages.AND_MORE_ALIKE(number=len(values) - LISTED))
+        alike.setdefault((finding.expected, causes.general(finding.actual)), []).append(finding)
+    apart = len(alike) > 1
+    details: list[str] = []
+    if not apart or len(alike) > LISTED:
+        details += [messages.AT(cells=about)] if (about := _about(same, rows)) else []
+    for findings in list(alike.values())[:LISTED]:
+        values = _values(findings[0])
+        about = _about(findings, rows) if apart else ""
+        details.append(messages.OF_CELLS(cells=about, values=values) if about and values else about or values)
+    if len(alike) > LISTED:
+        details.append(messages.AND_MORE_ALIKE(number=len(alike) - LISTED))
     answers = {"explained": first.explained, "waived": first.waived}
     details += [f"{word}: {answer}" for word, answer in answers.items() if answer]
     return [_FindingLine(f"{names}  {text}", 2, 4), *(_FindingLine(detail, 6, 9) for detail in details if detail)]
+
+
+def _values(finding: Finding) -> str:
+    expected = messages.EXPECTED(expected=finding.expected) if finding.expected else ""
+    return "; ".join(filter(None, (expected, messages.FOUND(actual=finding.actual) if finding.actual else "")))
 
 
 def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
@@ -303,7 +327,7 @@ def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
     names = ("violated", "waived", "explanation required", "not checked", "explained", "passed with notes", "passed")
     counts = [(name, sum(place == number for place in worst.values())) for number, name in enumerate(names)]
     counted = ", ".join(f"{number} {name}" for name, number in counts if number)
-    return messages.RULES_COUNTED(rules=len(worst), counts=counted)
+    return messages.RULES_COUNTED(rules=units.several(len(worst), "rule"), counts=counted)
 
 
 def contents(submission: Submission) -> Contents:

@@ -82,6 +82,12 @@ def verdict(contents: Contents) -> Verdict:
     return Verdict(kind, headline, tuple(reasons))
 
 
+def counted(rows: Sequence[Row]) -> str:
+    """How many results there are, by status."""
+    statuses = ", ".join(f"{number} {status}" for status, number in Counter(row.status for row in rows).items())
+    return messages.CELLS_COUNTED(cells=several(len(rows), "cell"), statuses=statuses)
+
+
 def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) -> str:
     """What is wrong with what, in one line: of the campaign as a whole, and of the results by their status."""
     about_rows = {(finding.rule, finding.subject) for row in rows for finding in row.findings}
@@ -90,7 +96,8 @@ def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) 
     wrong = [f"{rule}: {text}" for rule, text in _each_rule(texts)]
     wrong += [_of_status(rows, status) for status in OPEN if any(row.status is status for row in rows)]
     if wrong:
-        return messages.NOT_COMPLIANT(wrong="; ".join(wrong))
+        said = messages.NOT_COMPLIANT(wrong="; ".join(wrong))
+        return messages.REHEARSAL(present=said) if rehearsal else said
     counts = {status: sum(row.status is status for row in rows) for status in (Status.PROJECTED, Status.DECLINED)}
     left = [f"{number} {status}" for status, number in counts.items() if number]
     measured = sum(row.status is Status.MEASURED for row in rows)

@@ -187,7 +187,7 @@ def test_values_of_a_rehearsal_are_disclosed_with_the_full_ones() -> None:
     found = of("FLG-04", replace(case(), pack=pack))[0]
     assert (found.severity, found.message) == (
         Severity.INFO,
-        "rehearsal: smaller than the rules require; not a compliant result",
+        "rehearsal: smaller than the rules require, never a compliant result",
     )
     assert (found.expected, found.actual) == ("block 16m", "block 1m")
     own = replace(pack, profile="full")

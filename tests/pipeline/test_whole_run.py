@@ -178,7 +178,7 @@ def test_a_sample_that_was_measured_is_accepted_and_one_of_the_archive_is_not(wh
     done = call(*words)
     assert (done.returncode, "changed after it was drawn: items_total" in done.stderr) == (2, True), done
     challenge.write_text(drawn.replace("allocation: geometry", "allocation: run"))
-    assert "with other settings of the machine than the bundle's: slurm" in call(*words).stderr
+    assert "with other machine settings than the bundle: slurm" in call(*words).stderr
     challenge.write_text(drawn)
     [folder] = (tmp_path / "results/whole-sample/runs").glob("*/1")
     archived = whole.results / "runs" / folder.parent.name / "1"
@@ -187,4 +187,4 @@ def test_a_sample_that_was_measured_is_accepted_and_one_of_the_archive_is_not(wh
         (folder / name).write_text((archived / name).read_text().replace(*tokens))
     done = call(*words)
     assert (done.returncode, "to the last digit: it was copied, not measured" in done.stderr) == (1, True)
-    assert "NOT ACCEPTED: the sample is no measurement of this challenge" in done.stdout
+    assert "NOT ACCEPTED: this is not a measurement of the challenge" in done.stdout

@@ -94,12 +94,12 @@ def test_processes_per_node_given_to_an_mdtest_that_counts_nodes_measures_the_no
     """The flag is spelt as the rules' text asks, and still every phase was local: what happened decides."""
     trap = told(tmp_path, f"mdtest-{version}-shift-trap.txt", TWO_NODES, Dialect.RANK_OFFSET)
     assert trap.by("FLG-06") == []
-    assert trap.by("FLG-07") == [(Severity.ERROR, "a rank shift of 2 (one node)", "a rank shift of 4")]
+    assert trap.by("FLG-07") == [(Severity.ERROR, "a rank shift of 2 (one node)", "a rank shift of 4 among 4 ranks")]
     row = trap.row("stat")
     assert row.status is Status.INVALID and row.value is not None
     wanted = (
         "all phases ran on the node that created the files: expected a rank shift of 2 (one node), "
-        "found a rank shift of 4"
+        "found a rank shift of 4 among 4 ranks"
     )
     assert f"FLG-07 {wanted}" in notes.notes([[row]], PACK).texts
 
@@ -154,5 +154,5 @@ def test_one_node_is_labelled_as_in_reach_of_its_clients_cache(tmp_path: Path) -
     local = told(tmp_path, "mdtest-1.8.4-shared-dir.txt", ONE_NODE, Dialect.RANK_OFFSET)
     assert local.by("CCH-04") == [(Severity.INFO, "", "")]
     assert [one.message for one in local.findings if one.rule == "FLG-07"] == [
-        "single node: all phases ran on the node that created the files"
+        "single node: all phases ran on the node that created the files, as there is no other"
     ]

@@ -9,7 +9,7 @@ NONE_OF = Message("none of {flags}", flags="-S -u")
 COMMAND_DIFFERS = Message("the executed command differs from the planned one")
 OTHER_PROGRAM = Message("a program other than the planned one was executed")
 VALUES_DIFFER = Message("values differ from the rule pack's")
-REHEARSAL_SIZE = Message("rehearsal: smaller than the rules require; not a compliant result")
+REHEARSAL_SIZE = Message("rehearsal: smaller than the rules require, never a compliant result")
 TOO_FEW_ITEMS = Message("fewer {unit} than the rules require", unit="files")
 NO_ITEM_COUNT = Message("item count not in the output")
 ITEM_COUNT_DIFFERS = Message("the benchmark counted a different number of {unit} than planned", unit="files")
@@ -19,7 +19,7 @@ NO_PATH = Message("only the attempt's own directory")
 OFFSET_WRONG = Message("-N does not shift the ranks by one node")
 OFFSET_IN_NODES = Message("this mdtest version takes -N in nodes; equivalent to the required rank offset")
 OFFSET_OF_RANKS = Message("an offset of {ranks} ranks", ranks=16)
-SINGLE_NODE = Message("single node: all phases ran on the node that created the files")
+SINGLE_NODE = Message("single node: all phases ran on the node that created the files, as there is no other")
 NO_SHIFT = Message("rank shift not in the output")
 RAN_WHERE_CREATED = Message("all phases ran on the node that created the files")
 RAN_ELSEWHERE = Message("phases ran on other nodes than the rules require")
@@ -47,7 +47,7 @@ UNKNOWN_LINE = Message("unrecognised output line: {line}", line="stdout:12: hell
 
 # --- PHY and STA: what the benchmark's formula counts, and units
 ACTUAL_COUNT_MISSING = Message(
-    "{operation}: the formula multiplies by the process count; the actual count is not in the output",
+    "{operation}: the benchmark counts one operation for each process and file, and does not print how many there were",
     operation="create",
 )
 COUNT_IMPOSSIBLE = Message(

@@ -7,7 +7,9 @@ JOURNAL_UNCHECKED = Message("journal not checked")
 JOURNAL_BROKEN = Message("journal.jsonl: {problem}", problem="line 7: the hash does not match")
 HASHED_LINES = Message("lines with hashes")
 NONCE_DIFFERS = Message("the journal does not start with the nonce of the campaign file")
-NO_NONCE = Message("no buyer's nonce: edits to the journal are detected, a complete rewrite is not")
+NO_NONCE = Message(
+    "the buyer gave no nonce (a random word) before the runs: a journal rewritten as a whole would not be noticed"
+)
 CLOCK_SET_BACK = Message(
     "journal.jsonl: the time of line {line} lies before that of an earlier line: a clock was set back, or the journal "
     "was edited",

@@ -23,5 +23,7 @@ DRIFTED = Message("rates drifted during the confirmation runs; comparisons are w
 DRIFT_LIMIT = Message("p-value of {limit} or more", limit=0.01)
 TUNING_RUN = Message("the reported run is a tuning run, not a confirmation run")
 CONFIRMATION_RUN = Message("a confirmation run")
-NOT_TUNED = Message("process count was specified, not tuned; optimality not demonstrated")
+NOT_TUNED = Message(
+    "the campaign file gives the process count; no runs with other counts show that it is the right one"
+)
 UNFINISHED = Message("tuning has not finished")

@@ -3,13 +3,16 @@
 from campaign.core.messages import Message
 
 NO_COMMAND_LINE = Message("no command line in the output: flags cannot be checked")
-NO_OPERATION_COUNT = Message("{operation}: operation count not in the output", operation="remove")
+NO_OPERATION_COUNT = Message(
+    "{operation}: the benchmark does not print how many operations it performed: the time of one is not known",
+    operation="remove",
+)
 NOT_ABOVE_ZERO = Message("the rate of {operation} is not above zero", operation="create")
 OR_MORE = Message("{least} or more", least=1048576)
-SHIFT = Message("a rank shift of {ranks}", ranks=16)
+SHIFT = Message("a rank shift of {ranks} among {processes} ranks", ranks=32, processes=32)
 SHIFT_OF_NODE = Message("a rank shift of {ranks} (one node)", ranks=16)
 IN_PHASES = Message("{message} (phase {phases})", message="the output is not complete", phases="ior-easy-write")
 NO_VALUES = Message("no run produced a value")
-ON_BUNDLE = Message("checked by 'campaign verify' on a bundle")
+ON_BUNDLE = Message("checked only on a bundle, by the buyer with 'campaign verify'")
 UNSUPPORTED = Message("rule not supported by this version")
 TABLE_ONLY = Message("cannot be checked from a table alone")

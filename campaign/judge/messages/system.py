@@ -5,7 +5,7 @@ from campaign.core.messages import Message
 INCOMPLETE_DESCRIPTION = Message("the system description is incomplete")
 PLACEHOLDERS = Message("the system description still has placeholders")
 DESCRIPTION = Message("a description of each")
-MISSING = Message("{keys} missing", keys="system.network")
+MISSING = Message("none of {keys}", keys="system.network")
 NO_ADDRESS = Message("contact.email is not an e-mail address")
 TUNING_MISSING = Message("system: {keys} not filled in", keys="user_tuning and administrator_tuning")
 TUNING_OR_NONE = Message("a description, or the word none")

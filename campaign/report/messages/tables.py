@@ -55,18 +55,26 @@ MEASURES_MEMORY = Message("CCH-05 bandwidth of memory: too much of the data was 
 COUNTED = Message("{program} counted {counted} files; only", program="mdtest", counted=16384)
 CREATED = Message("were created")
 AND_MORE = Message("and {number} more", number=3)
-AND_MORE_ALIKE = Message("and {number} more like this", number=8)
+AND_MORE_ALIKE = Message("and {number} more like this; with --json all are listed", number=8)
 NOTE = Message("note: {finding}", finding="FLG-07 single node: no rank shift possible")
 NOT_CHECKED = Message("not checked: {finding}", finding="RUN-04 cannot tell whether the nodes were exclusive")
 
 # --- findings as `check` prints them
 WHY = Message("why it matters: {why}", why="with another offset a process reads back its own files")
 REMEDY = Message("what to do: {remedy}", remedy="run the result again with the rank offset of one node")
+OF_CELLS = Message("{cells}: {values}", cells="scratch/node/*/create", values="expected at most 5%; found 7.3%")
+CLAUSES = Message(
+    "In brackets: the clause that requires the rule; 'campaign rules {rules}' prints the clauses.",
+    rules="crossroads-mdtest",
+)
+BY_PRACTICE = Message("[practice]: in no clause of the RFP, but sound measurement requires it.")
+NOTES_OF_REHEARSAL = Message(" (a rehearsal: some are violations or require an explanation at full size)")
+CELLS_COUNTED = Message("{cells}: {statuses}", cells="36 cells", statuses="34 measured, 2 failed")
 AT = Message("at {cells}", cells="scratch/node/*/create")
 EXPECTED = Message("expected {expected}", expected="1 s or more")
 FOUND = Message("found {actual}", actual="0.6 s")
 NO_FINDINGS = Message("no findings")
-RULES_COUNTED = Message("{rules} rules: {counts}", rules=48, counts="2 violated, 3 not checked, 43 passed")
+RULES_COUNTED = Message("{rules}: {counts}", rules="48 rules", counts="2 violated, 3 not checked, 43 passed")
 
 # --- the plan
 PLANNED = Message(

@@ -69,9 +69,12 @@ DELTA_TOO_SHORT = Message("delta shorter than its header says")
 
 # --- what is compared, and what was kept
 
-NO_PUBLISHED = Message("source.pristine is not set: nothing to compare with; add the published source")
+NO_PUBLISHED = Message(
+    "the campaign file does not name the published source (source.pristine), with which the benchmark's is compared"
+)
 NO_PUBLISHED_OWN = Message(
-    "source.pristine is not set: the built-in benchmark's source cannot be compared; add the published source"
+    "the campaign file does not name the published source (source.pristine), with which the built-in benchmark's is "
+    "compared"
 )
 NO_MODIFIED = Message("source.modified is not set; add the source that the benchmark was built from")
 NOT_COMPARED_YET = Message("run 'campaign modifications FILE' first")

@@ -227,7 +227,11 @@ EXAMPLES: list[Example] = [
     ),
     unchecked("FLG-04", "no count in the output", case(files_reported=None)),
     disclosed(
-        "FLG-04", "rehearsal: smaller than the rules require; not a compliant result", case(), "1048576 or more", "1000"
+        "FLG-04",
+        "rehearsal: smaller than the rules require, never a compliant result",
+        case(),
+        "1048576 or more",
+        "1000 files",
     ),
     broken(
         "FLG-05",
@@ -296,14 +300,14 @@ EXAMPLES: list[Example] = [
         "all phases ran on the node that created the files",
         case(shift_effective=8),
         "a rank shift of 4 (one node)",
-        "a rank shift of 8",
+        "a rank shift of 8 among 8 ranks",
     ),
     broken(
         "FLG-07",
         "phases ran on other nodes than the rules require",
         case(shift_effective=1),
         "a rank shift of 4 (one node)",
-        "a rank shift of 1",
+        "a rank shift of 1 among 8 ranks",
     ),
     broken(
         "FLG-07",
@@ -317,7 +321,9 @@ EXAMPLES: list[Example] = [
     kept("FLG-07", "every stat on another node", remote(1.0)),
     kept("FLG-07", "a benchmark without -N", case(builders.run(arguments=("-F",)), shift_effective=None)),
     unchecked("FLG-07", "no shift in the output", case(shift_effective=None)),
-    disclosed("FLG-07", "single node: all phases ran on the node that created the files", one_node()),
+    disclosed(
+        "FLG-07", "single node: all phases ran on the node that created the files, as there is no other", one_node()
+    ),
     broken(
         "GEO-01",
         "ranks are not placed in equal blocks",
@@ -347,7 +353,7 @@ EXAMPLES: list[Example] = [
     kept("PHY-03", "all that was counted was done", inflated(operations_done=1000)),
     broken(
         "PHY-03",
-        "create: the formula multiplies by the process count; the actual count is not in the output",
+        "create: the benchmark counts one operation for each process and file, and does not print how many there were",
         replace(inflated(), seen=builders.observation(program="campaign bench 0.1.0")),
     ),
     broken(

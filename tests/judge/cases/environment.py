@@ -492,14 +492,14 @@ EXAMPLES: list[Example] = [
         "no measure against client caching",
         case(shift_effective=8),
         "phases shifted by whole nodes (4 ranks per node), or caches dropped",
-        "a rank shift of 8",
+        "a rank shift of 8 among 8 ranks",
     ),
     broken(
         "CCH-01",
         "no measure against client caching",
         case(shift_effective=2, whole_nodes=False),
         "phases shifted by whole nodes (4 ranks per node), or caches dropped",
-        "a rank shift of 2",
+        "a rank shift of 2 among 8 ranks",
     ),
     disclosed(
         "CCH-01",
@@ -510,7 +510,7 @@ EXAMPLES: list[Example] = [
     #
     kept("ENV-01", "all is described", system()),
     kept("ENV-01", "there is no tuning", system(**{"tuning by users": "none"})),
-    broken("ENV-01", INCOMPLETE, system(network=""), "a description of each", "system.network missing"),
+    broken("ENV-01", INCOMPLETE, system(network=""), "a description of each", "none of system.network"),
     broken("ENV-01", PLACEHOLDERS, system(network=SYSTEM["network"]), "a description of each", "system.network"),
     broken("ENV-01", PLACEHOLDERS, system(node="2 x TBD, 512 GiB"), "a description of each", "system.node (TBD)"),
     broken(
@@ -528,7 +528,7 @@ EXAMPLES: list[Example] = [
         "name@domain",
         "a at vendor",
     ),
-    broken("ENV-01", INCOMPLETE, system(contact={"name": ""}), "a description of each", "contact.name missing"),
+    broken("ENV-01", INCOMPLETE, system(contact={"name": ""}), "a description of each", "none of contact.name"),
     broken(
         "ENV-01",
         PLACEHOLDERS,
@@ -536,7 +536,7 @@ EXAMPLES: list[Example] = [
         "a description of each",
         "description of target scratch (nothing)",
     ),
-    disclosed("ENV-01", INCOMPLETE, system("rehearsal", network=""), "a description of each", "system.network missing"),
+    disclosed("ENV-01", INCOMPLETE, system("rehearsal", network=""), "a description of each", "none of system.network"),
     #
     kept("ENV-02", "different entries", system()),
     kept(

@@ -16,7 +16,9 @@ from tests.judge.cases.submissions import whole
 
 OWN = "crossroads-mdtest"
 GOOD = HandedIn(problems=(), signature="vendor ED25519 key SHA256:abc", signers_given=True, differing={})
-ANONYMOUS = "no buyer's nonce: edits to the journal are detected, a complete rewrite is not"
+ANONYMOUS = (
+    "the buyer gave no nonce (a random word) before the runs: a journal rewritten as a whole would not be noticed"
+)
 
 
 def with_chain(chain: Chain | None, nonce: str = "") -> Submission:

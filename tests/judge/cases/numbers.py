@@ -176,7 +176,7 @@ EXAMPLES: list[Example] = [
     broken("STA-04", "variation between repetitions", repeated(1000, 1100, 1000), "at most 5%", "5.6%", FIRST),
     broken(
         "STA-04",
-        "high variation between repetitions",
+        "variation between repetitions above 10%",
         repeated(1000, 1300, 1000),
         "at most 5%",
         "15.7%",

@@ -457,7 +457,7 @@ EXAMPLES: list[Example] = [
         "build record lacks compiler, libraries; add them under source.build",
         sourced(builds=(Build(BINARY, flags="-O2"),)),
         "compiler, flags and libraries",
-        "flags",
+        "only flags",
     ),
     broken("SRC-05", "build record missing", sourced(builds=()), f"the build of {BINARY}", "none"),
     broken(

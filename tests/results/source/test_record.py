@@ -80,7 +80,11 @@ def test_the_trees_of_the_campaign_file_are_compared(file: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ({"pristine": ""}, "source.pristine is not set: nothing to compare with; add the published source"),
+        (
+            {"pristine": ""},
+            "the campaign file does not name the published source (source.pristine), with which the benchmark's is "
+            "compared",
+        ),
         ({"modified": ""}, "source.modified is not set; add the source that the benchmark was built from"),
     ],
 )
