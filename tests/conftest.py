@@ -38,9 +38,13 @@ settings.load_profile("campaign")
 
 
 def pytest_configure() -> None:
-    """What is started in the background of a script ignores ctrl-C, and hands that on to all that the tests start."""
+    """What is started in the background of a script ignores ctrl-C, and under nohup a closed terminal; all that the
+    tests start would inherit that.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 @pytest.hookimpl(tryfirst=True)

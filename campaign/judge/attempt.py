@@ -152,7 +152,7 @@ def shift_happened(case: Case) -> Iterator[Finding]:
         yield violation(
             messages.RAN_WHERE_CREATED() if same else messages.RAN_ELSEWHERE(),
             shared.SHIFT_OF_NODE(ranks=geometry.processes_per_node),
-            shared.SHIFT(ranks=shift, processes=geometry.processes),
+            (shared.SHIFT_AROUND if same else shared.SHIFT)(ranks=shift, processes=geometry.processes),
         )
     elif case.seen.whole_nodes is False:
         yield violation(

@@ -59,8 +59,9 @@ def fitted(table: TextTable, width: int) -> list[TextTable]:
     each part.
     """
     table = labelled(table)
-    natural = {place: _widest(line[place] for line in table.lines) for place, text in enumerate(table.texts) if text}
     table = replace(table, headers=_narrow(table.headers, table.lines))
+    headed = [(place, table.headers[place]) for place, text in enumerate(table.texts) if text]
+    natural = {place: _widest([header, *(line[place] for line in table.lines)]) for place, header in headed}
     numbers = [place for place, text in enumerate(table.texts) if not text]
     taken = table.columns(numbers).width + GAP if numbers else 0
     room = width - taken - GAP * (len(natural) - 1)

@@ -96,8 +96,7 @@ def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) 
     wrong = [f"{rule}: {text}" for rule, text in _each_rule(texts)]
     wrong += [_of_status(rows, status) for status in OPEN if any(row.status is status for row in rows)]
     if wrong:
-        said = messages.NOT_COMPLIANT(wrong="; ".join(wrong))
-        return messages.REHEARSAL(present=said) if rehearsal else said
+        return messages.NOT_COMPLIANT(wrong="; ".join([*[messages.IS_REHEARSAL()] * rehearsal, *wrong]))
     counts = {status: sum(row.status is status for row in rows) for status in (Status.PROJECTED, Status.DECLINED)}
     left = [f"{number} {status}" for status, number in counts.items() if number]
     measured = sum(row.status is Status.MEASURED for row in rows)

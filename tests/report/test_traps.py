@@ -94,12 +94,18 @@ def test_processes_per_node_given_to_an_mdtest_that_counts_nodes_measures_the_no
     """The flag is spelt as the rules' text asks, and still every phase was local: what happened decides."""
     trap = told(tmp_path, f"mdtest-{version}-shift-trap.txt", TWO_NODES, Dialect.RANK_OFFSET)
     assert trap.by("FLG-06") == []
-    assert trap.by("FLG-07") == [(Severity.ERROR, "a rank shift of 2 (one node)", "a rank shift of 4 among 4 ranks")]
+    assert trap.by("FLG-07") == [
+        (
+            Severity.ERROR,
+            "a rank shift of 2 (one node)",
+            "a rank shift of 4 among 4 ranks, which leads back to the same rank",
+        )
+    ]
     row = trap.row("stat")
     assert row.status is Status.INVALID and row.value is not None
     wanted = (
         "all phases ran on the node that created the files: expected a rank shift of 2 (one node), "
-        "found a rank shift of 4 among 4 ranks"
+        "found a rank shift of 4 among 4 ranks, which leads back to the same rank"
     )
     assert f"FLG-07 {wanted}" in notes.notes([[row]], PACK).texts
 

@@ -148,7 +148,7 @@ GUIDANCE: Mapping[str, Guidance] = {
     ),
     "CCH-01": Guidance(
         "a rate from the client's cache says nothing about the file servers",
-        "measure on two nodes or more with the rank offset, or explain how caches were dropped",
+        "measure on two nodes or more with a rank offset of one node, or explain how caches were dropped",
     ),
     "CCH-02": Guidance(
         "if the servers performed fewer operations than the clients report, caches answered the rest",

@@ -47,7 +47,8 @@ UNKNOWN_LINE = Message("unrecognised output line: {line}", line="stdout:12: hell
 
 # --- PHY and STA: what the benchmark's formula counts, and units
 ACTUAL_COUNT_MISSING = Message(
-    "{operation}: the benchmark counts one operation for each process and file, and does not print how many there were",
+    "{operation}: the rate assumes one operation for each process and file; this benchmark does not print how many "
+    "there were, the built-in one does",
     operation="create",
 )
 COUNT_IMPOSSIBLE = Message(

@@ -33,7 +33,7 @@ OFFSET_BY_RULES = Message("-N {offset} (by the rules)", offset=16)
 
 # --- RUN-08
 ATTEMPTS_UNUSED = Message(
-    "attempts on record whose numbers are not among the results: {counts}", counts="3 cancelled, 1 invalid by FLG-01"
+    "attempts that the table does not report (kept on record): {counts}", counts="3 cancelled, 1 invalid by FLG-01"
 )
 OTHER_SETTINGS = Message("measured with other settings")
 INVALID_BY = Message("invalid by {rules}", rules="FLG-01")

@@ -300,7 +300,7 @@ EXAMPLES: list[Example] = [
         "all phases ran on the node that created the files",
         case(shift_effective=8),
         "a rank shift of 4 (one node)",
-        "a rank shift of 8 among 8 ranks",
+        "a rank shift of 8 among 8 ranks, which leads back to the same rank",
     ),
     broken(
         "FLG-07",
@@ -353,7 +353,8 @@ EXAMPLES: list[Example] = [
     kept("PHY-03", "all that was counted was done", inflated(operations_done=1000)),
     broken(
         "PHY-03",
-        "create: the benchmark counts one operation for each process and file, and does not print how many there were",
+        "create: the rate assumes one operation for each process and file; this benchmark does not print how many "
+        "there were, the built-in one does",
         replace(inflated(), seen=builders.observation(program="campaign bench 0.1.0")),
     ),
     broken(

@@ -254,7 +254,7 @@ EXAMPLES: list[Example] = [
     ),
     disclosed(
         "RUN-08",
-        "attempts on record whose numbers are not among the results: 2 failed, 1 lost, 1 measured with other settings, "
+        "attempts that the table does not report (kept on record): 2 failed, 1 lost, 1 measured with other settings, "
         "1 superseded",
         tried(
             another(2, State.FAILED),
