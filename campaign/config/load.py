@@ -183,7 +183,6 @@ def load(path: Path | str) -> Campaign:
         if near:
             raise InputError(messages.CAMPAIGN_FILE_MISSPELT(path=path, near=path.with_name(near)))
         raise InputError(messages.CAMPAIGN_FILE_NOT_FOUND(path=path, word=typed(path)))
-
     if path.suffix.lower() in OTHERS:
         raise InputError(messages.NO_CAMPAIGN_FILE(path=path, what=OTHERS[path.suffix.lower()]()))
     document = Document.open(path)

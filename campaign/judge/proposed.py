@@ -31,13 +31,13 @@ def as_proposed(submission: Submission) -> Iterator[Finding]:
     unrecorded = []
     for name, wanted in given.items():
         if name == "nodes":
-            usable = [str(submission.partition.usable)] if submission.partition else []
+            recorded = [str(submission.partition.usable)] if submission.partition else []
             fits: Callable[[Any, str], bool] = _alike
         else:
             facts, fits = _FIELDS[name]
-            usable = list(dict.fromkeys(text for each in environments for text in facts(each) if text))
-        others = [text for text in usable if not fits(wanted, text)]
-        if not usable:
+            recorded = list(dict.fromkeys(text for each in environments for text in facts(each) if text))
+        others = [text for text in recorded if not fits(wanted, text)]
+        if not recorded:
             unrecorded.append(name)
         elif others:
             shown = format_size(wanted) if name == "memory" else str(wanted)

@@ -78,10 +78,8 @@ class ExecutedFile:
 
 def programs(case: Case) -> tuple[ExecutedFile, ...]:
     """The programs of all phases, each once, the first phase's first."""
-    environment, beside = (
-        case.evidence.environment,
-        {path: name for name, (path, _) in case.evidence.environment.facts.beside.items()},
-    )
+    environment = case.evidence.environment
+    beside = {path: name for name, (path, _) in environment.facts.beside.items()}
     found: dict[str, ExecutedFile] = {}
     for command in case.run.launched:
         path, seen = (

@@ -188,7 +188,7 @@ def _group(finding: Finding) -> int:
     return next(number for number, (_, belongs) in enumerate(GROUPS) if belongs(finding))
 
 
-NOTES = 5
+NOTES = len(GROUPS) - 1
 PRACTICE = "practice"  # a clause: of sound measurement, in no RFP
 GUIDED = (0, 2)  # of these groups: those whose rules say why they matter and what to do
 LISTED = 4  # subjects and values that are written out

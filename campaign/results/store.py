@@ -75,16 +75,14 @@ Records = Mapping[tuple[str, int], tuple[Record, ...]]  # by run and number of t
 
 def digests(folder: Path) -> dict[str, str]:
     """The SHA-256 of every plain file in an attempt's folder, by its name there; what cannot be read is left out."""
-    digests_by_file = {}
+    known = {}
     for place, _, names in os.walk(folder):
         for path in (Path(place, name) for name in names):
             with suppress(OSError):
                 if path.is_file() and not path.is_symlink():
                     with path.open("rb") as file:
-                        digests_by_file[path.relative_to(folder).as_posix()] = hashlib.file_digest(
-                            file, "sha256"
-                        ).hexdigest()
-    return dict(sorted(digests_by_file.items()))
+                        known[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
+    return dict(sorted(known.items()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,9 +103,8 @@ def dependence(values: Sequence[float], lift: float = 2.2) -> float:
     if square == 0:
         return 1.0
     correlation = sum((one - middle) * (other - middle) for one, other in itertools.pairwise(values)) / square
-    true = max(
-        0.0, min(0.8, (correlation * n + lift) / (n - 4))
-    )  # it is found by (1 + 4 true) / n too low (Kendall 1954)
+    # It is found by (1 + 4 true) / n too low (Kendall 1954).
+    true = max(0.0, min(0.8, (correlation * n + lift) / (n - 4)))
     return (1 + true) / (1 - true) - 2 * true * (1 - true**n) / (n * (1 - true) ** 2)
 
 

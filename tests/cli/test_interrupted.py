@@ -16,17 +16,6 @@ from tests.support import fake_slurm
 from tests.support.bundled import CAMPAIGN
 from tests.support.fake_slurm import Fake, wait_until
 
-FILE = """
-name: stopped
-rules: crossroads-mdtest
-profile: rehearsal
-items_total: 64
-targets: [{{name: scratch, directory: {target}}}]
-launch: {{node: 2, peak: {{nodes: 2, processes: 4}}, max: {{nodes: 4, processes: 8}}}}
-slurm: {{partition: batch, time: 1m}}
-benchmark: {{executable: {mdtest}, dialect: rank-offset}}
-launcher: {{prefix: [/bin/bash]}}
-"""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 CELLS = ("--only", "scratch/single/shared/*")
 
@@ -34,8 +23,7 @@ CELLS = ("--only", "scratch/single/shared/*")
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
     with fake_slurm.started(tmp_path, monkeypatch) as fake:
-        (tmp_path / "scratch").mkdir()
-        (tmp_path / "c.yaml").write_text(FILE.format(target=tmp_path / "scratch", mdtest=fake_slurm.MDTEST))
+        fake_slurm.campaign_file(tmp_path, "stopped")
         yield fake
 
 

@@ -11,25 +11,12 @@ import pytest
 from tests.support import fake_slurm
 from tests.support.bundled import CAMPAIGN
 
-FILE = """
-name: changed
-rules: crossroads-mdtest
-profile: rehearsal
-items_total: 64
-targets: [{{name: scratch, directory: {target}}}]
-launch: {{node: 2, peak: {{nodes: 2, processes: 4}}, max: {{nodes: 4, processes: 8}}}}
-slurm: {{partition: batch, time: 1m}}
-benchmark: {{executable: {mdtest}, dialect: rank-offset}}
-launcher: {{prefix: [/bin/bash]}}
-"""
-
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("changed")
     with pytest.MonkeyPatch.context() as patch, fake_slurm.started(folder, patch):
-        (folder / "scratch").mkdir()
-        (folder / "c.yaml").write_text(FILE.format(target=folder / "scratch", mdtest=fake_slurm.MDTEST))
+        fake_slurm.campaign_file(folder, "changed")
         only = [word for launch in ("single", "node") for word in ("--only", f"scratch/{launch}/*/*")]
         subprocess.run([CAMPAIGN, "run", "c.yaml", *only], cwd=folder, capture_output=True, timeout=120)
         yield folder

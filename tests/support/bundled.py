@@ -19,19 +19,6 @@ from campaign.results.store import digests
 from tests.support import fake_slurm
 
 CAMPAIGN = Path(sys.executable).with_name("campaign")
-FILE = """
-name: bundled
-rules: crossroads-mdtest
-profile: rehearsal
-items_total: 64
-repetitions: {repetitions}
-nonce: buyer-2026
-targets: [{{name: scratch, directory: {target}}}]
-launch: {{node: 2, peak: {{nodes: 2, processes: 4}}, max: {{nodes: 4, processes: 8}}}}
-slurm: {{partition: batch, time: 1m}}
-benchmark: {{executable: {mdtest}, dialect: rank-offset}}
-launcher: {{prefix: [/bin/bash]}}
-"""
 
 
 @dataclass(frozen=True)
@@ -61,9 +48,9 @@ def make(root: Path, repetitions: int = 1) -> Made:
     """Run the campaign, and bundle it signed, as `bag`, and unsigned, as `plain`."""
     for name in ("jobs", "faults", "scripts"):
         (root / "fake" / name).mkdir(parents=True)
-    (root / "scratch").mkdir()
     made = Made(root, {**os.environ, **fake_slurm.Fake(root / "fake").environment()})
-    made.file.write_text(FILE.format(target=root / "scratch", mdtest=fake_slurm.MDTEST, repetitions=repetitions))
+    more = f"repetitions: {repetitions}\nnonce: buyer-2026\n"
+    fake_slurm.campaign_file(root, "bundled", made.file.name, more)
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", made.key], timeout=30, check=True)
     made.signers.write_text(f"vendor {made.key.with_suffix('.pub').read_text()}")
     done = made.call("run", made.file)

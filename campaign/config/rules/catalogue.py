@@ -192,9 +192,7 @@ _RULES: Mapping[str, RuleEntry] = {
         _W,
         Level.CAMPAIGN,
         variation=Parameter(Quantity.SHARE, 0.05, "largest coefficient of variation without a finding"),
-        explain=Parameter(
-            Quantity.SHARE, 0.1, "coefficient of variation above which the finding says 'high variation'"
-        ),
+        explain=Parameter(Quantity.SHARE, 0.1, "coefficient of variation above which the finding names this limit"),
         drift=Parameter(Quantity.FACTOR, 0.005, "p-value below which a trend over time is reported"),
     ),
     "STA-05": _rule(

@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 
 BIN = Path(__file__).with_name("bin")
 MDTEST = BIN / "mdtest"
+FILE = """
+name: {name}
+rules: crossroads-mdtest
+profile: rehearsal
+items_total: 64
+targets: [{{name: scratch, directory: {target}}}]
+launch: {{node: 2, peak: {{nodes: 2, processes: 4}}, max: {{nodes: 4, processes: 8}}}}
+slurm: {{partition: batch, time: 1m}}
+benchmark: {{executable: {mdtest}, dialect: rank-offset}}
+launcher: {{prefix: [/bin/bash]}}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +125,15 @@ def started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
         yield fake
     finally:
         fake.stop()
+
+
+def campaign_file(folder: Path, name: str, file: str = "c.yaml", more: str = "") -> Path:
+    """A small campaign for it, with its target; `more`: further lines."""
+    target = folder / "scratch"
+    target.mkdir()
+    path = folder / file
+    path.write_text(FILE.format(name=name, target=target, mdtest=MDTEST) + more)
+    return path
 
 
 def wait_until(true: Callable[[], object], what: str, seconds: float = 60) -> None:
