@@ -78,7 +78,9 @@ run-needs:
 test-needs:
 	$(needs) $(RUN_NEEDS) $(TEST_NEEDS)
 
+# Compiled here, as pip compiles what it installs: where Python is told to write no bytecode, each start would do it again.
 setup: $(VENV)/installed build-needs
+	@$(BIN)/python -m compileall -q campaign
 	@$(MAKE) --no-print-directory --silent --jobs=$(shell nproc) -C bench-src
 
 test-setup: setup test-needs
