@@ -5,7 +5,8 @@ controller killed or stopped for a while, nodes are lost, its target becomes rea
 goes on. Where all is measured before the faults are used up, the campaign gets more repetitions. At the end every cell
 must have every repetition, none measured twice, and nothing may be left on the target or in the queue.
 
-SOAK_DRIVER=200 SOAK_CONTROLLER=50 SOAK_NODE=10 SOAK_TARGET=10 are the numbers of faults, SEED= their order.
+SOAK_DRIVER=200 SOAK_CONTROLLER=50 SOAK_NODE=10 SOAK_TARGET=10 are the numbers of faults, SOAK_PAUSE=7 the mean of the
+seconds between them (some follow at once, some after half a minute), SEED= their order. The whole takes about an hour.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Shape
@@ -28,6 +30,7 @@ from tests.support.cases import Case, make_case, wait_until
 
 FAULTS = {"DRIVER": 200, "CONTROLLER": 50, "NODE": 10, "TARGET": 10}
 REPETITIONS = 4  # added whenever all is measured
+PAUSE = 7  # seconds
 LAST_RUNS = 10  # drivers after the last fault, each of which may meet runs that the fault failed
 
 
@@ -50,6 +53,7 @@ class Soak:
         )
         self.driver: subprocess.Popen[bytes] | None = None
         self.statuses: Counter[int] = Counter()
+        self.resumed = 0  # nodes that Slurm had drained
 
     def close(self) -> None:
         if self.driver is not None:
@@ -78,11 +82,12 @@ class Soak:
 
     # --- faults
 
-    def kill_driver(self) -> None:
+    def kill_driver(self) -> str:
         assert self.driver is not None
         self.driver.kill()
         self.statuses[self.driver.wait(60)] += 1
         self.driver = None
+        return "driver killed"
 
     def _daemon(self, name: str) -> int:
         daemons = self.sandbox.status().daemons
@@ -96,32 +101,46 @@ class Soak:
     def _bring_back(self) -> None:
         time.sleep(self.chance.uniform(0, 4))
         Sandbox.start(self.sandbox.layout.top, self.shape)
+        self.resume_nodes()
 
-    def kill_controller(self) -> None:
+    def resume_nodes(self) -> None:
+        """As an administrator does: Slurm drains a node whose job a controller does not know that was killed."""
+        for node in self.case.slurm("sinfo", "--noheader", "--Node", "--states=drain", "--format=%N").split():
+            self.case.slurm("scontrol", "update", f"nodename={node}", "state=resume")
+            self.resumed += 1
+
+    def kill_controller(self) -> str:
         self._end("slurmctld")
         self._bring_back()
+        return "slurmctld killed and started again"
 
-    def stop_controller(self) -> None:
+    def stop_controller(self) -> str:
         pid = self._daemon("slurmctld")
         os.kill(pid, signal.SIGSTOP)
         time.sleep(self.chance.uniform(1, 15))
         os.kill(pid, signal.SIGCONT)
+        return "slurmctld stopped for up to 15 s"
 
-    def lose_node(self) -> None:
+    def lose_node(self) -> str:
         node = self.chance.choice(["node1", "node2"])
         self._end(node)
         self.case.slurm("scontrol", "update", f"nodename={node}", "state=down", "reason=soak")
         self._bring_back()
+        return "node lost and back"
 
-    def spoil_target(self) -> None:
-        spoilt, whole = self.chance.choice([("ro", "rw"), ("nr_inodes=300", "nr_inodes=100000")])
+    def spoil_target(self) -> str:
+        what, spoilt, whole = self.chance.choice(
+            [("read-only", "ro", "rw"), ("without room", "nr_inodes=300", "nr_inodes=100000")]
+        )
         done = subprocess.run(["mount", "-o", f"remount,{spoilt}", self.target], capture_output=True, check=False)
-        if done.returncode == 0:  # otherwise it holds more than that just now
-            time.sleep(self.chance.uniform(1, 6))
-            subprocess.run(["mount", "-o", f"remount,{whole}", self.target], check=True)
+        if done.returncode != 0:  # it holds more than that just now, or a file is being written
+            return f"target busy, not made {what}"
+        time.sleep(self.chance.uniform(1, 6))
+        subprocess.run(["mount", "-o", f"remount,{whole}", self.target], check=True)
+        return f"target {what} for up to 6 s"
 
-    def faults(self) -> list[Callable[[], None]]:
-        of: dict[str, list[Callable[[], None]]] = {
+    def faults(self) -> list[Callable[[], str]]:
+        of: dict[str, list[Callable[[], str]]] = {
             "DRIVER": [self.kill_driver],
             "CONTROLLER": [self.kill_controller, self.stop_controller],
             "NODE": [self.lose_node],
@@ -132,18 +151,22 @@ class Soak:
         self.chance.shuffle(faults)
         return faults
 
+    def progress(self) -> str:
+        outcomes = Counter(record["outcome"] for record in self.case.completions())
+        return ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())) or "no run ended yet"
+
     # --- what must hold at the end
 
     def finish(self) -> None:
         """Drivers that nobody disturbs, until all is measured."""
         for _ in range(LAST_RUNS):
+            self.resume_nodes()
             if self.driver is not None and self.driver.wait(1200) == 0:
                 return
             self.driver = None
             self.drive()
 
-    def problems(self) -> list[str]:
-        rows = self.case.table(status=None)
+    def problems(self, rows: list[dict[str, Any]]) -> list[str]:
         lacking = [
             row["cell"] for row in rows if row["status"] != "measured" or row["statistics"]["n"] != self.repetitions
         ]
@@ -165,28 +188,39 @@ class Soak:
 
 
 def main() -> int:
-    seed = int(os.environ.get("SEED", "0"))
+    seed, pause = int(os.environ.get("SEED", "0")), float(os.environ.get("SOAK_PAUSE", PAUSE))
     began, tried = time.monotonic(), Counter[str]()
     with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
         Path(folder).chmod(0o755)
         soak = Soak(Path(folder), random.Random(seed))
         try:
-            for fault in soak.faults():
+            faults = soak.faults()
+            for fault in faults:
                 soak.drive()
-                time.sleep(soak.chance.uniform(0.1, 3))
+                time.sleep(soak.chance.expovariate(1 / pause))
                 soak.drive()
-                fault()
-                tried[fault.__name__] += 1
-                print(f"{time.monotonic() - began:7.1f} s  {fault.__name__} ({tried.total()})", flush=True)
+                tried[what := fault()] += 1
+                done = f"{tried.total():3} of {len(faults)}  {what:<34}"
+                print(f"{time.monotonic() - began:6.0f} s  {done}  runs: {soak.progress()}", flush=True)
+            print("no more faults; the campaign is left to end", flush=True)
             soak.drive()
             soak.finish()
-            problems = soak.problems()
-            runs = len(soak.case.completions())
+            rows = soak.case.table(status=None)
+            problems, runs = soak.problems(rows), soak.progress()
         finally:
             soak.close()
-    print(f"seed {seed}: " + ", ".join(f"{count} × {name}" for name, count in sorted(tried.items())))
-    print(f"{soak.repetitions} repetitions of 36 cells; {runs} attempts; exit statuses of run: {dict(soak.statuses)}")
-    print(*problems or ["every cell has every repetition, none was measured twice, nothing is left behind"], sep="\n")
+    right = sum(row["status"] == "measured" and row["statistics"]["n"] == soak.repetitions for row in rows)
+    print(f"\nSeed {seed}, {(time.monotonic() - began) / 60:.0f} minutes. Faults:")
+    print(*(f"{count:5}  {name}" for name, count in sorted(tried.items())), sep="\n")
+    print(f"{soak.resumed:5}  nodes drained by Slurm after a fault, and resumed")
+    print(
+        "Exit statuses of `campaign run`:", ", ".join(f"{n} times {code}" for code, n in sorted(soak.statuses.items()))
+    )
+    print(f"Attempts by outcome: {runs}. {right} of {len(rows)} cells have all {soak.repetitions} repetitions.")
+    print(
+        *problems or ["None was measured twice, no rule is violated, nothing is left on the target or in the queue."],
+        sep="\n",
+    )
     return 1 if problems else 0
 
 

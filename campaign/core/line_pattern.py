@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from campaign.core import messages
 
@@ -71,6 +72,7 @@ class _ChoiceNode:
 _Node = _CharacterNode | _RepeatNode | _ChoiceNode
 
 
+@lru_cache(maxsize=1000)  # a pack's patterns are those of each of its outputs
 def compile(text: str) -> LinePattern:
     """Raises ValueError saying what is wrong with it, and what is allowed."""
     if len(text) > LONGEST:

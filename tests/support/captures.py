@@ -7,15 +7,47 @@ import re
 import string
 from collections.abc import Callable, Iterable
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from campaign.config.rules import load as rules
+from campaign.config.rules.output_format import OutputFormat
+from campaign.core import resources
 from campaign.core.model import Observation, OutputRemark, Record
 from campaign.results.parsers import output
 
 DATA = Path(__file__).parents[1] / "data"
 Parse = Callable[[str, str], tuple[list[Record], Observation]]
+
+
+PACKS = {
+    "stream": resources.PACKS / "stream.yaml",
+    "osu": DATA / "declared" / "osu.yaml",
+    "fio": resources.PACKS / "fio.yaml",
+    "hpcg": resources.PACKS / "hpcg.yaml",
+    "npb": resources.PACKS / "npb.yaml",
+    "io500": resources.PACKS / "io500-app.yaml",
+}
+
+
+def declared() -> list[str]:
+    """Names of the captures that rule packs read by their own `results`."""
+    return sorted(path.name for path in (DATA / "declared").iterdir() if path.suffix != ".yaml")
+
+
+def program(name: str) -> str:
+    """The program of such a capture."""
+    return re.split("[-_]", name)[0]
+
+
+@cache
+def declared_form(name: str) -> OutputFormat:
+    """How the program's pack describes such a capture."""
+    form = rules.load(PACKS[program(name)]).programs[0].results
+    assert form is not None
+    return form
 
 
 def texts(applet: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from campaign.config import messages
-from campaign.config.rules import output_format, sweeps
+from campaign.config.rules import formulas, output_format, sweeps
 from campaign.config.rules.output_format import FORMATS, PARSED, STATISTICS, is_shared
 from campaign.core import formula, line_pattern
 from campaign.core.placed_json import JsonPath
@@ -195,8 +195,10 @@ def _check_number(
     if printed and record["take"] in ("maximum", "minimum", "mean", "median"):
         document.problem((*at, "take"), messages.STATISTIC_TWICE(take=record["take"], name=printed[0]))
     if record["plausible"]:
+        others = [other["name"] or "" for _, other in entries(results, "records") if other is not record]
+        records = [formulas.name_of(other) for other in others if _BRACES.sub("", other)]
         for name in _attempt((*at, "plausible"), document, formula.names, record["plausible"]) or ():
-            if name not in known["all"]:
+            if name not in known["all"] and not any(_may_be(name, other) for other in records):
                 wrong = messages.VALUE_OF_ANOTHER_NAME(name=name, known=_listed(known["all"]))
                 document.problem((*at, "plausible"), wrong)
 
@@ -230,6 +232,6 @@ def _check_names(
 def _may_be(record: str, name: str) -> bool:
     """Whether both can be the same text, with values in place of the names in braces."""
     return any(
-        re.fullmatch(r"[a-z0-9.\0-]+".join(map(re.escape, _BRACES.split(one))), _BRACES.sub("\0", other))
+        re.fullmatch(r"[a-z0-9_.\0-]+".join(map(re.escape, _BRACES.split(one))), _BRACES.sub("\0", other))
         for one, other in ((record, name), (name, record))
     )

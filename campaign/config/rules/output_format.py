@@ -78,7 +78,7 @@ _DECLARED = KeyedMap(
     matches=Field(Number(1, 10**6), "required number of matches"),
     plausible=Field(
         Text("a formula such as count * size / time", longest=400),
-        "formula that must give the same number, from the values of its line and `facts`",
+        "formula that must give the same number, from the values of its line, `facts` and other records",
         default="",
     ),
     within=Field(_SHARE, "allowed relative difference from `plausible`", default="2%"),

@@ -95,7 +95,7 @@ FILES_DIFFER = Message("verification failed: the files do not contain the writte
 
 # --- any text
 
-COMMAND_TRUNCATED = Message("command line truncated in the output: executed command unknown")
+COMMAND_TRUNCATED = Message("command line truncated or damaged in the output: executed command unknown")
 NO_COMMAND = Message("no command line in the output: requested phases unknown; rows of 0 are not used")
 TWO_RUNS = Message("a second run in one output: several copies were started instead of one MPI job?")
 APPEARS_TWICE = Message("{name} appears twice; the first, in line {first}, is used", name="write", first=31)

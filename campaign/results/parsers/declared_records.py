@@ -11,7 +11,7 @@ from decimal import Decimal
 from statistics import fmean, median
 from typing import Any
 
-from campaign.config.rules import sweeps
+from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.output_format import COUNTS, SECONDS, STATISTICS, DeclaredRecord, OutputFormat
 from campaign.core import formula
 from campaign.core.model import Record, Source
@@ -42,6 +42,7 @@ class Numbers:
         self._form, self._file, self._notes = form, file, notes
         self._samples: dict[str, tuple[DeclaredRecord, list[_Sample]]] = {}
         self.facts: dict[str, tuple[str, int]] = {}  # text and line
+        self._found: dict[str, tuple[float, float]] = {}  # of all records, as `_known` gives numbers
 
     def __bool__(self) -> bool:
         return bool(self._samples)
@@ -94,6 +95,9 @@ class Numbers:
         for record in self._form.records:
             if record.matches and not any(known is record for known, _ in self._samples.values()):
                 self._notes.error(None, messages.MATCHES_DIFFER(record=record.name, found=0, expected=record.matches))
+        for name, (record, samples) in self._samples.items():
+            value, at = _taken(record.take, samples)
+            self._found[formulas.name_of(name)] = (value, _half(at))
         return [self._record(name, record, samples) for name, (record, samples) in self._samples.items()]
 
     def _record(self, name: str, record: DeclaredRecord, samples: list[_Sample]) -> Record:
@@ -130,31 +134,41 @@ class Numbers:
     def _check_plausible(self, name: str, record: DeclaredRecord, sample: _Sample) -> None:
         if not record.plausible:
             return
-        texts = self._texts | dict(sample.values)
-        inputs = {key: float(text) for key, text in texts.items() if _NUMBER.fullmatch(text)}
+        known = self._known(sample)
+        inputs = {key: number for key, (number, _) in known.items()}
         try:
-            expected = formula.value(record.plausible, inputs | {"value": sample.value})
+            expected = formula.value(record.plausible, inputs)
         except ValueError as error:
             self._notes.error(sample.line, messages.NOT_CHECKED(record=name, error=error))
             return
         allowed = record.within * max(abs(expected), abs(sample.value))
-        allowed += _left_open(record.plausible, sample, texts, inputs)
+        allowed += _left_open(record.plausible, known)
         if abs(sample.value - expected) > allowed:
             text = messages.NOT_PLAUSIBLE(
                 record=name, value=sample.value, unit=sample.unit, formula=record.plausible, expected=expected
             )
             self._notes.error(sample.line, text)
 
+    def _known(self, sample: _Sample) -> dict[str, tuple[float, float]]:
+        """What a formula may use: numbers with half of their last printed digit; records in their units."""
+        printed = {name: text for name, text in (self._texts | dict(sample.values)).items() if _NUMBER.fullmatch(text)}
+        own = {name: (float(text), _rounded(text)) for name, text in printed.items()}
+        return {**self._found, **own, "value": (sample.value, _half(sample))}
 
-def _left_open(plausible: str, sample: _Sample, texts: Mapping[str, str], inputs: Mapping[str, float]) -> float:
+
+def _left_open(plausible: str, known: Mapping[str, tuple[float, float]]) -> float:
     """By how much the number and what the formula gives may differ because their digits were rounded in print."""
-    slack = _rounded(texts.get("value", "")) * sample.factor
-    known = {**inputs, "value": sample.value}
+    inputs, slack = {name: number for name, (number, _) in known.items()}, known["value"][1]
     for name in formula.names(plausible):
-        if name != "value" and (half := _rounded(texts.get(name, ""))):
-            ends = [formula.value(plausible, {**known, name: known[name] + side}) for side in (-half, half)]
+        number, half = known[name]
+        if name != "value" and half:
+            ends = [formula.value(plausible, {**inputs, name: number + side}) for side in (-half, half)]
             slack += abs(ends[1] - ends[0]) / 2
     return slack
+
+
+def _half(sample: _Sample) -> float:
+    return _rounded(sample.values["value"]) * sample.factor
 
 
 def _rounded(text: str) -> float:

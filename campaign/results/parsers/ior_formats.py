@@ -153,6 +153,11 @@ def _csv(text: str, file: str) -> tuple[list[Record], Observation]:
             values.discard(access)
         counted[access] += 1
         values.add(access, float(rate), "MiB/s", number)
+    most = max(counted.values(), default=0)
+    for access, found in counted.items():
+        if found < most:  # each iteration has a row of each
+            notes.error(None, messages.COUNT_CONTRADICTS(name=access, found=found, expected=most))
+            values.discard(access)
     notes.warning(None, messages.CSV_NO_END())
     if not values:
         notes.error(None, messages.NO_ROWS())

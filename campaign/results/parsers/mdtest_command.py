@@ -13,11 +13,12 @@ _LONG_TAKES_VALUE = frozenset(
         "saveRankPerformanceDetails", "savePerOpDataCSV", "allocateBufferOnGPU", "GPUid",
     }
 )  # fmt: skip
+_QUOTED = re.compile(r"""(?:^| )["']-""")  # the word behind a quote that was lost
 _PHASES = {"C": "create", "T": "stat", "E": "read", "r": "remove", "U": "rename"}
 
 
 def split(text: str, escaped: bool) -> tuple[str, ...] | None:
-    """The words of a printed command line, the program first; None where it was cut off.
+    """The words of a printed command line, the program first; None where it was cut off or damaged.
 
     1.x joins the words with blanks, so that one with a blank in it comes back as two. IOR up to 3.2 puts each in double
     quotes, later ones in single quotes, none of them escaping a quote inside. `escaped`: the printer did, in a shell's
@@ -29,11 +30,16 @@ def split(text: str, escaped: bool) -> tuple[str, ...] | None:
             continue
         if escaped:
             try:
-                return (program, *shlex.split(quote + rest))
+                words = shlex.split(quote + rest)
             except ValueError:
                 return None
-        return (program, *rest[:-1].split(f"{quote} {quote}")) if rest.endswith(quote) else None
-    return tuple(text.split())
+            printed = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+            return (program, *words) if printed == quote + rest else None
+        if not rest.endswith(quote):
+            return None
+        words = rest[:-1].split(f"{quote} {quote}")
+        return None if any(f"{quote} " in word or f" {quote}" in word for word in words) else (program, *words)
+    return None if _QUOTED.search(text) else tuple(text.split())
 
 
 def options(arguments: Sequence[str]) -> Iterator[tuple[str, str | None]]:

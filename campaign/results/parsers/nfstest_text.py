@@ -38,7 +38,7 @@ class _NfstestReader(TextReader):
 
     _titled = False  # a text with parameters has a line for each section; a terse one has neither
     _size: str | None = None
-    _best: frozenset[str] = frozenset()
+    _best: Mapping[str, tuple[int, re.Match[str]]] = {}  # the closing lines, of each operation
     _files: int | None = None  # of all processes
     _iterations: int | None = None
     _done: frozenset[str] = frozenset()  # phases of this size and iteration
@@ -114,11 +114,16 @@ class _NfstestReader(TextReader):
         rf"\(at TFS=(?P<total>[0-9]{{1,18}}{_UNIT})\)"
     )
     def best(self, number: int, match: re.Match[str]) -> None:
-        operation = f"best-{_DOING[match['doing']]}"
-        if operation in self._best:
+        doing = _DOING[match["doing"]]
+        if doing in self._best:
             self.notes.error(number, messages.TWO_RUNS())
-        self._best |= {operation}
-        highest, total = self._highest.get(_DOING[match["doing"]], (None, ""))
+        else:
+            self._best = {**self._best, doing: (number, match)}
+
+    def _check_best(self, doing: str, number: int, match: re.Match[str]) -> None:
+        """Against all rows, of which a damaged text may have some below."""
+        operation = f"best-{doing}"
+        highest, total = self._highest.get(doing, (None, ""))
         if highest is not None and (highest, total) != (float(match["rate"]), match["total"]):
             text = f"{match['rate']} (at TFS={match['total']})"
             against = messages.CONTRADICTS(name=operation, column="rate", found=text, expected=highest)
@@ -127,12 +132,14 @@ class _NfstestReader(TextReader):
         self.values.add(operation, float(match["rate"]), UNITS[match["unit"]], number)
 
     def finish(self, text: str) -> None:
+        counts = self.values.counts()
+        for doing, (number, match) in self._best.items():
+            self._check_best(doing, number, match)
         if not self.values:
             self.notes.error(None, messages.NOT_NFSTEST())
         elif self._titled and self._iterations is None:
             self.notes.error(None, messages.ITERATIONS_UNKNOWN())
-        complete = self._best >= {"best-write", "best-read"}
-        counts = {name: count for name, count in self.values.counts().items() if name not in self._best}
+        complete = self._best.keys() == {"write", "read"}
         for name, count in counts.items():
             doing, _, size = name.partition("-")
             others = counts.get(f"{'read' if doing == 'write' else 'write'}-{size}", 0)

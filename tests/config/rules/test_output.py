@@ -84,6 +84,13 @@ def test_a_record_that_cannot_be_read_is_refused(tmp_path: Path, record: str, pr
     assert problem in refused(tmp_path, text(record))
 
 
+def test_a_formula_may_name_another_record_that_has_a_name_of_its_own(tmp_path: Path) -> None:
+    half = "name: half-rate, unit: MB/s, pattern: 'Half: +(?P<value>[0-9.]+)', plausible: NAME / 2"
+    both = text(KERNELS) + f"    - {{{half}}}\n    - {{{KERNELS.replace('{kernel}', 'rate-{kernel}')}}}\n"
+    assert loaded(tmp_path, both.replace("NAME", "rate_copy")).programs
+    assert "found copy; allowed: value" in refused(tmp_path, both.replace("NAME", "copy"))
+
+
 @pytest.mark.parametrize(
     ("more", "problem"),
     [

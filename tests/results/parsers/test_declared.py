@@ -11,34 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.config.rules import load as rules
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
-from campaign.core import resources
 from campaign.core.model import Observation, Record
 from campaign.results.parsers import declared, output
-from tests.support.captures import DATA
+from tests.support import captures
+from tests.support.captures import DATA, declared_form
 
 CAPTURES = DATA / "declared"
-PACKS = {
-    "stream": resources.PACKS / "stream.yaml",
-    "osu": CAPTURES / "osu.yaml",
-    "fio": resources.PACKS / "fio.yaml",
-    "hpcg": CAPTURES / "hpcg.yaml",
-    "npb": resources.PACKS / "npb.yaml",
-    "io500": resources.PACKS / "io500-app.yaml",
-}
-FORMS = {name: rules.load(path).programs[0].results for name, path in PACKS.items()}
-ALL = sorted(path.name for path in CAPTURES.iterdir() if path.suffix != ".yaml")
-
-
-def form_of(name: str) -> OutputFormat:
-    form = FORMS[name.replace("_", "-").partition("-")[0]]
-    assert form is not None
-    return form
+ALL = captures.declared()
 
 
 def read(name: str) -> tuple[list[Record], Observation]:
-    return declared.parse(form_of(name), (CAPTURES / name).read_text(), name)
+    return declared.parse(declared_form(name), (CAPTURES / name).read_text(), name)
 
 
 def form(kind: str, *records: DeclaredRecord, **more: Any) -> OutputFormat:
@@ -103,7 +87,7 @@ def test_facts_say_which_program_ran_and_on_how_many_processes() -> None:
 
 def test_a_rate_that_does_not_agree_with_size_and_time_is_an_error() -> None:
     text = (CAPTURES / "stream-5.10.txt").read_text()
-    found = errors(form_of("stream"), text.replace("4287.0", "9287.0"))
+    found = errors(declared_form("stream"), text.replace("4287.0", "9287.0"))
     assert found == ["stdout:27: copy: 9287 MB/s does not agree with 2 * bytes * elements / best_s / 1e6 = 4286.96"]
 
 
@@ -116,6 +100,39 @@ def test_a_rate_may_differ_by_what_the_rounding_of_its_digits_leaves_open(rate: 
         plausible="messages * size / 1e6", within=1e-5,
     )  # fmt: skip
     assert bool(errors(form("text", record), f"1 {rate} 25413.27\n")) is not agrees
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("io500-app.txt", "ior-hard-read       10.0", "ior-hard-read       90.0"),
+        ("io500-app.txt", "TOTAL 37.169", "TOTAL 39.169"),
+        ("io500-script.txt", "find              800.000", "find              900.000"),
+        ("npb-3.4-ft.txt", "                   653.76", "                   953.76"),
+        ("npb-3.4-ft.txt", "                   163.44", "                   193.44"),
+        ("hpcg-3.1.txt", "Raw Total B/W=1.1528", "Raw Total B/W=1.7528"),
+        ("osu_allreduce-7.4.txt", "11.71             11.62", "19.71             11.62"),
+        ("osu_mbw_mr-7.4.txt", "4670.95", "4640.95"),
+        ("fio-3.33-write.json", '"bw_bytes" : 1082401032', '"bw_bytes" : 1092401032'),
+        ("fio-3.33-write.json", '"iops" : 16516.129032', '"iops" : 17516.129032'),
+    ],
+)
+def test_a_number_that_the_rest_of_its_output_contradicts_is_an_error(name: str, old: str, new: str) -> None:
+    text = (CAPTURES / name).read_text()
+    assert text.count(old) == 1
+    assert "does not agree with" in " ".join(errors(declared_form(name), text.replace(old, new)))
+
+
+def test_a_formula_may_name_other_records_of_the_output_in_their_units() -> None:
+    part = DeclaredRecord("part-one", "MB/s", "one: (?P<value>[0-9.]+) kB/s", factor=0.001)
+    whole = DeclaredRecord("whole", "MB/s", "whole: (?P<value>[0-9.]+)", plausible="2 * part_one", within=0.0)
+    assert errors(form("text", part, whole), "whole: 7.0\none: 3510 kB/s\n") == []  # 3.51 is 3.5 in these digits
+    assert errors(form("text", part, whole), "whole: 8.0\none: 3510 kB/s\n") == [
+        "stdout:1: whole: 8 MB/s does not agree with 2 * part_one = 7.02"
+    ]
+    assert errors(form("text", part, whole), "whole: 7.0\n") == [
+        "stdout:1: whole: plausibility not checked: no value for part_one"
+    ]
 
 
 # --- damage
@@ -143,7 +160,7 @@ def damaged(text: str, seed: int) -> str:
 @settings(max_examples=200)
 @given(st.sampled_from(ALL), st.integers(0, 2**32))
 def test_damage_gives_no_other_number_without_saying_that_something_is_wrong(name: str, seed: int) -> None:
-    records, seen = declared.parse(form_of(name), damaged((CAPTURES / name).read_text(), seed), name)
+    records, seen = declared.parse(declared_form(name), damaged((CAPTURES / name).read_text(), seed), name)
     whole = {(record.operation, record.value, record.unit) for record in read(name)[0]}
     found = {(record.operation, record.value, record.unit) for record in records}
     assert found <= whole or seen.errors or seen.unparsed or not seen.complete
@@ -153,7 +170,7 @@ def test_damage_gives_no_other_number_without_saying_that_something_is_wrong(nam
 def test_a_cut_output_that_has_a_closing_line_is_not_complete(name: str) -> None:
     text = (CAPTURES / name).read_text().rstrip("\n")
     for share in (0.0, 0.3, 0.6, 0.9):
-        assert not declared.parse(form_of(name), text[: int(len(text) * share)], name)[1].complete or (
+        assert not declared.parse(declared_form(name), text[: int(len(text) * share)], name)[1].complete or (
             name.startswith("osu") and text[: int(len(text) * share)].endswith("\n")
         )
 
@@ -161,11 +178,11 @@ def test_a_cut_output_that_has_a_closing_line_is_not_complete(name: str) -> None
 @settings(max_examples=200)
 @given(st.sampled_from(ALL), st.text(max_size=300))
 def test_any_text_is_read_or_refused_but_nothing_raises(name: str, text: str) -> None:
-    declared.parse(form_of(name), text, "stdout")
+    declared.parse(declared_form(name), text, "stdout")
 
 
 def test_an_empty_output_is_an_error_and_no_result() -> None:
-    assert errors(form_of("stream"), "") == [
+    assert errors(declared_form("stream"), "") == [
         "stdout: no line matches the rule pack's records: not output of stream, or it ended early"
     ]
 

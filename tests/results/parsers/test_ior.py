@@ -262,6 +262,13 @@ def test_a_row_of_csv_that_is_missing_is_noticed_by_the_next_ones_number() -> No
     assert "write: iter is 1, but the rest of the output gives 0" in said(seen.errors)[0]
 
 
+def test_csv_that_ends_between_the_rows_of_an_iteration_is_an_error() -> None:
+    records, seen = parse(CSV[: CSV.rindex("read")], "stdout")
+    assert [record.operation for record in records] == ["write"]
+    assert said(seen.errors) == ("stdout: read: 1 iterations, but 2 expected; result not used",)
+    assert not parse(CSV[: CSV.rindex("write")], "stdout")[1].errors  # that of a shorter run
+
+
 @pytest.mark.parametrize("key", ["bwMaxMIB", "bwMinMIB", "bwMeanMIB", "OPsMax", "repetitions"])
 def test_a_summary_of_the_json_that_its_tests_do_not_bear_out_is_an_error_and_no_result(key: str) -> None:
     data = json.loads(JSON)

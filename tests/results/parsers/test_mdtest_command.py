@@ -25,6 +25,10 @@ from campaign.results.parsers.mdtest_command import asked, options, rank_offset,
         ("./mdtest '-F' '-d", False, None),
         ("./mdtest '-F' '-d", True, None),
         ('./mdtest "-F" "-d', False, None),
+        ("./mdtest -F' '-C' '-n' '16'", False, None),  # a quote was lost
+        ('./mdtest  -F" "-C" "-n" "16"', False, None),
+        ("./mdtest '-F' :-C' '-n' '16'", False, None),
+        ("./mdtest '-F' :-C' '-n' '16'", True, None),
     ],
 )
 def test_a_command_line_comes_apart_as_its_version_prints_it(

@@ -57,6 +57,15 @@ def test_without_the_header_a_size_is_that_of_all_files() -> None:
     assert parse(terse, "stdout")[1].complete
 
 
+def test_a_best_rate_is_compared_with_all_rows_wherever_its_line_is() -> None:
+    lines = EXAMPLE.splitlines(keepends=True)
+    best = next(line for line in lines if line.startswith("--- Best reading"))
+    lines.remove(best)
+    records, seen = parse("".join([*lines[:3], best, *lines[3:]]), "stdout")
+    assert "best-read" not in {record.operation for record in records}
+    assert any("best-read: rate is 43103.2" in error for error in said(seen.errors))
+
+
 def test_an_output_without_the_best_rates_is_not_complete() -> None:
     assert not parse(TEXT[: TEXT.index("--- Best reading")], "stdout")[1].complete
 
