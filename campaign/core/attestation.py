@@ -29,4 +29,5 @@ class Attestation:
     clocks: Mapping[str, float] = field(default_factory=dict)  # seconds since 1970, all read at once
     clock_s: float | None = None  # length of the run by the clock of the phases, and by the kernel's
     kernel_clock_s: float | None = None
+    phases_s: float | None = None  # mdtest: length of its phases together
     loaded_later: Mapping[str, str] = field(default_factory=dict)  # by the first rank, during the run

@@ -354,6 +354,7 @@ class Finding:
     checked: bool = True  # False: could not be checked, which never counts as a pass
     explained: str = ""  # what the campaign file says to it
     waived: str = ""  # by whom and why: it is shown, and blocks nothing
+    at_full: Severity | None = None  # of a rehearsal's note: what it is at full size, if found there
 
     @property
     def blocks(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -58,6 +59,7 @@ class Conclusion:
     rules_sha256: str
     rules_copy: Copy
     compliance: str  # as in verdict.json; "" where it could not be re-evaluated
+    results: dict[str, int]  # how many, by status
     asks: int
     answered: int
     unchecked: int
@@ -117,6 +119,7 @@ def conclude(found: Found) -> Conclusion:
         rules_sha256=whole.pack.digest if whole else "",
         rules_copy=found.copy,
         compliance=judged or "",
+        results=dict(Counter(str(row.status) for row in whole.rows)) if whole else {},
         asks=len(asked),
         answered=sum(bool(finding.explained) for finding in asked),
         unchecked=len({finding.rule for finding in unchecked}),
@@ -163,6 +166,8 @@ def _sealed(said: Conclusion, found: Found) -> str:
 
 
 def _consistency(said: Conclusion, contradictions: list[str]) -> str:
+    if contradictions == ["EVD-04"]:
+        return messages.VERDICT_NOT_DERIVED()
     if contradictions:
         return messages.VERDICT_CONTRADICTS(rules=listed(contradictions))
     return messages.VERDICT_CONSISTENT() if said.consistent else messages.NOT_REPLAYED()
@@ -180,6 +185,8 @@ def _judged(said: Conclusion, whole: Submission | None, found: Found) -> Iterato
     if others := sum(finding.rule == "EVD-05" and finding.violated for finding in found.findings):
         yield messages.VERDICT_PACK_DIFFERS(points=several(others, "point"))
     yield _compliance(said, whole)
+    counts = ", ".join(f"{number} {status}" for status, number in said.results.items())
+    yield messages.VERDICT_RESULTS(all=several(len(whole.rows), "result"), counts=counts or "none")
     yield messages.VERDICT_ASKS(
         asked=several(said.asks, "finding"), answered=said.answered, unchecked=several(said.unchecked, "rule")
     )

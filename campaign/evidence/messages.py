@@ -156,6 +156,7 @@ VERDICT_NOT_SIGNED = Message("not signed, so that anybody may have altered it")
 VERDICT_ALTERED = Message("altered, or signed by somebody else")
 VERDICT_CONSISTENT = Message("no record behind its numbers contradicts another, and its tables follow from its logs")
 VERDICT_CONTRADICTS = Message("its records contradict each other ({rules})", rules="RUN-03, EVD-04")
+VERDICT_NOT_DERIVED = Message("its tables, findings or verdict do not follow from its logs (EVD-04)")
 VERDICT_RULES_GIVEN = Message(
     "judged by the rules that you named, {rules} (SHA-256 {sha256}…)", rules="x 1", sha256="4f1c"
 )
@@ -172,6 +173,7 @@ VERDICT_UNCHECKED = Message("no violation of them was found, but not all were ch
 VERDICT_REHEARSAL = Message("it is a rehearsal, which never complies with them")
 VERDICT_BROKEN = Message("it does not comply with them ({why})", why="FLG-06, 3 of 36 results without a valid value")
 VERDICT_WITHOUT = Message("{number} of {all} results without a valid value", number=3, all=36)
+VERDICT_RESULTS = Message("of {all}: {counts}", all="36 results", counts="24 measured, 12 declined")
 VERDICT_ASKS = Message(
     "explanation required for {asked} (given for {answered}), and {unchecked} could not be checked",
     asked="3 findings",

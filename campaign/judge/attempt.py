@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from campaign.config.rules.pack import Operation, RulePack
 from campaign.core.model import Finding, Run, State
 from campaign.core.units import digits, format_size
-from campaign.judge.findings import listed, note, processes_on, unchecked, violation
+from campaign.judge.findings import at_full_size, listed, note, processes_on, unchecked, violation
 from campaign.judge.messages import attempt as messages
 from campaign.judge.messages import shared
 from campaign.results.case import Case
@@ -258,6 +258,12 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
     """PHY-03: where the benchmark's formula counts more than happened, both numbers are given."""
     for operation, record in case.reported:
         if operation.id not in case.files.inflated:
+            if record.true_value is not None and record.true_value < record.value:
+                yield violation(
+                    messages.DONE_LESS(operation=operation.id),
+                    messages.FORMULA_RATE(rate=digits(record.value), unit=record.unit),
+                    messages.ACTUAL_RATE(rate=digits(record.true_value), unit=record.unit),
+                )
             continue
         # The project's own says what was done, so that its silence is no answer.
         builtin = case.seen.program.startswith(BUILTIN)
@@ -311,8 +317,8 @@ def storage_measured(case: Case) -> Iterator[Finding]:
             if share is None or share <= allowed:
                 continue
             # One node has nowhere else to read from, and a rehearsal is too small to leave the cache.
-            must = case.files.storage and case.run.geometry.nodes > 1 and case.full
-            yield (violation if must else note)(
+            must = case.files.storage and case.run.geometry.nodes > 1
+            yield (at_full_size(violation, case.full) if must else note)(
                 message(operation=operation.id),
                 messages.MOST_OF_BYTES(share=f"{allowed:.0%}"),
                 messages.SHARE_OF_BYTES(share=f"{share:.1%}"),
@@ -334,7 +340,7 @@ def _more_than_memory(case: Case) -> Iterator[Finding]:
             elif record.moved_bytes < multiple * memory * (1 - WITHIN):
                 sizes = {"size": format_size(multiple * memory), "memory": format_size(memory)}
                 expected, actual = messages.MULTIPLE(**sizes, multiple=multiple), format_size(record.moved_bytes)
-                yield (violation if case.full else note)(
+                yield at_full_size(violation, case.full)(
                     messages.TOO_FEW_BYTES(operation=operation.id), expected, actual
                 )
 

@@ -6,19 +6,21 @@ A library that is preloaded can lie in the process that it is in: docs/evidence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from campaign.core.attestation import Attestation, RankGroup
 from campaign.core.model import Finding
-from campaign.judge.findings import Form, listed, note, to_explain, violation
+from campaign.judge.findings import Form, doubt, listed, note, to_explain, violation
 from campaign.judge.messages import attested as messages
 from campaign.results.case import Case
 
 SINCE = (0, 3, 0)  # versions of the benchmark that attest themselves
 CLOCK_SHARE, CLOCK_S = 0.001, 0.05  # by which two readings of one clock around a run may differ
+IDLE_S, IDLE_SHARE = 10.0, 0.25  # of a run outside its phases; 32 processes on 2 cores had 7 s of 22
 NODES_S = 60.0  # by which a node's clock may differ from the job's record of the run
 _LOADER = re.compile(r"LD_\w+|GLIBC_TUNABLES")
+_OF_LAUNCHERS = re.compile("OMPI_|PRTE_|PMIX_|I_MPI_|MPICH_|MV2_|LD_")
 _C_LIBRARY = re.compile(r"lib(?:c|pthread|rt)[.-][\w.-]*|ld-musl-[\w.-]+|libc\.musl-[\w.-]+")
 _MPI = re.compile(r"lib(?:p?mpi|mpich|pmpi)[\w.+-]*")
 _SYSTEM = re.compile(r"/(?:usr/)?lib\w*(?:/.*)?")
@@ -36,6 +38,13 @@ def preloads(case: Case) -> Iterator[tuple[str, str]]:
     for _, told in attestations(case):
         for group in told.groups:
             yield from ((name, group.variables[name]) for name in ("LD_PRELOAD", "LD_AUDIT") if name in group.variables)
+
+
+def tuning(case: Case) -> Iterator[str]:
+    """Variables of the ranks that no launcher sets itself."""
+    for _, told in attestations(case):
+        for group in told.groups:
+            yield from (name for name in group.variables if not _OF_LAUNCHERS.match(name))
 
 
 def replaced(case: Case) -> Iterator[tuple[str, list[str]]]:
@@ -106,21 +115,28 @@ def compiled(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
             yield violation(messages.OTHER_COMPILER(), told.compiler, compiler, about=one.subject)
 
 
-def beside(case: Case) -> Iterator[Finding]:
+def beside(cases: Iterable[Case]) -> Iterator[Finding]:
     """SRC-05: what was loaded from other directories than those of the system and of the linked libraries."""
-    for one, told in attestations(case):
-        for group in told.groups[:1]:
+    looked_at: set[frozenset[str]] = set()  # runs of one geometry load the same files
+    known: set[tuple[str, ...]] = set()
+    for one, told in (pair for case in cases for pair in attestations(case)):
+        for group in told.groups:
+            files = frozenset((*group.objects, *told.loaded_later))
+            if files in looked_at:
+                continue
+            looked_at.add(files)
             linked = {path.rpartition(" ")[0].rpartition("/")[0] for path in _libraries(one)}
             linked |= {path.rpartition("/")[0] for path in group.functions.values()}
             objects = {**group.objects, **told.loaded_later}
-            others = [
+            others = tuple(
                 path
                 for path, digest in objects.items()
                 if digest != one.seen.binary_sha256
                 and not _SYSTEM.fullmatch(path)
                 and not any(path.startswith(f"{top}/") for top in linked if top)
-            ]
-            if others:
+            )
+            if others and others not in known:
+                known.add(others)
                 yield note(messages.LOADED_BESIDE(), "", listed(others), about=one.subject)
 
 
@@ -134,6 +150,7 @@ def agrees(case: Case) -> Iterator[Finding]:
     """EVD-06: boots, mounts, clocks and the loader's variables inside of the ranks are those of the job's nodes."""
     for one, told in attestations(case):
         yield from _clock(one, told)
+        yield from _between(one, told)
         yield from _nodes(one, told)
         for group in told.groups:
             yield from _mount(one, group)
@@ -154,6 +171,17 @@ def _clock(case: Case, told: Attestation) -> Iterator[Finding]:
     if abs(told.clock_s - told.kernel_clock_s) > max(CLOCK_S, CLOCK_SHARE * told.kernel_clock_s):
         expected, actual = (messages.CLOCK_SECONDS(seconds=value) for value in (told.kernel_clock_s, told.clock_s))
         yield violation(messages.OTHER_CLOCK(), expected, actual, about=case.subject)
+
+
+def _between(case: Case, told: Attestation) -> Iterator[Finding]:
+    """mdtest's phases follow one another: phases that were shortened leave time in which nothing was done."""
+    if told.clock_s is None or told.phases_s is None or "-p" in case.seen.argv:
+        return
+    most, between = max(IDLE_S, IDLE_SHARE * told.clock_s), told.clock_s - told.phases_s
+    if between > most:
+        expected, actual = (messages.CLOCK_SECONDS(seconds=value) for value in (most, between))
+        whole = messages.OUTSIDE_PHASES(seconds=told.clock_s)
+        yield doubt(case.full)(whole, messages.AT_MOST(value=expected), actual, about=case.subject)
 
 
 def _nodes(case: Case, told: Attestation) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from campaign.core.model import Finding, Severity
 from campaign.core.units import several
@@ -31,17 +32,28 @@ def unchecked(message: str, about: object = "") -> Finding:
     return Finding("", Severity.WARNING, str(about), message, checked=False)
 
 
+def at_full_size(form: Form, full: bool) -> Form:
+    """The form of what a rehearsal may be: a note, which says what it is at full size."""
+
+    def noted(*texts: object, about: object = "") -> Finding:
+        found = form(*texts, about=about)
+        return replace(found, severity=Severity.INFO, at_full=found.severity)
+
+    return form if full else noted
+
+
 def doubt(full: bool) -> Form:
-    """The form of what a rehearsal cannot but be, so that it has to be explained at full size alone."""
-    return to_explain if full else note
+    """The form of what a rehearsal may be, and what has to be explained at full size."""
+    return at_full_size(to_explain, full)
 
 
 def of_rule(rule: str, subject: str, findings: Iterable[Finding]) -> list[Finding]:
     """What the function of a rule yields, with the rule's id; `subject`: what it is judged over."""
     found = []
     for given in findings:
-        about, told = given.subject or subject, (_once(given.message), _once(given.expected), _once(given.actual))
-        found.append(Finding(rule, given.severity, about, *told, given.checked, given.explained, given.waived))
+        message, expected, actual = map(_once, (given.message, given.expected, given.actual))
+        about = given.subject or subject
+        found.append(replace(given, rule=rule, subject=about, message=message, expected=expected, actual=actual))
     return found
 
 

@@ -14,7 +14,7 @@ from campaign.config.rules.output_format import ONE_ITERATION
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Cell, Finding, Status
 from campaign.core.units import digits
-from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import doubt, note, unchecked, violation
 from campaign.judge.messages import numbers as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case, selected
@@ -110,9 +110,9 @@ def repeated(submission: Submission) -> Iterator[Finding]:
         if number == 0:
             yield from submission.over(unchecked, cells, messages.NO_REPETITION_COUNT())
         elif number < wanted:
-            light = number >= minimum or not submission.full
-            what = messages.NO_INTERVAL() if number >= minimum else messages.TOO_FEW_REPETITIONS()
-            form = note if light else to_explain
+            enough = number >= minimum
+            what = messages.NO_INTERVAL() if enough else messages.TOO_FEW_REPETITIONS()
+            form = note if enough else doubt(submission.full)
             expected = messages.REPETITIONS_WANTED(wanted=wanted, minimum=minimum)
             yield from submission.over(form, cells, what, expected, number)
         elif shared:

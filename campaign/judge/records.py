@@ -6,6 +6,7 @@ did on its targets. A record that is missing contradicts nothing: that is "not c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -22,6 +23,7 @@ from campaign.results.environment.slurm_text import expand_nodes
 
 MOST_CHANCE_DIGITS = 15  # that two measurements of a large campaign may have alike by chance
 SAME_S = 1.0  # between two copies of one time of which one may be cut to a second
+_OF_SRUN = re.compile("[0-9]{1,6}")  # other steps have names, or numbers from 4294967290
 _IDENTITY = ("JobId", "JobName", "SubmitTime")  # an id alone may have been given to another job meanwhile
 # What statfs and the mount table call the same file system, as far as both have a name for it.
 _KINDS = {
@@ -215,6 +217,7 @@ def one_story(submission: Submission) -> Iterator[Finding]:
         return
     yield from _overlapping(submission, done)
     yield from _counted_steps(submission, done)
+    yield from _one_step_each(done)
     yield from _copied(done)
     yield from _restarted(done)
 
@@ -270,6 +273,7 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
             text = messages.STEPS_COUNTED(job=cases[0].attempt.job_id)
             yield violation(text, messages.ATTEMPTS_OF(count=len(commands)), len(steps), about=cases[0].subject)
         yield from _steps_overlap(steps, cases[0])
+        yield from _steps_lacking(after, cases[0])
     if silent:
         yield unchecked(messages.NO_RECORDED_STEPS(jobs=listed(silent)))
 
@@ -285,6 +289,29 @@ def _steps_overlap(steps: Sequence[Mapping[str, str]], case: Case) -> Iterator[F
         if began < ended - TOLERANCE_S:
             text = messages.STEPS_OVERLAP(first=first, second=second)
             yield violation(text, messages.LATER_THAN(time=utc(ended)), utc(began), about=case.subject)
+
+
+def _steps_lacking(after: Accounting, case: Case) -> Iterator[Finding]:
+    """Slurm numbers the steps of a job from 0: a number that is not there is of a step that somebody took out."""
+    names = (row.get("JobIDRaw", "").partition(".")[2] for row in after.steps)
+    numbers = {int(name) for name in names if _OF_SRUN.fullmatch(name)}
+    lacking = sorted(set(range(max(numbers, default=0))) - numbers)
+    if lacking:
+        text = messages.STEPS_LACKING(job=case.attempt.job_id)
+        yield to_explain(text, messages.EACH_STEP(), listed(map(str, lacking)), about=case.subject)
+
+
+def _one_step_each(done: Iterable[Case]) -> Iterator[Finding]:
+    """Each output that names its step is of a step of its own."""
+    first: dict[tuple[str | None, str], Case] = {}
+    for case in done:
+        for _, phase in case.phases or (("", case),):
+            step = phase.seen.step_id
+            if step is None or not case.run.launcher.is_srun:
+                continue
+            if (other := first.setdefault((phase.seen.job_id, step), phase)) is not phase:
+                text = messages.SAME_STEP(other=other.subject)
+                yield violation(text, messages.STEP_OF_ITS_OWN(), f"{phase.seen.job_id}.{step}", about=phase.subject)
 
 
 def _copied(done: Iterable[Case]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from campaign.core.formula import Condition, value
 from campaign.core.model import Finding, Record
 from campaign.core.units import digits
 from campaign.judge.attempt import BANDWIDTH, WITHIN
-from campaign.judge.findings import note, unchecked, violation
+from campaign.judge.findings import at_full_size, unchecked, violation
 from campaign.judge.messages import requirements as messages
 from campaign.results.case import Case
 
@@ -61,7 +61,7 @@ def _holds(
     text = f"{about}{requirement.holds}"
     values = ", ".join(f"{name} {digits(known[name])}" for name in condition.names)
     expected = f"{condition.sign} {digits(right)}"
-    form = violation if case.full else note
+    form = at_full_size(violation, case.full)
     yield form(messages.NOT_HELD(condition=text, clause=requirement.clause, values=values), expected, digits(left))
 
 

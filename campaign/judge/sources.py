@@ -183,8 +183,7 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
     ended = _ended(submission)
     yield from _preloads(submission, ended)
     yield from _replaced(submission, ended)
-    for case in ended[:1]:
-        yield from attested.beside(case)
+    yield from attested.beside(ended)
     used: dict[str, list[Case]] = {}  # by the hash of a program
     for case in ended:
         for digest in {program.sha256 for program in ran.programs(case)} - {""}:

@@ -10,7 +10,8 @@ from typing import Any
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
 from campaign.core.model import Finding
 from campaign.core.units import several
-from campaign.judge.findings import cut, doubt, listed, note, to_explain, unchecked, violation
+from campaign.judge import attested
+from campaign.judge.findings import at_full_size, cut, doubt, listed, note, to_explain, unchecked, violation
 from campaign.judge.messages import system as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -55,7 +56,7 @@ _ANONYMOUS = "0:"
 
 def described(submission: Submission) -> Iterator[Finding]:
     """ENV-01: the system, the contact and each target are described; in a rehearsal gaps are only noted."""
-    campaign, lacks = submission.campaign, violation if submission.full else note
+    campaign, lacks = submission.campaign, at_full_size(violation, submission.full)
     entries = [*gaps("system", campaign.system, SYSTEM), *gaps("contact", campaign.contact, CONTACT)]
     for target in campaign.targets:
         if asked := placeholder(target.description):
@@ -85,6 +86,7 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
     environments = [case.evidence.environment for case in submission.results]
     names = {name for variables in _each_once(each.variables for each in environments) for name in variables}
     names |= {name.removeprefix("env.") for facts in _each_once(each.facts for each in environments) for name in facts}
+    names |= {name for case in submission.results for name in attested.tuning(case)}
     names -= {name for name, _ in submission.campaign.slurm.environment}
     unsaid = sorted(name for name in names if _TUNES.fullmatch(name) and name.casefold() not in told)
     if unsaid:
@@ -128,8 +130,8 @@ def _as_described(
         if any(name in text for name in names_of(kind)):
             continue
         # A node's own file system, under the name of a shared one, is another storage.
-        wrong = kind in _LOCAL and submission.full and any(case.run.geometry.nodes > 1 for case in cases)
-        form = violation if wrong else doubt(submission.full)
+        wrong = kind in _LOCAL and any(case.run.geometry.nodes > 1 for case in cases)
+        form = at_full_size(violation if wrong else to_explain, submission.full)
         yield form(messages.OTHER_MOUNT(target=target), cut(described[0]), kind, about=f"{target}/*/*/*")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from campaign.config.rules.catalogue import Quantity, parse, show
 from campaign.config.rules.pack import Operation, RulePack
 from campaign.core.model import Cell, Finding, Record, Status
-from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import at_full_size, doubt, note, to_explain, unchecked, violation
 from campaign.judge.messages import shared
 from campaign.judge.messages import timing as messages
 from campaign.judge.submission import Submission
@@ -40,7 +40,8 @@ def long_enough(case: Case) -> Iterator[Finding]:
         return
     means = case.pack.lengthened_by()
     if not case.full:
-        yield note(messages.SHORT_IN_REHEARSAL(), *_lengths(minimum, short))
+        form = at_full_size(violation if hopeless else to_explain, full=False) if means else note
+        yield form(messages.SHORT_IN_REHEARSAL(), *_lengths(minimum, short))
     elif not means:
         yield _fixed_size(case, minimum, short)
     elif hopeless:
@@ -64,7 +65,7 @@ def _below_rule(case: Case, lasted: Sequence[tuple[Operation, Record, float]]) -
         wanted = parse(Quantity.DURATION, operation.lasts) if operation.lasts else 0.0
         if seconds < wanted:
             message = messages.BELOW_RULE if case.full else messages.BELOW_RULE_IN_REHEARSAL
-            form = violation if case.full else note
+            form = at_full_size(violation, case.full)
             yield form(message(operation=operation.id), *_lengths(wanted, [(operation, record, seconds)]))
 
 
@@ -146,7 +147,7 @@ def remote_latency(case: Case) -> Iterator[Finding]:
         if rate > 0 and case.run.geometry.processes / rate < floor:
             quick.append(f"{operation.id} {case.run.geometry.processes / rate * 1e6:.2g} us")
     if quick:
-        yield doubt(case.full and case.run.geometry.nodes > 1)(
+        yield (doubt(case.full) if case.run.geometry.nodes > 1 else note)(
             messages.TOO_QUICK(),
             shared.OR_MORE(least=show(Quantity.DURATION, floor)),
             ", ".join(quick),

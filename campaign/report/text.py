@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
@@ -179,6 +180,14 @@ GROUPS: tuple[tuple[str, Callable[[Finding], bool]], ...] = (
     ("Explanation required", lambda finding: finding.unanswered),
     ("Not checked (does not count as passed)", lambda finding: not finding.checked),
     ("Explained", lambda finding: finding.asks and bool(finding.explained)),
+    (
+        "Notes that are violations at full size, if found there",
+        lambda finding: finding.checked and finding.at_full is Severity.ERROR,
+    ),
+    (
+        "Notes that require an explanation at full size, if found there",
+        lambda finding: finding.checked and finding.at_full is Severity.WARNING,
+    ),
     ("Notes", lambda finding: finding.checked and finding.severity is Severity.INFO),
 )
 
@@ -188,9 +197,8 @@ def _group(finding: Finding) -> int:
     return next(number for number, (_, belongs) in enumerate(GROUPS) if belongs(finding))
 
 
-NOTES = len(GROUPS) - 1
 PRACTICE = "practice"  # a clause: of sound measurement, in no RFP
-GUIDED = (0, 2)  # of these groups: those whose rules say why they matter and what to do
+GUIDED = (0, 2, 5, 6)  # of these groups: those whose rules say why they matter and what to do
 LISTED = 4  # subjects and values that are written out
 
 
@@ -255,8 +263,7 @@ def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -
             cause = (rule, merged.get((finding.rule, text), text), finding.explained or finding.waived)
             by_cause.setdefault(cause, []).append(finding)
         if by_cause:
-            trial = number == NOTES and pack.profile == "rehearsal"
-            lines.append(_FindingLine(f"{title}{messages.NOTES_OF_REHEARSAL() if trial else ''}:"))
+            lines.append(_FindingLine(f"{title}:"))
         for rule, of_rule in itertools.groupby(by_cause.items(), key=lambda cause: cause[0][0]):
             for (_, text, _), same in of_rule:
                 lines += _same(pack, text, same, rows)
@@ -324,9 +331,17 @@ def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
         place = _group(finding)
         if finding.rule in worst:
             worst[finding.rule] = min(worst[finding.rule], place)
-    names = ("violated", "waived", "explanation required", "not checked", "explained", "passed with notes", "passed")
-    counts = [(name, sum(place == number for place in worst.values())) for number, name in enumerate(names)]
-    counted = ", ".join(f"{number} {name}" for name, number in counts if number)
+    names = (
+        "violated",
+        "waived",
+        "explanation required",
+        "not checked",
+        "explained",
+        *["passed with notes"] * 3,
+        "passed",
+    )
+    counts = Counter(names[place] for place in worst.values())
+    counted = ", ".join(f"{counts[name]} {name}" for name in dict.fromkeys(names) if counts[name])
     return messages.RULES_COUNTED(rules=units.several(len(worst), "rule"), counts=counted)
 
 

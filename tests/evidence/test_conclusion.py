@@ -87,6 +87,20 @@ def test_records_that_contradict_each_other_are_said_with_their_rules() -> None:
     assert "its records contradict each other (RUN-03)" in found.sentence
 
 
+def test_tables_that_do_not_follow_from_the_logs_are_no_contradiction_of_records() -> None:
+    found = said(findings=(replace(VIOLATION, rule="EVD-04"),))
+    assert not found.consistent
+    assert "its tables, findings or verdict do not follow from its logs (EVD-04)" in found.sentence
+
+
+def test_how_many_results_were_measured_is_in_the_sentence_since_a_reason_is_enough_to_decline_one() -> None:
+    given = whole()
+    rows = (*(replace(row, status=Status.DECLINED) for row in given.rows[:9]), *given.rows[9:])
+    found = said(submission=replace(given, rows=rows))
+    assert found.results == {"declined": 9, "measured": 27}
+    assert "of 36 results: 9 declined, 27 measured" in found.sentence
+
+
 def test_whose_copy_of_the_rules_is_said() -> None:
     texts = [said(copy=copy).sentence for copy in (Copy.GIVEN, Copy.INSTALLED, Copy.BUNDLE)]
     words = ("the rules that you named", "your own copy of", "the vendor's copy of")

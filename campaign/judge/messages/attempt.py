@@ -56,6 +56,7 @@ COUNT_IMPOSSIBLE = Message(
     operation="create",
 )
 OVERCOUNTED = Message("{operation}: the formula counts more operations than were performed", operation="create")
+DONE_LESS = Message("{operation}: fewer operations were performed than its rate counts", operation="create")
 ACTUAL_RATE = Message("{rate} {unit} (actual)", rate="30870", unit="ops/s")
 FORMULA_RATE = Message("{rate} {unit} (by the formula)", rate="493920", unit="ops/s")
 ITEMS_SHARED = Message(

@@ -31,6 +31,8 @@ NOT_ATTESTED = Message(
 ATTESTATION = Message("the benchmark's record of its own processes")
 OTHER_CLOCK = Message("the clock that timed the phases differs from the kernel's clock")
 CLOCK_SECONDS = Message("{seconds:.3f} s", seconds=12.3)
+OUTSIDE_PHASES = Message("much of the benchmark's {seconds:.1f} s lies outside its phases", seconds=41.3)
+AT_MOST = Message("at most {value}", value="10.300 s")
 OTHER_BOOT = Message("the benchmark ran on another boot of the node than the job recorded")
 NODE_CLOCK = Message("the clock of {node}, read by the benchmark, lies outside the run's time", node="n1")
 WITHIN_RUN = Message("within the run")

@@ -34,6 +34,10 @@ NO_RECORDED_STEPS = Message("sacct has no job steps of {jobs}: runs cannot be co
 STEPS_COUNTED = Message("sacct shows a different number of benchmark runs in job {job} than submitted attempts", job=17)
 ATTEMPTS_OF = Message("{count}, one for each recorded run", count=3)
 STEPS_OVERLAP = Message("job steps {first} and {second} of sacct overlap in time", first="17.1", second="17.2")
+STEPS_LACKING = Message("sacct lacks job steps of job {job}: Slurm numbers the steps of a job without gaps", job=17)
+EACH_STEP = Message("each number up to the last one")
+SAME_STEP = Message("its output names the same job step as that of {other}", other="scratch.node.x.r1/1")
+STEP_OF_ITS_OWN = Message("a job step of its own")
 SAME_NUMBERS = Message(
     "all values are identical to those of {other}, to the last digit: one output is a copy of the other",
     other="scratch.node.x.r1/1",

@@ -68,7 +68,6 @@ CLAUSES = Message(
     rules="crossroads-mdtest",
 )
 BY_PRACTICE = Message("[practice]: in no clause of the RFP, but sound measurement requires it.")
-NOTES_OF_REHEARSAL = Message(" (a rehearsal: some are violations or require an explanation at full size)")
 CELLS_COUNTED = Message("{cells}: {statuses}", cells="36 cells", statuses="34 measured, 2 failed")
 AT = Message("at {cells}", cells="scratch/node/*/create")
 EXPECTED = Message("expected {expected}", expected="1 s or more")

@@ -91,6 +91,11 @@ SPREAD_WRONG = Message(
     "cannot give {rate:.3f}: inconsistent output",
     slowest=600.1, median=610.2, fastest=620.3, ranks=4, rate=9999.0,
 )  # fmt: skip
+SHIFT_WRONG = Message(
+    "rank_shift of stat is {found}, but the line of type shift says {expected}: inconsistent output",
+    found=0,
+    expected=8,
+)
 FILES_DIFFER = Message("verification failed: the files do not contain the written data")
 
 # --- any text

@@ -197,6 +197,7 @@ def _end(run: Execution, line: JsonLine) -> None:
             run.seen.attestation,
             clock_s=line.optional("clock_s"),
             kernel_clock_s=line.optional("kernel_clock_s"),
+            phases_s=run.phases_s or None,
             loaded_later=line.texts("loaded_later"),
         )
         run.seen = replace(run.seen, attestation=whole)

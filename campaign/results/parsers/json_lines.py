@@ -130,6 +130,7 @@ class Execution:
     each: dict[str, list[Iteration]] = field(default_factory=dict)  # phases of an operation
     earlier: dict[tuple[int, ...], float] = field(default_factory=dict)  # what a later line is compared with
     failed_operations: int = 0  # of the phases
+    phases_s: float = 0.0  # that follow one another
     ended: bool = False
 
     def result(self, operation: str, line: JsonLine) -> None:

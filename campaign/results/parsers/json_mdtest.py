@@ -19,6 +19,15 @@ def _of_all(take: LineReader) -> LineReader:
     return checked
 
 
+def _timed(take: LineReader) -> LineReader:
+    def counted(run: Execution, line: JsonLine) -> None:
+        take(run, line)
+        # What was renamed is renamed back behind the phase.
+        run.phases_s += line.number_of("elapsed_s") * (2 if line.text("operation") == "rename" else 1)
+
+    return counted
+
+
 def _operation(line: JsonLine) -> str:
     """Name of the record: `create` for a file, `dir_create` for a directory, `tree_create`."""
     operation = line.text("operation")
@@ -48,8 +57,10 @@ def _phase(run: Execution, line: JsonLine) -> None:
     rate = line.number_of("rate_ops_s")
     _check_rate("rate_ops_s", rate, counted, elapsed_s)
     _check_rate("true_rate_ops_s", true_rate, done, elapsed_s)
-    _check_spread(spread, true_rate, run.seen.processes)
-    run.failed_operations += line.count("failed")
+    failed = line.count("failed")
+    _check_spread(spread, true_rate, run.seen.processes, alike=not failed)
+    _check_shift(run, line, operation)
+    run.failed_operations += failed
     run.offer(line, operation, rate, details)
 
 
@@ -62,12 +73,21 @@ def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> No
         raise WrongLine(messages.RATE_WRONG(name=name, rate=rate, operations=operations, seconds=elapsed_s))
 
 
-def _check_spread(spread: Mapping[str, float | None], rate: float, processes: int | None) -> None:
-    """All ranks together are as fast as the phase or faster, since the phase waits for the slowest."""
+def _check_shift(run: Execution, line: JsonLine, operation: str) -> None:
+    """The stats of files are the first phase on another node: shifted as the line before says."""
+    shift, effective = line.optional("rank_shift"), run.seen.shift_effective
+    if operation == "stat" and shift is not None and effective is not None and shift != effective:
+        raise WrongLine(messages.SHIFT_WRONG(found=f"{shift:g}", expected=effective))
+
+
+def _check_spread(spread: Mapping[str, float | None], rate: float, processes: int | None, alike: bool) -> None:
+    """All ranks together are as fast as the phase or faster, since the phase waits for the slowest. `alike`: each that
+    took part did the same number of operations.
+    """
     fastest, median, slowest = spread.values()
     if fastest is None or median is None or slowest is None or processes is None:
         return
-    if not slowest <= median <= fastest or fastest * processes < rate * 0.99 - 0.001:
+    if not slowest <= median <= fastest or (slowest if alike else fastest) * processes < rate * 0.99 - 0.001:
         ranks = {"slowest": slowest, "median": median, "fastest": fastest, "ranks": processes}
         raise WrongLine(messages.SPREAD_WRONG(rate=rate, **ranks))
 
@@ -85,4 +105,8 @@ def _shift(run: Execution, line: JsonLine) -> None:
     )
 
 
-READERS: Mapping[str, LineReader] = {"phase": _of_all(_phase), "result": _of_all(_result), "shift": _of_all(_shift)}
+READERS: Mapping[str, LineReader] = {
+    "phase": _timed(_of_all(_phase)),
+    "result": _of_all(_result),
+    "shift": _of_all(_shift),
+}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import ModuleType
 
@@ -70,6 +70,22 @@ def disclosed(
 ) -> Example:
     found = _finding(rule, Severity.INFO, given, message, expected, actual, subject)
     return Example(rule, Outcome.DISCLOSED, given, message, found)
+
+
+def rehearsed(
+    rule: str,
+    message: str,
+    given: Given,
+    expected: str = "",
+    actual: str = "",
+    subject: str = "",
+    severity: Severity | None = None,
+) -> Example:
+    """A note of a rehearsal, which has this `severity` at full size."""
+    found = _finding(rule, Severity.INFO, given, message, expected, actual, subject)
+    return Example(
+        rule, Outcome.DISCLOSED, given, message, replace(found, at_full=severity or CATALOGUE[rule].severity)
+    )
 
 
 def kept(rule: str, name: str, given: Given) -> Example:

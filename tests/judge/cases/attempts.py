@@ -10,7 +10,7 @@ from campaign.core.model import Geometry, OutputRemark, Run, State
 from campaign.results.case import Case
 from campaign.results.environment.facts import Evidence
 from campaign.results.environment.witness import Witness
-from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
 from tests.support import builders
 
 DIRECTORY = f"/scratch/user/campaign-{builders.TOKEN}"
@@ -148,14 +148,14 @@ EXAMPLES: list[Example] = [
     kept("CCH-05", "more data than can have been in memory", moved(96, multiple=0, cached=None)),
     unchecked("CCH-05", "data that may have been in memory", moved(95, multiple=0, cached=None)),
     unchecked("CCH-05", "a multiple of a memory that is not known", replace(moved(72), evidence=Evidence())),
-    disclosed(
+    rehearsed(
         "CCH-05",
         "create: less data moved than the rules require for the nodes' memory",
         moved(1, "rehearsal"),
         "72 GiB (1.5 x 48 GiB)",
         "1 GiB",
     ),
-    disclosed(
+    rehearsed(
         "CCH-05",
         "create: bandwidth of memory, not of storage: the data was already in the reading node's page cache",
         storage(profile="rehearsal", cached_share=1.0),
@@ -255,7 +255,7 @@ EXAMPLES: list[Example] = [
         "== 4",
         "8",
     ),
-    disclosed(
+    rehearsed(
         "GEO-05",
         "clause 4.2 requires items_per_process <= 100; found items_per_process 125",
         required("items_per_process <= 100", "rehearsal"),
@@ -361,6 +361,13 @@ EXAMPLES: list[Example] = [
         "PHY-03",
         "create: the output claims as many actual operations as the formula counts, which is impossible",
         replace(inflated(operations_done=1000), seen=builders.observation(program="campaign bench 0.1.0")),
+    ),
+    broken(
+        "PHY-03",
+        "create: fewer operations were performed than its rate counts",
+        case(records=(replace(builders.records()[0], true_value=500.0), *builders.records()[1:])),
+        "1000 ops/s (by the formula)",
+        "500 ops/s (actual)",
     ),
     unchecked("PHY-03", "the output does not say what was done", inflated()),
     disclosed(

@@ -59,6 +59,12 @@ def all_of(*groups: RankGroup, **changes: Any) -> Submission:
     return replace(given, results=tuple(replace(one, evidence=evidence) for one in given.results))
 
 
+def only_last(*groups: RankGroup) -> Submission:
+    """A campaign whose last attempt alone says this of itself."""
+    *others, last = all_of(*groups).results
+    return replace(all_of(), results=(*all_of().results[: len(others)], last))
+
+
 def described(text: str, *groups: RankGroup) -> Submission:
     given = all_of(*groups)
     return replace(given, campaign=replace(given.campaign, system=(("software", text),)))
@@ -78,6 +84,16 @@ EXAMPLES: list[Example] = [
         "20.000 s",
     ),
     kept("EVD-06", "two readings of one clock around a long run", attempt(told(clock_s=1000.9, kernel_clock_s=1000.0))),
+    kept("EVD-06", "phases that fill the run", attempt(told(clock_s=100.0, kernel_clock_s=100.0, phases_s=76.0))),
+    kept("EVD-06", "a short run", attempt(told(phases_s=0.1))),
+    broken(
+        "EVD-06",
+        "much of the benchmark's 100.0 s lies outside its phases",
+        attempt(told(clock_s=100.0, kernel_clock_s=100.0, phases_s=10.0)),
+        "at most 25.000 s",
+        "90.000 s",
+        severity=Severity.WARNING,
+    ),
     broken(
         "EVD-06",
         "the benchmark ran on another boot of the node than the job recorded",
@@ -181,6 +197,14 @@ EXAMPLES: list[Example] = [
         "",
         "/home/me/plugin.so",
         FIRST,
+    ),
+    disclosed(
+        "SRC-05",
+        "code loaded from directories other than those of the system and of the linked libraries",
+        only_last(group(objects={"/home/me/plugin.so": OTHER})),
+        "",
+        "/home/me/plugin.so",
+        "scratch.max.onefile.r1/1",
     ),
     kept("SRC-05", "a program that is linked statically", all_of(group(functions=dict.fromkeys(FUNCTIONS, BENCH)))),
     kept("SRC-05", "plug-ins below MPI's directory", all_of(group(objects={"/opt/mpi/lib/openmpi/mca_x.so": OTHER}))),

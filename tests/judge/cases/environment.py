@@ -14,7 +14,7 @@ from campaign.core.model import Geometry, Severity, State
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, Value
-from tests.judge.cases import Example, attempts, broken, disclosed, kept, unchecked
+from tests.judge.cases import Example, attempts, broken, disclosed, kept, rehearsed, unchecked
 from tests.judge.cases.submissions import whole
 from tests.support import builders
 
@@ -228,19 +228,21 @@ EXAMPLES: list[Example] = [
         "n1, n2",
         severity=Severity.WARNING,
     ),
-    disclosed(
+    rehearsed(
         "GEO-04",
         'several "nodes" run on one physical machine',
         found("rehearsal", nodes=ONE_MACHINE),
         "one machine per node",
         "n1, n2",
+        severity=Severity.WARNING,
     ),
-    disclosed(
+    rehearsed(
         "GEO-04",
         'several "nodes" run on one physical machine, each with its own client of the file system',
         mounted(found("rehearsal", nodes=ONE_MACHINE), "0:50", "0:51"),
         "one machine per node",
         "n1, n2",
+        severity=Severity.WARNING,
     ),
     broken(
         "GEO-04",
@@ -251,12 +253,13 @@ EXAMPLES: list[Example] = [
         "n1, n2",
     ),
     kept("GEO-04", "nodes whose clients have the same number", mounted(found(), "0:50", "0:50")),
-    disclosed(
+    rehearsed(
         "GEO-04",
         'several "nodes" run on one physical machine',
         mounted(found("rehearsal", nodes=ONE_MACHINE), "0:50", "0:50", "tmpfs"),
         "one machine per node",
         "n1, n2",
+        severity=Severity.WARNING,
     ),
     unchecked("GEO-04", "a node that was not heard", found(nodes=builders.environment().nodes[:1])),
     unchecked("GEO-04", "no environment on record", NO_RECORD),
@@ -536,7 +539,7 @@ EXAMPLES: list[Example] = [
         "a description of each",
         "description of target scratch (nothing)",
     ),
-    disclosed("ENV-01", INCOMPLETE, system("rehearsal", network=""), "a description of each", "none of system.network"),
+    rehearsed("ENV-01", INCOMPLETE, system("rehearsal", network=""), "a description of each", "none of system.network"),
     #
     kept("ENV-02", "different entries", system()),
     kept(
@@ -555,7 +558,7 @@ EXAMPLES: list[Example] = [
         "different entries",
         "striping",
     ),
-    disclosed(
+    rehearsed(
         "ENV-02",
         "system: tuning by administrators not filled in",
         system("rehearsal", **{"tuning by administrators": "n/a"}),

@@ -9,7 +9,7 @@ from campaign.core.model import Cell, Severity, Status
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 from campaign.statistics.intervals import summarize
-from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
 from tests.judge.cases.submissions import FIRST, FIRST_RUN, changed, whole
 from tests.support import builders
 from tests.support.results import Results
@@ -157,7 +157,7 @@ EXAMPLES: list[Example] = [
         "3",
         LINE,
     ),
-    disclosed(
+    rehearsed(
         "STA-03",
         "fewer repetitions than the rules require",
         on_record(2, "rehearsal", minimum=3),
@@ -192,7 +192,7 @@ EXAMPLES: list[Example] = [
     ),
     kept("STA-04", "within 5%", repeated(1000, 1020, 1010, 1030, 1000, 1015)),
     unchecked("STA-04", "a run that was not repeated", whole()),
-    disclosed(
+    rehearsed(
         "STA-04",
         "variation between repetitions",
         repeated(1000, 1100, 1000, profile="rehearsal"),
@@ -218,7 +218,7 @@ EXAMPLES: list[Example] = [
     ),
     kept("PHY-01", "hardly any difference", whole()),
     unchecked("PHY-01", "no number of one process", without("single")),
-    disclosed(
+    rehearsed(
         "PHY-01",
         "single-process rates differ by more than 2x between file configurations",
         replace(rates(single_onefile=(300.0, 4000.0, 800.0)), pack=builders.pack(profile="rehearsal")),
@@ -237,7 +237,7 @@ EXAMPLES: list[Example] = [
     kept("PHY-02", "more processes reach more", whole()),
     kept("PHY-02", "hardly less", rates(node_unique=(4000.0, 16000.0, 770.0))),
     unchecked("PHY-02", "no number of one process", without("single")),
-    disclosed(
+    rehearsed(
         "PHY-02",
         "slower than the single-process result",
         replace(rates(node_unique=(4000.0, 16000.0, 760.0)), pack=builders.pack(profile="rehearsal")),
@@ -257,7 +257,7 @@ EXAMPLES: list[Example] = [
     kept("PHY-05", "hardly less", rates(node_unique=(4000.0, 3900.0, 800.0))),
     kept("PHY-05", "a formula counts what was not created", rates(node_onefile=(72817.0, 25697.0, 5032.0))),
     unchecked("PHY-05", "no rate of creation beside it", not_created()),
-    disclosed(
+    rehearsed(
         "PHY-05",
         "the stat rate is below the creation rate of the same row",
         replace(rates(node_unique=(72817.0, 25697.0, 5032.0)), pack=builders.pack(profile="rehearsal")),

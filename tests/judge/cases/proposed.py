@@ -9,7 +9,7 @@ from campaign.config.system import Proposed
 from campaign.core.model import Severity
 from campaign.judge.submission import Submission
 from campaign.slurm.partitions import Partition
-from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
 from tests.judge.cases.submissions import whole
 from tests.support import builders
 
@@ -52,7 +52,7 @@ EXAMPLES: list[Example] = [
     differs("file system", "GPFS 5", "lustre", file_system="GPFS 5"),
     differs("mpi", "MPICH 4", SOFTWARE["mpirun"], mpi="MPICH 4"),
     differs("operating system", "SLES 15", FACTS["os"], operating_system="SLES 15"),
-    disclosed("ENV-05", "the measured system differs from the proposed one: cores", against("rehearsal", cores=128),
+    rehearsed("ENV-05", "the measured system differs from the proposed one: cores", against("rehearsal", cores=128),
               "128", "192", "campaign"),
     disclosed("ENV-05", "proposed system not described under proposed: mpi; not compared with the "
                         "measured system", against(mpi=""), "", "", "campaign"),

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from campaign.core.attestation import Attestation, RankGroup
 from campaign.core.model import Severity, Target
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Evidence, Node
-from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
 from tests.judge.cases.environment import around, case, found, variables
 from tests.judge.cases.submissions import whole
 from tests.support import builders
@@ -86,6 +87,16 @@ def ran(number: int, start: int, end: int, name: str = "mdtest", state: str = "C
     return {"JobIDRaw": f"17.{number}", "JobName": name, "State": state, "Start": str(start), "End": str(end)}
 
 
+def in_step(*numbers: str) -> Submission:
+    """The first runs, whose outputs name these steps of one job."""
+    windows = tuple((110.0 + 2 * place, 112.0 + 2 * place) for place in range(len(numbers)))
+    given = together(*windows, steps=(*STEPS, ran(1, 110, 112), ran(2, 112, 114)))
+    named = zip(given.results, numbers, strict=True)
+    return replace(
+        given, results=tuple(replace(one, seen=replace(one.seen, job_id="17", step_id=step)) for one, step in named)
+    )
+
+
 def copied(*values: float) -> Submission:
     """The first two runs have the same values."""
     given = together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 112), ran(2, 112, 114)))
@@ -118,6 +129,16 @@ STEPS = (ALLOCATION, {"JobIDRaw": "17.batch", "JobName": "batch"}, ran(0, 100, 1
 ENV_04 = "the file system mounted for scratch is not the described one"
 UNSAID = "tuning variables of MPI, network or loader were set, but are not in the system description"
 NAMED = "named under system (tuning by users) or slurm.environment"
+
+
+def in_ranks(**set_there: str) -> Submission:
+    """A campaign whose jobs had no variables, but whose ranks have."""
+    given = tuned()
+    group = RankGroup(8, 0, "n1", {}, {}, set_there, {})
+    seen = (replace(one.seen, attestation=Attestation((group,))) for one in given.results)
+    pairs = zip(given.results, seen, strict=True)
+    return replace(given, results=tuple(replace(one, seen=attested) for one, attested in pairs))
+
 
 EXAMPLES: list[Example] = [
     kept("EVD-06", "all as planned", slurm()),
@@ -205,6 +226,14 @@ EXAMPLES: list[Example] = [
            f"all values are identical to those of {FIRST}, to the last digit: one output is a copy of the other",
            copied(1234.567, 45678.91, 987.654), "values of its own",
            "create 1234.567, stat 45678.91, remove 987.654", SECOND),
+    kept("EVD-07", "outputs that name steps of their own", in_step("1", "2")),
+    broken("EVD-07", f"its output names the same job step as that of {FIRST}", in_step("1", "1"),
+           "a job step of its own", "17.1", SECOND),
+    kept("EVD-07", "a step with a name, and one that Slurm numbers beyond all others",
+         together((110, 112), steps=(*STEPS, ran(1, 110, 112), {"JobIDRaw": "17.4294967290", "JobName": "x"}))),
+    broken("EVD-07", "sacct lacks job steps of job 17: Slurm numbers the steps of a job without gaps",
+           together((110, 112), steps=(*STEPS, ran(2, 110, 112))), "each number up to the last one", "1", FIRST,
+           Severity.WARNING),
     kept("EVD-07", "the same values with so few digits that chance gives them",
          copied(1000.0, 2000.0, 300.0)),
     unchecked("EVD-07", "no accounting", together((110, 112))),
@@ -223,9 +252,10 @@ EXAMPLES: list[Example] = [
         system("xfs", "<name, version and configuration>", "rehearsal"),
         subject="scratch/*/*/*",
     ),
-    disclosed("ENV-04", ENV_04, system("tmpfs", "Lustre", "rehearsal"), "Lustre", "tmpfs", "scratch/*/*/*"),
+    rehearsed("ENV-04", ENV_04, system("tmpfs", "Lustre", "rehearsal"), "Lustre", "tmpfs", "scratch/*/*/*"),
     unchecked("ENV-04", "no mount table", system("", "Lustre 2.15")),
     #
+    broken("ENV-02", UNSAID, in_ranks(UCX_TLS="shm", OMPI_MCA_ess="pmi"), NAMED, "UCX_TLS"),
     broken("ENV-02", UNSAID, tuned(UCX_TLS="rc", OMPI_MCA_pml="ucx"), NAMED, "OMPI_MCA_pml, UCX_TLS"),
     kept("ENV-02", "variables that are described or exported",
          tuned("UCX_TLS=rc", (("OMPI_MCA_pml", "ucx"),), UCX_TLS="rc", OMPI_MCA_pml="ucx")),

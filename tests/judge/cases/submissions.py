@@ -9,7 +9,7 @@ from campaign.config.load import Declined
 from campaign.config.rules.pack import Note
 from campaign.core.model import Attempt, Finding, Record, Severity, State, Status, Target
 from campaign.judge.submission import Submission
-from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
 from tests.support import builders
 from tests.support.results import Results
 
@@ -237,7 +237,7 @@ EXAMPLES: list[Example] = [
         "2 valid results",
         "scratch/single/shared/*",
     ),
-    disclosed(
+    rehearsed(
         "RUN-08",
         f"{FIRST_RUN} was measured again although it had a valid result",
         measured_again("rehearsal"),

@@ -13,7 +13,7 @@ from campaign.core.model import Geometry, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Served
-from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
 from tests.judge.cases.attempts import case, inflated
 from tests.judge.cases.submissions import whole
 from tests.support import builders
@@ -149,7 +149,7 @@ EXAMPLES: list[Example] = [
     kept("CCH-03", "the formula's rate is inflated, the true one is not", slow_in_truth()),
     unchecked("CCH-03", "an inflated rate alone", sized(inflated())),
     disclosed("CCH-03", QUICK, rates(1e4, 1e6, 1e4, nodes=1), "10us or more", "stat 8 us"),
-    disclosed("CCH-03", QUICK, replace(rates(1e4, 1e6, 1e4), pack=case().pack), "10us or more", "stat 8 us"),
+    rehearsed("CCH-03", QUICK, replace(rates(1e4, 1e6, 1e4), pack=case().pack), "10us or more", "stat 8 us"),
     broken(
         "CCH-02",
         "servers performed fewer operations than clients issued: results come from cache",

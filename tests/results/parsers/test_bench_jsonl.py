@@ -346,10 +346,34 @@ def test_a_map_of_ranks_that_is_not_the_placement_beside_it_is_an_error(ranks: l
     assert f"bench.jsonl:1: {doubt}" in said(seen.errors)
 
 
-@pytest.mark.parametrize("ranks", [(1.0, 1.0, 1.0), (50.0, 55.0, 60.0), (49.0, 48.0, 47.0)])
+@pytest.mark.parametrize("ranks", [(1.0, 1.0, 1.0), (50.0, 55.0, 60.0), (49.0, 48.0, 47.0), (60.0, 55.0, 49.0)])
 def test_rates_of_ranks_that_do_not_give_the_rate_are_an_error(ranks: tuple[float, float, float]) -> None:
     rates = dict(zip(("fastest", "median", "slowest"), ranks, strict=True))
     _, seen = parse(text(START, SHIFT, phase(rank_rate_ops_s=rates), result(), END), "bench.jsonl")
     assert any("rank_rate_ops_s: " in error and "cannot give 200.000" in error for error in said(seen.errors)), said(
         seen.errors
     )
+
+
+def test_ranks_of_which_operations_failed_may_be_slower_than_the_phase() -> None:
+    rates = {"fastest": 60.0, "median": 55.0, "slowest": 10.0}
+    line = phase(rank_rate_ops_s=rates, failed=1)
+    _, seen = parse(text(START, SHIFT, line, result(), {**END, "failed_operations": 1}), "bench.jsonl")
+    assert not any("rank_rate_ops_s" in error for error in said(seen.errors))
+
+
+def test_stats_that_were_not_shifted_as_the_shift_line_says_are_an_error() -> None:
+    _, seen = parse(text(START, SHIFT, phase("stat", rank_shift=0), result("stat"), END), "bench.jsonl")
+    assert any(
+        "rank_shift of stat is 0, but the line of type shift says 2: inconsistent output" in error
+        for error in said(seen.errors)
+    )
+
+
+def test_the_length_of_all_phases_is_known_with_the_clock_of_the_run() -> None:
+    nodes = [{"node": "n1", "ranks": "0-1", "unix_time": 1.0}, {"node": "n2", "ranks": "2-3", "unix_time": 1.0}]
+    lines = (phase(), phase("rename", elapsed_s=0.64, rate_ops_s=100.0, true_rate_ops_s=100.0))
+    ends = {**END, "clock_s": 3.0, "kernel_clock_s": 3.0}
+    _, seen = parse(text({**START, "rank_to_node": nodes}, SHIFT, *lines, result(), ends), "bench.jsonl")
+    assert seen.attestation is not None
+    assert seen.attestation.phases_s == pytest.approx(0.32 + 2 * 0.64)
