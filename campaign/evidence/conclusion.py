@@ -150,7 +150,7 @@ def _contradicted(whole: Submission | None) -> set[str]:
 
 
 def _seal(found: Found, wrong: set[str]) -> Seal:
-    if wrong & {"EVD-01", "EVD-03"}:
+    if "EVD-01" in wrong or (found.signature and "EVD-03" in wrong):
         return Seal.BROKEN
     if not found.signature:
         return Seal.NONE
@@ -166,10 +166,12 @@ def _sealed(said: Conclusion, found: Found) -> str:
 
 
 def _consistency(said: Conclusion, contradictions: list[str]) -> str:
-    if contradictions == ["EVD-04"]:
-        return messages.VERDICT_NOT_DERIVED()
-    if contradictions:
-        return messages.VERDICT_CONTRADICTS(rules=listed(contradictions))
+    texts = {"EVD-02": messages.VERDICT_JOURNAL, "EVD-04": messages.VERDICT_NOT_DERIVED}
+    wrong = [texts[rule]() for rule in contradictions if rule in texts]
+    if others := [rule for rule in contradictions if rule not in texts]:
+        wrong.insert(0, messages.VERDICT_CONTRADICTS(rules=listed(others)))
+    if wrong:
+        return "; ".join(wrong)
     return messages.VERDICT_CONSISTENT() if said.consistent else messages.NOT_REPLAYED()
 
 

@@ -155,7 +155,8 @@ VERDICT_UNKNOWN_KEY = Message(
 VERDICT_NOT_SIGNED = Message("not signed, so that anybody may have altered it")
 VERDICT_ALTERED = Message("altered, or signed by somebody else")
 VERDICT_CONSISTENT = Message("no record behind its numbers contradicts another, and its tables follow from its logs")
-VERDICT_CONTRADICTS = Message("its records contradict each other ({rules})", rules="RUN-03, EVD-04")
+VERDICT_CONTRADICTS = Message("its records contradict each other ({rules})", rules="RUN-03, EVD-06")
+VERDICT_JOURNAL = Message("its journal was changed, or is not what you were told of it (EVD-02)")
 VERDICT_NOT_DERIVED = Message("its tables, findings or verdict do not follow from its logs (EVD-04)")
 VERDICT_RULES_GIVEN = Message(
     "judged by the rules that you named, {rules} (SHA-256 {sha256}…)", rules="x 1", sha256="4f1c"

@@ -20,7 +20,6 @@ CLOCK_SHARE, CLOCK_S = 0.001, 0.05  # by which two readings of one clock around 
 IDLE_S, IDLE_SHARE = 10.0, 0.25  # of a run outside its phases; 32 processes on 2 cores had 7 s of 22
 NODES_S = 60.0  # by which a node's clock may differ from the job's record of the run
 _LOADER = re.compile(r"LD_\w+|GLIBC_TUNABLES")
-_OF_LAUNCHERS = re.compile("OMPI_|PRTE_|PMIX_|I_MPI_|MPICH_|MV2_|LD_")
 _C_LIBRARY = re.compile(r"lib(?:c|pthread|rt)[.-][\w.-]*|ld-musl-[\w.-]+|libc\.musl-[\w.-]+")
 _MPI = re.compile(r"lib(?:p?mpi|mpich|pmpi)[\w.+-]*")
 _SYSTEM = re.compile(r"/(?:usr/)?lib\w*(?:/.*)?")
@@ -38,13 +37,6 @@ def preloads(case: Case) -> Iterator[tuple[str, str]]:
     for _, told in attestations(case):
         for group in told.groups:
             yield from ((name, group.variables[name]) for name in ("LD_PRELOAD", "LD_AUDIT") if name in group.variables)
-
-
-def tuning(case: Case) -> Iterator[str]:
-    """Variables of the ranks that no launcher sets itself."""
-    for _, told in attestations(case):
-        for group in told.groups:
-            yield from (name for name in group.variables if not _OF_LAUNCHERS.match(name))
 
 
 def replaced(case: Case) -> Iterator[tuple[str, list[str]]]:

@@ -10,7 +10,6 @@ from typing import Any
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
 from campaign.core.model import Finding
 from campaign.core.units import several
-from campaign.judge import attested
 from campaign.judge.findings import at_full_size, cut, doubt, listed, note, to_explain, unchecked, violation
 from campaign.judge.messages import system as messages
 from campaign.judge.submission import Submission
@@ -86,7 +85,6 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
     environments = [case.evidence.environment for case in submission.results]
     names = {name for variables in _each_once(each.variables for each in environments) for name in variables}
     names |= {name.removeprefix("env.") for facts in _each_once(each.facts for each in environments) for name in facts}
-    names |= {name for case in submission.results for name in attested.tuning(case)}
     names -= {name for name, _ in submission.campaign.slurm.environment}
     unsaid = sorted(name for name in names if _TUNES.fullmatch(name) and name.casefold() not in told)
     if unsaid:

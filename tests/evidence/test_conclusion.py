@@ -73,6 +73,11 @@ def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
         ({}, Seal.TRUSTED, "unaltered since vendor signed it"),
         ({"trusted": False, "signature": "SHA256:x"}, Seal.UNKNOWN, "by a key that you did not list (SHA256:x)"),
         ({"signature": ""}, Seal.NONE, "not signed, so that anybody may have altered it"),
+        (
+            {"signature": "", "findings": (replace(VIOLATION, rule="EVD-03"),)},
+            Seal.NONE,
+            "not signed, so that anybody may have altered it",
+        ),
         ({"findings": (replace(VIOLATION, rule="EVD-01"),)}, Seal.BROKEN, "altered, or signed by somebody else"),
     ],
 )
@@ -91,6 +96,12 @@ def test_tables_that_do_not_follow_from_the_logs_are_no_contradiction_of_records
     found = said(findings=(replace(VIOLATION, rule="EVD-04"),))
     assert not found.consistent
     assert "its tables, findings or verdict do not follow from its logs (EVD-04)" in found.sentence
+
+
+def test_a_journal_that_the_buyer_did_not_expect_is_no_contradiction_of_records() -> None:
+    findings = (replace(VIOLATION, rule="EVD-02"), replace(VIOLATION, rule="EVD-06"))
+    sentence = said(findings=findings).sentence
+    assert "its records contradict each other (EVD-06); its journal was changed, or is not" in sentence
 
 
 def test_how_many_results_were_measured_is_in_the_sentence_since_a_reason_is_enough_to_decline_one() -> None:

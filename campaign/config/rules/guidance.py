@@ -103,7 +103,8 @@ GUIDANCE: Mapping[str, Guidance] = {
     ),
     "SRC-05": Guidance(
         "without the build record the buyer cannot repeat the build, and a preloaded library may alter results",
-        "give compiler, flags and libraries under source.build, and name preloaded libraries in the campaign file",
+        "give compiler, flags and libraries under source.build, name preloaded libraries in the campaign file, and run "
+        "'campaign run FILE' again, which keeps the record",
     ),
     "SRC-06": Guidance(
         "a changed benchmark can report any number",

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from campaign.core.attestation import Attestation, RankGroup
 from campaign.core.model import Severity, Target
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -131,15 +130,6 @@ UNSAID = "tuning variables of MPI, network or loader were set, but are not in th
 NAMED = "named under system (tuning by users) or slurm.environment"
 
 
-def in_ranks(**set_there: str) -> Submission:
-    """A campaign whose jobs had no variables, but whose ranks have."""
-    given = tuned()
-    group = RankGroup(8, 0, "n1", {}, {}, set_there, {})
-    seen = (replace(one.seen, attestation=Attestation((group,))) for one in given.results)
-    pairs = zip(given.results, seen, strict=True)
-    return replace(given, results=tuple(replace(one, seen=attested) for one, attested in pairs))
-
-
 EXAMPLES: list[Example] = [
     kept("EVD-06", "all as planned", slurm()),
     kept("EVD-06", "without accounting", case()),
@@ -255,7 +245,6 @@ EXAMPLES: list[Example] = [
     rehearsed("ENV-04", ENV_04, system("tmpfs", "Lustre", "rehearsal"), "Lustre", "tmpfs", "scratch/*/*/*"),
     unchecked("ENV-04", "no mount table", system("", "Lustre 2.15")),
     #
-    broken("ENV-02", UNSAID, in_ranks(UCX_TLS="shm", OMPI_MCA_ess="pmi"), NAMED, "UCX_TLS"),
     broken("ENV-02", UNSAID, tuned(UCX_TLS="rc", OMPI_MCA_pml="ucx"), NAMED, "OMPI_MCA_pml, UCX_TLS"),
     kept("ENV-02", "variables that are described or exported",
          tuned("UCX_TLS=rc", (("OMPI_MCA_pml", "ucx"),), UCX_TLS="rc", OMPI_MCA_pml="ucx")),
