@@ -10,7 +10,8 @@ campaign_count_by() { # COMMAND
     campaign_counters=$1
 }
 
-# One line of counters.jsonl: what the servers have counted so far. WHEN is begin, end, sample, or the phase that has ended.
+# One line of counters.jsonl: what the servers have counted so far. WHEN is begin, end, sample, or the phase that has
+# ended.
 campaign_count() { # FOLDER COMMAND WHEN
     local said status kind number counts='' problem=''
     said=$(timeout --kill-after=5 30 bash -c "$2" 2>&1 </dev/null)

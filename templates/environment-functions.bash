@@ -1,38 +1,45 @@
-# What the job writes down of its surroundings before its first run, and around each. Nothing here runs while the benchmark is
-# timed; what cannot be found out is written down as such and never fails a run: only a target that its nodes do not share does.
-# The rest of the job is in job-functions.bash.
+# What the job writes down of its surroundings before its first run, and around each. Nothing here runs while the
+# benchmark is timed; what cannot be found out is written down as such and never fails a run: only a target that its
+# nodes do not share does. The rest of the job is in job-functions.bash.
 # shellcheck disable=SC2034,SC2154  # it shares its variables
 
 # --- the job
 
 # campaign_environment JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]: writes environment.json of docs/formats.md
 campaign_environment() {
-    local folder=$1 started facts="$1/nodes.facts"
+    local folder=$1 started facts="$1/nodes.facts" space job others rest
     campaign_now
     started=$REPLY
     campaign_problems=()
     campaign_ask_nodes "$@"
+    # While they find it out:
+    campaign_space "$2"
+    space=$REPLY
+    job=$(campaign_json "$(SLURM_TIME_FORMAT=%s campaign_try scontrol show job --oneliner "${SLURM_JOB_ID:-}")")
+    others=$(campaign_other_jobs)
+    rest=$(
+        campaign_object software srun 'srun --version' mpirun 'mpirun --version' lfs 'lfs --version'
+        campaign_storage "$2"
+        campaign_environment_variables
+    )
+    campaign_nodes_answer "$@"
+    campaign_fold "$facts"
+    facts=$REPLY
     campaign_now
     {
         printf '{"format": 2, "started": %s, "ended": %s, "host": %s, "directory": %s, "executable": %s, ' \
             "$started" "$REPLY" "$(campaign_json "$HOSTNAME")" "$(campaign_json "$2")" "$(campaign_json "$3")"
-        printf '"space": %s, ' "$(campaign_space "$2")"
-        printf '"job": %s, ' "$(campaign_json "$(SLURM_TIME_FORMAT=%s campaign_try scontrol show job --oneliner "${SLURM_JOB_ID:-}")")"
-        printf '"other_jobs": %s, ' "$(campaign_other_jobs)"
-        campaign_object software srun 'srun --version' mpirun 'mpirun --version' lfs 'lfs --version'
-        campaign_storage "$2"
-        campaign_environment_variables
-        campaign_fold "$facts"
-        printf '"problems": ['
+        printf '"space": %s, "job": %s, "other_jobs": %s, %s%s"problems": [' "$space" "$job" "$others" "$rest" "$facts"
         campaign_list "${campaign_problems[@]}"
         printf ']}\n'
     } >"$folder/environment.json.new" && mv -- "$folder/environment.json.new" "$folder/environment.json"
-    rm -f -- "$facts" "$folder/nodes.err"
+    rm -f -- "$folder/nodes.facts" "$folder/nodes.err"
+    { campaign_surroundings=$(<"$folder/environment.json"); } 2>/dev/null
 }
 
-# Each node says its facts, all at once; where they cannot be asked, this host speaks for itself.
-campaign_ask_nodes() { # JOB_FOLDER DIRECTORY EXECUTABLE
-    local facts="$1/nodes.facts" status nodes=${SLURM_JOB_NUM_NODES:-1}
+# Each node says its facts, all at once.
+campaign_ask_nodes() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
+    local facts="$1/nodes.facts" nodes=${SLURM_JOB_NUM_NODES:-1}
     timeout --kill-after=5 45 srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --job-name=environment --mpi=none \
         --cpu-bind=none --time=1 \
         bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_read campaign_file campaign_node_facts campaign_kernel_parameters \
@@ -40,6 +47,11 @@ campaign_ask_nodes() { # JOB_FOLDER DIRECTORY EXECUTABLE
             campaign_executable campaign_prefix campaign_script campaign_variables campaign_sees); campaign_longest=$campaign_longest; "'campaign_node_facts / "$@"' \
         bash "$2" "$3" "${campaign_mark##*/}" "${@:4}" >"$facts" 2>"$1/nodes.err" </dev/null &
     campaign_pid=$!
+}
+
+# Waits for that; where they cannot be asked, this host speaks for itself.
+campaign_nodes_answer() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
+    local facts="$1/nodes.facts" status
     campaign_wait
     status=$?
     [[ -z $campaign_mark || ! -s $facts ]] || campaign_judge_nodes "$facts" "$2"
@@ -53,17 +65,18 @@ campaign_try() { # COMMAND...: what it says, the beginning of it; nothing where 
     timeout --kill-after=2 15 "$@" 2>/dev/null </dev/null | head -c "$campaign_longest"
 }
 
-campaign_space() { # DIRECTORY: of its file system, as a JSON object
+campaign_space() { # DIRECTORY: of its file system, as a JSON object, into REPLY
     local numbers
     if numbers=$(stat -f -c '"block_size": %S, "blocks": %b, "free": %f, "available": %a, "inodes": %c, "inodes_free": %d' -- "$1" 2>/dev/null); then
         campaign_now
-        printf '{"time": %s, %s}' "$REPLY" "$numbers"
+        REPLY="{\"time\": $REPLY, $numbers}"
     else
-        printf null
+        REPLY=null
     fi
 }
 
-# How many run beside this one, as far as this user is shown them; jobs on storage that is said to be independent are left out.
+# How many run beside this one, as far as this user is shown them; jobs on storage that is said to be independent are
+# left out.
 campaign_other_jobs() {
     local jobs id mark number=0
     if ! jobs=$(timeout 15 squeue --noheader --states=running --format='%A %k' 2>/dev/null </dev/null); then
@@ -135,12 +148,11 @@ campaign_list() { # JSON strings
     done
 }
 
-# The facts of all nodes as JSON: who they are one by one, everything else once for all nodes that say the same.
+# The facts of all nodes as JSON, into REPLY: who they are one by one, everything else once for all nodes that say the
+# same.
 campaign_fold() { # FILE
-    local text
-    text=$(campaign_folded "$1")
-    [[ $text != *[$'\x80'-$'\xff']* ]] || text=$(campaign_utf8 <<<"$text")
-    printf '%s' "$text"
+    REPLY=$(campaign_folded "$1")
+    [[ $REPLY != *[$'\x80'-$'\xff']* ]] || REPLY=$(campaign_utf8 <<<"$REPLY")
 }
 
 campaign_folded() { # FILE
@@ -214,9 +226,7 @@ campaign_utf8() { # leaves out what is not UTF-8, by way of UTF-16, which has no
 
 # The job's record with this attempt's own part before it. What was written last stays where this fails.
 campaign_attempt_environment() { # FOLDER MADE SPACE_BEFORE SPACE_AFTER
-    local job ran=''
-    job=$(<"$campaign_job_folder/environment.json") 2>/dev/null || return 0
-    [[ ! -f $1/ran.json ]] || ran=$(<"$1/ran.json")
-    printf '{"made": %s, "before": %s, "after": %s, %s%s\n' "$2" "$3" "$4" "${ran:+\"ran\": $ran, }" "${job#\{}" >"$1/environment.json.new" &&
-        mv -- "$1/environment.json.new" "$1/environment.json" && rm -f -- "$1/ran.json"
+    [[ -n $campaign_surroundings ]] || return 0
+    printf '{"made": %s, "before": %s, "after": %s, %s%s\n' "$2" "$3" "$4" "${campaign_ran:+\"ran\": $campaign_ran, }" \
+        "${campaign_surroundings#\{}" >"$1/environment.json.new" && mv -- "$1/environment.json.new" "$1/environment.json"
 }

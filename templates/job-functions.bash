@@ -9,9 +9,19 @@ campaign_per_node=''
 campaign_watch_in=''   # what the witnesses read, once the job has some
 campaign_watching=''   # the folder of the run that they look at
 exec {campaign_watch_in}>/dev/null
+exec {campaign_never}<> <(:) # nothing comes of it: to wait for that is a pause that starts no process
 campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
 campaign_signal=''   # set once Slurm wants the job to end
-# shellcheck disable=SC2034  # read by environment-functions.bash
+# What follows is shared with environment-functions.bash and witness-functions.bash.
+# shellcheck disable=SC2034
+campaign_ran='' # what the witnesses saw of the run, as JSON
+# shellcheck disable=SC2034
+campaign_surroundings='' # the job's environment.json, which each run adds its own part to
+# The launchers of the job's runs, where it looks how each places the ranks: what campaign_geometry is told, a word on
+# each line.
+# shellcheck disable=SC2034
+campaign_launchers=()
+# shellcheck disable=SC2034
 campaign_independent=() # comments of jobs on targets of other storage
 
 campaign_now() { # seconds since the epoch, into REPLY; bash has a clock of its own from version 5 on
@@ -50,6 +60,7 @@ campaign_terminated() {
 trap 'campaign_terminated TERM' TERM
 trap 'campaign_terminated INT' INT
 trap 'campaign_remove_mark; campaign_unlock' EXIT
+trap : PIPE # nobody reads any more: that write fails, and the job goes on
 
 campaign_module() {
     set +u # the module command's own functions use what is not set
@@ -74,8 +85,10 @@ campaign_begin() {
     [[ -n $campaign_refusal ]] || campaign_same_mount "$2"
     [[ -n $campaign_refusal ]] || campaign_look_from_here "$2"
     [[ -n $campaign_refusal || -z $campaign_lock ]] || campaign_make_mark "$2"
+    [[ -n $campaign_signal || -n $campaign_refusal ]] || campaign_probe_ahead
     [[ -n $campaign_signal ]] || campaign_environment "$@" # nobody measures here meanwhile
     campaign_remove_mark
+    campaign_probed_ahead
 }
 
 # shellcheck disable=SC2329  # called where targets have storage of their own
@@ -85,12 +98,13 @@ campaign_independent_storage() { # MARK...: the comments of jobs on targets of o
 }
 
 # campaign_run RUN ATTEMPT TOKEN FOLDER DIRECTORY PROBE srun OPTION... [PREFIX...] PROGRAM ARGUMENT...
-# PROBE is 1 where the job looks where the ranks are and what they run, otherwise 0; with another launcher than srun followed by
-# :NODES:RANKS_ON_EACH:WORDS_OF_THE_LAUNCHER. Of several phases each begins with phase=NAME; they run one after another, up to the
-# first that fails. file=NAME before the launcher: the program writes that file, which is part of its output.
+# PROBE is 1 where the job looks where the ranks are and what they run, otherwise 0; with another launcher than srun
+# followed by :NODES:RANKS_ON_EACH:WORDS_OF_THE_LAUNCHER. Of several phases each begins with phase=NAME; they run one
+# after another, up to the first that fails. file=NAME before the launcher: the program writes that file, which is part
+# of its output.
 campaign_run() {
     local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended status=-1 outcome reason=''
-    local leftover=0 before made=false times='' name='' words=() word whole=false
+    local leftover=0 before after made=false times='' name='' words=() word whole=false quoted=()
     shift 6
     [[ -z $campaign_signal ]] || return # the job is ending: what was not begun stays unclaimed
     # Whoever makes this directory owns the attempt: this job, or a driver that has given the job up.
@@ -99,7 +113,10 @@ campaign_run() {
         campaign_failures=$((campaign_failures + 1))
         return
     fi
-    before=$(campaign_space "${directory%/*}")
+    # shellcheck disable=SC2034  # read by environment-functions.bash
+    campaign_ran=''
+    campaign_space "${directory%/*}"
+    before=$REPLY
     campaign_attempt_environment "$folder" null "$before" null
     campaign_say "$run, attempt $attempt: $*"
     campaign_now
@@ -126,13 +143,16 @@ campaign_run() {
     fi
     campaign_now
     ended=$REPLY
-    campaign_watch_end "$folder"
+    [[ -z $campaign_watching ]] || campaign_watch_tells end # they are ready by the time that the rest is done
     if [[ $made == true ]] && ! rmdir -- "$directory" 2>/dev/null; then
         # Files: mdtest up to 1.9 leaves its empty top directory behind when it is not asked for all of its phases.
         leftover=$(find "$directory" -mindepth 1 ! -type d -printf . 2>/dev/null | wc -c)
         rm -rf --one-file-system -- "$directory"
     fi
-    campaign_attempt_environment "$folder" "$made" "$before" "$(campaign_space "${directory%/*}")"
+    campaign_space "${directory%/*}"
+    after=$REPLY
+    campaign_watch_end "$folder"
+    campaign_attempt_environment "$folder" "$made" "$before" "$after"
     if [[ $whole == true ]]; then
         outcome='done'
     elif [[ -n $campaign_signal ]]; then
@@ -144,12 +164,16 @@ campaign_run() {
         outcome=failed
         reason="${name:+phase $name: }${reason:-the benchmark ended with status $status}"
     fi
-    if ! printf '{"format": 1, "run": %s, "attempt": %d, "token": %s, "job_id": %s, "job_name": %s, "cluster": %s, "nodes": %s, "outcome": "%s", "reason": %s, "exit_status": %d, "started": %s, "ended": %s, "leftover_files": %d, "restart_count": %d%s}\n' \
-        "$(campaign_json "$run")" "$attempt" "$(campaign_json "$token")" "$(campaign_json "$SLURM_JOB_ID")" \
-        "$(campaign_json "$SLURM_JOB_NAME")" "$(campaign_json "${SLURM_CLUSTER_NAME:-}")" \
-        "$(campaign_json "$SLURM_JOB_NODELIST")" "$outcome" "$(campaign_json "$reason")" "$status" "$started" "$ended" \
-        "$leftover" "${SLURM_RESTART_COUNT:-0}" "${times:+, \"phases\": [$times]}" >"$folder/completion.json.new" ||
-        ! mv -- "$folder/completion.json.new" "$folder/completion.json"; then
+    for word in "$run" "$token" "$SLURM_JOB_ID" "$SLURM_JOB_NAME" "${SLURM_CLUSTER_NAME:-}" "$SLURM_JOB_NODELIST" "$reason"; do
+        campaign_quote "$word"
+        quoted+=("$REPLY")
+    done
+    word='{"format": 1, "run": %s, "attempt": %d, "token": %s, "job_id": %s, "job_name": %s, "cluster": %s, "nodes": %s, '
+    word+='"outcome": "%s", "reason": %s, "exit_status": %d, "started": %s, "ended": %s, "leftover_files": %d, '
+    # shellcheck disable=SC2059  # all of it is above
+    if ! printf "$word\"restart_count\": %d%s}\n" "${quoted[0]}" "$attempt" "${quoted[@]:1:5}" "$outcome" "${quoted[6]}" \
+        "$status" "$started" "$ended" "$leftover" "${SLURM_RESTART_COUNT:-0}" "${times:+, \"phases\": [$times]}" \
+        >"$folder/completion.json.new" || ! mv -- "$folder/completion.json.new" "$folder/completion.json"; then
         outcome="$outcome, but its record cannot be written"
     fi
     [[ $outcome == 'done' ]] || campaign_failures=$((campaign_failures + 1))
@@ -166,9 +190,11 @@ campaign_phase() {
     [[ -z $campaign_signal ]] || return 1
     [[ -z $name ]] || mkdir -- "$place"
     if [[ $1 != campaign_* ]]; then
+        [[ $probe == 0 || -n $campaign_watching ]] || campaign_watch_begin "$folder" "$1"
         campaign_geometry "$told" "$@"
         [[ $probe == 0 ]] || campaign_probe_once "$place" "$@" || return 1
-        [[ $probe == 0 || -n $campaign_watching ]] || campaign_watch_begin "$folder" "$1"
+        [[ -z $campaign_watch_until ]] || campaign_watch_await ready "$campaign_watch_until" # it must not begin before
+        campaign_watch_until=''
     fi
     [[ -z $campaign_signal ]] || return 1 # it came while the placement was probed
     if [[ $made == false ]]; then
@@ -227,17 +253,20 @@ campaign_show() { # NAME: prints what the program wrote in the directory where i
     done
 }
 
-# Runs the launcher in the attempt's own directory, where the program then works too, and again where it never reached the benchmark: slurmctld was away, or not one task of a step started
-# in the time after which srun gives a launch up. The last try begins within twenty minutes.
+# Runs the launcher in the attempt's own directory, where the program then works too, and again where it never reached
+# the benchmark: slurmctld was away, or not one task of a step started in the time after which srun gives a launch up.
+# The last try begins within twenty minutes.
 campaign_launch() {
     local folder=$1 status until=$((SECONDS + 1200))
     shift
     while :; do
         campaign_now
         campaign_started=$REPLY
-        # A slurmctld that crashed takes a step for alive that has ended, and would never start another beside it: overlap.
+        # A slurmctld that crashed takes a step for alive that has ended, and would never start another beside it:
+        # overlap.
         (cd -- "$directory" && SLURM_OVERLAP=1 BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes \
-            BENCH_EXPECT_PPN=$campaign_per_node exec "$@") >"$folder/stdout" 2>"$folder/stderr" </dev/null {campaign_watch_in}>&- &
+            BENCH_EXPECT_PPN=$campaign_per_node exec "$@") >"$folder/stdout" 2>"$folder/stderr" </dev/null \
+            {campaign_watch_in}>&- {campaign_never}<&- &
         campaign_pid=$!
         campaign_wait
         status=$?
@@ -269,7 +298,7 @@ campaign_wait() {
 
 campaign_end() {
     campaign_watch_stop 10
-    rm -f -- "$campaign_job_folder/ran.facts" "$campaign_job_folder/ran.err"
+    rm -rf -- "$campaign_job_folder/ran.facts" "$campaign_job_folder/ran.err" "$campaign_job_folder/placement"
     campaign_unlock
     campaign_say "end of the job, $campaign_failures of its runs failed"
     [[ $campaign_failures -eq 0 ]]

@@ -173,7 +173,8 @@ campaign_fabric() { # ROOT: what the node has of network adapters
     done
 }
 
-# Sets campaign_mounted to (root, mount point, options, type, source, options of the file system) of what holds a directory.
+# Sets campaign_mounted to (root, mount point, options, type, source, options of the file system) of what holds a
+# directory.
 campaign_mount() { # ROOT DIRECTORY
     local point device inside at options rest kind
     campaign_mounted=()
@@ -262,7 +263,8 @@ campaign_executable() { # EXECUTABLE: as this node sees it, with the libraries t
     campaign_script executable "$1"
 }
 
-campaign_prefix() { # WORD...: what stands before the benchmark: programs, scripts, images. A large one is read on one node alone.
+# What stands before the benchmark: programs, scripts, images. A large one is read on one node alone.
+campaign_prefix() { # WORD...
     local word path hash number=0
     for word in "$@"; do
         number=$((number + 1))

@@ -12,8 +12,9 @@ campaign_submitted_from() { # BOOT DEVICE:INODE: the machine, and the target as 
     campaign_here=("$1" "$2")
 }
 
-# A directory that one node alone sees would be measured as if it were the storage of all. What lies on a file system of the
-# node's own machine can be shared only where other nodes and the submitting machine are virtual ones of the same kernel.
+# A directory that one node alone sees would be measured as if it were the storage of all. What lies on a file system
+# of the node's own machine can be shared only where other nodes and the submitting machine are virtual ones of the
+# same kernel.
 campaign_look_from_here() { # DIRECTORY
     local kind boot='' name=${SLURMD_NODENAME:-$HOSTNAME}
     [[ ${SLURM_JOB_NUM_NODES:-1} -eq 1 && -n ${campaign_here[0]:-} ]] || return 0
@@ -84,9 +85,9 @@ campaign_judge_nodes() { # FACTS DIRECTORY
     fi
 }
 
-# Two jobs on one target would measure each other. The driver chains its jobs; this holds where drivers do not know of each
-# other. The lock is a directory, since mkdir is atomic on every file system. Its owner is named in it, so that the lock of a
-# job that died can be told from that of one that runs.
+# Two jobs on one target would measure each other. The driver chains its jobs; this holds where drivers do not know of
+# each other. The lock is a directory, since mkdir is atomic on every file system. Its owner is named in it, so that
+# the lock of a job that died can be told from that of one that runs.
 campaign_take_lock() {
     local lock="$1/.campaign-lock" owner said='' ask=0 error
     until error=$(mkdir -- "$lock" 2>&1); do

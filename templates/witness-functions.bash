@@ -1,8 +1,9 @@
-# What ran. The name that a program is given can be anything, and a script can start another one. So on each node of the job a
-# process of its own looks from outside at the processes of the run's ranks, by way of /proc: which file each of them executes,
-# and what it has loaded. It adds nothing to the ranks, and while they run it starts no process: what it hashes it holds open.
-# It looks every few milliseconds while ranks start, and then ever more rarely, up to every 5 s: what ran between two looks, it
-# did not see, and docs/evidence.md says so. The rest of the job is in job-functions.bash.
+# What ran. The name that a program is given can be anything, and a script can start another one. So on each node of
+# the job a process of its own looks from outside at the processes of the run's ranks, by way of /proc: which file
+# each of them executes, and what it has loaded. It adds nothing to the ranks, and while they run it starts no
+# process: what it hashes it holds open. It looks every few milliseconds while ranks start, and then ever more rarely,
+# up to every 5 s: what ran between two looks, it did not see, and docs/evidence.md says so. The rest of the job is in
+# job-functions.bash.
 # shellcheck disable=SC2034,SC2154  # it shares its variables
 
 # --- one node
@@ -16,8 +17,9 @@ campaign_watch_node() { # a run for each line of its input: FOLDER, tab, LAUNCHE
     while IFS=$'\t' read -r folder launcher; do campaign_watch_run "$folder" "$launcher"; done
 }
 
+# Up to the line "end", or the end of its input; then writes what it saw, as facts and as lines of ranks.
 # shellcheck disable=SC2329  # the nodes are sent it
-campaign_watch_run() { # FOLDER LAUNCHER: up to the line "end", or the end of its input; then writes what it saw, as facts and as lines of ranks
+campaign_watch_run() { # FOLDER LAUNCHER
     local mark="BENCH_JSON=$1/" launcher=${2##*/} newest=0 pause=0.004 now=0 latest=0 first='' fresh=0 line begun=''
     local programs=0 held=0
     local -A young=() born=() rank_of=() runs=() due=() executed=() loaded=() preloads=()
@@ -49,28 +51,38 @@ campaign_watch_look() {
     read -r _ _ _ _ newest </proc/loadavg # the number that the kernel gave last
     if [[ $newest -ne $before ]]; then
         if [[ $newest -gt $before && $newest -lt $((before + 4096)) ]]; then
-            for ((pid = before + 1; pid <= newest; pid++)); do young[$pid]=$now; done
+            for ((pid = before + 1; pid <= newest; pid++)); do young[$pid]=$now due[$pid]=0; done
         else # the numbers began again
-            for pid in /proc/[1-9]*; do [[ -n ${rank_of[${pid#/proc/}]:-} ]] || young[${pid#/proc/}]=$now; done
+            for pid in /proc/[1-9]*; do
+                pid=${pid#/proc/}
+                [[ -n ${rank_of[$pid]:-} ]] || young[$pid]=$now due[$pid]=0
+            done
         fi
     fi
     for pid in "${!young[@]}"; do
+        [[ $now -ge ${due[$pid]} ]] || continue
         # Until it executes a file, a new process has the variables of whoever started it.
-        if campaign_watch_is_rank "$pid"; then
+        campaign_watch_is_rank "$pid"
+        case $? in
+        0)
             rank_of[$pid]=$REPLY
             born[$pid]=$now
             due[$pid]=0
             latest=$now
             [[ -n $first && ${REPLY%% *} -ge ${rank_of[$first]%% *} ]] || first=$pid fresh=0
             unset "young[$pid]"
-        elif [[ ! -e /proc/$pid || $((now - young[$pid])) -gt 30000000 ]]; then
-            unset "young[$pid]"
-        fi
+            ;;
+        1)
+            age=$((now - young[$pid]))
+            due[$pid]=$((now + age / 8))
+            [[ -e /proc/$pid && $age -le 30000000 ]] || unset "young[$pid]"
+            ;;
+        *) unset "young[$pid]" ;; # nor can it become one
+        esac
     done
     for pid in "${!born[@]}"; do
         [[ $now -ge ${due[$pid]} ]] || continue
-        age=$((now - born[$pid]))
-        due[$pid]=$((now + (age < 1000000 ? 0 : age / 8)))
+        due[$pid]=$((now + (now - born[$pid]) / 8))
         campaign_watch_executes "$pid" && continue
         unset "born[$pid]" # it has ended
         [[ $pid != "$first" ]] || first=''
@@ -80,15 +92,13 @@ campaign_watch_look() {
         campaign_watch_loads "$first"
         fresh=$((now + 10000 + (now - latest) / 2))
     fi
-    age=$((now - latest))
-    if [[ $latest -eq 0 || $age -lt 1000000 ]]; then
-        pause=0.004
-    else
-        printf -v pause '%d.%06d' $((age >= 40000000 ? 5 : age / 8 / 1000000)) $((age >= 40000000 ? 0 : age / 8 % 1000000))
-    fi
+    age=$((latest == 0 ? 0 : (now - latest) / 8))
+    age=$((age < 4000 ? 4000 : age > 5000000 ? 5000000 : age))
+    printf -v pause '%d.%06d' $((age / 1000000)) $((age % 1000000))
 }
 
-# Whether a process is one of the run's ranks on this node, with its rank, and the phase's name if it has one, into REPLY.
+# Whether a process is one of the run's ranks on this node, with its rank, and the phase's name if it has one, into
+# REPLY; 1 where it may become one by what it executes next, 2 where it cannot.
 # shellcheck disable=SC2329  # the nodes are sent it
 campaign_watch_is_rank() { # PID
     local words=() text line phase rank n=$'\n'
@@ -101,7 +111,7 @@ campaign_watch_is_rank() { # PID
     line=${line%bench.jsonl}
     phase=${line%/}
     if [[ $text =~ ${n}SLURMD_NODENAME=([^$n]*) ]]; then
-        [[ ${BASH_REMATCH[1]} == "${SLURMD_NODENAME:-}" ]] || return 1 # of another virtual node of this machine
+        [[ ${BASH_REMATCH[1]} == "${SLURMD_NODENAME:-}" ]] || return 2 # of another virtual node of this machine
     fi
     if [[ $launcher == srun ]]; then
         [[ $text =~ ${n}SLURM_STEP_ID=[0-9]+$n && $text =~ ${n}SLURM_PROCID=([0-9]+)$n ]] || return 1
@@ -110,7 +120,7 @@ campaign_watch_is_rank() { # PID
     fi
     rank=${BASH_REMATCH[-1]}
     while read -r line text; do # a thread has a number too
-        [[ $line != Tgid: ]] || { [[ $text == "$1" ]] && break || return 1; }
+        [[ $line != Tgid: ]] || { [[ $text == "$1" ]] && break || return 2; }
     done 2>/dev/null <"/proc/$1/status"
     for line in "${words[@]}"; do
         [[ $line != LD_PRELOAD=?* && $line != LD_AUDIT=?* && $line != OMP_NUM_THREADS=?* ]] || preloads[$line]=1
@@ -159,8 +169,9 @@ campaign_watch_loads() { # PID
     done
 }
 
-# Hashes the files that the witness holds open, into hashes and inodes. A file is not read again for a later run of the job where
-# device, inode, size and both its times are the same, and it had last changed 2 s or more before it was read.
+# Hashes the files that the witness holds open, into hashes and inodes. A file is not read again for a later run of
+# the job where device, inode, size and both its times are the same, and it had last changed 2 s or more before it was
+# read.
 # shellcheck disable=SC2329  # the nodes are sent it
 campaign_watch_hash() { # FILE...
     local inode changed said path hash REPLY
@@ -244,8 +255,10 @@ campaign_geometry() { # PROBE srun OPTION... PROGRAM ARGUMENT...
 campaign_probe() { # FOLDER LAUNCHER...
     local folder=$1
     shift
+    local words=("${@:1:campaign_words}")
+    # Slurm places the ranks before it connects them.
     # shellcheck disable=SC2016  # expanded by the shell of each rank
-    if ! "${@:1:campaign_words}" bash -c \
+    if ! SLURM_OVERLAP=1 "${words[@]/#--mpi=*/--mpi=none}" bash -c \
         'echo "${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${PMI_RANK:-$SLURM_PROCID}}} ${SLURMD_NODENAME:-$HOSTNAME}"' \
         >"$folder/placement.txt" 2>"$folder/placement.err" </dev/null; then
         printf 'the placement probe failed: %s' "$(tail -n 1 "$folder/placement.err")"
@@ -264,8 +277,10 @@ campaign_probe() { # FOLDER LAUNCHER...
         }' "$folder/placement.txt"
 }
 
-declare -A campaign_probed=() # by launcher: the folder of the run before which the placement was probed
+declare -A campaign_probed=() # by launcher: the folder with what the probe of its placement found
 campaign_watch_pid=''         # of the witnesses, once the job has some
+campaign_watch_until=''       # when those of a run are waited for no longer
+campaign_ahead=''             # the process that probes the placement by all launchers before the first run
 
 # The same launcher places the ranks of all runs of a job alike, so it is asked once; $reason says what is wrong.
 campaign_probe_once() { # FOLDER LAUNCHER...
@@ -276,64 +291,98 @@ campaign_probe_once() { # FOLDER LAUNCHER...
     campaign_probed[$launcher]=$1
 }
 
-# Tells the witnesses of a run and waits until they look: it must not begin before. They are started with the first run of a job, and
-# serve them all: to start a step takes longer than all that they do.
+# shellcheck disable=SC2329  # called where the job looks how the ranks are placed
+campaign_launched_by() { # PROBE LAUNCHER...: a launcher of the job's runs
+    local IFS=$'\n'
+    campaign_launchers+=("$*")
+}
+
+# Probes the launchers of all runs, and starts the witnesses, while the job writes down its surroundings. A run whose
+# launcher fails here probes it again, and says what is wrong.
+campaign_probe_ahead() {
+    [[ -n ${campaign_launchers[*]} ]] || return 0
+    campaign_watch_start
+    (
+        local number words=() place="$campaign_job_folder/placement"
+        for number in "${!campaign_launchers[@]}"; do
+            mapfile -t words <<<"${campaign_launchers[number]}"
+            campaign_geometry "${words[0]}" "${words[@]:1}"
+            mkdir -p -- "$place/$number"
+            campaign_probe "$place/$number" "${words[@]:1}" || break
+            printf '%s\n' "$number" >>"$place/block"
+        done
+    ) >/dev/null 2>&1 &
+    campaign_ahead=$!
+}
+
+# Takes over what was found, once all of it is there.
+campaign_probed_ahead() {
+    local number words=() place="$campaign_job_folder/placement"
+    [[ -n $campaign_ahead ]] || return 0
+    campaign_pid=$campaign_ahead
+    campaign_wait
+    [[ -f $place/block ]] || return 0
+    while read -r number; do
+        mapfile -t words <<<"${campaign_launchers[number]}"
+        campaign_probed["${words[*]:1}"]=$place/$number
+    done <"$place/block"
+}
+
+# One step for all runs of a job: to start it takes longer than all that it does.
+campaign_watch_start() {
+    local nodes=${SLURM_JOB_NUM_NODES:-1} said="$campaign_job_folder/ran"
+    exec {campaign_watch_in}> >(exec srun --overlap --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 \
+        --job-name=witness --mpi=none --cpu-bind=none \
+        bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_watch_node campaign_watch_run \
+            campaign_watch_look campaign_watch_is_rank campaign_watch_executes campaign_watch_loads \
+            campaign_watch_hash campaign_watch_tell)
+            campaign_longest=$campaign_longest; campaign_watch_node" \
+        >>"$said.facts" 2>"$said.err")
+    campaign_watch_pid=$!
+}
+
+# Tells the witnesses of a run, which must not begin before they look.
 campaign_watch_begin() { # FOLDER LAUNCHER
-    local nodes=${SLURM_JOB_NUM_NODES:-1} said="$campaign_job_folder/ran" until=$((SECONDS + 20))
     campaign_watching=$1
-    : >"$said.facts"
-    if ! campaign_watch_alive; then
-        exec {campaign_watch_in}> >(exec srun --overlap --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --job-name=witness \
-            --mpi=none --cpu-bind=none \
-            bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_watch_node campaign_watch_run campaign_watch_look \
-                campaign_watch_is_rank campaign_watch_executes campaign_watch_loads campaign_watch_hash campaign_watch_tell)
-                campaign_longest=$campaign_longest; campaign_watch_node" \
-            >>"$said.facts" 2>"$said.err")
-        campaign_watch_pid=$!
-    fi
+    : >"$campaign_job_folder/ran.facts"
+    campaign_watch_alive || campaign_watch_start
     campaign_watch_tells "$1"$'\t'"$2"
-    campaign_watch_await ready "$until"
+    campaign_watch_until=$((SECONDS + 20))
 }
 
 campaign_watch_alive() {
     [[ -n $campaign_watch_pid ]] && kill -0 "$campaign_watch_pid" 2>/dev/null
 }
 
-# In a process of its own: where nobody reads any more, the signal ends that one and not the job.
 campaign_watch_tells() { # LINE
-    (printf '%s\n' "$1" >&"$campaign_watch_in") 2>/dev/null
+    { printf '%s\n' "$1" >&"$campaign_watch_in"; } 2>/dev/null
 }
 
 # Until all of them have said WORD, or will not any more: then false.
 campaign_watch_await() { # WORD UNTIL
-    local pause=0.01 never
-    exec {never}<> <(:) # nothing comes of it: a pause that starts no process
+    local ms=10 pause
     while [[ $(grep -c -F $'\t'"$1"$'\t' "$campaign_job_folder/ran.facts") -lt ${SLURM_JOB_NUM_NODES:-1} ]]; do
-        if ! campaign_watch_alive || [[ $SECONDS -ge $2 || -n $campaign_signal ]]; then
-            exec {never}<&-
-            return 1
-        fi
-        read -r -t "$pause" -u "$never" _
-        pause=0.03
+        if ! campaign_watch_alive || [[ $SECONDS -ge $2 || -n $campaign_signal ]]; then return 1; fi
+        printf -v pause '0.%03d' "$ms"
+        read -r -t "$pause" -u "$campaign_never" _
+        ms=$((ms < 200 ? ms * 3 / 2 : ms))
     done
-    exec {never}<&-
 }
 
-# What the witnesses saw of the run is then in ran.txt (a line for each rank) and, as a JSON object, in ran.json.
+# What the witnesses, who were told of the run's end, saw of it is then in ran.txt (a line for each rank) and, as a JSON
+# object, in $campaign_ran.
 campaign_watch_end() { # FOLDER
-    local said="$campaign_job_folder/ran" whole=true
+    local said="$campaign_job_folder/ran" whole=true problems=''
     [[ -n $campaign_watching ]] || return 0
     campaign_watching=''
-    campaign_watch_tells end
     campaign_watch_await end "$((SECONDS + 60))" || { whole=false && campaign_watch_stop 0; }
     awk -F '\t' '$2 == "rank" { print $3 }' "$said.facts" | sort -n >"$1/ran.txt"
-    {
-        printf '{'
-        campaign_fold "$said.facts"
-        printf '"problems": ['
-        [[ $whole == true ]] || campaign_list "$(tail -n 1 "$said.err")"
-        printf ']}'
-    } >"$1/ran.json"
+    if [[ $whole == false ]]; then
+        campaign_quote "$(tail -n 1 "$said.err")"
+        problems=$REPLY
+    fi
+    campaign_fold "$said.facts"
+    campaign_ran="{$REPLY\"problems\": [$problems]}"
 }
 
 # Ends the witnesses, and waits so long for what they end by themselves.

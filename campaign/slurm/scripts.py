@@ -183,6 +183,7 @@ def rendered(job: JobScript, template: Path = TEMPLATE) -> str:
         independent=job.independent,
         beside=_beside(job),
         counters=job.counters,
+        launchers=_launchers(job),
         stale=tuple(dict.fromkeys(directory for step in job.steps for directory in step.stale)),
         steps=[
             {
@@ -321,6 +322,17 @@ def _probe(job: JobScript, run: Run) -> str:
         return str(int(job.probe))
     geometry, words = run.geometry, len(launcher(run, job.slurm))
     return f"{int(job.probe)}:{geometry.nodes}:{geometry.processes_per_node}:{words}"
+
+
+def _launchers(job: JobScript) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """What places ranks in the job, where it looks how, each with what `_probe` tells of it."""
+    found = (
+        (_probe(job, step.run), launcher(step.run, job.slurm, command.other_nodes))
+        for step in job.steps
+        for command in step.run.commands
+        if job.probe and not command.untimed
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _differences(job: JobScript, step: Planned, actual: tuple[str, ...], raw: str) -> Iterator[str]:

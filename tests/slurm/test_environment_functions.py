@@ -52,7 +52,7 @@ def folded(lines: bytes) -> Environment:
     """What the job makes of the lines of its nodes."""
     path = Path(os.environ["TMPDIR_OF_TEST"]) / "facts"
     path.write_bytes(lines)
-    content = b'{"format": 2, ' + bash('campaign_fold "$1"', str(path)) + b'"problems": []}'
+    content = b'{"format": 2, ' + bash('campaign_fold "$1"; printf %s "$REPLY"', str(path)) + b'"problems": []}'
     json.loads(content.decode("utf-8"))
     return reading.parse(content).environment
 
@@ -321,7 +321,7 @@ def test_a_thousand_nodes_take_little_room() -> None:
     path = Path(os.environ["TMPDIR_OF_TEST"]) / "many"
     path.write_text(said)
     assert len(said) > 15_000_000
-    assert len(bash('campaign_fold "$1"', str(path))) < 120_000
+    assert len(bash('campaign_fold "$1"; printf %s "$REPLY"', str(path))) < 120_000
     assert len(folded(said.encode()).nodes) == 1000
 
 
@@ -354,7 +354,7 @@ PIECE = st.binary(max_size=12) | st.sampled_from(
 def test_whatever_the_nodes_say_the_record_can_be_read(said: Sequence[bytes]) -> None:
     path = Path(os.environ["TMPDIR_OF_TEST"]) / "any"
     path.write_bytes(b"\n".join(said))
-    content = b'{"format": 2, ' + bash('campaign_fold "$1"', str(path)) + b'"problems": []}'
+    content = b'{"format": 2, ' + bash('campaign_fold "$1"; printf %s "$REPLY"', str(path)) + b'"problems": []}'
     told: Any = json.loads(content.decode("utf-8"))
     assert told.keys() == {"format", "nodes", "incomplete", "facts", "problems"}
 

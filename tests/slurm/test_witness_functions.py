@@ -28,7 +28,8 @@ def test_the_probe_accepts_an_even_block_placement(job: Job, geometry: Geometry)
     assert job.plan(geometry=geometry).run() == 0
     (probe, _), (launch, _) = job.cluster.launched()
     options = list(scripts.launcher(job.steps[0].run, job.slurm)[1:])
-    assert probe[: len(options) + 1] == [*options, "bash"]
+    without_mpi = ["--mpi=none" if word.startswith("--mpi=") else word for word in options]
+    assert probe[: len(options) + 1] == [*without_mpi, "bash"]
     assert launch[: len(options) + 1] == [*options, str(fake_slurm.MDTEST)]
     lines = [f"{rank} n{rank // geometry.processes_per_node + 1}" for rank in range(geometry.processes)]
     assert (job.steps[0].folder / "placement.txt").read_text().splitlines() == lines
@@ -52,8 +53,28 @@ def test_the_probe_refuses_any_other_placement(job: Job, placement: str) -> None
     assert job.plan(geometry=Geometry(2, 8)).run() == 1
     reason = "the ranks are not block-placed and even on 2 nodes with 4 each: see placement.txt"
     assert job.end_of() == ("refused", reason)
-    assert len(job.cluster.launched()) == 1
+    assert len(job.cluster.launched()) == 2  # before the first run, and again when its turn came
     assert job.left() == []
+
+
+def test_all_launchers_of_a_job_are_probed_before_its_first_run_and_not_again(job: Job) -> None:
+    job.probe = True
+    job.plan(2, Geometry(2, 8))
+    first, second = job.steps
+    job.steps = [first, replace(second, run=replace(second.run, geometry=Geometry(2, 4)))]
+    assert job.run() == 0
+    tasks = [next(word for word in words if word.startswith("--ntasks=")) for words, _ in job.cluster.launched()]
+    assert tasks == ["--ntasks=8", "--ntasks=4"] * 2
+    assert [len((step.folder / "placement.txt").read_text().splitlines()) for step in job.steps] == [8, 4]
+    assert not (job.folder / "placement").exists()
+
+
+def test_a_launcher_that_failed_before_the_first_run_is_probed_again_when_its_turn_comes(job: Job) -> None:
+    job.probe = True
+    job.cluster.fault("srun-fails.once", "srun: error: Unable to create step")
+    assert job.plan(geometry=Geometry(2, 8)).run() == 0
+    assert len(job.cluster.launched()) == 3
+    assert len((job.steps[0].folder / "placement.txt").read_text().splitlines()) == 8
 
 
 def test_a_probe_that_cannot_be_launched_is_said(job: Job) -> None:
