@@ -137,18 +137,22 @@ MOST_LIKELY = Message(
     confidence=98,
     runs=12,
 )
-RESOLVED = Message("; smaller counts are not")
+RESOLVED = Message(
+    "; no count below {fewest} is ({confidence:g}% confidence)", fewest="16 processes on 2 nodes", confidence=98
+)
 NOT_RESOLVED = Message(
-    "; the minimum is not resolved: {counts} counts from {fewest} on cannot be told apart without about {runs} "
-    "more runs",
+    "; the minimum is not resolved: it is {fewest} or more ({confidence:g}% confidence), and {counts} counts cannot be "
+    "told apart without about {runs} more runs",
     fewest="12 processes on 2 nodes",
+    confidence=98,
     counts=4,
     runs=120,
 )
 NOT_RESOLVABLE = Message(
-    "; the minimum is not resolved: {counts} counts from {fewest} on cannot be told apart, perhaps not even with "
-    "{runs} more runs",
+    "; the minimum is not resolved: it is {fewest} or more ({confidence:g}% confidence), and {counts} counts cannot be "
+    "told apart, perhaps not even with {runs} more runs",
     fewest="12 processes on 2 nodes",
+    confidence=98,
     counts=4,
     runs=1000,
 )

@@ -20,7 +20,7 @@ from campaign.config.search import Searched
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Cell, Geometry, Run, State
 from campaign.plan import matrix, messages
-from campaign.plan.search import explore, nouns, procedure
+from campaign.plan.search import explore, nouns
 from campaign.plan.search.nouns import Decision, Measured, Outcome, PlannedBlock, SearchSpace, Settings
 from campaign.results.case import Case
 from campaign.results.cells import left_out
@@ -180,6 +180,8 @@ def _node_s(case: Case) -> float:
 
 def look(search: Search, blueprint: matrix.Blueprint, results: Results) -> SearchProgress:
     """Replay a search over what was measured."""
+    from campaign.plan.search import procedure  # numpy, which it needs, takes a while to load
+
     asked: dict[PlannedBlock, tuple[Run, ...]] = {}
     points: dict[PlannedBlock, Outcome] = {}
 
@@ -264,6 +266,8 @@ def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Expec
     """
     if standing.decision:
         return [], []
+    from campaign.plan.search import procedure
+
     search = standing.sought
     answer = procedure.step(search.space, replace(search.settings, budget_node_s=math.inf), _model(search))
     assert isinstance(answer, Decision) and answer.geometry is not None

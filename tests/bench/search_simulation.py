@@ -175,7 +175,7 @@ def best_of(runs: int, share: float, space: SearchSpace, machine: Machine) -> Ge
 def main() -> int:
     body = []
     missed = []
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for noise, number in CAMPAIGNS.items():
             outcomes = list(pool.map(campaign, range(number), [noise] * number, chunksize=50))
             wrong = {

@@ -9,52 +9,20 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
 
 from campaign.core.model import Geometry
 from campaign.plan.search import explore
-from campaign.plan.search.book import Book, Logs, estimates
-from campaign.plan.search.curve import beliefs
-from campaign.plan.search.nouns import CONFIRM, SearchSpace, size
-from campaign.statistics.ranks import median, normal
+from campaign.plan.search.book import Book, estimates
+from campaign.plan.search.inference import NEAR, PROPOSED, resolved, view
+from campaign.plan.search.nouns import CONFIRM, SearchSpace
+from campaign.statistics.ranks import median
 
 RUNS_PER_COUNT, FEWEST_RUNS, MOST_RUNS = 1.75, 60, 320  # that a search may take
 EXPLORED = 0.55  # of the runs: before the confirmation runs
-DRAWS = 128  # curves
-NEAR = 0.8  # below the top, as a logarithm: what is lower has no part in the model
-FURTHER = 6  # counts without runs that are considered below the fewest that may be within the margin
-KNOWN, OPEN = 20, 12  # counts with runs, and without any, in the model
-BESIDE = 8  # counts whose neighbours are considered
 BLOCK = 8  # counts of a block of the second phase
 SETTLED = 0.06  # of the curves: where counts without runs are the answer in fewer, the second phase ends
 ROUNDS = 50  # of the second phase, at most
-ALIKE = 1.05  # counts within this factor are one answer
-MOST_FURTHER = 1000  # runs: what would need more cannot be settled in practice
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What the drawn curves say of each count. `within`: the share of curves in which it is within the margin of the
-    peak; `votes`: that in which it is the peak, or the fewest within the margin; `ratio`: its rate over the peak's in
-    each curve, as a logarithm, in order.
-    """
-
-    within: dict[Geometry, float]
-    votes: dict[Geometry, float]
-    ratio: dict[Geometry, list[float]]
-    peak: Geometry
-    deviation: float  # of one run
-
-    def by_votes(self) -> list[Geometry]:
-        return sorted(self.within, key=lambda one: (-self.votes.get(one, 0.0), -self.within[one], size(one)))
-
-    @property
-    def safest(self) -> Geometry:
-        return max(self.within, key=lambda one: (self.within[one], -one.processes))
 
 
 def measure(book: Book) -> None:
@@ -81,7 +49,7 @@ def _explore(book: Book, most: int) -> None:
     for round_ in range(1, ROUNDS + 1):
         if not book.explored() or len(book.taken) + BLOCK > most:
             return
-        seen = view(book, f"refine{round_}")
+        seen = view(book, f"refine{round_}", PROPOSED)
         measured = {geometry for _, geometry, _ in book.explored()}
         if round_ > 2 and sum(share for one, share in seen.votes.items() if one not in measured) < SETTLED:
             return
@@ -121,61 +89,10 @@ def _confirm(book: Book, most: int) -> None:
         if not book.logs(fresh=True):
             return
         seen = view(book, f"{CONFIRM}{done}")
-        if done >= settings.least and (len(book.taken) + len(live) > most or answer(book, seen).resolved):
+        enough = max(map(len, book.fresh().values())) >= settings.least
+        if enough and (len(book.taken) + len(live) > most or resolved(book, seen)):
             return
         live = [one for one in live if seen.votes.get(one, 0.0) > 1 - settings.confidence]
-
-
-def view(book: Book, phase: str) -> View:
-    """By all runs so far; counts without runs take part too."""
-    logs = (*book.explored(), *book.logs(fresh=True))
-    given = logs, book.space, book.settings.margin, f"{book.settings.seed}/{phase}", frozenset(book.failed)
-    seen = _view(*given, ())
-    below = _below(book, seen)
-    return _view(*given, below) if below else seen
-
-
-def _below(book: Book, seen: View) -> tuple[Geometry, ...]:
-    """Counts without runs between the fewest that may be within the margin and the next fewer that has runs."""
-    fewest = min((one for one, share in seen.within.items() if share > 1 - book.settings.confidence), key=size)
-    known = {one for _, one, _ in (*book.explored(), *book.logs(fresh=True))} | book.failed.keys()
-    return tuple(one for one in _toward(book.space, fewest, -1, known) if one not in seen.within)[:FURTHER]
-
-
-@functools.lru_cache(maxsize=1024)  # a search is replayed from its beginning whenever it has new runs
-def _view(
-    logs: Logs,
-    space: SearchSpace,
-    margin: float,
-    seed: str,
-    failed: frozenset[Geometry],
-    more: tuple[Geometry, ...],
-) -> View:
-    effect = estimates(logs).effect
-    ranked = sorted(effect, key=lambda one: (-effect[one], size(one)))
-    known = [one for one in ranked[:KNOWN] if effect[one] >= effect[ranked[0]] - NEAR]
-    counts = sorted([*known, *_beside(space, known[:BESIDE], effect.keys() | failed), *more], key=size)
-    believed = beliefs(logs, counts, space.cores_per_node, seed, DRAWS)
-    limit = math.log1p(-margin)
-    within: Counter[int] = Counter()
-    votes: Counter[int] = Counter()
-    tops = [max(curve) for curve in believed.drawn]
-    for curve, top in zip(believed.drawn, tops, strict=True):
-        good = [place for place, value in enumerate(curve) if value >= top + limit]
-        within.update(good)
-        votes.update({curve.index(top), good[0]})
-    number = len(believed.drawn)
-    ratios = [
-        sorted(value - top for value, top in zip(each, tops, strict=True)) for each in zip(*believed.drawn, strict=True)
-    ]
-    means = {one: sum(each) for one, each in zip(counts, ratios, strict=True)}
-    return View(
-        {one: within[place] / number for place, one in enumerate(counts)},
-        {one: votes[place] / number for place, one in enumerate(counts) if votes[place]},
-        dict(zip(counts, ratios, strict=True)),
-        max(known, key=lambda one: means[one]),
-        believed.deviation,
-    )
 
 
 # --- what is proposed
@@ -201,79 +118,3 @@ def _even(rung: float, space: SearchSpace) -> int:
     near = [count for count in range(1, space.most_per_node + 1) if rung / 1.16 <= count <= rung * 1.16]
     cores = space.cores_per_node
     return max(near or [round(rung)], key=lambda count: (math.gcd(count, cores), -abs(math.log(count / rung))))
-
-
-def _beside(space: SearchSpace, counts: Sequence[Geometry], known: Set[Geometry]) -> list[Geometry]:
-    """Counts without runs near those with: of each in turn between it and its neighbours, even ones, the next ones."""
-    rows = [list(_beside_one(space, one, known)) for one in counts]
-    deepest = max(map(len, rows), default=0)
-    return list(dict.fromkeys(row[at] for at in range(deepest) for row in rows if at < len(row)))[:OPEN]
-
-
-def _beside_one(space: SearchSpace, one: Geometry, known: Set[Geometry]) -> Iterator[Geometry]:
-    yield from explore.midpoints(space, one, known)
-    cores, ways = space.cores_per_node, [_toward(space, one, step, known) for step in (1, -1)]
-    largest = max(2, math.gcd(one.processes_per_node, cores) // 2)
-    for way in ways:
-        yield from [there for there in way if math.gcd(there.processes_per_node, cores) >= largest][:1]
-    for way in ways:
-        yield from way[:1]
-
-
-def _toward(space: SearchSpace, one: Geometry, step: int, known: Set[Geometry]) -> list[Geometry]:
-    """More, or fewer, processes on as many nodes, up to the next count that has runs."""
-    added: list[Geometry] = []
-    value = one.processes_per_node + step
-    while 1 <= value <= space.most_per_node and (there := Geometry(one.nodes, one.nodes * value)) not in known:
-        added += [there] if there in space else []
-        value += step
-    return added
-
-
-# --- the answer
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """`chosen`: the fewest shown to be within the margin of the peak, or where none is, the one most likely to be;
-    `alike`: it, and the smaller counts that may be within the margin too; `further`: runs that would settle it.
-    """
-
-    chosen: Geometry
-    shown: bool
-    alike: tuple[Geometry, ...]
-    further: int
-
-    @property
-    def fewest(self) -> Geometry:
-        return self.alike[0]
-
-    @property
-    def resolved(self) -> bool:
-        return self.shown and self.chosen.processes <= ALIKE * self.fewest.processes
-
-
-def answer(book: Book, seen: View) -> Answer:
-    """The answer, among the counts that have confirmation runs."""
-    sure = book.settings.confidence
-    fresh = book.fresh()
-    able = [one for one in seen.within if len(fresh.get(one, ())) >= book.settings.least] or [seen.peak]
-    shown = [one for one in able if seen.within[one] >= sure]
-    chosen = shown[0] if shown else max(able, key=lambda one: (seen.within[one], -one.processes))
-    smaller = [one for one, share in seen.within.items() if share > 1 - sure and size(one) < size(chosen)]
-    alike = (*smaller, chosen)
-    asked = smaller if shown else alike
-    limit = math.log1p(-book.settings.margin)
-    return Answer(chosen, bool(shown), alike, sum(_further(seen, one, limit, sure) for one in asked))
-
-
-def _further(seen: View, one: Geometry, limit: float, sure: float) -> int:
-    """Runs of a count that would tell it from the margin, if it is where it seems to be."""
-    ratios = seen.ratio[one]
-    mean = sum(ratios) / len(ratios)
-    variance = sum((value - mean) ** 2 for value in ratios) / len(ratios)
-    away = abs(mean - limit)
-    wanted = (away / normal().inv_cdf(sure)) ** 2 if away else 0.0
-    if variance <= wanted:
-        return 1
-    return math.ceil(min(MOST_FURTHER, 2 * seen.deviation**2 * (1 / max(wanted, 1e-9) - 1 / variance)))

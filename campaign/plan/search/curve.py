@@ -10,23 +10,21 @@ themselves where they are not. Blocks cancel.
 from __future__ import annotations
 
 import functools
+import hashlib
 import itertools
 import math
-import random
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import mul
-from typing import TypeVar
+from typing import Any
+
+import numpy
 
 from campaign.core.model import Geometry
-from campaign.plan.search.book import Logs, estimates
-from campaign.statistics.ranks import median
+from campaign.plan.search.book import Logs
 
-Matrix = list[list[float]]
-Value = TypeVar("Value")
+Array = numpy.ndarray[Any, Any]
 
-FAR = 2.5  # standard deviations: what lies farther off pulls no more than this,
+FAR, VERY_FAR = 2.5, 5.0  # standard deviations: what lies farther off pulls no more than the one, beyond the other not,
 TAMINGS = 4  # seen from where the runs lie without what is far off, so often put together again
 GUESS, WEIGHT = 0.02, 1.0  # a standard deviation before there are any runs, and how many runs that guess is worth
 
@@ -60,255 +58,235 @@ ROUGH = 0.06  # jumps, or a deviation of each count, from which on a step or a b
 # how much the other changes the slope in a factor of 2.
 STEPS, STEP = 0.25, 0.25
 BENDS, BEND = 0.25, 0.7
+LEVEL = 1e-6  # runs of each count that say that the curve is about 0: blocks cancel its level, which is thus any
 REACH = 1.5  # factors of 2 over which a smooth curve keeps its course
 
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """Curves drawn from the posterior distribution: the log rates of `counts` for each."""
+    """Curves drawn from the posterior distribution: a row for each, the log rate of each count of `counts`."""
 
     counts: tuple[Geometry, ...]
-    drawn: tuple[tuple[float, ...], ...]
+    drawn: Array
     deviation: float  # of one run
 
 
-def beliefs(logs: Logs, counts: Sequence[Geometry], cores: int, seed: str, draws: int) -> Beliefs:
+def beliefs(given: Runs, counts: Sequence[Geometry], cores: int, seed: str, draws: int) -> Beliefs:
     """`counts` with runs and without; runs of others are left out. `cores`: of a node."""
-    places = {geometry: place for place, geometry in enumerate(counts)}
-    data, deviation = _tamed(tuple(logs))
-    known = [(block, places[geometry], value) for block, geometry, value in data if geometry in places]
-    told = _normal(known, len(counts))
-    fits = [_fit(root, told, deviation) for root in _roots(tuple(counts), cores)]
-    features = _features(counts, told.information)
-    shapes = [
-        shape
-        for kind, fit in zip(KINDS, fits, strict=True)
-        for shape in _shapes(fit, features if kind.even else (), told, deviation**2)
+    told, deviation = _told(given, counts), given.deviation
+    features = _features(counts)
+    fits = [
+        _fit(root, told, deviation, features if kind.even else None)
+        for kind, root in zip(KINDS, _roots(tuple(counts), cores), strict=True)
     ]
-    top = max(shape.evidence for shape in shapes)
-    reached = list(itertools.accumulate(math.exp(shape.evidence - top) for shape in shapes))
-    chance, pairs = random.Random(seed), draws // 2
-    places_drawn = [bisect_left(reached, (pair + 0.5) / pairs * reached[-1]) for pair in range(pairs)]
-    drawn = [curve for place in places_drawn for curve in shapes[place].draw(chance)]
-    return Beliefs(tuple(counts), tuple(drawn), deviation)
+    evidence = numpy.concatenate([fit.evidence for fit in fits])
+    reached = numpy.cumsum(numpy.exp(evidence - evidence.max()))
+    drawn = numpy.searchsorted(reached, (numpy.arange(draws) + 0.5) / draws * reached[-1])
+    # Its stream is the same in every version of numpy, so that a search can be replayed.
+    chance = numpy.random.RandomState(numpy.frombuffer(hashlib.sha256(seed.encode()).digest(), numpy.uint32))
+    first, curves = 0, []
+    for fit in fits:
+        shapes = drawn[(first <= drawn) & (drawn < first + len(fit.evidence))] - first
+        curves.append(_draw(fit, told, deviation, shapes, chance))
+        first += len(fit.evidence)
+    return Beliefs(tuple(counts), numpy.concatenate(curves), deviation)
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Log rates in blocks, without those very far off and with those far off drawn near; the standard deviation of one,
+    and the effects of the geometries.
+    """
+
+    geometries: tuple[Geometry, ...]
+    at: Array  # of these, for each run
+    blocks: Array
+    values: Array
+    deviation: float
+    effect: dict[Geometry, float]
 
 
 @functools.lru_cache(maxsize=8)  # the same runs are looked at with other counts too
-def _tamed(logs: Logs) -> tuple[Logs, float]:
-    """The runs with those far off drawn near, and the standard deviation of one."""
-    tamed, deviation = logs, GUESS
-    for _ in range(TAMINGS):
-        tamed, deviation = _tamed_once(logs, tamed)
-    return tamed, deviation
+def runs(logs: Logs) -> Runs:
+    geometries = tuple(dict.fromkeys(geometry for _, geometry, _ in logs))
+    numbers = {geometry: number for number, geometry in enumerate(geometries)}
+    places = {block: number for number, block in enumerate(dict.fromkeys(block for block, _, _ in logs))}
+    at = numpy.array([numbers[geometry] for _, geometry, _ in logs])
+    blocks = numpy.array([places[block] for block, _, _ in logs])
+    values = numpy.array([value for _, _, value in logs])
+    again = numpy.bincount(at)[at] > 1
+    free = len(logs) - len(geometries) - len(places) + 1
+    kept, tamed, deviation = numpy.full(len(logs), True), values, GUESS
+    effect, limit = _start(at, blocks, values, again)
+    for _ in range(TAMINGS if free > 0 and again.any() else 0):
+        left = values - effect[at]
+        left -= _middles(left, blocks)[blocks]
+        far = abs(left)
+        # Each count keeps a run, and each block one that ties it to others.
+        nearest, ties = numpy.full(len(geometries), numpy.inf), numpy.full(len(places), numpy.inf)
+        numpy.minimum.at(nearest, at, far)
+        numpy.minimum.at(ties, blocks[again], far[again])
+        kept = (far <= VERY_FAR * limit) | (far <= nearest[at]) | (again & (far <= ties[blocks]))
+        near = left.clip(-FAR * limit, FAR * limit)
+        tamed = values - left + near
+        degrees = WEIGHT + max(1, free - int((~kept).sum()))
+        deviation = math.sqrt((WEIGHT * GUESS**2 + (near[kept] ** 2).sum()) / degrees)
+        effect = numpy.linalg.solve(*_normal(at[kept], blocks[kept], tamed[kept]))
+        left = values - effect[at]
+        limit = _scale((left - _middles(left, blocks)[blocks])[again], free)
+    rates = dict(zip(geometries, effect.tolist(), strict=True))
+    return Runs(geometries, at[kept], blocks[kept], tamed[kept], deviation, rates)
 
 
-def _tamed_once(logs: Logs, before: Logs) -> tuple[Logs, float]:
-    fitted = estimates(before)
-    blocks: dict[tuple[str, int], list[float]] = {}
-    for block, geometry, value in logs:
-        blocks.setdefault(block, []).append(value - fitted.effect[geometry])
-    level = {block: median(sorted(values)) for block, values in blocks.items()}
-    left = [value - fitted.effect[geometry] - level[block] for block, geometry, value in logs]
-    free = len(logs) - len(fitted.effect) - len(blocks) + 1
-    again = sorted(abs(rest) for (_, geometry, _), rest in zip(logs, left, strict=True) if fitted.runs[geometry] > 1)
-    if free <= 0 or not again:
-        return logs, GUESS
-    scale = math.sqrt(len(again) / free) * 1.4826 * median(again)
-    limit = FAR * max(scale, 1e-9)
-    tamed = [
-        (block, geometry, value - rest + max(-limit, min(limit, rest)))
-        for (block, geometry, value), rest in zip(logs, left, strict=True)
-    ]
-    square = sum(max(-limit, min(limit, rest)) ** 2 for rest in left)
-    return tamed, math.sqrt((WEIGHT * GUESS**2 + square) / (WEIGHT + free))
+def _start(at: Array, blocks: Array, values: Array, again: Array) -> tuple[Array, float]:
+    """Effects of the geometries by medians in turns with those of the blocks, of two values the upper one, since what
+    disturbs a run slows it; the standard deviation of a run. Only what was measured again ties a block to others.
+    """
+    level = numpy.zeros(blocks.max() + 1)
+    tied = numpy.unique(blocks[again])
+    effect = _middles(values, at, upper=True)
+    for _ in range(TAMINGS if len(tied) else 0):
+        number = numpy.searchsorted(tied, blocks[again])
+        level[tied] = _middles((values - effect[at])[again], number, upper=True)
+        effect = _middles(values - level[blocks], at, upper=True)
+    left = values - level[blocks]
+    free = len(values) - len(effect) - len(level) + 1
+    return effect, _scale((left - _middles(left, at)[at])[again], free) if free > 0 and again.any() else GUESS
+
+
+def _scale(left: Array, free: int) -> float:
+    return max(1e-6, math.sqrt(len(left) / free) * 1.4826 * float(numpy.median(abs(left))))
+
+
+def _middles(values: Array, of: Array, upper: bool = False) -> Array:
+    """The median of the values of each number; where these are two, their mean or the upper one."""
+    order = numpy.lexsort((values, of))
+    number = numpy.bincount(of)
+    first, ordered = numpy.cumsum(number) - number, values[order]
+    above = ordered[first + number // 2]
+    middles: Array = above if upper else (above + ordered[first + (number - 1) // 2]) / 2
+    return middles
+
+
+def _normal(at: Array, blocks: Array, values: Array) -> tuple[Array, Array]:
+    """The normal equations of the geometries, once the blocks are gone."""
+    held = numpy.zeros((at.max() + 1, blocks.max() + 1))
+    numpy.add.at(held, (at, blocks), 1)
+    of_block = numpy.maximum(held.sum(0), 1)
+    means = numpy.bincount(blocks, values) / of_block
+    information = numpy.diag(held.sum(1) + LEVEL) - held / of_block @ held.T
+    return information, numpy.bincount(at, values - means[blocks])
 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What the runs say of the counts, free of their blocks: normal equations, without the variance of a run. `places`:
-    of the counts of which they say anything; the others' rows and columns are 0.
-    """
+    """What the runs say of the counts, free of their blocks: `seen` = `rows` · curve + noise of one run each."""
 
-    information: Matrix
-    pull: list[float]
-    places: list[int]
-
-    def of(self, values: Sequence[Value]) -> list[Value]:
-        """Those of the values that are not multiplied by 0."""
-        return [values[place] for place in self.places]
+    rows: Array
+    seen: Array
 
 
-def _normal(runs: Sequence[tuple[tuple[str, int], int, float]], size: int) -> _Told:
-    information = [[0.0] * size for _ in range(size)]
-    pull = [0.0] * size
-    blocks: dict[tuple[str, int], list[tuple[int, float]]] = {}
-    for block, place, value in runs:
-        blocks.setdefault(block, []).append((place, value))
-    for members in blocks.values():
-        mean = sum([value for _, value in members]) / len(members)
-        for place, value in members:
-            information[place][place] += 1.0
-            pull[place] += value - mean
-            row = information[place]
-            for other, _ in members:
-                row[other] -= 1.0 / len(members)
-    return _Told(information, pull, [place for place, row in enumerate(information) if any(row)])
+def _told(given: Runs, counts: Sequence[Geometry]) -> _Told:
+    known = [place for place, one in enumerate(counts) if one in given.effect]
+    number = numpy.full(len(given.geometries), -1)
+    number[[given.geometries.index(counts[place]) for place in known]] = range(len(known))
+    at = number[given.at]
+    information, pull = _normal(at[at >= 0], given.blocks[at >= 0], given.values[at >= 0])
+    root = numpy.linalg.cholesky(information)
+    rows = numpy.zeros((len(known), len(counts)))
+    rows[:, known] = root.T
+    return _Told(rows, numpy.linalg.solve(root, pull))
+
+
+@functools.lru_cache(maxsize=16)  # the same counts are looked at with further runs
+def _roots(counts: tuple[Geometry, ...], cores: int) -> Array:
+    """Of the covariances before the runs, one of each kind of curve."""
+    nodes = numpy.log2([one.nodes for one in counts])
+    per_node = numpy.log2([one.processes_per_node for one in counts])
+    dn, dp = numpy.subtract.outer(nodes, nodes), numpy.subtract.outer(per_node, per_node)
+    smooth = numpy.exp(-(dn**2 + dp**2 + (dn + dp) ** 2) / (4 * REACH**2))
+    jumps = 4 * numpy.exp(-(abs(dn) + abs(dp)) / 8)
+    sizes = [size for size in range(2, cores + 1) if cores % size == 0]
+    fills = numpy.array([[one.processes_per_node % size == 0 for size in sizes] for one in counts], float)
+    groups = fills.reshape(len(counts), len(sizes)) @ fills.reshape(len(counts), len(sizes)).T
+    own = numpy.eye(len(counts))
+    return numpy.linalg.cholesky(
+        [
+            kind.smooth**2 * smooth + kind.jumps**2 * jumps + kind.groups**2 * groups + kind.own**2 * own
+            for kind in KINDS
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Alike:
-    """The correlation of the rates of two counts, by their distance (smooth or not) and by the groups they fill."""
+class _Features:
+    """Steps and bends: what each adds to the log rate of each count, times its size; how large and how likely it is."""
 
-    smooth: Matrix
-    jumps: Matrix
-    groups: Matrix
-
-
-def _alike(counts: Sequence[Geometry], cores: int) -> _Alike:
-    at = [(math.log2(one.nodes), math.log2(one.processes_per_node)) for one in counts]
-    fills = [_groups(one.processes_per_node, cores) for one in counts]
-    smooth, jumps, groups = [], [], []
-    for i, (nodes, per_node) in enumerate(at):
-        apart = [(nodes - n, per_node - p) for n, p in at[: i + 1]]
-        near = -1 / (4 * REACH * REACH)
-        smooth.append([math.exp(near * (dn * dn + dp * dp + (dn + dp) * (dn + dp))) for dn, dp in apart])
-        jumps.append([4 * math.exp(-(abs(dn) + abs(dp)) / 8) for dn, dp in apart])
-        groups.append([float(len(fills[i] & other)) for other in fills[: i + 1]])
-    return _Alike(smooth, jumps, groups)
+    values: Array
+    deviation: Array
+    share: Array
 
 
-@functools.lru_cache(maxsize=32)  # the same counts are looked at with further runs
-def _roots(counts: tuple[Geometry, ...], cores: int) -> list[Matrix]:
-    """Of the covariances before the runs, one of each kind of curve."""
-    alike = _alike(counts, cores)
-    return [_root(_covariance(alike, kind)) for kind in KINDS]
-
-
-def _covariance(alike: _Alike, kind: CurveKind) -> Matrix:
-    smooth, jumps, groups = kind.smooth**2, kind.jumps**2, kind.groups**2
-    rows = [
-        [smooth * a + jumps * b + groups * c for a, b, c in zip(*parts, strict=True)]
-        for parts in zip(alike.smooth, alike.jumps, alike.groups, strict=True)
-    ]
-    for row in rows:
-        row[-1] += kind.own**2
-    return rows
-
-
-@functools.cache
-def _groups(per_node: int, cores: int) -> frozenset[int]:
-    """The groups of cores, of 2 and more, that so many processes fill evenly."""
-    return frozenset(size for size in range(2, cores + 1) if cores % size == 0 and per_node % size == 0)
+def _features(counts: Sequence[Geometry]) -> _Features:
+    """A step above each count of processes on a node; a bend at each count of processes, and between two of them."""
+    per_node, processes = [one.processes_per_node for one in counts], [one.processes for one in counts]
+    edges, rising = sorted(set(per_node))[:-1], sorted(set(processes))
+    bent = [*rising[1:-1], *(math.sqrt(one * other) for one, other in itertools.pairwise(rising))]
+    steps = numpy.greater.outer(per_node, edges).T
+    bends = numpy.log2(numpy.divide.outer(processes, bent)).clip(0).T
+    return _Features(
+        numpy.concatenate([steps, bends]),
+        numpy.repeat([STEP, BEND], [len(steps), len(bends)]),
+        numpy.repeat([STEPS / max(1, len(steps)), BENDS / max(1, len(bends))], [len(steps), len(bends)]),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    mean: list[float]
-    spread: Matrix  # times normal values: a deviation from the mean
-    evidence: float
+    """A kind of curve given the runs: alone, and with each of the features. `evidence`: of each of these, as a log."""
+
+    root: Array
+    pulls: Array  # what the runs say of the normal values that the root turns into a curve
+    inverse: Array  # of the variance of what is seen
+    evidence: Array
+    features: _Features | None
+    bent: Array  # what is seen of each feature, times its deviation
 
 
-@dataclass(frozen=True, slots=True)
-class _Feature:
-    """A step or a bend: what it adds to the log rate of each count, times its size; how large and likely it is."""
-
-    values: list[float]
-    seen: list[float]  # by the runs
-    deviation: float
-    share: float
-
-
-def _features(counts: Sequence[Geometry], information: Matrix) -> list[_Feature]:
-    """A step above each count of processes on a node, and a bend at every second count of processes."""
-    per_node = sorted({one.processes_per_node for one in counts})[:-1]
-    all_counts = sorted({one.processes for one in counts})[1:-1:2]
-    steps = [[float(one.processes_per_node > edge) for one in counts] for edge in per_node]
-    bends = [[max(0.0, math.log2(one.processes / edge)) for one in counts] for edge in all_counts]
-    kinds = [(values, STEP, STEPS / len(steps)) for values in steps]
-    kinds += [(values, BEND, BENDS / len(bends)) for values in bends]
-    return [_Feature(values, [sum(map(mul, row, values)) for row in information], *kind) for values, *kind in kinds]
+def _fit(root: Array, told: _Told, deviation: float, features: _Features | None) -> _Fit:
+    pulls = told.rows @ root
+    variance = deviation**2 * numpy.eye(len(told.rows)) + pulls @ pulls.T
+    inverse = numpy.linalg.inv(variance)
+    alone = -told.seen @ inverse @ told.seen / 2 - numpy.linalg.slogdet(variance)[1] / 2
+    if features is None:
+        return _Fit(root, pulls, inverse, numpy.array([alone]), None, numpy.zeros((0, len(told.rows))))
+    # One feature more adds a product of two vectors to the variance.
+    bent = features.values @ told.rows.T * features.deviation[:, None]
+    against = bent @ inverse
+    lifted = 1 + (against * bent).sum(1)
+    gain = (against @ told.seen) ** 2 / lifted / 2 - numpy.log(lifted) / 2 + numpy.log(features.share)
+    evidence = alone + numpy.concatenate([[math.log(1 - features.share.sum())], gain])
+    return _Fit(root, pulls, inverse, evidence, features, bent)
 
 
-@dataclass(frozen=True, slots=True)
-class _DrawnCurve:
-    """A fit, alone or with a feature whose size lies about `size`; the fit gives way to it."""
-
-    fit: _Fit
-    evidence: float
-    pulled: list[float] | None = None  # of the feature, by the fit's own spread
-    feature: _Feature | None = None
-    size: float = 0.0
-    deviation: float = 0.0
-
-    def draw(self, chance: random.Random) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Two curves, as far above the mean as below it."""
-        normal = [chance.gauss(0.0, 1.0) for _ in self.fit.mean]
-        off = [sum(map(mul, row, normal)) for row in self.fit.spread]
-        mean = self.fit.mean
-        if self.feature is not None and self.pulled is not None:
-            rest = chance.gauss(0.0, self.deviation)
-            taken = [sum(map(mul, row, self.pulled)) for row in self.fit.spread]
-            added = [value - less for value, less in zip(self.feature.values, taken, strict=True)]
-            mean = [value + self.size * more for value, more in zip(mean, added, strict=True)]
-            off = [value + rest * more for value, more in zip(off, added, strict=True)]
-        return (
-            tuple(value + more for value, more in zip(mean, off, strict=True)),
-            tuple(value - more for value, more in zip(mean, off, strict=True)),
-        )
-
-
-def _shapes(fit: _Fit, features: Sequence[_Feature], told: _Told, variance: float) -> Iterator[_DrawnCurve]:
-    """The fit alone, and with each feature: its size has a normal distribution, given the runs too."""
-    alone = 1 - sum(feature.share for feature in features)
-    yield _DrawnCurve(fit, fit.evidence + math.log(alone))
-    columns = list(zip(*told.of(fit.spread), strict=True)) if features else []
-    # Of the runs' pull, what is left once the fit has given way.
-    rows = zip(told.pull, told.information, strict=True)
-    left = [(value - sum(map(mul, row, fit.mean))) / variance for value, row in rows]
-    for feature in features:
-        seen = told.of(feature.seen)
-        pulled = [sum(map(mul, column, seen)) / variance for column in columns]
-        certain = max(0.0, sum(map(mul, feature.values, feature.seen)) / variance - sum(map(mul, pulled, pulled)))
-        spread = 1 / (1 / feature.deviation**2 + certain)
-        drawn = sum(map(mul, feature.values, left))
-        evidence = drawn * drawn * spread / 2 - math.log1p(feature.deviation**2 * certain) / 2
-        evidence += fit.evidence + math.log(feature.share)
-        yield _DrawnCurve(fit, evidence, pulled, feature, spread * drawn, math.sqrt(spread))
-
-
-def _fit(root: Matrix, told: _Told, deviation: float) -> _Fit:
-    """The curve given the runs: with covariance L·L' before them, L·(1 + L'·information·L / variance)^-1·L' after."""
-    size, variance = len(root), deviation**2
-    columns = [[root[place][j] if j <= place else 0.0 for place in told.places] for j in range(size)]
-    information = [told.of(told.information[place]) for place in told.places]
-    half = [[sum(map(mul, row, column)) / variance for column in columns] for row in information]
-    halves = [[row[j] for row in half] for j in range(size)]  # columns of information·L
-    inner = [[sum(map(mul, columns[i], halves[j])) + (i == j) for j in range(i + 1)] for i in range(size)]
-    below = _root(inner)
-    pull = told.of(told.pull)
-    pulled = [sum(map(mul, column, pull)) / variance for column in columns]
-    forward = _forward(below, pulled)
-    # spread = L·R^-T: rows solve R·x = row of L.
-    spread = [_forward(below, [*row, *[0.0] * (size - len(row))]) for row in root]
-    mean = [sum(map(mul, row, forward)) for row in spread]
-    evidence = sum(map(mul, forward, forward)) / 2 - sum(math.log(row[-1]) for row in below)
-    return _Fit(mean, spread, evidence)
-
-
-def _root(matrix: Matrix) -> Matrix:
-    """Cholesky's lower triangle, of the lower triangle of a matrix; rows end at the diagonal."""
-    root: Matrix = []
-    for i, given in enumerate(matrix):
-        row: list[float] = []
-        for j in range(i):
-            row.append((given[j] - sum(map(mul, row, root[j]))) / root[j][j])
-        row.append(math.sqrt(max(given[i] - sum(map(mul, row, row)), 1e-12)))
-        root.append(row)
-    return root
-
-
-def _forward(root: Matrix, right: Sequence[float]) -> list[float]:
-    solved: list[float] = []
-    for row, value in zip(root, right, strict=True):
-        solved.append((value - sum(map(mul, row, solved))) / row[-1])
-    return solved
+def _draw(fit: _Fit, told: _Told, deviation: float, shapes: Array, chance: numpy.random.RandomState) -> Array:
+    """A curve of each shape: 0 is the fit alone, others have a feature. One is drawn as before the runs, and moved by
+    what the runs say against it.
+    """
+    number, seen = len(shapes), len(told.rows)
+    normal = chance.standard_normal((number, fit.root.shape[0]))
+    sizes = chance.standard_normal(number) * (shapes > 0)
+    noise = chance.standard_normal((number, seen)) * deviation
+    bent = numpy.concatenate([numpy.zeros((1, seen)), fit.bent])[shapes]
+    off = told.seen - noise - normal @ fit.pulls.T - sizes[:, None] * bent
+    moved, against = off @ fit.inverse, bent @ fit.inverse
+    share = (moved * bent).sum(1) / (1 + (against * bent).sum(1))
+    moved -= share[:, None] * against
+    curves: Array = (normal + moved @ fit.pulls) @ fit.root.T
+    if fit.features is None:
+        return curves
+    sizes += (moved * bent).sum(1)
+    added = fit.features.values * fit.features.deviation[:, None]
+    added = numpy.concatenate([numpy.zeros((1, added.shape[1])), added])
+    curves += sizes[:, None] * added[shapes]
+    return curves

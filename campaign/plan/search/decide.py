@@ -9,9 +9,9 @@ from typing import Any
 
 from campaign.core.model import Geometry
 from campaign.plan import messages
-from campaign.plan.search.adaptive import MOST_FURTHER, answer, view
 from campaign.plan.search.book import Book, Logs, estimates
 from campaign.plan.search.confirm import compare, peak_of
+from campaign.plan.search.inference import MOST_FURTHER, answer, view
 from campaign.plan.search.nouns import Candidate, Decision, PlannedBlock, size, words
 from campaign.statistics import intervals
 
@@ -48,13 +48,15 @@ class ByProcedure:
 
 
 def _by_model(book: Book, complete: bool) -> ByProcedure:
-    """The fewest that the curves which the runs allow show to be within the margin (procedure 2)."""
+    """The fewest that the curves which the runs allow show to be within the margin (procedure 2). Ratios are rounded:
+    processors add up products in other orders.
+    """
     seen = view(book, "decision")
     answered = answer(book, seen)
     chosen, ratios = answered.chosen, seen.ratio[answered.chosen]
     shown = [one for one, share in seen.within.items() if share >= book.settings.confidence]
     candidates = tuple(
-        replace(each, ratio=math.exp(sum(logs) / len(logs)), ratio_low=math.exp(_low(book, logs)))
+        replace(each, ratio=round(math.exp(sum(logs) / len(logs)), 6), ratio_low=round(math.exp(_low(book, logs)), 6))
         if (logs := seen.ratio.get(each.geometry)) and each.geometry != seen.peak
         else replace(each, ratio=None, ratio_low=None)
         for each in _candidates(book, seen.peak, shown)
@@ -68,11 +70,12 @@ def _by_model(book: Book, complete: bool) -> ByProcedure:
         "runs": len(book.fresh().get(chosen, ())),
     }
     text: str = (messages.FEWEST_SHOWN if answered.shown else messages.MOST_LIKELY)(**about)
+    least = {"fewest": words(answered.fewest), "confidence": about["confidence"]}
     if answered.resolved:
-        text += messages.RESOLVED()
+        text += messages.RESOLVED(**least)
     elif answered.fewest != chosen:
         message = messages.NOT_RESOLVED if answered.further < MOST_FURTHER else messages.NOT_RESOLVABLE
-        text += message(fewest=words(answered.fewest), counts=len(answered.alike), runs=answered.further)
+        text += message(**least, counts=len(answered.alike), runs=answered.further)
     else:
         text += messages.NOT_SHOWN(runs=answered.further)
     if not complete:

@@ -1,0 +1,218 @@
+"""What the runs of a search say, by curves drawn from the model: which counts may be the peak or the fewest within the
+margin of it, and the answer. Pure.
+
+What is reported, and what it promises with `confidence` C, each by itself:
+- a count "shown to be within the margin": its true rate is (C of the curves);
+- "not fewer than" the first of the counts that cannot be told apart: no smaller count is within the margin. It is asked
+  of all smaller counts together, so the true minimum lies between this count and the reported one with 2·C - 1.
+How often that is so on simulated machines is printed by `python -m tests.bench search_families`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy
+
+from campaign.core.model import Geometry
+from campaign.plan.search import curve, explore
+from campaign.plan.search.book import Book, Logs
+from campaign.plan.search.nouns import SearchSpace, Settings, size
+from campaign.statistics.ranks import normal
+
+PROPOSED, DRAWS = 256, 512  # curves by which runs are proposed, and by which it is answered
+NEAR = 0.8  # below the top, as a logarithm: what is lower has no part in the model
+FURTHER = 6  # counts without runs that are considered below the fewest that may be within the margin
+KNOWN, OPEN = 20, 12  # counts with runs, and without any, in the model by which runs are proposed
+BESIDE = 8  # counts whose neighbours are considered
+ALIKE = 1.05  # counts within this factor are one answer
+MOST_BELOW = 400  # counts below the chosen one in the model of the answer
+MOST_FURTHER = 1000  # runs: what would need more cannot be settled in practice
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the drawn curves say of each count. `within`: the share of curves in which it is within the margin of the
+    peak; `votes`: that in which it is the peak, or the fewest within the margin; `ratio`: its rate over the peak's in
+    each curve, as a logarithm, in order.
+    """
+
+    within: dict[Geometry, float]
+    votes: dict[Geometry, float]
+    ratio: dict[Geometry, list[float]]
+    peak: Geometry
+    deviation: float  # of one run
+
+    def by_votes(self) -> list[Geometry]:
+        return sorted(self.within, key=lambda one: (-self.votes.get(one, 0.0), -self.within[one], size(one)))
+
+    @property
+    def safest(self) -> Geometry:
+        return max(self.within, key=lambda one: (self.within[one], -one.processes))
+
+
+def view(book: Book, phase: str, draws: int = DRAWS) -> View:
+    """By all runs so far; counts without runs take part too."""
+    logs = (*book.explored(), *book.logs(fresh=True))
+    given = logs, book.space, book.settings.margin, f"{book.settings.seed}/{phase}", frozenset(book.failed), draws
+    seen = _view(*given, ())
+    below = _below(book, seen)
+    return _view(*given, below) if below else seen
+
+
+def _below(book: Book, seen: View) -> tuple[Geometry, ...]:
+    """Counts without runs between the fewest that may be within the margin and the next fewer that has runs."""
+    fewest = min((one for one, share in seen.within.items() if share > 1 - book.settings.confidence), key=size)
+    known = {one for _, one, _ in (*book.explored(), *book.logs(fresh=True))} | book.failed.keys()
+    return tuple(one for one in _toward(book.space, fewest, -1, known) if one not in seen.within)[:FURTHER]
+
+
+@functools.lru_cache(maxsize=1024)  # a search is replayed from its beginning whenever it has new runs
+def _view(
+    logs: Logs,
+    space: SearchSpace,
+    margin: float,
+    seed: str,
+    failed: frozenset[Geometry],
+    draws: int,
+    more: tuple[Geometry, ...],
+) -> View:
+    given = curve.runs(logs)
+    effect = given.effect
+    ranked = sorted(effect, key=lambda one: (-effect[one], size(one)))
+    known = [one for one in ranked[:KNOWN] if effect[one] >= effect[ranked[0]] - NEAR]
+    counts = sorted([*known, *_beside(space, known[:BESIDE], effect.keys() | failed), *more], key=size)
+    believed = curve.beliefs(given, counts, space.cores_per_node, seed, draws)
+    ratios = believed.drawn - believed.drawn.max(1, keepdims=True)
+    good = ratios >= math.log1p(-margin)
+    votes = Counter(chain.from_iterable({*both} for both in zip(good.argmax(1), ratios.argmax(1), strict=True)))
+    within, means = good.mean(0), ratios.mean(0)
+    return View(
+        {one: float(within[place]) for place, one in enumerate(counts)},
+        {one: votes[place] / len(ratios) for place, one in enumerate(counts) if votes[place]},
+        dict(zip(counts, numpy.sort(ratios.T).tolist(), strict=True)),
+        max(known, key=lambda one: means[counts.index(one)]),
+        believed.deviation,
+    )
+
+
+def _beside(space: SearchSpace, counts: Sequence[Geometry], known: Set[Geometry]) -> list[Geometry]:
+    """Counts without runs near those with: of each in turn between it and its neighbours, even ones, the next ones."""
+    rows = [list(_beside_one(space, one, known)) for one in counts]
+    deepest = max(map(len, rows), default=0)
+    return list(dict.fromkeys(row[at] for at in range(deepest) for row in rows if at < len(row)))[:OPEN]
+
+
+def _beside_one(space: SearchSpace, one: Geometry, known: Set[Geometry]) -> Iterator[Geometry]:
+    yield from explore.midpoints(space, one, known)
+    cores, ways = space.cores_per_node, [_toward(space, one, step, known) for step in (1, -1)]
+    largest = max(2, math.gcd(one.processes_per_node, cores) // 2)
+    for way in ways:
+        yield from [there for there in way if math.gcd(there.processes_per_node, cores) >= largest][:1]
+    for way in ways:
+        yield from way[:1]
+
+
+def _toward(space: SearchSpace, one: Geometry, step: int, known: Set[Geometry]) -> list[Geometry]:
+    """More, or fewer, processes on as many nodes, up to the next count that has runs."""
+    added: list[Geometry] = []
+    value = one.processes_per_node + step
+    while 1 <= value <= space.most_per_node and (there := Geometry(one.nodes, one.nodes * value)) not in known:
+        added += [there] if there in space else []
+        value += step
+    return added
+
+
+# --- the answer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`chosen`: the fewest shown to be within the margin of the peak, or where none is, the one most likely to be;
+    `alike`: it, and the smaller counts that may be within the margin too; `further`: runs that would settle it.
+    """
+
+    chosen: Geometry
+    shown: bool
+    alike: tuple[Geometry, ...]
+    further: int
+
+    @property
+    def fewest(self) -> Geometry:
+        return self.alike[0]
+
+    @property
+    def resolved(self) -> bool:
+        return self.shown and self.chosen.processes <= ALIKE * self.fewest.processes
+
+
+def resolved(book: Book, seen: View) -> bool:
+    return _chosen(book, seen)[1] and answer(book, seen).resolved
+
+
+def answer(book: Book, seen: View) -> Answer:
+    """The answer, among the counts that have confirmation runs."""
+    chosen, shown = _chosen(book, seen)
+    logs = (*book.explored(), *book.logs(fresh=True))
+    counts = tuple(sorted({*_all_below(book, chosen), *seen.within}, key=size))
+    smaller = _smaller(logs, book.space, book.settings, counts, chosen, seen.peak)
+    asked = [one for one in (*smaller, *(() if shown else (chosen,))) if one in seen.ratio]
+    further = sum(_further(seen, one, book.settings) for one in asked)
+    return Answer(chosen, shown, (*smaller, chosen), max(further, 1 if smaller else 0))
+
+
+def _chosen(book: Book, seen: View) -> tuple[Geometry, bool]:
+    """With whether it is shown to be within the margin."""
+    fresh = book.fresh()
+    able = [one for one in seen.within if len(fresh.get(one, ())) >= book.settings.least] or [seen.peak]
+    shown = [one for one in able if seen.within[one] >= book.settings.confidence]
+    return (shown or [max(able, key=lambda one: (seen.within[one], -one.processes))])[0], bool(shown)
+
+
+def _all_below(book: Book, chosen: Geometry) -> Iterator[Geometry]:
+    """Smaller counts that are possible, with runs or without; of very many as many as the model can take."""
+    below = [
+        geometry
+        for nodes in range(book.space.fewest_nodes, min(book.space.most_nodes, chosen.processes) + 1)
+        for per_node in range(1, min(book.space.most_per_node, chosen.processes // nodes) + 1)
+        if (geometry := Geometry(nodes, nodes * per_node)) in book.space and geometry not in book.failed
+    ]
+    below.sort(key=size)
+    yield from below[:: -(-len(below) // MOST_BELOW)]
+
+
+@functools.lru_cache(maxsize=256)
+def _smaller(
+    logs: Logs, space: SearchSpace, asked: Settings, counts: Sequence[Geometry], chosen: Geometry, peak: Geometry
+) -> tuple[Geometry, ...]:
+    """The counts below the chosen one that may be within the margin too; none below the first is, with `confidence`.
+
+    That is asked of all smaller counts together, with runs or without: of hundreds on several nodes, one is soon within
+    the margin by some curve, though each is in few. And it is asked against one count, the likeliest peak: where many
+    are alike, the highest of a drawn curve is any that was drawn high, and the counts at the knee seem too low.
+    """
+    drawn = curve.beliefs(curve.runs(logs), counts, space.cores_per_node, f"{asked.seed}/{len(logs)}", DRAWS).drawn
+    good = drawn >= drawn[:, [counts.index(peak)]] + math.log1p(-asked.margin)
+    first = numpy.sort(good.argmax(1))[math.floor((1 - asked.confidence) * DRAWS)]
+    return tuple(
+        one
+        for place, (one, share) in enumerate(zip(counts, good.mean(0), strict=True))
+        if place == first or (place > first and share > 1 - asked.confidence)
+        if size(one) < size(chosen)
+    )
+
+
+def _further(seen: View, one: Geometry, asked: Settings) -> int:
+    """Runs of a count that would tell it from the margin, if it is where it seems to be."""
+    ratios = seen.ratio[one]
+    mean = sum(ratios) / len(ratios)
+    variance = sum((value - mean) ** 2 for value in ratios) / len(ratios)
+    wanted = ((mean - math.log1p(-asked.margin)) / normal().inv_cdf(asked.confidence)) ** 2
+    if variance <= wanted:
+        return 1
+    return math.ceil(min(MOST_FURTHER, 2 * seen.deviation**2 * (1 / max(wanted, 1e-9) - 1 / variance)))
