@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from campaign.statistics.ranks import median, normal
 
-OF_BOTH = 1.0  # lift of `dependence` where two samples are compared, each with its own
 WIDEST = 0.999  # the extremes of 12 values; what would have to be wider is not known well enough to say so
+FEWEST_APART = 4  # independent values that as many as can show a dependence are worth at least
+LIFT = 2.6  # of an estimated correlation, by simulation: intervals of 12 to 60 values then cover as much as they say
 MORE_THAN_CHANCE = 12  # values from which a dependence of each on the one before can be told from chance
 
 
@@ -90,22 +91,24 @@ def median_interval(
     )
 
 
-def dependence(values: Sequence[float], lift: float = 2.2) -> float:
+def dependence(values: Sequence[float]) -> float:
     """How much larger the variance of a mean of values in the order of time is than if none depended on the one before:
-    1 or more, by their correlation, which a few values understate. 1 with fewer values than tell it from chance.
-    `lift`: by simulation, so that intervals of 12 to 60 values cover as much as they say.
+    1 or more, by the correlation of their ranks, which a few values understate. 1 with fewer values than tell it from
+    chance.
     """
     n = len(values)
     if n < MORE_THAN_CHANCE:
         return 1.0
-    middle = sum(values) / n
-    square = sum((value - middle) ** 2 for value in values)
+    ordered = sorted(values)
+    places = [bisect_left(ordered, value) + bisect_right(ordered, value) - n for value in values]  # about their mean
+    square = sum(place**2 for place in places)
     if square == 0:
         return 1.0
-    correlation = sum((one - middle) * (other - middle) for one, other in itertools.pairwise(values)) / square
+    correlation = sum(one * other for one, other in itertools.pairwise(places)) / square
     # It is found by (1 + 4 true) / n too low (Kendall 1954).
-    true = max(0.0, min(0.8, (correlation * n + lift) / (n - 4)))
-    return (1 + true) / (1 - true) - 2 * true * (1 - true**n) / (n * (1 - true) ** 2)
+    true = max(0.0, min(0.8, (correlation * n + LIFT) / (n - 4)))
+    factor = (1 + true) / (1 - true) - 2 * true * (1 - true**n) / (n * (1 - true) ** 2)
+    return min(factor, n / FEWEST_APART)
 
 
 def _variation(values: Sequence[float]) -> float | None:

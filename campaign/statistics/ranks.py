@@ -3,8 +3,8 @@
 The ratio of two samples is that of Hodges and Lehmann: the median of the ratios of all pairs, one value of each side.
 Its interval and the test (Mann and Whitney) rest on one count: if both sides came from one distribution, whatever it
 is, every order of the values is equally likely. So nothing is assumed about the noise, and an outlier pulls no more
-than its rank. Where sides vary differently, or values depend on each other, the
-count varies more; its limits are moved by that factor.
+than its rank. Where sides vary differently, or values depend on each other, the count varies by another factor, which
+moves the limits of both.
 
 Differences are of logarithms: `first` and `second` are logarithms, a difference is that of `second` over `first`.
 """
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from statistics import NormalDist
 
+FEWEST_PAIRS = 36  # as of 6 values on both sides: fewer show too little of how each side varies
 EXACT = 2500  # pairs up to which every order is counted; above, the normal approximation is good to the third digit
 
 
@@ -34,18 +35,16 @@ def normal() -> NormalDist:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """All differences between two samples, in order. Ties count against a difference, as an interval's limit does.
+    """All differences between two samples, in order. Ties count against a difference.
 
-    Limits have the chance that they say, whether or not the sides vary alike. The p-value is never below the exact one
-    of equal orders: where many cells are tested, chances are asked for that no estimate of a spread supports.
+    Test and interval are one: at any level, `p` is up to it exactly if the limits of half of it leave out 0.
     """
 
     ordered: Sequence[float]
     first: int  # values of each side
     second: int
-    spread: float = 1.0  # of the count of pairs, over what it is if every order is equally likely: beside each other
-    apart: float = 1.0  # the same, where the sides lie; for the test
-    freedom: float = math.inf  # degrees by which that is known
+    spread: float = 1.0  # of the count of pairs, over what it is if every order is equally likely
+    freedom: float = math.inf  # degrees by which the spread is known
 
     @property
     def middle(self) -> float:
@@ -55,58 +54,78 @@ class Differences:
     def p(self) -> float:
         """Two-sided p-value of "no difference"."""
         least = min(bisect_right(self.ordered, 0.0), len(self.ordered) - bisect_left(self.ordered, 0.0))
-        chance = tail(self.first, self.second, least)
-        return min(1.0, 2 * max(chance, self._by_spread(chance)))
-
-    def _by_spread(self, chance: float) -> float:
-        if not 0 < chance < 0.5 or not self.apart:
-            return chance
-        away = -normal().inv_cdf(chance) / self.apart
-        if self.freedom < math.inf:  # Student's distribution by the normal one (Wallace 1959)
-            shrink = (8 * self.freedom + 1) / (8 * self.freedom + 3)
-            away = shrink * math.sqrt(self.freedom * math.log1p(away**2 / self.freedom))
-        return normal().cdf(-away)
+        return min(1.0, 2 * self._chance(least))
 
     def bounds(self, each: float) -> tuple[float, float] | None:
         """Lower and upper limit of the difference, each missed with a chance of up to `each`; None: too few values."""
-        if not _rank(self.first, self.second, each):
+        if not self.ordered or self._chance(0) > each:
             return None
-        rank = max(1, _rank(self.first, self.second, _farther(each, self.spread)))
-        return self.ordered[rank - 1], self.ordered[-rank]
+        low, high = 0, len(self.ordered) // 2
+        while low < high:  # the highest count of pairs whose chance is within `each`
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self._chance(middle) <= each else (low, middle - 1)
+        return self.ordered[low], self.ordered[-1 - low]
 
+    def _chance(self, most: int) -> float:
+        """That up to so many pairs are on one side of the true difference.
 
-def _farther(chance: float, factor: float) -> float:
-    """The chance of a normal deviation so many times as far out."""
-    return normal().cdf(normal().inv_cdf(chance) * factor) if 0 < chance < 0.5 and factor != 1 else chance
+        A spread makes it larger at once, and smaller only as far as what is known of it supports: where many cells are
+        tested, chances are asked for that no estimate supports.
+        """
+        chance = tail(self.first, self.second, most)
+        if not 0 < chance < 0.5 or self.spread == 1:
+            return chance
+        away = -normal().inv_cdf(chance) / self.spread
+        # Of a spread of 1 every order says how it varies; how far it is from that is estimated.
+        freedom = self.freedom / (1 - min(self.spread, 1 / self.spread) ** 4)
+        if freedom < math.inf:  # Student's distribution by the normal one (Wallace 1959)
+            shrink = (8 * freedom + 1) / (8 * freedom + 3)
+            away = shrink * math.sqrt(freedom * math.log1p(away**2 / freedom))
+        by_spread = normal().cdf(-away)
+        return by_spread if self.spread > 1 else min(chance, by_spread)
 
 
 def differences(
-    first: Sequence[float], second: Sequence[float], inflation: tuple[float, float] = (1.0, 1.0)
+    first: Sequence[float],
+    second: Sequence[float],
+    inflation: tuple[float, float] = (1.0, 1.0),
+    blocks: tuple[int, int] | None = None,
 ) -> Differences:
-    """`inflation`: of the variance of each side, by values that depend on each other."""
+    """`inflation`: of the variance of each side, by values that depend on each other. `blocks`: how many independent
+    groups each side's values are of, if not each is its own.
+    """
     ordered = [other - value for value in first for other in second]
     ordered.sort()
-    shift = median(ordered) if ordered else 0.0
-    beside = [value - shift for value in second]  # how values vary shows where the sides lie over each other
-    apart, freedom = _spread(first, second, inflation)
-    return Differences(ordered, len(first), len(second), _spread(first, beside, inflation)[0] or 1.0, apart, freedom)
+    return Differences(ordered, len(first), len(second), *_spread(first, second, ordered, inflation, blocks))
 
 
-def _spread(first: Sequence[float], second: Sequence[float], inflation: tuple[float, float]) -> tuple[float, float]:
-    """By the values' places among those of the other side, which may vary differently (Brunner and Munzel 2000), with
-    the degrees of freedom of it; 0 where the sides do not overlap, which says nothing of how they vary.
+def _spread(
+    first: Sequence[float],
+    second: Sequence[float],
+    ordered: Sequence[float],
+    inflation: tuple[float, float],
+    blocks: tuple[int, int] | None,
+) -> tuple[float, float]:
+    """By the values' places among those of the other side, moved to where it is, since either side may vary in its own
+    way (Brunner and Munzel 2000), with the degrees of freedom of it. Below FEWEST_PAIRS sides are taken to vary alike.
     """
     m, n = len(first), len(second)
-    if min(m, n) < 2:
+    if not ordered:
         return 1.0, math.inf
-    variances = m * _variance(_places(first, second)), n * _variance(_places(second, first))
-    varies = variances[0] * inflation[0] + variances[1] * inflation[1]
-    if not varies:
-        return 0.0, math.inf
-    counts = [max(1.0, number / more - 1) for number, more in zip((m, n), inflation, strict=True)]
-    parts = zip(variances, inflation, counts, strict=True)
-    freedom = varies**2 / sum((part * more) ** 2 / count for part, more, count in parts)
-    return math.sqrt(varies / (m * n * (m + n + 1) / 12)), freedom
+    alike = m * n * (m + n + 1) / 12  # the variance of the count if every order is equally likely
+    if m * n < FEWEST_PAIRS:
+        variances, over = (alike * n / (m + n), alike * m / (m + n)), 1.0
+    else:
+        shift = median(ordered)
+        beside = [value - shift for value in second]
+        variances = m * _variance(_places(first, beside)), n * _variance(_places(beside, first))
+        over = 1 + 0.3 * (1 / m + 1 / n)  # what moving them adds, by simulation of sides that vary alike
+    varies = [variance * more for variance, more in zip(variances, inflation, strict=True)]
+    if not sum(varies):
+        return 1.0, math.inf
+    parts = zip(varies, blocks or (m, n), strict=True)
+    freedom = sum(varies) ** 2 / sum(part**2 / max(1, count - 1) for part, count in parts)
+    return math.sqrt(sum(varies) / alike) / over, freedom
 
 
 def _places(values: Sequence[float], others: Sequence[float]) -> list[float]:
@@ -117,15 +136,6 @@ def _places(values: Sequence[float], others: Sequence[float]) -> list[float]:
 def _variance(values: Sequence[float]) -> float:
     mean = sum(values) / len(values)
     return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
-
-
-def differ(first: Sequence[float], second: Sequence[float], level: float) -> bool:
-    """Whether two samples differ significantly, for each pair of samples separately."""
-    ordered = sorted(first)
-    not_above = sum(bisect_right(ordered, value) for value in second)
-    not_below = len(first) * len(second) - sum(bisect_left(ordered, value) for value in second)
-    least = min(not_above, not_below)
-    return 2 * tail(len(first), len(second), least) <= level
 
 
 def median(ordered: Sequence[float]) -> float:
@@ -157,18 +167,6 @@ def _orders(first: int, second: int) -> tuple[int, ...]:
         for power in range(factor, len(counts)):  # over 1 - q^factor
             counts[power] += counts[power - factor]
     return tuple(counts)
-
-
-@functools.cache
-def _rank(first: int, second: int, each: float) -> int:
-    """Which difference from either end is the limit: the innermost that is passed with a chance of up to `each`."""
-    if tail(first, second, 0) > each:
-        return 0
-    low, high = 0, first * second // 2
-    while low < high:  # the highest count of pairs whose tail is within `each`
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if tail(first, second, middle) <= each else (low, middle - 1)
-    return low + 1
 
 
 def fewest(each: float, cells: int = 1) -> int:

@@ -18,6 +18,7 @@ from campaign.statistics import messages
 RESAMPLES = 200
 FEWEST_COUNTS = 4  # of processes: one more than there are parameters
 LACK_OF_FIT = 0.1  # p-value below which a law does not describe the points
+LIKELIER = 3.0  # logarithm of how much likelier points have to be by the law than by a plateau: 20 times
 MISSED = 0.1  # relative error of what the lower half of the counts foretells of the largest one
 
 
@@ -43,7 +44,8 @@ class ScalingFit:
 
     `misfit`: the chance of counts as far off as these, by how runs of one count vary, if the law holds (F test of lack
     of fit); None without repeated runs. `foretold`: by how much a law fitted to counts up to half of the largest one
-    misses the rate there, relative; None where they are too few.
+    misses the rate there, relative; None where they are too few. `over_plateau`: how much likelier the points are by
+    the law than by a rate that rises with the processes up to some count and is constant from there (logarithm).
     """
 
     law: Law
@@ -52,13 +54,14 @@ class ScalingFit:
     misfit: float | None = None
     foretold: float | None = None
     deviation: float = 0.0  # of one run from the law
+    over_plateau: float = math.inf
 
     @property
     def holds(self) -> bool:
-        """Whether the law describes the points, and the lower half of them foretells the upper: otherwise an interval
-        of what it says beyond them would be one of a law that does not hold.
+        """Whether the law describes the points, better than a plateau does, and the lower half of them foretells the
+        upper: otherwise an interval of what it says beyond them would be one of a law that does not hold.
         """
-        describes = self.misfit is not None and self.misfit >= LACK_OF_FIT
+        describes = self.misfit is not None and self.misfit >= LACK_OF_FIT and self.over_plateau >= LIKELIER
         return describes and self.foretold is not None and self.foretold <= max(MISSED, 2 * self.deviation)
 
     def at(self, processes: int) -> tuple[float, float, float]:
@@ -99,6 +102,7 @@ def fit(points: Sequence[tuple[int, float]]) -> ScalingFit:
         _misfit(law, counts, means),
         _foretold(points, means),
         math.sqrt(sum(distance**2 for distance in distances) / len(distances)),
+        _over_plateau(law, counts),
     )
 
 
@@ -112,6 +116,25 @@ def _misfit(law: Law, counts: Mapping[int, Sequence[float]], means: Mapping[int,
         return None
     off = sum(len(rates) * math.log(means[count] / law.at(count)) ** 2 for count, rates in counts.items())
     return float(special.fdtrc(between, within, off / between / (noise / within)))
+
+
+def _over_plateau(law: Law, counts: Mapping[int, Sequence[float]]) -> float:
+    """By the squares that are left, of the best of all counts from which the rate may be constant."""
+    runs = sum(map(len, counts.values()))
+    by_law = sum(math.log(rate / law.at(count)) ** 2 for count, rates in counts.items() for rate in rates)
+    least = math.inf
+    for knee in counts:
+        rising = [math.log(rate / count) for count, rates in counts.items() for rate in rates if count <= knee]
+        constant = [math.log(rate) for count, rates in counts.items() for rate in rates if count > knee]
+        least = min(least, _squares(rising) + _squares(constant))
+    if not by_law or not least:
+        return 0.0 if by_law else math.inf
+    return runs / 2 * math.log(least / by_law)
+
+
+def _squares(values: Sequence[float]) -> float:
+    mean = sum(values) / max(1, len(values))
+    return sum((value - mean) ** 2 for value in values)
 
 
 def _foretold(points: Sequence[tuple[int, float]], means: Mapping[int, float]) -> float | None:

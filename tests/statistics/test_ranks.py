@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.stats import brunnermunzel, false_discovery_control, mannwhitneyu
+from scipy.stats import false_discovery_control, mannwhitneyu, rankdata
 
 from campaign.statistics import ranks
 
@@ -48,22 +48,33 @@ def _with_count(first: int, second: int, count: int) -> tuple[list[float], list[
 
 
 @given(distinct, st.data())
-def test_the_p_value_is_not_below_that_of_mann_and_whitney(both: list[float], data: st.DataObject) -> None:
+def test_sides_that_vary_alike_have_the_p_value_of_mann_and_whitney(both: list[float], data: st.DataObject) -> None:
     cut = data.draw(st.integers(1, len(both) - 1))
     first, second = both[:cut], both[cut:]
-    expected = float(mannwhitneyu(first, second, method="exact").pvalue)
     found = ranks.differences(first, second)
-    assert found.p >= expected - 1e-9
-    assert replace(found, apart=1.0, freedom=math.inf).p == pytest.approx(expected)
+    alike = replace(found, spread=1.0)
+    assert alike.p == pytest.approx(float(mannwhitneyu(first, second, method="exact").pvalue))
+    assert found.spread <= 1 or found.p >= alike.p  # wider at once
+    assert found.spread >= 1 or found.p <= alike.p  # narrower at most
 
 
-def test_the_spread_is_that_of_brunner_and_munzel() -> None:
+def test_the_spread_is_that_of_brunner_and_munzel_where_the_sides_are() -> None:
     first, second = [1.0, 5.0, 2.0, 9.0, 3.5, 7.0], [2.5, 4.0, 4.5, 3.0, 3.7, 4.2, 3.9, 5.5]
-    expected = abs(float(brunnermunzel(first, second).statistic))
-    below = sum(one < other for one in first for other in second)
-    assert abs(below - 24) / (
-        ranks._spread(first, second, (1.0, 1.0))[0] * math.sqrt(6 * 8 * 15 / 12)
-    ) == pytest.approx(expected)
+    found = ranks.differences(first, second)
+    beside = [value - found.middle for value in second]
+    both = rankdata([*first, *beside])
+    places = both[:6] - rankdata(first), both[6:] - rankdata(beside)
+    variance = sum(len(each) * each.var(ddof=1) for each in places)
+    assert found.spread * (1 + 0.3 * (1 / 6 + 1 / 8)) == pytest.approx(math.sqrt(variance / (6 * 8 * 15 / 12)))
+
+
+@pytest.mark.parametrize(("values", "spread"), [(6, True), (5, False)])
+def test_few_values_are_taken_to_vary_alike(values: int, spread: bool) -> None:
+    first = [0.1 * place for place in range(values)]
+    second = [100.0 * place for place in range(values)]
+    assert (ranks.differences(first, second).spread > 1.1) == spread
+    together = ranks.differences(first, second, (4.0, 4.0))
+    assert together.spread == pytest.approx(2 * ranks.differences(first, second).spread)
 
 
 whole = st.lists(st.integers(-50, 50).map(float), min_size=1, max_size=8)
@@ -74,7 +85,7 @@ def test_the_other_order_turns_the_difference_round(first: list[float], second: 
     there, back = ranks.differences(first, second), ranks.differences(second, first)
     assert there.middle == -back.middle
     assert there.p == pytest.approx(back.p)
-    one, other = (replace(found, spread=1.0).bounds(0.025) for found in (there, back))
+    one, other = (found.bounds(0.025) for found in (there, back))
     assert one == (None if other is None else (-other[1], -other[0]))
 
 
@@ -84,18 +95,21 @@ def test_a_sample_does_not_differ_from_itself(sample: list[float]) -> None:
     assert (found.middle, found.p) == (0, 1)
     bounds = found.bounds(0.025)
     assert bounds is None or bounds[0] <= 0 <= bounds[1]
-    assert not ranks.differ(sample, sample, 0.05)
 
 
-@given(values, values)
-@example([0.0, 0.0, 0.0, 0.0, 1.0, 1.0], [1.0, 2.0, 2.0])  # ties at the limit
-@example([-1.0, -1.0, -1.0, -1.0], [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, -1.0])  # one side does not vary
-def test_the_interval_leaves_out_no_difference_where_the_test_sees_one(first: list[float], second: list[float]) -> None:
-    found = ranks.differences(first, second)
-    bounds = replace(found, spread=min(1.0, found.spread)).bounds(0.025)  # wider where the sides vary differently
-    seen = bounds is not None and not bounds[0] <= 0 <= bounds[1]
-    assert seen or found.p > 0.05 - 1e-9
-    assert ranks.differ(first, second, 0.05) == (replace(found, apart=1.0, freedom=math.inf).p <= 0.05)
+factors = st.floats(1.0, 8.0)
+
+
+@given(values, values, factors, factors, st.floats(0.001, 0.4))
+@example([0.0, 0.0, 0.0, 0.0, 1.0, 1.0], [1.0, 2.0, 2.0], 1.0, 1.0, 0.05)  # ties at the limit
+@example([-1.0, -1.0, -1.0, -1.0], [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, -1.0], 1.0, 1.0, 0.05)  # one does not vary
+@example([1.0, 1.1, 1.2, 1.3, 1.4, 1.5], [9.0, 9.5, 8.0, 8.5, 7.0, 7.5], 6.0, 6.0, 0.05)  # of one job on each side
+def test_a_difference_is_seen_exactly_where_the_interval_leaves_out_none(
+    first: list[float], second: list[float], one: float, other: float, level: float
+) -> None:
+    found = ranks.differences(first, second, (one, other))
+    bounds = found.bounds(level / 2)
+    assert (bounds is not None and not bounds[0] <= 0 <= bounds[1]) == (found.p <= level)
 
 
 @pytest.mark.parametrize(("first", "second", "wider"), [(4, 4, 1), (6, 6, 1), (10, 10, 1), (6, 20, 0.2), (20, 6, 0.2)])

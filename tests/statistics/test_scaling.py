@@ -71,6 +71,15 @@ def measured(curve: Callable[[int], float], noise: float, seed: int) -> list[tup
     return [(count, curve(count) * math.exp(chance.gauss(0, noise))) for count in COUNTS for _ in range(6)]
 
 
+def test_a_rise_that_may_end_in_a_plateau_has_no_interval() -> None:
+    """Up to the last count nothing bends: the law says twice as much at twice as many, a plateau says the same."""
+    for noise in (0.02, 0.1):
+        found = [scaling.fit(measured(lambda p: 100.0 * p, noise, seed)) for seed in range(6)]
+        assert all(abs(fit.over_plateau) < scaling.LIKELIER and not fit.holds for fit in found)
+    law = Law(1000.0, 0.05, 1e-4)
+    assert scaling.fit(measured(law.at, 0.1, 1)).over_plateau > scaling.LIKELIER
+
+
 @pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
 def test_where_the_law_does_not_hold_there_is_mostly_no_interval(noise: float) -> None:
     """A plateau, a cliff, a step."""

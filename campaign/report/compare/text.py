@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from campaign.core.model import Status
 from campaign.core.units import digits
 from campaign.report import printing
-from campaign.report.compare.offers import Offer, OfferedCell
+from campaign.report.compare.offers import MAX_VALUES, Offer, OfferedCell
 from campaign.report.compare.summary import letters, summary, typical
-from campaign.report.compare.verdicts import INFLATED, LEVEL, CellComparison, CellVerdict, OfferComparison
+from campaign.report.compare.verdicts import INFLATED, LEVEL, CellComparison, CellVerdict, OfferComparison, differences
 from campaign.report.messages import compare as messages
 from campaign.statistics import ranks
 
@@ -125,9 +125,13 @@ def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
         return {}
     sign = 1 if next(iter(measured.values())).best == "highest" else -1
     place = max(measured, key=lambda place: sign * typical(measured[place]))
-    top = measured[place].values
-    marks = {other: NOT_TOLD for other, entry in measured.items() if not ranks.differ(top, entry.values, LEVEL)}
+    top = measured[place]
+    marks = {other: NOT_TOLD for other, entry in measured.items() if not _differ(top, entry)}
     return marks | {place: BEST}
+
+
+def _differ(first: OfferedCell, second: OfferedCell) -> bool:
+    return min((*first.values, *second.values), default=0.0) > 0 and differences(first, second).p <= LEVEL
 
 
 def _summary(comparison: OfferComparison) -> Table:
@@ -176,7 +180,7 @@ def _power(comparison: OfferComparison) -> Iterable[str]:
     sides = [side for column in tested for cell in column for side in (cell.first, cell.second) if side]
     if not sides:
         return
-    fewest, cells = min(len(side.values) for side in sides), max(map(len, tested))
+    fewest, cells = min(min(len(side.values), side.jobs or MAX_VALUES) for side in sides), max(map(len, tested))
     some, alone = ranks.fewest(LEVEL / 2), ranks.fewest(LEVEL / 2, cells)
     if fewest < some:
         yield messages.NEEDS_REPETITIONS(least=some)

@@ -120,6 +120,7 @@ def compare(
     others = tuple(_mapped(first, offers[1:], targets or {}))
     for other in others:
         _check_alike(first, other)
+    _check_size(first, others)
     columns = tuple(_column(first, other, terms) for other in others)
     pairs = zip(others, columns, strict=True)
     remarks = ((*_limits(other), *_differences(first, other, column)) for other, column in pairs)
@@ -144,16 +145,25 @@ def _check_alike(first: Offer, other: Offer) -> None:
             raise InputError(messages.NOT_COMPARABLE(**sources, what=name, theirs=theirs, ours=ours))
 
 
+def _check_size(first: Offer, others: Sequence[Offer]) -> None:
+    """Values are paired with those of the first offer, and of the best one, which may be any."""
+    most: dict[Cell, int] = {}
+    for offer in (first, *others):
+        for cell, entry in offer.entries.items():
+            most[cell] = max(most.get(cell, 0), len(entry.values))
+    for other in others:
+        pairs = sum(len(entry.values) * most[cell] for cell, entry in other.entries.items())
+        if pairs > MAX_PAIRS:
+            sources = {"other": other.source, "first": first.source}
+            raise InputError(messages.TOO_MANY_PAIRS(**sources, pairs=pairs, most=MAX_PAIRS))
+
+
 # --- a column of cells
 
 
 def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[CellComparison, ...]:
     cells = dict.fromkeys((*first.entries, *other.entries))
     pairs = [CellComparison(cell, first.entries.get(cell), other.entries.get(cell)) for cell in cells]
-    number = sum(len(pair.first.values) * len(pair.second.values) for pair in pairs if pair.first and pair.second)
-    if number > MAX_PAIRS:
-        sources = {"other": other.source, "first": first.source}
-        raise InputError(messages.TOO_MANY_PAIRS(**sources, pairs=number, most=MAX_PAIRS))
     settled = [_settled(pair, terms) for pair in pairs]
     column = [known or _estimated(pair, terms) for known, pair in zip(settled, pairs, strict=True)]
     adjusted = iter(ranks.adjusted([cell.p for cell in column if cell.p is not None]))
@@ -199,25 +209,33 @@ def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
 def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
     """The ratio with its interval, not judged yet; no ratio where there are too few values for it."""
     assert pair.first and pair.second and pair.first.value and pair.second.value
-    first, second = ([math.log(value) for value in entry.values] for entry in (pair.first, pair.second))
-    difference = ranks.differences(first, second, (_dependence(pair.first, first), _dependence(pair.second, second)))
+    difference = differences(pair.first, pair.second)
     middle = difference.middle if difference.ordered else None
     bounds, p = difference.bounds(LEVEL / 2 if terms is None else LEVEL), None
     if bounds is not None:
         middle, p = difference.middle, difference.p
-    elif terms is not None and second:
+    elif terms is not None and pair.second.values:
         # A commitment without repetitions is one number, a promise, that the other's repetitions have to keep.
-        alone = sorted(value - math.log(pair.first.value) for value in second)
-        bounds = intervals.median_interval(alone, 1 - 2 * LEVEL, _dependence(pair.second, second))
+        alone = sorted(math.log(value / pair.first.value) for value in pair.second.values)
+        bounds = intervals.median_interval(alone, 1 - 2 * LEVEL, _dependence(pair.second))
         middle = ranks.median(alone)
     ratio, low, high = (None if x is None else math.exp(x) for x in (middle, *(bounds or (None, None))))
     return replace(pair, reported=pair.second.value / pair.first.value, ratio=ratio, low=low, high=high, p=p)
 
 
-def _dependence(entry: OfferedCell, logs: Sequence[float]) -> float:
-    """The factor on the variance: repetitions of one job count as one, since their jobs are not known here."""
-    together = len(logs) / entry.jobs if entry.jobs else 1.0
-    return max(together, intervals.dependence(logs, intervals.OF_BOTH))
+def differences(first: OfferedCell, second: OfferedCell) -> ranks.Differences:
+    """Of the logarithms of two cells' values, which are above zero.
+
+    Repetitions of one job count as one, by the factor on the variance: which they are is not known here.
+    """
+    ours, theirs = ([math.log(value) for value in entry.values] for entry in (first, second))
+    blocks = first.jobs or len(ours), second.jobs or len(theirs)
+    return ranks.differences(ours, theirs, (_dependence(first), _dependence(second)), blocks)
+
+
+def _dependence(entry: OfferedCell) -> float:
+    together = len(entry.values) / entry.jobs if entry.jobs else 1.0
+    return max(together, intervals.dependence(entry.values))
 
 
 # --- verdicts
@@ -240,8 +258,15 @@ def _difference(cell: CellComparison, adjusted: float | None) -> Answer:
 
 
 def _untested(cell: CellComparison) -> str:
-    first, second = (str(len(entry.values) or "not listed") if entry else "" for entry in (cell.first, cell.second))
+    first, second = (_repetitions(entry) if entry else "" for entry in (cell.first, cell.second))
     return messages.NOT_TESTED(first=first, second=second)
+
+
+def _repetitions(entry: OfferedCell) -> str:
+    number = len(entry.values)
+    if entry.jobs and entry.jobs < number:
+        return messages.IN_JOBS(repetitions=number, jobs=several(entry.jobs, "job"))
+    return str(number or "not listed")
 
 
 def _accepted(cell: CellComparison, adjusted: float | None, terms: Terms) -> Answer:

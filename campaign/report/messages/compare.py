@@ -103,7 +103,7 @@ MADE_BY = Message(
 NO_RULES = Message("run rules not given in the source")
 INFLATED = Message("{cells}: rates inflated by the benchmark's formula (PHY-03)", cells="4 cells")
 ONE_JOB = Message(
-    "{cells}: all repetitions ran in one job; intervals do not include job-to-job variation", cells="4 cells"
+    "{cells}: all repetitions ran in one job, so they count as one value in intervals and tests", cells="4 cells"
 )
 OTHER_VERSION = Message(
     "rules {rules} version {version}; the first has version {first}", rules="crossroads-mdtest", version=4, first=3
@@ -145,6 +145,7 @@ BEST_DIFFERS = Message(
     "the first reports the {first} value as the best, this one the {second}", first="highest", second="lowest"
 )
 NOT_TESTED = Message("repetitions: {first}, {second}", first="3", second="not listed")
+IN_JOBS = Message("{repetitions} in {jobs}", repetitions=6, jobs="2 jobs")
 REPORTED_SHARE = Message("reported: {share:.2%} of the commitment", share=0.9)
 UP_TO_SHARE = Message("repetitions: up to {share:.2%} of the commitment", share=0.9)
 FROM_SHARE = Message("repetitions: {share:.2%} of the commitment or more", share=0.9)
@@ -174,7 +175,9 @@ LOWEST_IS_BEST = Message(
     "is always better."
 )
 ACTUAL_MEANS = Message("Geometric means use actual rates where the benchmark's formula inflates the reported ones.")
-NEEDS_REPETITIONS = Message("Significance needs at least {least} repetitions on both sides.", least=4)
+NEEDS_REPETITIONS = Message(
+    "Significance needs at least {least} repetitions on both sides, each in its own job.", least=4
+)
 NEEDS_MORE = Message(
     "With fewer than {least} repetitions on both sides, no difference in a single cell of "
     "{cells} can be significant, however large.",

@@ -108,8 +108,8 @@ SEARCHING = Message(
 )
 SEARCH_UNFINISHED = Message("Tuning has not finished.")
 LAW_UNFIT = Message(
-    "the Universal Scalability Law does not fit the points well enough to extrapolate (largest error "
-    "{error:.0%}): its {rate} {unit} at {processes} processes has no interval",
+    "no extrapolation: the points do not follow the Universal Scalability Law (largest error {error:.0%}), are too few "
+    "to show it, or fit a plateau as well; its {rate} {unit} at {processes} processes has no interval",
     processes=256,
     rate="51000",
     unit="ops/s",

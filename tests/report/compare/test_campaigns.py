@@ -60,6 +60,22 @@ def test_one_repetition_is_a_bare_ratio_and_not_tested() -> None:
     assert (found.ratio, found.low, found.high, found.p) == (pytest.approx(3), None, None, None)
 
 
+@pytest.mark.parametrize(("jobs", "seen"), [(1, False), (2, False), (6, True)])
+def test_repetitions_of_one_job_count_as_one(jobs: int, seen: bool) -> None:
+    def carried(values: Sequence[float]) -> offers.Row:
+        return {**row(values), "statistics": {"n": len(values), "values": list(values), "jobs": jobs}}
+
+    found = one(carried(LOW), carried(HIGH))
+    assert found.verdict is (CellVerdict.BETTER if seen else CellVerdict.UNTOLD)
+    if not seen:
+        several = "1 job" if jobs == 1 else "2 jobs"
+        assert found.reason == f"repetitions: 6 in {several}, 6 in {several}"
+    printed = text.printed(verdicts.compare([offer(carried(each)) for each in (LOW, HIGH, LOW)]), "plain")
+    (line,) = (line for line in printed.splitlines() if line.startswith("scratch/"))
+    assert ("°" in line) != seen  # the marks of the best value are by the same test
+    assert ("Significance needs at least 4 repetitions on both sides, each in its own job." in printed) != seen
+
+
 def test_more_repetitions_of_the_same_are_no_better_although_their_highest_is() -> None:
     found = one(row((100.0, 104.0, 102.0, 103.0)), row((100.0, 104.0, 102.0, 103.0, 99.0, 108.0, 101.0, 102.5)))
     assert found.reported is not None and found.reported > 1
@@ -172,7 +188,7 @@ def test_what_limits_a_comparison_is_said() -> None:
     assert found.remarks == (
         (),
         (
-            "1 cell: all repetitions ran in one job; intervals do not include job-to-job variation",
+            "1 cell: all repetitions ran in one job, so they count as one value in intervals and tests",
             "rules crossroads-mdtest version 4; the first has version 3",
             "block: 1g; the first has not set",
             "1 cell: total item count differs from the first's",
@@ -241,7 +257,7 @@ def test_a_commitment_is_missed_where_the_repetitions_show_it() -> None:
     assert (found.verdict, found.fails) == (CellVerdict.BELOW, True)
     assert found.reason == "reported: 91.30% of the commitment"
     lucky = one(row(HIGH), row((*LOW[:-1], 200.0)), FIVE_PERCENT)
-    assert (lucky.verdict, lucky.reason) == (CellVerdict.BELOW, "repetitions: up to 94.55% of the commitment")
+    assert (lucky.verdict, lucky.reason) == (CellVerdict.BELOW, "repetitions: up to 93.69% of the commitment")
 
 
 def test_repetitions_that_may_be_below_the_commitment_do_not_reach_it() -> None:

@@ -1,0 +1,85 @@
+"""How well the model of contention finds what made a noisy sweep, and how often it claims a limit that is not there.
+
+Sweeps of 1 to 8 pairs and 11 sizes, with noise of 10% (log-normal): one of a node whose limit is reached, two whose
+limit is not, one whose pairs share a rate of messages. Claimed is the share of fits that say that the node's limit is
+reached; `gain` is that of 8 pairs over one, fitted over true. Of each figure over the fits: the median.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from statistics import median
+
+from tabulate import tabulate
+
+from campaign.statistics.contention import ContentionFit, ContentionModel, Point, fit
+from tests.bench.coverage import wilson
+
+SWEEPS = 60
+NOISE = 0.1
+MOST_WRONG = 0.05  # of claims of a limit that the sweep did not reach
+LEAST_RIGHT = 0.9
+MOST_OFF = 0.1  # of a gain
+SIZES = [4**power for power in range(11)]
+SMALL, LARGE = 16, 2**20
+MODELS = {
+    "limit reached": (ContentionModel(2e-6, 3e9, 1.2e9, 0.5e9), True),
+    "limit far off": (ContentionModel(1e-6, 1e11, 1e9, 0.8e9), False),
+    "limit not far off": (ContentionModel(1e-6, 7e9, 1e9, 0.8e9), False),
+    "rate of messages shared": (ContentionModel(1e-6, 1.06e10, 1e10, 1e9, 0.237e-6), True),
+}
+
+
+def gain(model: ContentionModel, size: int) -> float:
+    return 8 * model.seconds(1, size) / model.seconds(8, size)
+
+
+def fitted(name: str, seed: int) -> ContentionFit:
+    source = random.Random(f"{name} {seed}")
+    model = MODELS[name][0]
+    return fit(
+        [
+            Point(pairs, size, model.seconds(pairs, size) * math.exp(source.gauss(0, NOISE)))
+            for pairs in range(1, 9)
+            for size in SIZES
+        ]
+    )
+
+
+def main() -> int:
+    body, missed = [], []
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for name, (model, reached) in MODELS.items():
+            fits = list(pool.map(fitted, repeat(name), range(SWEEPS)))
+            claims = sum(each.node_limit_reached for each in fits)
+            low, high = wilson(claims, SWEEPS)
+            off = [median(gain(each.model, size) for each in fits) / gain(model, size) for size in (SMALL, LARGE)]
+            body.append(
+                [
+                    name, f"{claims / SWEEPS:.0%}", f"{low:.0%} to {high:.0%}",
+                    *(f"{gain(model, size):.2f}, {part:.3f}" for size, part in zip((SMALL, LARGE), off, strict=True)),
+                    f"{median(each.held_back.median for each in fits):.1%}",
+                    f"{median(each.held_back.ninth_decile for each in fits):.1%}",
+                ]
+            )  # fmt: skip
+            if not reached and low > MOST_WRONG:
+                missed.append(f"{name}: {claims} of {SWEEPS} fits claim a limit")
+            if name == "limit reached" and high < LEAST_RIGHT:
+                missed.append(f"{name}: only {claims} of {SWEEPS} fits say so")
+            missed += [f"{name}: a gain is off by {part - 1:+.0%}" for part in off if abs(part - 1) > MOST_OFF]
+    headers = [
+        "sweep", "claimed", "its 95% interval", f"gain at {SMALL} B", f"gain at {LARGE} B", "error on held-out points",
+        "90th percentile",
+    ]  # fmt: skip
+    print(
+        f"{SWEEPS} sweeps each, noise {NOISE:.0%}; bars: wrong claims up to {MOST_WRONG:.0%}, right ones "
+        f"{LEAST_RIGHT:.0%} or more, gains within {MOST_OFF:.0%}"
+    )
+    print(tabulate(body, headers, disable_numparse=True))
+    for text in missed:
+        print(f"bar missed: {text}")
+    return len(missed)

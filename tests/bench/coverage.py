@@ -1,0 +1,182 @@
+"""How often the 95% intervals that are printed contain the truth, in simulated situations.
+
+Intervals of the median of a cell's repetitions, of the ratio of two cells (`compare`), and of what the scaling law says
+at twice the largest count, each as the program computes it. Values may depend on the ones before (an autocorrelation of
+one run on the next), repetitions of a job may share half of its noise; since their jobs are not known to `compare`, its
+interval may then contain the truth more often. Situations without a bar are those that the documents exclude: they show
+what the exclusion is worth. Where no scaling law holds, up to one curve in 20 may have an interval.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from tabulate import tabulate
+
+from campaign.core.model import Cell, Status
+from campaign.report.compare import verdicts
+from campaign.report.compare.offers import Offer, OfferedCell
+from campaign.statistics import intervals, scaling
+
+TRIALS = 2000
+FITS = 300
+BAR = (0.93, 0.98)
+MOST_SHOWN = 0.05  # of curves that follow no such law
+COUNTS = (1, 2, 4, 8, 16, 32, 64)
+SHAPES: dict[str, Callable[[float], float]] = {
+    "normal": lambda z: z,
+    "skewed": lambda z: math.exp(z) - 1,
+    "heavy tails": lambda z: math.sinh(1.5 * z),
+}
+_CELL = Cell("scratch", "node", "shared", "create")
+
+Trial = Callable[[random.Random], bool | None]  # whether the truth is contained; None without an interval
+
+
+@dataclass(frozen=True)
+class Situation:
+    interval: str
+    name: str
+    trial: Trial
+    trials: int = TRIALS
+    bar: tuple[float, float] | None = BAR
+    most_shown: float = 1.0
+
+
+def series(source: random.Random, n: int, correlation: float, job: int = 1) -> list[float]:
+    """Standard normal values in the order of time; those of one job, so many, share half of their variance."""
+    value, values = source.gauss(0, 1), []
+    for place in range(n):
+        if place % job == 0:
+            value = correlation * value + math.sqrt(1 - correlation**2) * source.gauss(0, 1)
+        values.append(value if job == 1 else math.sqrt(0.5) * (value + source.gauss(0, 1)))
+    return values
+
+
+def of_median(source: random.Random, n: int, correlation: float, shape: str, job: int = 1) -> bool | None:
+    values = [SHAPES[shape](value) for value in series(source, n, correlation, job)]
+    summary = intervals.summarize(values, [place // job for place in range(n)])
+    return None if summary.low is None or summary.high is None else summary.low <= 0.0 <= summary.high
+
+
+def of_ratio(
+    source: random.Random, counts: tuple[int, int], spread: float, correlation: float, job: int = 1
+) -> bool | None:
+    """Of noise of 10% on the first side, and `spread` times that on the second."""
+    offers = []
+    for n, part in zip(counts, (0.1, 0.1 * spread), strict=True):
+        values = tuple(1000 * math.exp(part * value) for value in series(source, n, correlation, job))
+        entry = OfferedCell(_CELL, Status.MEASURED, max(values), "ops/s", values=values, jobs=n // job)
+        offers.append(Offer("offer", "offer", "crossroads-mdtest", 1, "full", {}, {_CELL: entry}))
+    ((found,),) = verdicts.compare(offers).cells
+    return None if found.low is None or found.high is None else found.low <= 1.0 <= found.high
+
+
+def of_law(source: random.Random, curve: Callable[[float], float], noise: float, runs: int) -> bool | None:
+    points = [(count, curve(count) * math.exp(source.gauss(0, noise))) for count in COUNTS for _ in range(runs)]
+    fit = scaling.fit(points)
+    if not fit.holds:
+        return None
+    _, low, high = fit.at(2 * COUNTS[-1])
+    return low <= curve(2 * COUNTS[-1]) <= high
+
+
+CURVES: dict[str, tuple[Callable[[float], float], bool]] = {  # and whether the law holds up to twice what was measured
+    "law 0.05, 1e-4": (scaling.Law(1000, 0.05, 1e-4).at, True),
+    "law 0.01, 1e-5": (scaling.Law(1000, 0.01, 1e-5).at, True),
+    "law 0.05, 2e-3, its peak within": (scaling.Law(1000, 0.05, 2e-3).at, True),
+    "plateau from 16": (lambda p: 100.0 * min(p, 16), False),
+    "plateau from 64": (lambda p: 100.0 * min(p, 64), False),
+    "collapse after 32": (lambda p: 100.0 * p * (1.0 if p <= 32 else 0.3), False),
+    "step at 8": (lambda p: 100.0 * p if p < 8 else 400.0 + p, False),
+}
+
+
+def situations() -> list[Situation]:
+    found = []
+    for n in (6, 8, 11, 12, 20, 40):
+        for correlation in (0.0, 0.3, 0.5):
+            for shape in SHAPES if n in (8, 12) else ("normal",):
+                name = f"n {n}, correlation {correlation}, {shape}"
+                trial = partial(of_median, n=n, correlation=correlation, shape=shape)
+                bar = BAR if not correlation or n >= intervals.MORE_THAN_CHANCE else None
+                found.append(Situation("median", name, trial, bar=bar))
+    for jobs, each in ((6, 3), (12, 2)):
+        trial = partial(of_median, n=jobs * each, correlation=0.0, shape="normal", job=each)
+        found.append(Situation("median", f"{jobs} jobs of {each}", trial))
+    pairs = [(4, 4), (6, 6), (10, 10), (30, 30), (6, 30)]
+    unlike = [(6, 6), (10, 10), (6, 20), (20, 6), (6, 30), (30, 6)]
+    along = [(12, 12), (30, 30), (12, 30), (30, 12)]
+    ratios = [
+        *((counts, 1.0, 0.0) for counts in pairs),
+        *((counts, spread, 0.0) for counts in unlike for spread in (0.33, 0.1)),
+        *((counts, spread, correlation) for counts in along for spread in (1.0, 0.33) for correlation in (0.3, 0.5)),
+        ((6, 6), 1.0, 0.5),
+    ]
+    for counts, spread, correlation in ratios:
+        name = f"n {counts[0]} and {counts[1]}, spread 1:{spread}, correlation {correlation}"
+        trial = partial(of_ratio, counts=counts, spread=spread, correlation=correlation)
+        bar = BAR if not correlation or min(counts) >= intervals.MORE_THAN_CHANCE else None
+        found.append(Situation("ratio", name, trial, bar=bar))
+    for jobs, each in ((6, 3), (12, 2)):
+        trial = partial(of_ratio, counts=(jobs * each, jobs * each), spread=1.0, correlation=0.0, job=each)
+        found.append(Situation("ratio", f"{jobs} jobs of {each} on both sides", trial, bar=(BAR[0], 1.0)))
+    for name, (curve, holds) in CURVES.items():
+        for noise in (0.02, 0.05, 0.1):
+            for runs in (3, 6):
+                trial = partial(of_law, curve=curve, noise=noise, runs=runs)
+                text = f"{name}, noise {noise:.0%}, {runs} runs"
+                limits = (BAR, 1.0) if holds else (None, MOST_SHOWN)
+                found.append(Situation("scaling law", text, trial, FITS, *limits))
+    return found
+
+
+def wilson(hits: int, of: int) -> tuple[float, float]:
+    """95% interval of a share."""
+    middle, half = hits + 1.92, 1.96 * math.sqrt(hits * (of - hits) / of + 0.96)
+    return (middle - half) / (of + 3.84), (middle + half) / (of + 3.84)
+
+
+def measured(number: int) -> Sequence[bool | None]:
+    situation = situations()[number]
+    source = random.Random(f"{situation.interval} {situation.name}")
+    return [situation.trial(source) for _ in range(situation.trials)]
+
+
+def main() -> int:
+    body, missed = [], []
+    chosen = situations()
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for situation, found in zip(chosen, pool.map(measured, range(len(chosen))), strict=True):
+            given = [contained for contained in found if contained is not None]
+            low, high = wilson(sum(given), len(given))
+            share = f"{sum(given) / len(given):.1%}" if given else ""
+            within = f"{low:.1%} to {high:.1%}" if given else ""
+            bar = situation.bar
+            bad = bar is not None and (high < bar[0] or low > bar[1])
+            bad |= wilson(len(given), len(found))[0] > situation.most_shown
+            body.append(
+                [situation.interval, situation.name, f"{len(given) / len(found):.0%}", share, within, _bar(situation)]
+            )
+            if bad:
+                missed.append(" ".join(body[-1]))
+    print(
+        tabulate(
+            body, ["interval of", "situation", "shown", "coverage", "its 95% interval", "bar"], disable_numparse=True
+        )
+    )
+    for text in missed:
+        print(f"bar missed: {text}")
+    return len(missed)
+
+
+def _bar(situation: Situation) -> str:
+    if situation.most_shown < 1:
+        return f"shown up to {situation.most_shown:.0%}"
+    return f"{situation.bar[0]:.0%} to {situation.bar[1]:.0%}" if situation.bar else "not claimed"
