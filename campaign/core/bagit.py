@@ -13,10 +13,10 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO
 
 from campaign.core import archives, messages
@@ -83,35 +83,49 @@ class Bag:
 # --- writing
 
 
+def files(folder: Path | str, prefix: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Every file below, by `prefix` and its name there, in an order that is the same everywhere.
+
+    Raises InputError where there is one that is no plain file.
+    """
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.is_file(follow_symlinks=False):
+            yield prefix + entry.name, entry
+        elif entry.is_dir(follow_symlinks=False):
+            yield from files(entry.path, f"{prefix}{entry.name}/")
+        else:
+            raise InputError(messages.NOT_REGULAR(path=entry.path))
+
+
 def finish(root: Path, info: Mapping[str, str]) -> None:
     """Make a directory with its payload in `data/` a bag: declaration, description and manifests are written."""
-    payload = {name: _digest(root / name) for name in sorted(_names(root / "data", PAYLOAD))}
-    size = sum((root / name).stat().st_size for name in payload)
-    described = {**info, "Payload-Oxum": f"{size}.{len(payload)}"}
+    size = count = 0
+    with (root / MANIFEST).open("wb") as manifest:
+        for name, entry in files(root / "data", PAYLOAD):
+            manifest.write(_line(name, Path(entry.path)))
+            size, count = size + entry.stat().st_size, count + 1
+    described = {**info, "Payload-Oxum": f"{size}.{count}"}
     tags = {
         "bagit.txt": DECLARATION,
         INFO: "".join(f"{key}: {' '.join(value.split())}\n" for key, value in described.items()),
-        MANIFEST: _lines(payload),
     }
     for name, text in tags.items():
         (root / name).write_bytes(text.encode())
-    digests = {name: _digest(root / name) for name in sorted(tags)}
-    (root / TAG_MANIFEST).write_bytes(_lines(digests).encode())
+    (root / TAG_MANIFEST).write_bytes(b"".join(_line(name, root / name) for name in sorted([*tags, MANIFEST])))
 
 
 def pack(root: Path, archive: Path) -> None:
     """A bag as one .zip or .tar.gz, in a folder named like the archive. The same bag gives the same bytes."""
     top = _folder_of(archive)
-    names = sorted(_names(root, ""))
     if archive.name.lower().endswith(".zip"):
         from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
         with ZipFile(archive, "x", ZIP_DEFLATED) as file:
-            for name in names:
+            for name, entry in files(root):
                 member = ZipInfo(f"{top}/{name}")
                 member.compress_type = ZIP_DEFLATED
                 member.external_attr = 0o644 << 16
-                file.writestr(member, (root / name).read_bytes())
+                file.writestr(member, Path(entry.path).read_bytes())
         return
     import gzip
     import tarfile
@@ -120,11 +134,11 @@ def pack(root: Path, archive: Path) -> None:
         zipped = not archive.name.lower().endswith(".tar")
         out = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0)) if zipped else raw
         tar = stack.enter_context(tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT))
-        for name in names:
-            entry = tarfile.TarInfo(f"{top}/{name}")
-            entry.size = (root / name).stat().st_size
-            with (root / name).open("rb") as content:
-                tar.addfile(entry, content)
+        for name, entry in files(root):
+            header = tarfile.TarInfo(f"{top}/{name}")
+            header.size = entry.stat().st_size
+            with Path(entry.path).open("rb") as content:
+                tar.addfile(header, content)
 
 
 def is_archive(path: Path) -> bool:
@@ -139,21 +153,10 @@ def _folder_of(archive: Path) -> str:
     return "bundle" if unfit(name) or name == "data" else name
 
 
-def _names(folder: Path, prefix: str) -> Iterator[str]:
-    for entry in os.scandir(folder):
-        if entry.is_dir(follow_symlinks=False):
-            yield from _names(Path(entry.path), f"{prefix}{entry.name}/")
-        else:
-            yield prefix + entry.name
-
-
-def _digest(path: Path) -> str:
+def _line(name: str, path: Path) -> bytes:
+    """What a manifest says of a file."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _lines(digests: Mapping[str, str]) -> str:
-    return "".join(f"{digest}  {_quoted(name)}\n" for name, digest in digests.items())
+        return f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {_quoted(name)}\n".encode()
 
 
 def _quoted(name: str) -> str:
@@ -197,6 +200,7 @@ class _Intake:
     most: int = LARGEST_BAG
     seen: dict[str, str] = field(default_factory=dict)  # names as a file system without case would have them
     folders: dict[str, str] = field(default_factory=dict)
+    made: set[str] = field(default_factory=set)  # of the folders, those that are there
 
     def take(self, name: str, content: IO[bytes], size: int) -> None:
         """`size` is what was said of it; more is not read."""
@@ -205,10 +209,11 @@ class _Intake:
             raise _Refused(messages.MEMBER_TOO_LARGE(name=shown(name), size=size, most=LARGEST_FILE))
         if len(self.seen) > MOST_FILES:
             raise InputError(messages.BUNDLE_TOO_MANY_FILES(most=MOST_FILES))
-        target = self.bag.root / name
-        digest, copied = hashlib.sha256(), 0
+        target, digest, copied = self.bag.root / name, hashlib.sha256(), 0
         with _here(name):
-            target.parent.mkdir(parents=True, exist_ok=True)
+            if (folder := name.rpartition("/")[0]) not in self.made:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                self.made.add(folder)
             out = target.open("xb")
         with out:
             while data := content.read(min(_CHUNK, size + 1 - copied)):
@@ -239,11 +244,13 @@ class _Intake:
         folded = unicodedata.normalize("NFC", name).casefold()
         if folded in self.seen:
             raise _Refused(messages.NAME_TWICE(name=shown(name), other=shown(self.seen[folded])))
-        self.seen[folded] = name
-        for parent in map(str, PurePosixPath(name).parents):
+        self.seen[name if folded == name else folded] = name
+        parent = name.rpartition("/")[0]
+        while parent and parent not in self.made:
             if self.folders.setdefault(parent.casefold(), parent) != parent:
                 other = shown(self.folders[parent.casefold()])
                 raise _Refused(messages.FOLDER_DIFFERS_IN_CASE(name=shown(name), other=other))
+            parent = parent.rpartition("/")[0]
 
 
 def too_much(most: int) -> str:
@@ -393,8 +400,10 @@ def _manifest_lines(bag: Bag, manifest: str) -> Iterator[str]:
             place += len(data)
 
 
-def _check_manifest(bag: Bag, manifest: str, there: set[str]) -> None:
-    listed: dict[str, str] = {}
+def _check_manifest(bag: Bag, manifest: str, there: Set[str]) -> None:
+    missing = set(there)
+    gone: set[str] = set()
+    changed: dict[str, str] = {}
     for number, line in enumerate(_manifest_lines(bag, manifest), 1):
         if number > 2 * MOST_FILES:
             bag.problems.append(messages.BUNDLE_TOO_MANY_FILES(most=MOST_FILES))
@@ -405,14 +414,18 @@ def _check_manifest(bag: Bag, manifest: str, there: set[str]) -> None:
             bag.problems.append(messages.MANIFEST_LINE(manifest=manifest, line=number, found=written))
             continue
         name = re.sub(r"%(0A|0D|25)", lambda code: chr(int(code[1], 16)), match[2])
-        if name in listed:
+        if name in gone or (name in there and name not in missing):
             bag.problems.append(messages.LISTED_TWICE(manifest=manifest, line=number, name=shown(name)))
-        listed[name] = match[1]
-    for name in sorted(there - listed.keys()):
-        bag.problems.append(messages.ADDED(name=shown(name), manifest=manifest))
-    for name, digest in sorted(listed.items()):
+        missing.discard(name)
         if name not in there:
+            gone.add(name)
+        elif bag.digests[name] != match[1]:
+            changed[name] = match[1]
+    for name in sorted(missing):
+        bag.problems.append(messages.ADDED(name=shown(name), manifest=manifest))
+    for name in sorted({*gone, *changed}):
+        if name in gone:
             bag.problems.append(messages.GONE(name=shown(name), manifest=manifest))
-        elif bag.digests[name] != digest:
-            sums = {"found": bag.digests[name], "listed": digest}
+        else:
+            sums = {"found": bag.digests[name], "listed": changed[name]}
             bag.problems.append(messages.CHANGED(name=name, manifest=manifest, **sums))

@@ -167,6 +167,7 @@ TRUNCATED = Message("the archive is truncated")
 LONG_HEADER = Message(
     "{archive} has a header of {size} bytes; allowed: up to {most}", archive="the bundle", size=2097152, most=1048576
 )
+NOT_REGULAR = Message("{path}: not a regular file; remove it from the results directory", path="results/my-rfp/pipe")
 NOT_A_BUNDLE = Message(
     "{path}: not a bundle: bagit.txt not found; give a directory, .zip or .tar.gz written by 'campaign bundle'",
     path="results",

@@ -26,9 +26,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
-from textwrap import indent
 from typing import Any
 
 from campaign import __version__
@@ -41,7 +39,8 @@ from campaign.core.errors import InputError, no_room, unwritten
 from campaign.core.messages import typed
 from campaign.core.model import Attempt, Paths, State
 from campaign.core.units import several
-from campaign.evidence import messages, provenance, replay
+from campaign.evidence import crate, messages, provenance, replay
+from campaign.evidence.crate import Crate
 from campaign.evidence.replay import Judged
 from campaign.judge.submission import Submission
 from campaign.pipeline import plan as planning
@@ -51,7 +50,6 @@ NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
 ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
 RESULTS = ("journal.jsonl", "plan.json", "source", "jobs", "runs")  # what of the results is evidence
 OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".lzma", ".rar", ".tar", ".tbz", ".tgz", ".txz", ".xz", ".zst")
-CRATE = "ro-crate-metadata.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,8 @@ def write(opened: Opened, names: Names, recorded: Recorded, out: Path, key: Path
             _write(data / name, text)
         head = journal.look(opened.paths.journal).head
         today = f"{datetime.now(UTC):%Y-%m-%d}"
-        _write(data / CRATE, crate(judged, data, today))
+        with (data / crate.NAME).open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(Crate(judged, data, today))
         bagit.finish(root, _info(judged, head, today))
         if key:
             signatures.sign(root / bagit.TAG_MANIFEST, key, NAMESPACE)
@@ -176,7 +175,7 @@ def _copy_evidence(opened: Opened, names: Names, counted: set[tuple[str, int]], 
         _copy(Path(path), data / name)
     _write(data / "names.json", replay.names_as_json(names, campaign.rules, pack.path, kept))
     jobs = {attempt["job"] for attempt in _journaled(paths) if (attempt["run"], attempt["number"]) in counted}
-    for name in _files(paths.root):
+    for name, entry in bagit.files(paths.root):
         top, *parts = name.split("/")
         if top not in RESULTS:
             continue
@@ -186,7 +185,7 @@ def _copy_evidence(opened: Opened, names: Names, counted: set[tuple[str, int]], 
                 continue
         if top == "jobs" and parts[0] not in jobs:
             continue
-        _copy(paths.root / name, data / "results" / name)
+        _copy(Path(entry.path), data / "results" / name)
 
 
 def _named(campaign: Campaign) -> Iterator[Path]:
@@ -206,25 +205,17 @@ def _journaled(paths: Paths) -> Iterator[dict[str, Any]]:
                 yield {**attempt, "job": event["job"]}
 
 
-def _files(root: Path, prefix: str = "") -> Iterator[str]:
-    """Every plain file below, by its name, in an order that is the same everywhere. Raises InputError for others."""
-    for entry in sorted(os.scandir(root / prefix), key=lambda entry: entry.name):
-        if entry.is_dir(follow_symlinks=False):
-            yield from _files(root, f"{prefix}{entry.name}/")
-        elif entry.is_file(follow_symlinks=False):
-            yield prefix + entry.name
-        else:
-            raise InputError(messages.NOT_REGULAR(path=entry.path))
-
-
 def _copy(source: Path, target: Path) -> None:
-    if (size := source.stat().st_size) > bagit.LARGEST_FILE:
-        raise InputError(messages.TOO_LARGE(path=source, size=size, limit=bagit.LARGEST_FILE))
-    try:
-        shutil.copyfile(source, target)
-    except FileNotFoundError:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+    with source.open("rb") as file:
+        if (size := os.fstat(file.fileno()).st_size) > bagit.LARGEST_FILE:
+            raise InputError(messages.TOO_LARGE(path=source, size=size, limit=bagit.LARGEST_FILE))
+        try:
+            copy = target.open("xb")
+        except FileNotFoundError:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            copy = target.open("xb")
+        with copy:
+            shutil.copyfileobj(file, copy)
 
 
 def _write(path: Path, text: str) -> None:
@@ -238,9 +229,10 @@ def _json(value: object) -> str:
 
 def _make_readable(root: Path) -> None:
     for folder, _, names in os.walk(root):
-        Path(folder).chmod(0o755)
+        place = Path(folder)
+        place.chmod(0o755)
         for name in names:
-            (Path(folder) / name).chmod(0o644)
+            (place / name).chmod(0o644)
 
 
 # --- its index and metadata
@@ -254,8 +246,8 @@ def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, in
         if not entry["included"]:
             entry["why"] = _why_left_out(attempt)
             folder = paths.attempt(attempt.run, attempt.number)
-            files = _files(folder) if folder.is_dir() else iter(())
-            entry["files"] = {name: _described(folder / name) for name in files}
+            files = bagit.files(folder) if folder.is_dir() else ()
+            entry["files"] = {name: _described(Path(file.path)) for name, file in files}
         listed.append(entry)
     return {"format": 1, "counts": counts(attempts), "attempts": listed}
 
@@ -298,77 +290,3 @@ def _info(judged: Judged, head: str, date: str) -> dict[str, str]:
         "Bag-Software-Agent": f"campaign {__version__}",
         "Journal-Head": head or "none",
     }
-
-
-def crate(judged: Judged, data: Path, date: str) -> str:
-    """RO-Crate 1.1: the files, and each number of the tables with the attempt and the log that it is from."""
-    campaign, pack = judged.submission.campaign, judged.submission.pack
-    names = sorted(name for name in _files(data) if name != CRATE)
-    actions, values = _actions(judged)
-    parts = [{"@id": _iri(name)} for name in names]
-    root = {
-        "@id": "./",
-        "@type": "Dataset",
-        "name": f"Campaign {campaign.name}",
-        "description": f"{pack.title}: {len(judged.submission.rows)} cells with their evidence",
-        "datePublished": date,
-        "license": "as agreed between the parties of the procurement",
-        "hasPart": parts,
-        "mentions": [{"@id": action["@id"]} for action in actions],
-    }
-    metadata = {
-        "@id": CRATE,
-        "@type": "CreativeWork",
-        "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
-        "about": {"@id": "./"},
-    }
-    files = (
-        {"@id": _iri(name), "@type": "File", "name": name, "contentSize": str((data / name).stat().st_size)}
-        for name in names
-    )
-    # One entity after another: as one value, the parts of a hundred thousand would take 200 MB until they are joined.
-    graph = ",\n".join(
-        indent(_json(entity).rstrip(), "  ") for entity in chain([metadata, root], files, actions, values)
-    )
-    return f'{{\n "@context": "https://w3id.org/ro/crate/1.1/context",\n "@graph": [\n{graph}\n ]\n}}\n'
-
-
-def _iri(name: str) -> str:
-    from urllib.parse import quote
-
-    return quote(name)
-
-
-def _actions(judged: Judged) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The executions that cells report, and the cells' values."""
-    actions: dict[str, dict[str, Any]] = {}
-    values = []
-    for row in judged.submission.rows:
-        if row.run is None or row.attempt is None or row.record is None:
-            continue
-        key = f"#{row.run.id}/{row.attempt.number}"
-        logs = dict.fromkeys(_iri(f"results/{part.source.file}") for part in row.record.measured)
-        action = actions.setdefault(
-            key,
-            {
-                "@id": key,
-                "@type": "CreateAction",
-                "name": f"attempt {row.attempt.number} of {row.run.id}, job {row.attempt.job_id}",
-                "object": [],
-                "result": [],
-            },
-        )
-        action["object"] += [{"@id": log} for log in logs if {"@id": log} not in action["object"]]
-        action["result"].append({"@id": f"#{row.cell}"})
-        places = ", ".join(f"{part.source.file} line {part.source.line}" for part in row.record.measured)
-        values.append(
-            {
-                "@id": f"#{row.cell}",
-                "@type": "PropertyValue",
-                "name": str(row.cell),
-                "value": row.value,
-                "unitText": row.unit,
-                "description": f"{row.status}; {places}",
-            }
-        )
-    return list(actions.values()), values

@@ -6,21 +6,24 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from campaign import __version__
 from campaign.core import bagit
 from campaign.core.bagit import Bag
 from campaign.core.strict_yaml import shown
-from campaign.evidence import bundle, messages, provenance, replay
+from campaign.evidence import bundle, crate, messages, provenance, replay
 from campaign.evidence.replay import Judged
 from campaign.slurm import scripts
 
 LARGEST_TEXT = 16 << 20  # bytes of a text that is compared with what it should be
 LARGEST_INDEX = 16 << 20
+LONGEST_LINE = 1 << 16  # characters that are compared at once
+SHOWN_BEFORE = 30  # characters of a line before what differs
 LARGEST_SCRIPT = 4 << 20  # characters of a job script that are compared
 
 
@@ -32,14 +35,21 @@ def text_of(path: Path) -> str | None:
         return None
 
 
-def differing(data: Path, bag: Bag, rederived: Mapping[str, str]) -> dict[str, str]:
-    """Files that differ from the bundle's when derived again, with the first line that differs."""
+def differing(data: Path, bag: Bag, rederived: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Files that differ from the bundle's when derived again, with the first line that differs.
+
+    Each is derived in parts, which end where a line does and can be gone through again.
+    """
     differing: dict[str, str] = {}
-    for name, text in rederived.items():
-        if bag.digests.get(f"{bagit.PAYLOAD}{name}") == hashlib.sha256(text.encode()).hexdigest():
-            continue
-        kept = text_of(data / name)
-        differing[name] = messages.NOT_IN_BUNDLE() if kept is None else _first_difference(kept, text)
+    for name, parts in rederived.items():
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(part.encode())
+        kept = bag.digests.get(f"{bagit.PAYLOAD}{name}")
+        if kept is None:
+            differing[name] = messages.NOT_IN_BUNDLE()
+        elif kept != digest.hexdigest():
+            differing[name] = _first_difference(data / name, parts)
     return differing
 
 
@@ -68,25 +78,29 @@ def same_numbers(data: Path, rederived: Mapping[str, str]) -> bool:
     return kept == again
 
 
-def planned_otherwise(data: Path, judged: Judged) -> dict[str, str]:
+def planned_otherwise(data: Path, bag: Bag, judged: Judged) -> dict[str, str]:
     """Attempts whose own description, or job script, is not of the run that the plan made again has."""
     differing: dict[str, str] = {}
+    steps: dict[str, list[str] | None] = {}  # by a script's hash: all attempts of a job have the same one
     runs = {run.id: run for run in judged.submission.all_runs}
     for attempt in judged.submission.attempts:
         run = runs.get(attempt.run)
-        folder = data / "results" / "runs" / attempt.run / str(attempt.number)
+        place = f"results/runs/{attempt.run}/{attempt.number}"
         if run is None or run.fingerprint != attempt.fingerprint:
             continue
-        if (text := text_of(folder / "attempt.json")) is not None:
+        if (text := text_of(data / place / "attempt.json")) is not None:
             planned, recorded = scripts.described(run, attempt.number, attempt.token, attempt.job), object_of(text)
             wrong = next((key for key, value in planned.items() if recorded.get(key) != value), None)
             if wrong is not None:
-                differing[f"results/runs/{attempt.run}/{attempt.number}/attempt.json"] = messages.PLANNED_OTHERWISE(
+                differing[f"{place}/attempt.json"] = messages.PLANNED_OTHERWISE(
                     name=wrong, found=shown(str(recorded.get(wrong))[:120]), planned=shown(str(planned[wrong])[:120])
                 )
-        script = text_of(folder / "job.sbatch")
-        if script is not None and not scripts.executes(script[:LARGEST_SCRIPT], run, attempt.token):
-            differing[f"results/runs/{attempt.run}/{attempt.number}/job.sbatch"] = messages.SCRIPT_DIFFERS()
+        digest = bag.digests.get(f"{bagit.PAYLOAD}{place}/job.sbatch", "")
+        if digest not in steps:
+            script = text_of(data / place / "job.sbatch")
+            steps[digest] = None if script is None else scripts.steps(script[:LARGEST_SCRIPT])
+        if (there := steps[digest]) is not None and not scripts.executes(there, run, attempt.token):
+            differing[f"{place}/job.sbatch"] = messages.SCRIPT_DIFFERS()
     return differing
 
 
@@ -121,15 +135,24 @@ def object_of(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _first_difference(kept: str, rebuilt: str) -> str:
-    pairs = zip_longest(io.StringIO(kept, newline="\n"), io.StringIO(rebuilt, newline="\n"))
-    for number, (left, right) in enumerate(pairs, 1):
-        if left is None or right is None:
-            break
-        if left != right:
-            said_so, again = shown(left.strip()[:120]), shown(right.strip()[:120])
-            return messages.LINE_DIFFERS(line=number, found=said_so, again=again)
-    return messages.LENGTH_DIFFERS(found=kept.count("\n") + 1, again=rebuilt.count("\n") + 1)
+def _first_difference(kept: Path, rebuilt: Iterable[str]) -> str:
+    found = again = 0
+    with kept.open(encoding="utf-8", newline="\n") as file, suppress(UnicodeDecodeError):
+        texts = (io.StringIO(part, newline="\n") for part in rebuilt)
+        for left, right in zip_longest(_lines(file), chain.from_iterable(map(_lines, texts)), fillvalue=""):
+            if left and right and left != right:
+                first = next(place for place, pair in enumerate(zip_longest(left, right)) if pair[0] != pair[1])
+                start = max(0, first - SHOWN_BEFORE)
+                said_so, other = (shown(f"{'…' * (start > 0)}{line[start:].strip()}"[:120]) for line in (left, right))
+                return messages.LINE_DIFFERS(line=again + 1, found=said_so, again=other)
+            found, again = found + left.endswith("\n"), again + right.endswith("\n")
+        return messages.LENGTH_DIFFERS(found=found + 1, again=again + 1)
+    return messages.NOT_IN_BUNDLE()
+
+
+def _lines(file: IO[str]) -> Iterator[str]:
+    """Of one that is too long for a line, its pieces."""
+    return iter(lambda: file.readline(LONGEST_LINE), "")
 
 
 def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
@@ -162,7 +185,7 @@ def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
 
 def beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     """CMP-05: files that no bundle has, whatever they are."""
-    fixed = {*replay.OUTPUTS, bundle.CRATE, provenance.SOURCE, "campaign.yaml", "names.json", "index.json"}
+    fixed = {*replay.OUTPUTS, crate.NAME, provenance.SOURCE, "campaign.yaml", "names.json", "index.json"}
     named = {str(path.relative_to(data)) for path in judged.files_named.values()}
     jobs = {attempt.job for attempt in judged.submission.attempts}
     for name in sorted(bag.digests):

@@ -17,7 +17,6 @@ STILL_RUNNING = Message(
     first="scratch.node.shared.r1",
     file="my-rfp.yaml",
 )
-NOT_REGULAR = Message("{path}: not a regular file; remove it from the results directory", path="results/my-rfp/pipe")
 TOO_LARGE = Message(
     "{path}: {size} bytes; allowed in a bundle: files up to {limit} bytes", path="stdout", size=9, limit=8
 )

@@ -32,7 +32,7 @@ _SETTING = re.compile(r"#SBATCH |campaign_count_by |\s+srun .*--time=")
 def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
     """EVD-06, of a bundle. `tool`: the version that made it."""
     differences = (
-        *_scripts(data, judged.submission, tool),
+        *_scripts(data, bag, judged.submission, tool),
         *_environments(data, judged),
         *_plan(data, judged),
         *_source(data, judged),
@@ -80,7 +80,7 @@ def _challenged(whole: Submission, tool: str) -> Iterator[Finding]:
         yield violation(messages.CHALLENGE_MISSING(attempts=named), f"{challenge}…", without[0].token)
 
 
-def _scripts(data: Path, whole: Submission, tool: str) -> Iterator[Finding]:
+def _scripts(data: Path, bag: Bag, whole: Submission, tool: str) -> Iterator[Finding]:
     """Each job's script as it is rendered again from the plan, whole; and its copies."""
     jobs: dict[str, list[Attempt]] = {}
     for attempt in whole.attempts:
@@ -88,14 +88,15 @@ def _scripts(data: Path, whole: Submission, tool: str) -> Iterator[Finding]:
     runs = {run.id: run for run in whole.all_runs}
     made = frozenset(runs[each.run].attempt_directory(each.token) for each in whole.attempts if each.run in runs)
     for job, attempts in jobs.items():
-        text = text_of(data / "results" / "jobs" / job / "job.sbatch")
+        original = f"jobs/{job}/job.sbatch"
+        text = text_of(data / "results" / original)
         if text is None:
             continue
+        results = f"{bagit.PAYLOAD}results/"
         for attempt in attempts:
             place = f"runs/{attempt.run}/{attempt.number}/job.sbatch"
-            copy = text_of(data / "results" / place)
-            if copy is not None and copy != text:
-                yield violation(messages.COPY_DIFFERS(place=place, original=f"jobs/{job}/job.sbatch"))
+            if bag.digests.get(results + place, bag.digests[results + original]) != bag.digests[results + original]:
+                yield violation(messages.COPY_DIFFERS(place=place, original=original))
         if all(attempt.run in runs and runs[attempt.run].fingerprint == attempt.fingerprint for attempt in attempts):
             yield from _script(text, job, [(attempt, runs[attempt.run]) for attempt in attempts], made, whole, tool)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,9 +23,10 @@ from campaign.core.errors import CampaignError, InputError, NoRoom, is_full, no_
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
-from campaign.evidence import bundle, chosen, compared, messages, provenance, records, replay
+from campaign.evidence import bundle, chosen, compared, crate, messages, provenance, records, replay
 from campaign.evidence.chosen import Copy, Rules
 from campaign.evidence.conclusion import Conclusion, Found, VerifyOutcome, conclude
+from campaign.evidence.crate import Crate
 from campaign.evidence.replay import BuyersTerms, Judged
 from campaign.judge import engine
 from campaign.judge.environment import utc
@@ -130,16 +131,21 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
     chain = journal.look(data / "results" / "journal.jsonl")
     signed = _signed(bag, asked)
     tool, why, judged, by_buyer = "", "", None, None
-    rederived: dict[str, str] = {}
+    differing: dict[str, str] | None = None
+    reworded: tuple[str, ...] = ()
     rules = Rules(Copy.BUNDLE)
     try:
         tool = replay.read_names(data).tool
         rules = chosen.choose(named, data)
         judged = by_buyer = replay.rederive(data)
-        crate = bundle.crate(judged, data, bag.info.get("Bagging-Date", ""))
-        rederived = {**judged.files, bundle.CRATE: crate}
+        texts = dict(judged.files)
         if not compared.is_earlier(tool):  # up to version 0.2.0 bundles had none
-            rederived |= provenance.statements(data, judged, tool)
+            texts |= provenance.statements(data, judged, tool)
+        rederived: dict[str, Iterable[str]] = {name: (text,) for name, text in texts.items()}
+        rederived[crate.NAME] = Crate(judged, data, bag.info.get("Bagging-Date", ""))
+        differing = compared.differing(data, bag, rederived)
+        if compared.is_earlier(tool) and compared.same_numbers(data, judged.files):
+            reworded, differing = tuple(differing), {}
         if rules.path is not None or judged.submission.campaign.waivers:
             by_buyer = replay.rederive(data, BuyersTerms(rules.path, asked.waiver_signers))
     except NoRoom:
@@ -152,10 +158,8 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         why = plain(f"{type(error).__name__}: {error}"[:500])
     if why:
         by_buyer = None
-    differing = compared.differing(data, bag, rederived)
-    reworded = tuple(differing) if compared.is_earlier(tool) and compared.same_numbers(data, rederived) else ()
-    if reworded:
-        differing = {}
+    if judged and differing is not None:
+        differing |= compared.planned_otherwise(data, bag, judged)
     handed_in = HandedIn(
         problems=tuple(bag.problems),
         unsupported=(*compared.unsupported(data, bag, judged), *compared.beyond(data, bag, judged)) if judged else (),
@@ -163,7 +167,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         signature_problem=signed.problem if signed else "",
         signers_given=asked.signers is not None,
         not_judged=why,
-        differing={**differing, **compared.planned_otherwise(data, judged)} if rederived and judged else None,
+        differing=differing,
         reworded=reworded,
         tool=tool if tool != f"campaign {__version__}" else "",
     )

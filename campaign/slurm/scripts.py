@@ -369,9 +369,15 @@ def directive(text: str, key: str) -> str:
     return match[1] if match else ""
 
 
-def executes(text: str, run: Run, token: str) -> bool:
-    """Whether a job script executes the run as this attempt: one such line, with the commands as they are planned."""
-    lines = [line for line in text.replace("\\\n", " ").split("\n") if line.startswith(f"{_STEP} ") and token in line]
+def steps(text: str) -> list[str]:
+    """The lines of a job script that execute its runs."""
+    after = f"\n{text}".replace("\\\n", " ").split(f"\n{_STEP} ")[1:]
+    return [f"{_STEP} {rest.partition(chr(10))[0]}" for rest in after]
+
+
+def executes(steps: Sequence[str], run: Run, token: str) -> bool:
+    """Whether one of a job script's steps executes the run as this attempt, with the commands as they are planned."""
+    lines = [line for line in steps if token in line]
     words = _words(lines[0]) if len(lines) == 1 else None
     if words is None:
         return False

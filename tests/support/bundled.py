@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core import bagit
-from campaign.evidence import bundle, provenance, replay
+from campaign.evidence import crate, provenance, replay
 from campaign.results.store import digests
 from tests.support import fake_slurm
 
@@ -96,7 +96,7 @@ def redo(bag: Path) -> None:
     for name, text in provenance.statements(data, judged, replay.read_names(data).tool).items():
         (data / name).write_text(text)
     info = dict(line.split(": ", 1) for line in (bag / "bag-info.txt").read_text().splitlines())
-    (data / bundle.CRATE).write_text(bundle.crate(judged, data, info["Bagging-Date"]))
+    (data / crate.NAME).write_text("".join(crate.Crate(judged, data, info["Bagging-Date"])))
     forge(bag)
 
 
