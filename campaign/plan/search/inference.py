@@ -194,11 +194,15 @@ def _smaller(
 
     That is asked of all smaller counts together, with runs or without: of hundreds on several nodes, one is soon within
     the margin by some curve, though each is in few. And it is asked against one count, the likeliest peak: where many
-    are alike, the highest of a drawn curve is any that was drawn high, and the counts at the knee seem too low.
+    are alike, the highest of a drawn curve is any that was drawn high, and the counts at the knee seem too low. The
+    next count below is not excluded without runs of its own: at an edge the model is often one count off.
     """
-    drawn = curve.beliefs(curve.runs(logs), counts, space.cores_per_node, f"{asked.seed}/{len(logs)}", DRAWS).drawn
+    given = curve.runs(logs)
+    drawn = curve.beliefs(given, counts, space.cores_per_node, f"{asked.seed}/{len(logs)}", DRAWS).drawn
     good = drawn >= drawn[:, [counts.index(peak)]] + math.log1p(-asked.margin)
     first = numpy.sort(good.argmax(1))[math.floor((1 - asked.confidence) * DRAWS)]
+    if first and counts[first - 1] not in given.effect:
+        first -= 1
     return tuple(
         one
         for place, (one, share) in enumerate(zip(counts, good.mean(0), strict=True))

@@ -47,6 +47,14 @@ def test_the_first_of_the_counts_that_cannot_be_told_apart_is_named_though_it_ha
     assert decision.further > 0
 
 
+@pytest.mark.parametrize("knee", [7, 10, 19, 23])
+def test_no_count_next_to_the_possible_ones_is_excluded_without_runs_of_its_own(knee: int) -> None:
+    decision = decided(SearchSpace(1, 1, 32), Machine(knee_at(knee), 0.05), Settings("seed"))
+    measured = {request.geometry for request in decision.taken}
+    fewest = decision.alike[0]
+    assert fewest not in measured or fewest.processes == 1 or Geometry(1, fewest.processes - 1) in measured
+
+
 @pytest.mark.parametrize("seed", ["1", "2", "3", "4"])
 def test_disturbed_runs_do_not_move_the_minimum(seed: str) -> None:
     """8% of the runs at 40% of their rate."""
