@@ -16,13 +16,15 @@ MOST_LINES = 40  # of one that fills several
 _FROM = r"(?:\[[\w.-]+:\d+(?::\d+)?\] )?"  # of Open MPI: [node:process]
 _LINE = re.compile(
     # Open MPI, PMIx, hcoll, UCX, libfabric
-    rf"{_FROM}mca(?:: base: component_find|_base_component_repository_open): unable to open .*\(ignored\)"
-    rf"|{_FROM}Error: coll_hcoll_module\.c:\d+ - \w+\(\) Hcoll? library init failed"
+    rf"{_FROM}(?:pmix_|prte_)?mca(?:: base: component_find|_base_component_repository_open): unable to open "
+    r".*\(ignored\)"
+    rf"|{_FROM}Error: (?:\S*/)?coll_hcoll_module\.c:\d+ - \w+\(\) Hcoll? library init failed"
     rf"|{_FROM}shmem: mmap: an error occurred while determining whether or not \S+ could be created\."
     rf"|{_FROM}PMIX ERROR: \S+ in file (?:\S*/)?(?:gds_|dstore_|bfrop|unpack|pmix_server)\S* at line \d+"
-    r"|\[[\w.-]+\]\[\[\d+,\d+\],\d+\]\[btl_openib\S+\] error obtaining device attributes for .*"
+    r"|\[[\w.-]+\]\[\[\d+,\d+\],\d+\]\[(?:\S*/)?btl_openib\S+\] "
+    r"(?:error obtaining device attributes for .*|Failed to create async event thread)"
     r"|\[LOG_CAT_[A-Z0-9_]+\] .*"
-    r"|\[\d+\.\d+\] \[[\w.-]+:\d+:\d+\] +\S+:\d+ +UCX +(?:WARN|DIAG|INFO|DEBUG|TRACE) .*"
+    r"|\[\d+\.\d+\] \[[\w.-]+:\d+ *:\d+\] +\S+:\d+ +UCX +(?:WARN|DIAG|INFO|DEBUG|TRACE) .*"
     r"|libfabric:\d+:\S*<(?:warn|info|debug|trace)>.*"
     r"|\[warn\] Epoll \S+ on fd \d+ failed\..*"
     # PSM, InfiniBand, iWARP
@@ -45,12 +47,13 @@ _FRAME = re.compile(r"-{60,}|\*{60,}")
 _OPENS = re.compile(
     r"(?:\[\[\d+,\d+\],\d+\]: )?(?:WARNING: |A (?:requested component was not found|high-performance Open MPI"
     r"|deprecated|process has executed an operation involving a call|system call failed during shared memory)"
+    r"|The library attempted to open the following supporting CUDA libraries"
     r"|No OpenFabrics connection schemes|By default, for Open MPI 4\.0|The OpenFabrics \(openib\) BTL failed"
     r"|Open MPI failed an OFI|Open MPI's OFI driver|PSM2? was unable to open an endpoint|Failed to create a completion)"
     r"|\* [Hh]wloc .*has encountered what looks like an error"
 )
 _LIBRARY = re.compile(
-    r"Open ?MPI|OpenFabrics|Libfabric|\bMCA\b|\b(?:BTL|MTL|PML|btl|mtl|pml)_?\b|PSM|[Hh]wloc|Local host"
+    r"Open ?MPI|OpenFabrics|CUDA-aware|Libfabric|\bMCA\b|\b(?:BTL|MTL|PML|btl|mtl|pml)_?\b|PSM|[Hh]wloc|Local host"
 )
 _ANOTHER = re.compile(r"\[|(?:ior )?(?:WARNING|ERROR): |[a-z_]+: ")  # who else speaks in the midst of the message
 _ENDS = re.compile(r"(?<!either )(?<!and/or )\babort|terminated|\bMPI_INIT\b", re.IGNORECASE)

@@ -19,12 +19,23 @@ ports.  If these ports are connected to different physical IB
 networks, this configuration will fail in Open MPI.  This version of
 Open MPI requires that every physically separate IB subnet has another ID.
 {FRAME}"""
+CUDA = f"""{FRAME}
+The library attempted to open the following supporting CUDA libraries,
+but each of them failed.  CUDA-aware support is disabled.
+libcuda.so.1: cannot open shared object file: No such file or directory
+If you are not interested in CUDA-aware support, then run with another parameter.
+{FRAME}"""
 LINES = [
     "[n1:81190] mca: base: component_find: unable to open /opt/openmpi/mca_btl_openib: libibverbs.so.1: cannot open "
     "shared object file: No such file or directory (ignored)",
     "[n1.site:48078] mca_base_component_repository_open: unable to open mca_plm_tm: libpbs.so.0: cannot open shared "
     "object file: No such file or directory (ignored)",
-    "[loadgen4:20172] Error: coll_hcoll_module.c:301 - mca_coll_hcoll_comm_query() Hcol library init failed",
+    "[n1:20172] Error: ../../../ompi/mca/coll/hcoll/coll_hcoll_module.c:310 - mca_coll_hcoll_comm_query() Hcol library "
+    "init failed",
+    "[n1:9] pmix_mca_base_component_repository_open: unable to open mca_gds_ds21: perhaps a missing symbol (ignored)",
+    "[n15][[8097,1],3][../../ompi/mca/btl/openib/btl_openib_component.c:562:start_async_event_thread] Failed to "
+    "create async event thread",
+    "[1634567.123456] [n1:1234 :0]         sys.c:744  UCX  WARN  failed to open a file of /proc",
     "[n1:77] PMIX ERROR: NO-PERMISSIONS in file dstore_base.c at line 237",
     "PMIX ERROR: PMIX_ERR_FILE_OPEN_FAILURE in file gds_shmem2.c at line 1056",
     "[1594706700.740772] [ec31:23151:0]         tcp_cm.c:604  UCX  WARN  connection establishment was unsuccessful",
@@ -85,8 +96,9 @@ def test_what_ends_a_run_or_fails_is_an_error(text: str) -> None:
     assert mdtest("\n".join([*LINES, framed])).errors
 
 
-def test_a_message_in_a_frame_is_one_notice() -> None:
-    seen = mdtest(SUBNET)
+@pytest.mark.parametrize("message", [SUBNET, CUDA])
+def test_a_message_in_a_frame_is_one_notice(message: str) -> None:
+    seen = mdtest(message)
     assert not seen.errors and not seen.unparsed
     assert [each.line for each in seen.warnings] == [5]
 
