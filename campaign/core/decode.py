@@ -16,11 +16,10 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from campaign.core import messages
+from campaign.core.messages import Message
 
 Decoded = TypeVar("Decoded")
-
-
-_Decoder = Callable[[Any, Any], Any]
+_Decoder = Callable[[Any], Any]
 
 
 def dumps(value: Any) -> str:
@@ -38,67 +37,96 @@ def _names(kind: Any) -> tuple[str, ...]:
     return tuple(each.name for each in fields(kind))
 
 
+class _Misfit(Exception):
+    """A value that is not what it should be. Its place is put together on the way out: a database has millions of
+    values that fit.
+    """
+
+    def __init__(self, form: Message, **values: object) -> None:
+        self.form, self.values, self.place = form, values, list[str]()
+
+
 def decode(kind: type[Decoded], data: Any, pass_over_unknown: bool = False) -> Decoded:
     """A `kind` of what `asdict` gave. Raises ValueError saying which field is not what it should be.
 
     `pass_over_unknown`: a later version, or something else, may have written further fields.
     """
     wanted: Any = kind
-    decoded: Decoded = _decoder(wanted, pass_over_unknown)(data, kind.__name__.strip("_").lower())
+    try:
+        decoded: Decoded = _decoder(wanted, pass_over_unknown)(data)
+    except _Misfit as error:
+        at = "".join([kind.__name__.strip("_").lower(), *reversed(error.place)])
+        raise ValueError(error.form(at=at, **error.values)) from error
     return decoded
-
-
-def _written(at: Any) -> str:
-    """A place as people read it. It is put together for an error alone: a database has millions of values."""
-    parts = []
-    while isinstance(at, tuple):
-        at, part = at
-        parts.append(part)
-    return "".join([str(at), *reversed(parts)])
 
 
 @functools.cache
 def _decoder(kind: Any, pass_over: bool) -> _Decoder:
-    """What makes a value of this type, given the data and its place."""
+    """What makes a value of this type of the data."""
     if is_dataclass(kind):
         return _of_class(kind, pass_over)
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in (types.UnionType, typing.Union):
         present = _decoder(inner[0], pass_over)
-        return lambda value, at: None if value is None else present(value, at)
+        return lambda value: None if value is None else present(value)
     if origin is tuple:
-        return _of_list(_decoder(inner[0], pass_over))
+        return _of_list(inner[0], pass_over)
     if origin is Mapping:
-        return _of_object(_decoder(inner[1], pass_over))
+        return _of_object(inner[1], pass_over)
     if issubclass(kind, StrEnum):
-        return lambda value, at: kind(value)
+        return lambda value: kind(value)
     return _of_plain(kind)
 
 
-def _of_list(item: _Decoder) -> _Decoder:
-    def decoded(value: Any, at: Any) -> Any:
+def _as_they_are(kind: Any) -> frozenset[type]:
+    """The types of the data that are taken for a value of this type as they are."""
+    if typing.get_origin(kind) in (types.UnionType, typing.Union):
+        return _as_they_are(typing.get_args(kind)[0]) | {type(None)}
+    return frozenset({int, float} if kind is float else {kind} & {int, str, bool})
+
+
+def _of_list(kind: Any, pass_over: bool) -> _Decoder:
+    item, plain = _decoder(kind, pass_over), _as_they_are(kind)
+
+    def decoded(value: Any) -> Any:
         if not isinstance(value, list):
-            raise ValueError(messages.NOT_A_LIST(at=_written(at)))
-        return tuple([item(each, (at, f"[{number}]")) for number, each in enumerate(value)])
+            raise _Misfit(messages.NOT_A_LIST)
+        done: list[Any] = []
+        try:
+            for each in value:
+                done.append(each if type(each) in plain else item(each))
+        except _Misfit as error:
+            error.place.append(f"[{len(done)}]")
+            raise
+        return tuple(done)
 
     return decoded
 
 
-def _of_object(item: _Decoder) -> _Decoder:
-    def decoded(value: Any, at: Any) -> Any:
+def _of_object(kind: Any, pass_over: bool) -> _Decoder:
+    item, plain = _decoder(kind, pass_over), _as_they_are(kind)
+
+    def decoded(value: Any) -> Any:
         if not isinstance(value, dict):
-            raise ValueError(messages.NOT_AN_OBJECT(at=_written(at)))
-        return {key: item(each, (at, f".{key}")) for key, each in value.items()}
+            raise _Misfit(messages.NOT_AN_OBJECT)
+        done, key = {}, ""
+        try:
+            for key, each in value.items():
+                done[key] = each if type(each) in plain else item(each)
+        except _Misfit as error:
+            error.place.append(f".{key}")
+            raise
+        return done
 
     return decoded
 
 
 def _of_plain(kind: Any) -> _Decoder:
-    wanted = (int, float) if kind is float else (kind,)
+    plain = _as_they_are(kind)
 
-    def decoded(value: Any, at: Any) -> Any:
-        if type(value) not in wanted:
-            raise ValueError(messages.NOT_OF_TYPE(at=_written(at), found=value, kind=kind.__name__))
+    def decoded(value: Any) -> Any:
+        if type(value) not in plain:
+            raise _Misfit(messages.NOT_OF_TYPE, found=value, kind=kind.__name__)
         return value
 
     return decoded
@@ -106,23 +134,33 @@ def _of_plain(kind: Any) -> _Decoder:
 
 def _of_class(kind: Any, pass_over: bool) -> _Decoder:
     hints = typing.get_type_hints(kind)
-    known: dict[str, tuple[_Decoder, str]] = {}
+    known: dict[str, tuple[frozenset[type], _Decoder]] = {}
 
-    def decoded(value: Any, at: Any) -> Any:
+    def decoded(value: Any) -> Any:
         if not isinstance(value, dict):
-            raise ValueError(messages.NOT_AN_OBJECT(at=_written(at)))
+            raise _Misfit(messages.NOT_AN_OBJECT)
         if not known:  # not at once: a dataclass may contain its own kind
-            known.update({each.name: (_decoder(hints[each.name], pass_over), f".{each.name}") for each in fields(kind)})
-        given = {}
-        for key, item in value.items():
-            if key in known:
-                decoder, place = known[key]
-                given[key] = decoder(item, (at, place))
-            elif not pass_over:
-                raise ValueError(messages.UNKNOWN_FIELD(at=_written(at), field=min(value.keys() - known.keys())))
+            known.update(
+                {
+                    each.name: (_as_they_are(hints[each.name]), _decoder(hints[each.name], pass_over))
+                    for each in fields(kind)
+                }
+            )
+        if pass_over:
+            value = {key: item for key, item in value.items() if key in known}
+        given, key = {}, ""
+        try:
+            for key, item in value.items():
+                plain, decoder = known[key]
+                given[key] = item if type(item) in plain else decoder(item)
+        except KeyError as error:
+            raise _Misfit(messages.UNKNOWN_FIELD, field=min(value.keys() - known.keys())) from error
+        except _Misfit as error:
+            error.place.append(f".{key}")
+            raise
         try:
             return kind(**given)
         except TypeError as error:
-            raise ValueError(messages.FIELD_MISSING(at=_written(at), error=error)) from error
+            raise _Misfit(messages.FIELD_MISSING, error=error) from error
 
     return decoded

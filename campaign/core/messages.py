@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -22,13 +22,15 @@ class Message:
 
     text: str
     example: Mapping[str, object]
+    alone: Said | None = field(init=False, compare=False, repr=False)  # where it has no places: always the same
 
     def __init__(self, text: str, /, **example: object) -> None:
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "example", example)
+        object.__setattr__(self, "alone", None if example else Said(self, {}))
 
     def __call__(self, /, **values: object) -> Said:
-        return Said(self, values)
+        return Said(self, values) if values or self.alone is None else self.alone
 
 
 class Said(str):

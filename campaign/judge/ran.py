@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from campaign.core.model import Finding, Observation
+from campaign.core.model import Finding
 from campaign.core.units import several
 from campaign.judge.findings import listed, to_explain, unchecked, violation
 from campaign.judge.messages import ran as messages
@@ -48,8 +48,7 @@ def as_declared(case: Case) -> Iterator[Finding]:
             without[_named(case, each.digests)] += 1
         elif others:
             beside[_named(case, others)] += 1
-    commands = {command.executable: found[command.phase].hashes for command in case.run.launched}
-    expected = listed(f"{path} ({listed(one[:SHORT] for one in sorted(one))})" for path, one in commands.items())
+    expected = _shown(case, found) if without or beside else ""
     if without:
         yield violation(messages.RAN_ANOTHER(), expected, _counted(without), about=case.subject)
     if beside:
@@ -62,49 +61,61 @@ def as_declared(case: Case) -> Iterator[Finding]:
         yield unchecked(messages.RANKS_UNSEEN(ranks=several(unseen, "rank"), all=most, why=why), about=case.subject)
 
 
+def _shown(case: Case, found: Mapping[str, _DeclaredProgram]) -> str:
+    commands = {command.executable: found[command.phase].hashes for command in case.run.launched}
+    return listed(f"{path} ({listed(one[:SHORT] for one in sorted(one))})" for path, one in commands.items())
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutedFile:
-    """A file that an attempt executed, with the SHA-256 that each node gave it. `told`: as the ranks themselves did."""
+    """A file that an attempt executed, with the SHA-256 that each node gave it. `sha256`: as its ranks told, otherwise
+    as the job's first node saw it; "" where neither did.
+    """
 
     path: str
     nodes: Mapping[str, str]
-    told: str = ""
-
-    @property
-    def sha256(self) -> str:
-        """As its ranks told, otherwise as the job's first node saw it; "" where neither did."""
-        return self.told or next(iter(self.nodes.values()), "")
+    sha256: str
 
 
 def programs(case: Case) -> tuple[ExecutedFile, ...]:
     """The programs of all phases, each once, the first phase's first."""
-    environment = case.evidence.environment
-    beside = {path: name for name, (path, _) in environment.facts.beside.items()}
-    found: dict[str, ExecutedFile] = {}
+    told: dict[str, str] = {}
     for command in case.run.launched:
-        path, seen = (
-            command.executable,
-            case.seen.phases.get(command.phase, Observation()) if command.phase else case.seen,
-        )
-        fact = EXECUTABLE if path == case.run.executable else beside.get(path, "")
-        told = found[path].told if path in found else ""
-        found[path] = ExecutedFile(path, _by_node(environment, fact), told or seen.binary_sha256 or "")
-    return tuple(found.values())
+        seen = case.seen.phases.get(command.phase) if command.phase else case.seen
+        told[command.executable] = told.get(command.executable) or (seen and seen.binary_sha256) or ""
+    return _programs(case.evidence.environment, case.run.executable, tuple(told.items()))
+
+
+def _programs(environment: Environment, first: str, told: tuple[tuple[str, str], ...]) -> tuple[ExecutedFile, ...]:
+    """`told`: each program with the SHA-256 that its ranks gave it."""
+
+    def of_job() -> tuple[ExecutedFile, ...]:
+        beside = {path: name for name, (path, _) in environment.facts.beside.items()}
+        facts = {path: EXECUTABLE if path == first else beside.get(path, "") for path, _ in told}
+        return tuple(_file(environment, path, facts[path], digest) for path, digest in told)
+
+    return environment.once(("programs", first, told), of_job)
 
 
 def before(case: Case) -> tuple[ExecutedFile, ...]:
     """The files of the prefix: programs, scripts, images; and the interpreters of scripts."""
-    environment, launched = case.evidence.environment, {command.executable for command in case.run.launched}
-    names = [name for name, (path, _) in case.evidence.environment.facts.beside.items() if path not in launched]
-    of_scripts = (INTERPRETER, *(name for name in environment.facts.under(PREFIX) if name.endswith(".interpreter")))
-    scripts = [name for name in of_scripts if environment.values(name)]
-    paths = {name: environment.values(name)[0].rpartition(" ")[0] for name in (*names, *scripts)}
-    return tuple(ExecutedFile(path, _by_node(environment, name)) for name, path in paths.items())
+    environment = case.evidence.environment
+    launched = frozenset(command.executable for command in case.run.launched)
+
+    def of_job() -> tuple[ExecutedFile, ...]:
+        names = [name for name, (path, _) in environment.facts.beside.items() if path not in launched]
+        of_scripts = (INTERPRETER, *(name for name in environment.facts.under(PREFIX) if name.endswith(".interpreter")))
+        scripts = [name for name in of_scripts if environment.values(name)]
+        paths = {name: environment.values(name)[0].rpartition(" ")[0] for name in (*names, *scripts)}
+        return tuple(_file(environment, path, name) for name, path in paths.items())
+
+    return environment.once(("before", launched), of_job)
 
 
-def _by_node(environment: Environment, fact: str) -> dict[str, str]:
+def _file(environment: Environment, path: str, fact: str, told: str = "") -> ExecutedFile:
     hashes = {node: text.rpartition(" ")[2] for node, text in environment.by_node(fact).items()}
-    return {node: digest for node, digest in hashes.items() if digest != UNREAD}
+    known = {node: digest for node, digest in hashes.items() if digest != UNREAD}
+    return ExecutedFile(path, known, told or next(iter(known.values()), ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +128,11 @@ class _DeclaredProgram:
 
 def _declared(case: Case, path: str) -> _DeclaredProgram:
     """A declared program, as the nodes found it: the first as the executable, others beside the prefix."""
+    key = ("declared", path, case.run.executable, tuple(command.executable for command in case.run.launched))
+    return case.evidence.environment.once(key, lambda: _found(case, path))
+
+
+def _found(case: Case, path: str) -> _DeclaredProgram:
     environment, beside = case.evidence.environment, case.evidence.environment.facts.beside
     if path == case.run.executable:
         hashes, interpreters = environment.values(EXECUTABLE), environment.values(INTERPRETER)
@@ -139,9 +155,13 @@ def _started(case: Case, phase: str) -> frozenset[str]:
 
 def _before(case: Case) -> frozenset[str]:
     """SHA-256 of what the prefix lets run before a program: its files, and the interpreters of its scripts."""
-    programs = {command.executable for command in case.run.launched}
-    names = [name for name, (path, _) in case.evidence.environment.facts.beside.items() if path not in programs]
-    return frozenset(_hashes(case, [*names, *(f"{name}.interpreter" for name in names)]))
+    environment, programs = case.evidence.environment, frozenset(command.executable for command in case.run.launched)
+
+    def of_job() -> frozenset[str]:
+        names = [name for name, (path, _) in environment.facts.beside.items() if path not in programs]
+        return frozenset(_hashes(case, [*names, *(f"{name}.interpreter" for name in names)]))
+
+    return environment.once(("hashes before", programs), of_job)
 
 
 def _hashes(case: Case, facts: Iterable[str]) -> Iterator[str]:

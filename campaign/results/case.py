@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from campaign.config.rules import formulas
@@ -68,9 +68,10 @@ class Case:
         return formulas.numbers(self.run.geometry, self.values)
 
     def judged(self, findings: tuple[Finding, ...]) -> Case:
-        """The case with its findings."""
-        case = replace(self, findings=findings)
-        case.__dict__["_results"] = self._results
+        """The case with its findings, and with all that was put together of it."""
+        case = object.__new__(Case)
+        case.__dict__.update(self.__dict__, findings=findings)
+        case.__dict__.pop("valid", None)
         return case
 
     def of(self, operation: str) -> tuple[Record, ...]:
@@ -78,10 +79,10 @@ class Case:
         found = next((record for each, record in self.reported if each.id == operation), None)
         return found.measured if found else ()
 
-    @property
-    def reported(self) -> Iterator[tuple[Operation, Record]]:
+    @functools.cached_property
+    def reported(self) -> tuple[tuple[Operation, Record], ...]:
         """Its operations, each with its result, as far as the output has one."""
-        return ((operation, record) for operation in self.operations if (record := self.result(operation)))
+        return tuple([(operation, record) for operation in self.operations if (record := self.result(operation))])
 
     @property
     def phases(self) -> tuple[tuple[str, Case], ...]:
@@ -114,7 +115,7 @@ class Case:
         )
 
     @functools.cached_property
-    def values(self) -> dict[str, str]:
+    def values(self) -> Mapping[str, str]:
         """Of the pack's variables, for this run."""
         return self.pack.values_of(self.run.target, self.run.launch, self.run.files)
 

@@ -157,6 +157,13 @@ class Store:
         with self._explained():
             return self._db.execute(statement, values).fetchall()
 
+    def _rows(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """One after another: of a large campaign all texts at once are as large as what is made of them."""
+        with self._explained():
+            cursor = self._db.cursor()
+            cursor.row_factory = None
+            yield from cursor.execute(statement)
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         """Turns SQLite's errors, and unreadable content, into errors that say what to do."""
@@ -289,11 +296,11 @@ class Store:
     def attempts(self) -> list[Attempt]:
         """All attempts, by run and number."""
         with self._explained():
-            return [_attempt(row) for row in self._sql(self._ATTEMPTS + "ORDER BY a.run, a.number")]
+            return [_attempt(row) for row in self._rows(self._ATTEMPTS + "ORDER BY a.run, a.number")]
 
     def attempt(self, run: str, number: int) -> Attempt:
         with self._explained():
-            return _attempt(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0])
+            return _attempt(tuple(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0]))
 
     def jobs(self) -> dict[str, StoredJob]:
         rows = self._sql("SELECT name, job_id, target, submitter, created, message FROM jobs ORDER BY created")
@@ -330,50 +337,47 @@ class Store:
     def accounting(self) -> dict[str, Accounting]:
         """By job."""
         with self._explained():
-            rows = self._sql("SELECT job, data FROM accounting")
-            return {row["job"]: decode(Accounting, json.loads(row["data"])) for row in rows}
+            rows = self._rows("SELECT job, data FROM accounting")
+            return {job: decode(Accounting, json.loads(data)) for job, data in rows}
 
     def evidence(self) -> dict[tuple[str, int], Evidence]:
         """What the job and Slurm say around each execution, by (run, attempt)."""
         with self._explained():
-            stored = self._sql(
+            stored = self._rows(
                 "SELECT digest, data FROM environments WHERE digest IN (SELECT environment FROM evidence)"
             )
-            environments = {row["digest"]: kept.restore(row["data"]) for row in stored}
+            environments = {digest: kept.restore(data) for digest, data in stored}
             accounting = self.accounting()
-            rows = self._sql(
+            rows = self._rows(
                 "SELECT e.run, e.attempt, e.environment, e.data, a.job FROM evidence e "
                 "JOIN attempts a ON a.run = e.run AND a.number = e.attempt"
             )
             return {
-                (row["run"], row["attempt"]): kept.restore_rest(
-                    row["data"], environments[row["environment"]], accounting.get(row["job"])
-                )
-                for row in rows
+                (run, attempt): kept.restore_rest(data, environments[digest], accounting.get(job))
+                for run, attempt, digest, data, job in rows
             }
 
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
         """All records by (run, attempt)."""
         with self._explained():
             by_attempt: dict[tuple[str, int], list[Record]] = {}
-            once: dict[str, str] = {}  # names and units, of which ten thousand attempts have the same
-            for row in self._sql(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY run, attempt, rowid"):
-                run, attempt, file, line, each, operation, value, unit, *others = row
-                values = dict(zip(_RECORD_FIELDS[3:], others, strict=True))
-                values["each"] = () if each == "[]" else decode(tuple[Iteration, ...], json.loads(each))
-                operation, unit, values["statistic"] = (
-                    once.setdefault(text, text) for text in (operation, unit, values["statistic"])
-                )
-                record = Record(operation, value, unit, Source(file, line), **values)
+            once: dict[str, str] = {}  # names, units and files: ten thousand attempts have the same ones
+            same = once.setdefault
+            for row in self._rows(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY run, attempt, rowid"):
+                run, attempt, file, line, each, operation, value, unit, *others, statistic = row
+                shown = () if each == "[]" else decode(tuple[Iteration, ...], json.loads(each))
+                place, statistic = Source(same(file, file), line), same(statistic, statistic)
+                values = same(operation, operation), value, same(unit, unit), place, *others, statistic, None, shown
+                record = Record(*values)
                 by_attempt.setdefault((run, attempt), []).append(record)
             return {key: tuple(records) for key, records in by_attempt.items()}
 
     def observations(self) -> dict[tuple[str, int], Observation]:
         """What each attempt's output says beyond its numbers, by (run, attempt)."""
         with self._explained():
-            rows = self._sql("SELECT run, attempt, data FROM observations")
+            rows = self._rows("SELECT run, attempt, data FROM observations")
             alike: dict[str, tuple[RankGroup, ...]] = {}
-            return {(row["run"], row["attempt"]): _observation(json.loads(row["data"]), alike) for row in rows}
+            return {(run, attempt): _observation(json.loads(data), alike) for run, attempt, data in rows}
 
     def imported(self) -> set[tuple[str, int]]:
         """(run, attempt) of every attempt whose raw output was brought in."""
@@ -388,7 +392,7 @@ def begun(paths: Paths) -> bool:
     return paths.journal.exists()
 
 
-def _attempt(row: sqlite3.Row) -> Attempt:
+def _attempt(row: tuple[Any, ...]) -> Attempt:
     run, number, token, job, fingerprint, state, *others = row
     return Attempt(run, number, token, job, fingerprint, State(state), *others)
 

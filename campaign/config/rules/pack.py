@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
 from campaign.core.model import Geometry
+from campaign.core.once import Once
 
 _SERIES = "1, 2, 4 ..."
 
@@ -213,8 +215,10 @@ class Pin:
         return f"{self.program} {self.version}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class RulePack:
+@dataclass(frozen=True)
+class RulePack(Once):
+    """What ten thousand attempts ask of it alike is put together once."""
+
     id: str
     version: int
     title: str
@@ -264,8 +268,11 @@ class RulePack:
         texts += [text for each in self.sweeps for text in (each.values, each.first, each.last, each.times, each.plus)]
         return f"{{{variable}}}" not in " ".join(texts)
 
-    def values_of(self, target: str, launch: str, files: str) -> dict[str, str]:
+    def values_of(self, target: str, launch: str, files: str) -> Mapping[str, str]:
         """The variables of a run: what the campaign file gives for it, or for all; otherwise the pack's."""
+        return self.once(("values", target, launch, files), lambda: self._values_of(target, launch, files))
+
+    def _values_of(self, target: str, launch: str, files: str) -> dict[str, str]:
         by_profile = {
             each.id: each.of(self.profile, launch, files)
             for each in self.variables
@@ -277,6 +284,9 @@ class RulePack:
 
     def of_phase(self, name: str) -> RulePack:
         """The pack as if this phase were all that an execution runs."""
+        return self.once(("phase", name), lambda: self._of_phase(name))
+
+    def _of_phase(self, name: str) -> RulePack:
         phase = next(phase for phase in self.phases if phase.id == name)
         return replace(
             self,
@@ -333,7 +343,10 @@ class RulePack:
 
     def operations_of(self, launch: str) -> tuple[Operation, ...]:
         """The results of an execution under a launch condition."""
-        return tuple(operation for operation in self.operations if not operation.launch or launch in operation.launch)
+        return self.once(
+            ("operations", launch),
+            lambda: tuple(each for each in self.operations if not each.launch or launch in each.launch),
+        )
 
     def deciding(self, launch: str) -> Operation:
         """The operation whose value selects the attempt to report, under a launch condition."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from campaign.core.model import Completion
+from campaign.core.once import Once
 from campaign.results.environment.witness import Witness
 
 
@@ -98,7 +99,7 @@ class Facts(dict[str, tuple[Value, ...]]):
 
 
 @dataclass(frozen=True)
-class Environment:
+class Environment(Once):
     """What a job found around itself before its first run. All empty where nothing is on record (format 0)."""
 
     format: int = 0
@@ -129,14 +130,10 @@ class Environment:
 
     def by_node(self, fact: str) -> Mapping[str, str]:
         """A fact's value on each node that told it, by the node's name."""
-        known, names = self._by_node, self.nodes
-        if fact not in known:
-            known[fact] = {names[node].name: value.text for value in self.facts.get(fact, ()) for node in value.nodes}
-        return known[fact]
-
-    @functools.cached_property
-    def _by_node(self) -> dict[str, Mapping[str, str]]:
-        return {}
+        return self.once(
+            fact,
+            lambda: {self.nodes[node].name: value.text for value in self.facts.get(fact, ()) for node in value.nodes},
+        )
 
     def clock_offset(self, name: str) -> float:
         """By how many seconds at least a node's clock is before (below zero) or after that of the job's first node."""

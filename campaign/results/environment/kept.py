@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from campaign.core.decode import decode, dumps
 from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, Value
 from campaign.results.environment.reading import ranges_of
+from campaign.results.environment.witness import Witness
 
 
 def dump(environment: Environment) -> str:
@@ -40,4 +41,19 @@ def dump_rest(evidence: Evidence) -> str:
 
 
 def restore_rest(text: str, environment: Environment, accounting: Accounting | None) -> Evidence:
-    return replace(decode(Evidence, json.loads(text)), environment=environment, accounting=accounting)
+    data = json.loads(text)
+    witness = data.pop("witness", {})
+    ranks = witness.pop("ranks", {})
+    seen = _witness(json.dumps(witness))
+    return replace(
+        decode(Evidence, data),
+        environment=environment,
+        accounting=accounting,
+        witness=replace(seen, ranks=decode(Witness, {"ranks": ranks}).ranks) if ranks else seen,
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _witness(text: str) -> Witness:
+    """Without its ranks: most runs of a campaign load the same files."""
+    return decode(Witness, json.loads(text))

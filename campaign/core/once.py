@@ -1,0 +1,21 @@
+"""What is put together of an object that does not change: once, however often it is asked for."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+_Made = TypeVar("_Made")
+
+
+class Once:
+    @functools.cached_property
+    def _known(self) -> dict[Hashable, Any]:
+        return {}
+
+    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
+        """What `make` gave when it was first asked for under this key, which has all that it depends on."""
+        known = self._known
+        made: _Made = known[key] if key in known else known.setdefault(key, make())
+        return made
