@@ -194,11 +194,12 @@ def _left_behind(opened: Opened, arguments: argparse.Namespace, sandbox_stops: b
 
 
 def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
+    from campaign.judge.findings import listed
     from campaign.pipeline import standing
 
     ids = standing.jobs_under_way(opened)
     if ids:
-        show(messages.SUBMITTED(jobs=several(len(ids), "job"), ids=", ".join(ids), file=typed(arguments.file)))
+        show(messages.SUBMITTED(jobs=several(len(ids), "job"), ids=listed(ids), file=typed(arguments.file)))
     else:
         show(messages.SUBMITTED_NONE(file=typed(arguments.file)))
 

@@ -22,15 +22,19 @@ class Message:
 
     text: str
     example: Mapping[str, object]
-    alone: Said | None = field(init=False, compare=False, repr=False)  # where it has no places: always the same
+    alone: Said | None = field(init=False, compare=False, repr=False)  # said without values: always the same
 
     def __init__(self, text: str, /, **example: object) -> None:
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "example", example)
-        object.__setattr__(self, "alone", None if example else Said(self, {}))
+        object.__setattr__(self, "alone", None)
 
     def __call__(self, /, **values: object) -> Said:
-        return Said(self, values) if values or self.alone is None else self.alone
+        if values:
+            return Said(self, values)
+        alone = self.alone or Said(self, values)
+        object.__setattr__(self, "alone", alone)
+        return alone
 
 
 class Said(str):

@@ -7,7 +7,7 @@ plan, a campaign under way, an ended one, and a bundle on the buyer's side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar
@@ -41,6 +41,7 @@ from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.environment.facts import NOTHING, Evidence
+from campaign.results.environment.witness import Witness
 
 Given = TypeVar("Given")  # what a rule is judged over
 
@@ -74,6 +75,9 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "PHY-04": ceilings.within_physics,
     "EVD-06": records.agree,
 }
+
+# About what was executed and how its ranks were spread: attempts in which that is the same are judged once.
+ALIKE = frozenset({"FLG-01", "FLG-02", "FLG-03", "FLG-04", "FLG-05", "FLG-06", "GEO-01", "GEO-02", "CCH-04"})
 
 # About whether a run produced values; the others are about how it did, and are not applied to a run without values.
 WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
@@ -137,22 +141,53 @@ def judge_bundle(handed_in: HandedIn) -> tuple[Finding, ...]:
     return by_rules(BUNDLE_RULES, BUNDLE_RULES, handed_in, BUNDLE)
 
 
-def judge(case: Case) -> tuple[Finding, ...]:
-    """All findings of the pack's rules over one ended attempt; where it measured nothing, of why alone."""
-    if not case.phases:
-        return _judge(case, case.pack.checks.keys())
-    by_phase = {phase: _judge(part, part.pack.checks.keys() - OF_WHOLE) for phase, part in case.phases}
-    findings = dict.fromkeys([*_judge(case, case.pack.checks.keys() & (OF_WHOLE | OF_BOTH)), *_together(by_phase)])
+def judge(case: Case, alike: Alike | None = None) -> tuple[Finding, ...]:
+    """All findings of the pack's rules over one ended attempt; where it measured nothing, of why alone.
+
+    `alike` knows what was found in the other attempts of its campaign.
+    """
+    phases, alike = case.phases, alike or Alike()
+    if not phases:
+        return _judge(case, case.pack.checks.keys(), alike)
+    by_phase = {phase: _judge(part, part.pack.checks.keys() - OF_WHOLE, alike, phase) for phase, part in phases}
+    findings = dict.fromkeys(
+        [*_judge(case, case.pack.checks.keys() & (OF_WHOLE | OF_BOTH), alike), *_together(by_phase)]
+    )
     order = {rule: place for place, rule in enumerate(ATTEMPT_RULES)}
     return tuple(sorted(findings, key=lambda finding: order[finding.rule]))
 
 
-def _judge(case: Case, rules: Set[str]) -> tuple[Finding, ...]:
+def _judge(case: Case, rules: Set[str], alike: Alike, phase: str = "") -> tuple[Finding, ...]:
     if not case.records:
         rules = rules & WITHOUT_NUMBERS
     elif case.attempt.state is not State.DONE:
         rules = rules & OF_FAILED
-    return by_rules(ATTEMPT_RULES, rules, case, case.subject)
+    return by_rules(ATTEMPT_RULES, rules, case, case.subject, alike.findings(case, phase))
+
+
+class Alike:
+    """What the rules of ALIKE find, once for all attempts of one campaign in which that is the same."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Mapping[str, tuple[Finding, ...]]] = {}
+
+    def findings(self, case: Case, phase: str) -> Mapping[str, tuple[Finding, ...]]:
+        """By rule; empty where what was found is about this attempt alone, since it names its own directory."""
+        run, seen, threads = case.run, case.seen, case.evidence.witness.threads
+        words = tuple([word.replace(case.directory, "{directory}") for word in seen.argv])
+        counts = seen.processes, seen.nodes, seen.processes_per_node, seen.threads, seen.files_reported
+        of_run = run.target, run.launch, run.files, run.operations, run.geometry, run.items_total, run.fingerprint
+        key = phase, of_run, words, counts, seen.placement, threads
+        if key not in self._known:
+            # With nothing else than the key has, no rule can find what another attempt need not have.
+            stripped = Observation("", seen.argv, *counts[:4], seen.placement, files_reported=seen.files_reported)
+            bare = Case(case.pack, run, case.attempt, (), stripped, Evidence(witness=Witness(threads=threads)))
+            found = {rule: tuple(ATTEMPT_RULES[rule](bare)) for rule in ALIKE}
+            texts = [
+                text for each in found.values() for one in each for text in (one.message, one.expected, one.actual)
+            ]
+            self._known[key] = {} if any(case.directory in text for text in texts) else found
+        return self._known[key]
 
 
 def _together(by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
@@ -170,13 +205,17 @@ def _together(by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
 
 
 def by_rules(
-    checks: Mapping[str, Callable[[Given], Iterator[Finding]]], rules: Container[str], given: Given, subject: str
+    checks: Mapping[str, Callable[[Given], Iterator[Finding]]],
+    rules: Container[str],
+    given: Given,
+    subject: str,
+    known: Mapping[str, Iterable[Finding]] = MappingProxyType({}),
 ) -> tuple[Finding, ...]:
-    """What those of the rules find that have a function in the table, in its order."""
+    """What those of the rules find that have a function in the table, in its order; `known`: by rule, what is found."""
     found: list[Finding] = []
     for rule, check in checks.items():
         if rule in rules:
-            found += of_rule(rule, subject, check(given))
+            found += of_rule(rule, subject, known[rule] if rule in known else check(given))
     return tuple(found)
 
 
@@ -190,7 +229,7 @@ def measured(
     answers: Answers = NO_ANSWERS,
 ) -> list[Case]:
     """Every ended attempt that counts for a planned run, judged, with what the campaign answers to its findings."""
-    by_run = matrix.attempts_by_run(runs, attempts)
+    by_run, alike = matrix.attempts_by_run(runs, attempts), Alike()
     results = []
     for run in runs:
         for each in by_run[run.id]:
@@ -199,7 +238,7 @@ def measured(
             key = (run.id, each.number)
             seen, around = observations.get(key, Observation()), evidence.get(key, NOTHING)
             case = Case(pack, run, each, measurements.get(key, ()), seen, around)
-            results.append(case.judged(answered.of_case(answers, case, judge(case))))
+            results.append(case.judged(answered.of_case(answers, case, judge(case, alike))))
     return results
 
 

@@ -185,6 +185,7 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
     against = {
         (result.run.id, result.attempt.number): sorted({finding.rule for finding in result.findings if finding.blocks})
         for result in submission.results
+        if not result.valid
     }
     counts: Counter[str] = Counter()
     contradictory = []
@@ -227,9 +228,9 @@ def _measured_again(submission: Submission) -> Iterator[Finding]:
     for case in submission.results:
         if case.valid and case.complete:
             valid.setdefault(case.run.id, []).append(case)
+    wanted = set(submission.cells)
     for name, cases in valid.items():
-        cells = set(cases[0].run.cells()) & set(submission.cells)
-        if len(cases) > 1 and cells:
+        if len(cases) > 1 and (cells := wanted.intersection(cases[0].run.cells())):
             form, message = doubt(submission.full), messages.MEASURED_AGAIN(run=name)
             yield from submission.over(form, cells, message, messages.ONE_RESULT(), f"{len(cases)} valid results")
 

@@ -69,8 +69,8 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
     modules = re.findall(r"^campaign_module (\S+)$", script, re.MULTILINE)
     yield from _change("slurm.modules", " ".join(modules) or "none", " ".join(slurm.modules) or "none")
     names = dict(re.findall(r"^export (\w+)=(.*)$", script, re.MULTILINE))
-    exported = " ".join(f"{name}={value}" for name, value in names.items()) or "none"
-    given = " ".join(f"{name}={value}" for name, value in slurm.environment) or "none"
+    exported = " ".join(f"{name}={value}" for name, value in sorted(names.items())) or "none"
+    given = " ".join(f"{name}={value}" for name, value in sorted(slurm.environment)) or "none"
     yield from _change("slurm.environment", exported.replace("'", ""), given.replace("'", ""))
 
 

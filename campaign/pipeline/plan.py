@@ -6,6 +6,7 @@ import functools
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,8 @@ def on(planned: Plan, partition: partitions.Partition) -> Plan:
 
 def again(opened: Opened, planned: Plan) -> Plan:
     """The plan with what has been measured since."""
+    if not (planned.searches or opened.campaign.sequential):
+        return planned
     standings = _standings(opened, [search.sought for search in planned.searches], planned.dialect, planned.partition)
     return _with_runs(opened, replace(planned, searches=standings))
 
@@ -253,6 +256,7 @@ class _Settled:
     dialect: str
     partition_written: str | None = None  # slurm.partition in the campaign file
     search_procedure: int = 1  # of plans that do not name one
+    environment_order: tuple[str, ...] = ()  # the variables of slurm.environment in the campaign file
 
 
 def _settled(paths: Paths) -> _Settled:
@@ -266,14 +270,17 @@ def _settled(paths: Paths) -> _Settled:
 
 
 def _as_begun(opened: Opened) -> Campaign:
-    """The campaign with its partition as it was written when it began, if that means the same as what is written now:
-    the default partition, by its name or by none. Results count for both.
+    """The campaign as it was written when it began, where what is written now means the same. Results count for both:
+    the default partition by its name or by none, and the variables of slurm.environment in another order.
     """
-    campaign = opened.campaign
-    written, default = _partition_begun(opened.paths, _settled(opened.paths))
-    if written is None or not default or not {campaign.slurm.partition, written} <= {"", default}:
-        return campaign
-    return replace(campaign, slurm=replace(campaign.slurm, partition=written))
+    campaign, settled = opened.campaign, _settled(opened.paths)
+    order, slurm = settled.environment_order, campaign.slurm
+    if {name for name, _ in slurm.environment} == set(order):
+        slurm = replace(slurm, environment=tuple(sorted(slurm.environment, key=lambda each: order.index(each[0]))))
+    written, default = _partition_begun(opened.paths, settled)
+    if written is not None and default and {slurm.partition, written} <= {"", default}:
+        slurm = replace(slurm, partition=written)
+    return replace(campaign, slurm=slurm)
 
 
 def _partition_begun(paths: Paths, settled: _Settled) -> tuple[str | None, str]:
@@ -304,8 +311,16 @@ def _stored(paths: Paths) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _parsed(path: Path, _inode: int, _time: int) -> Any:
-    """Parsed once however often it is asked: it has a record for each run."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Parsed once however often it is asked. Of the records of its runs one of each program is kept: there may be a
+    hundred thousand.
+    """
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    with suppress(LookupError, TypeError, AttributeError):
+        prefix = stored.get("prefix", [])
+        argvs = (each["argv"] for run in stored["runs"] for each in run.get("phases", [run]))
+        programs = dict.fromkeys(argv[len(prefix)] for argv in argvs)
+        stored["runs"] = [{"argv": [*prefix, program]} for program in programs]
+    return stored
 
 
 def _damaged(path: Path, error: Exception) -> EnvironmentLacks:
@@ -381,6 +396,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
         "results": str(opened.paths.root),
         "partition": asdict(planned.partition) if planned.partition else None,
         "partition_written": campaign.slurm.partition if begun is None else begun,
+        "environment_order": [name for name, _ in _as_begun(opened).slurm.environment],
         "search_procedure": settled.search_procedure,
         "searches": [searching.as_json(search) for search in planned.searches],
         "executable": _identity(opened),

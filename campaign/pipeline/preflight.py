@@ -58,12 +58,12 @@ class Checked:
         return messages.NOT_CHECKED(why=self.silent) if self.silent else messages.ONLY_A_PROBE()
 
 
-def preflight(opened: Opened, planned: Plan, request: Request) -> Plan:
+def preflight(opened: Opened, planned: Plan, request: Request) -> Checked:
     """For `run`: raise if the campaign cannot be submitted, with all reasons at once."""
     checked = check(opened, planned, request)
     if checked.silent:
         raise EnvironmentLacks(messages.SLURM_SILENT(why=checked.silent))
-    return checked.plan
+    return checked
 
 
 def check(opened: Opened, planned: Plan, request: Request) -> Checked:

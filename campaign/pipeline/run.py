@@ -92,7 +92,8 @@ def run(opened: Opened, request: Request, display: Display) -> list[Row]:
         if not request.cells:
             display.say(messages.NOTHING_CHOSEN(statuses=" or ".join(request.statuses)))
             return []
-    planned = preflight(opened, planning.plan(opened, may_submit=True), request)
+    checked = preflight(opened, planning.plan(opened, may_submit=True), request)
+    planned = checked.plan
     compared = sources.compare(campaign)
     with Store(opened.paths) as store:
         # What an earlier driver did not come to submit failed by that driver's end, not by a cause of its own.
@@ -102,9 +103,12 @@ def run(opened: Opened, request: Request, display: Display) -> list[Row]:
         planning.write(opened, planned)
         sources.keep_builds(campaign, opened.paths)
         sources.keep(opened.paths, compared)
-        with suppress(_SameCauseError):
-            planned = _search(driver, planned, request)
-            planned = _measure(driver, planned, request)
+        left = checked.missing or planned.searches or store.under_way()
+        follower_of(opened, store, display.say).step()
+        if left:
+            with suppress(_SameCauseError):
+                planned = _search(driver, planned, request)
+                planned = _measure(driver, planned, request)
         rows = standing(opened, planned, store).rows
     return [row for row in rows if request.means(row.cell)]
 
@@ -117,7 +121,6 @@ def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
     opened, say = driver.opened, driver.display.say
     announced: set[str] = set()
     before: dict[str, int] = {}
-    follower_of(opened, driver.store, say).step()
     while planned.searches:
         planned = planning.again(opened, planned)
         planning.write(opened, planned)
@@ -189,7 +192,7 @@ def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) 
         room = Room(request.most_jobs, None if request.detach else watch.pause, follower.unsent)
         jobs = send(opened, store, missing, driver.display.say, room)
         refused.update(run.id for job in jobs if job.refused for run in job.runs)
-        if request.detach or not (jobs or any(attempt.state.active for attempt in store.attempts())):
+        if request.detach or not (jobs or store.under_way()):
             for text in over:
                 driver.display.warn(text)
             return
@@ -348,7 +351,7 @@ def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
         return 0
     with Store(opened.paths) as store:
         say_of_journal(opened, journal.look(opened.paths.journal), say)
-        jobs = _jobs_of({attempt.job for attempt in store.attempts() if attempt.state.active})
+        jobs = _jobs_of({attempt.job for attempt in store.under_way()})
         _cancel(store, jobs)
         follower = follower_of(opened, store, say)
         end = time.monotonic() + patience_s

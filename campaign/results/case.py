@@ -133,7 +133,7 @@ class Case:
     def valid(self) -> bool:
         return not any(finding.blocks for finding in self.findings)
 
-    @property
+    @functools.cached_property
     def complete(self) -> bool:
         """Whether it ended well with a result for each of its operations: all that it reports comes from one run."""
         return self.attempt.state is State.DONE and all(self.result(each) for each in self.operations)
@@ -176,7 +176,11 @@ def selected(results: Sequence[Case]) -> Case:
 
 def deciding(pack: RulePack, run: Run) -> Operation:
     """That of the pack; of a run whose count was found for one operation alone, that one."""
-    operation = pack.deciding(run.launch)
-    if operation.id in run.operations:
-        return operation
-    return next(other for other in pack.operations if other.id == run.operations[0])
+
+    def of_run() -> Operation:
+        operation = pack.deciding(run.launch)
+        if operation.id in run.operations:
+            return operation
+        return next(other for other in pack.operations if other.id == run.operations[0])
+
+    return pack.once(("deciding", run.launch, run.operations), of_run)

@@ -298,6 +298,13 @@ class Store:
         with self._explained():
             return [_attempt(row) for row in self._rows(self._ATTEMPTS + "ORDER BY a.run, a.number")]
 
+    def under_way(self) -> list[Attempt]:
+        """The attempts that have not ended, by run and number."""
+        active = ", ".join(f"'{state}'" for state in State if state.active)
+        with self._explained():
+            rows = self._rows(f"{self._ATTEMPTS} WHERE a.state IN ({active}) ORDER BY a.run, a.number")
+            return [_attempt(row) for row in rows]
+
     def attempt(self, run: str, number: int) -> Attempt:
         with self._explained():
             return _attempt(tuple(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0]))
@@ -379,9 +386,15 @@ class Store:
             alike: dict[str, tuple[RankGroup, ...]] = {}
             return {(run, attempt): _observation(json.loads(data), alike) for run, attempt, data in rows}
 
-    def imported(self) -> set[tuple[str, int]]:
-        """(run, attempt) of every attempt whose raw output was brought in."""
-        return {(row["run"], row["attempt"]) for row in self._sql("SELECT run, attempt FROM observations")}
+    def lacks_results(self) -> bool:
+        """Whether the raw output of an attempt that is done was not brought in."""
+        return bool(
+            self._sql(
+                "SELECT 1 FROM attempts a WHERE a.state = ? AND NOT EXISTS "
+                "(SELECT 1 FROM observations o WHERE o.run = a.run AND o.attempt = a.number) LIMIT 1",
+                (State.DONE,),
+            )
+        )
 
 
 def begun(paths: Paths) -> bool:

@@ -109,8 +109,7 @@ def import_all(paths: Paths, store: Store, form: Form | PhasedOutput) -> int:
 
 def _restore(paths: Paths, store: Store, form: Form | PhasedOutput) -> None:
     """Bring all results in again where a done attempt has none: a database that was lost and begun anew."""
-    known = store.imported()
-    if any(attempt.state is State.DONE and (attempt.run, attempt.number) not in known for attempt in store.attempts()):
+    if store.lacks_results():
         with store.transaction():
             import_all(paths, store, form)
 
@@ -186,8 +185,7 @@ class Follower:
         if not self._restored:
             _restore(self._paths, self._store, self._form)
             self._restored = True
-        under_way = [attempt for attempt in self._store.attempts() if attempt.state.active]
-        active = [attempt for attempt in under_way if attempt.job not in self.unsent]
+        active = [attempt for attempt in self._store.under_way() if attempt.job not in self.unsent]
         changed = [attempt for attempt in active if self._by_record(attempt)]
         remaining = [attempt for attempt in active if attempt not in changed]
         if remaining and (self._clock() >= self._next_query):
@@ -260,7 +258,7 @@ class Follower:
             self._by_queue(attempt, stored[attempt.job], jobs.get(attempt.job))
         if self._all_answered:  # squeue may answer while the accounting does not
             self._trouble("")
-        if before <= {(attempt.token, attempt.state, attempt.reason) for attempt in self._store.attempts()}:
+        if before <= {(attempt.token, attempt.state, attempt.reason) for attempt in self._store.under_way()}:
             self._back_off()
         else:
             self._interval = QUERY_S[0]

@@ -170,7 +170,7 @@ class _Queue:
 
 def _active(store: Store) -> set[str]:
     """The names of the campaign's jobs that have not ended."""
-    return {attempt.job for attempt in store.attempts() if attempt.state.active}
+    return {attempt.job for attempt in store.under_way()}
 
 
 def prepare(

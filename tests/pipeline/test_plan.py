@@ -152,5 +152,20 @@ def test_results_count_where_the_default_partition_is_written_down_or_left_out(
     assert json.loads(opened.paths.plan.read_text())["partition_written"] == written
 
 
+def with_variables(opened: Opened, *names: str) -> Opened:
+    slurm = replace(opened.campaign.slurm, environment=tuple((name, "1") for name in names))
+    return replace(opened, campaign=replace(opened.campaign, slurm=slurm))
+
+
+def test_results_count_where_the_variables_are_written_in_another_order(opened: Opened) -> None:
+    begun = with_variables(opened, "B", "A")
+    planning.write(begun, planned := planning.plan(begun))
+    for names, count in ((("A", "B"), True), (("A",), False), (("A", "B", "C"), False), (("A", "C"), False)):
+        now = with_variables(opened, *names)
+        assert (planning.plan(now).runs == planned.runs) is count
+    planning.write(now := with_variables(opened, "A", "B"), planning.plan(now))
+    assert json.loads(opened.paths.plan.read_text())["environment_order"] == ["B", "A"]
+
+
 def test_results_that_began_before_procedures_had_versions_keep_the_first() -> None:
     assert decode(planning._Settled, {"partition": None, "executable": "", "dialect": ""}).search_procedure == 1

@@ -143,7 +143,7 @@ class Environment(Once):
         return 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Accounting:
     """accounting.json: what slurmctld and the accounting said of a job when it had ended.
 
@@ -156,12 +156,12 @@ class Accounting:
     steps: tuple[Mapping[str, str], ...] = ()
     problems: tuple[str, ...] = ()
 
-    @property
+    @functools.cached_property
     def allocation(self) -> Mapping[str, str]:
         """The row of sacct about the job itself; empty where there is none."""
         return next((row for row in self.steps if row.get("JobIDRaw", ".").isdigit()), {})
 
-    @property
+    @functools.cached_property
     def ended(self) -> bool:
         """Whether both of Slurm's memories, as far as they know the job, saw it end.
 
