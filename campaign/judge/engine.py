@@ -174,10 +174,10 @@ class Alike:
     def findings(self, case: Case, phase: str) -> Mapping[str, tuple[Finding, ...]]:
         """By rule; empty where what was found is about this attempt alone, since it names its own directory."""
         run, seen, threads = case.run, case.seen, case.evidence.witness.threads
-        words = tuple([word.replace(case.directory, "{directory}") for word in seen.argv])
+        words = tuple([tuple(word.split(case.directory)) for word in seen.argv])
         counts = seen.processes, seen.nodes, seen.processes_per_node, seen.threads, seen.files_reported
         of_run = run.target, run.launch, run.files, run.operations, run.geometry, run.items_total, run.fingerprint
-        key = phase, of_run, words, counts, seen.placement, threads
+        key = phase, of_run, case.attempt.state, words, counts, seen.placement, threads
         if key not in self._known:
             # With nothing else than the key has, no rule can find what another attempt need not have.
             stripped = Observation("", seen.argv, *counts[:4], seen.placement, files_reported=seen.files_reported)
