@@ -228,14 +228,13 @@ def _check_table(arguments: argparse.Namespace) -> int:
 def bundle(arguments: argparse.Namespace) -> int:
     from campaign.evidence import bundle as bundles
     from campaign.pipeline import plan as planning
-    from campaign.pipeline import standing
     from campaign.results.store import begun
 
     bundles.check_place(arguments.output)
     opened, names = bundles.open_recorded(arguments.file)
-    recorded = bundles.recorded(standing.from_raw_outputs(opened, say))
+    recorded = bundles.recorded(opened, say)
     if begun(opened.paths):
-        planning.write(opened, planning.plan(opened))
+        planning.write(opened, recorded.planned)
     written = bundles.write(opened, names, recorded, arguments.output, arguments.sign)
     files, attempts = several(written.files, "file"), several(written.attempts, "attempt")
     show(messages.WROTE_BUNDLE(path=written.path, files=files, attempts=attempts))

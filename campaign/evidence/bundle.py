@@ -22,7 +22,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -37,13 +37,15 @@ from campaign.config.opened import Opened, open_campaign
 from campaign.core import bagit, journal, signatures
 from campaign.core.errors import InputError, no_room, unwritten
 from campaign.core.messages import typed
-from campaign.core.model import Attempt, Paths, State
+from campaign.core.model import Attempt, Paths, Run, State
 from campaign.core.units import several
 from campaign.evidence import crate, messages, provenance, replay
 from campaign.evidence.crate import Crate
 from campaign.evidence.replay import Judged
-from campaign.judge.submission import Submission
 from campaign.pipeline import plan as planning
+from campaign.pipeline import standing
+from campaign.pipeline.plan import Plan
+from campaign.pipeline.standing import Say
 from campaign.results.store import begun
 
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
@@ -66,14 +68,16 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a bundle is made of. Not the judged campaign, which takes much room: its copy is judged again."""
+    """What a bundle is made of. It is not judged: what counts is how its copy in the bundle is."""
 
+    planned: Plan
     attempts: Sequence[Attempt]
     counted: set[tuple[str, int]]  # those that the tables and the searches use: (run, number)
 
 
-def recorded(submission: Submission) -> Recorded:
-    return Recorded(submission.attempts, counted_attempts(submission))
+def recorded(opened: Opened, say: Say) -> Recorded:
+    planned, attempts = standing.on_record(opened, say)
+    return Recorded(planned, attempts, counted_attempts(planned.all_runs, attempts))
 
 
 def open_recorded(file: Path) -> tuple[Opened, Names]:
@@ -155,12 +159,12 @@ def _check(opened: Opened, attempts: Sequence[Attempt]) -> None:
         raise InputError(messages.STILL_RUNNING(attempts=counted, first=active[0].run, file=typed(file)))
 
 
-def counted_attempts(submission: Submission) -> set[tuple[str, int]]:
+def counted_attempts(runs: Iterable[Run], attempts: Iterable[Attempt]) -> set[tuple[str, int]]:
     """The attempts that the tables and the searches use: those of the runs as they are defined now."""
-    wanted = {run.id: run.fingerprint for run in submission.all_runs}
+    wanted = {run.id: run.fingerprint for run in runs}
     return {
         (attempt.run, attempt.number)
-        for attempt in submission.attempts
+        for attempt in attempts
         if wanted.get(attempt.run) == attempt.fingerprint and attempt.state not in (State.SUPERSEDED, State.REFUSED)
     }
 

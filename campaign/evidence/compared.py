@@ -170,7 +170,7 @@ def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
             yield messages.NOT_IN_JOURNAL(place=f"results/runs/{run}/{number}")
         elif wanted.get(run) != recorded.fingerprint and folders[run, number] - set(bundle.ALWAYS):
             yield messages.UNREFERENCED(place=f"results/runs/{run}/{number}")
-    counted = bundle.counted_attempts(judged.submission)
+    counted = bundle.counted_attempts(judged.submission.all_runs, judged.submission.attempts)
     listed, counts = _index(data / "index.json")
     for (run, attempt), recorded in sorted(known.items()):
         if (run, attempt) not in listed:

@@ -26,7 +26,6 @@ from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.environment import utc
 from campaign.judge.records import fingerprint
 from campaign.judge.submission import RECORDS, Submission
-from campaign.pipeline import standing
 from campaign.pipeline.standing import Say
 from campaign.report.compare import campaigns
 from campaign.report.compare.verdicts import OfferComparison, Terms
@@ -148,7 +147,7 @@ def accept(place: Path, file: Path, whole: Submission, head: str, terms: Terms, 
         objections: tuple[str, ...] = ()
         if begun(opened.paths):
             answer = folder / "answer"
-            recorded = bundle.recorded(standing.from_raw_outputs(opened, say))
+            recorded = bundle.recorded(opened, say)
             bundle.write(opened, names, recorded, answer, None)
             objections = _objections(asked, answer, whole)
         compared = campaigns.compare([place, answer], terms)

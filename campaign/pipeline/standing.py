@@ -118,6 +118,27 @@ def from_raw_outputs(opened: Opened, say: Say) -> Submission:
     return current(opened, say)
 
 
+def on_record(opened: Opened, say: Say) -> tuple[Plan, tuple[Attempt, ...]]:
+    """The plan and every attempt, brought up to date: by the journal and the raw outputs, not by an index of them.
+    Nothing is judged.
+    """
+    planned = planning.plan(opened)
+    if not begun(opened.paths):
+        return planned, ()
+    by_results = bool(planned.searches or opened.campaign.sequential)  # what they ask for follows from results
+    if by_results:
+        collect(opened)
+    look_at_sources(opened, say)
+    with open_store(opened.paths, opened.pack.output) as store:
+        _catch_up(opened, store, say)
+    if by_results:
+        planned = planning.again(opened, planned)
+    with Store(opened.paths, in_memory=True) as store:
+        attempts = tuple(store.attempts())
+    say_of_journal(opened, journal.look(opened.paths.journal), say)
+    return planned, attempts
+
+
 def recorded(opened: Opened) -> Submission:
     """The campaign as its results say, whatever Slurm would; one without results has its projections and gaps."""
     if not begun(opened.paths):

@@ -98,12 +98,13 @@ class StoredJob:
 
 
 class Store:
-    """Opens or creates the database of a campaign; of results that may only be read, one in memory.
+    """Opens or creates the database of a campaign; of results that may only be read, one in memory. `in_memory`: by
+    the journal alone, whatever the database says.
 
     Raises EnvironmentLacks where the file system cannot carry it.
     """
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, in_memory: bool = False) -> None:
         self._paths = paths
         self._journal = paths.journal
         self._path = paths.database
@@ -112,7 +113,7 @@ class Store:
         except OSError as error:
             raise EnvironmentLacks(messages.RESULTS_NOT_MADE(path=error.filename, error=error.strerror)) from error
         # Somebody else's campaign, or one on a read-only medium, can be shown from its journal.
-        self.in_memory = not os.access(paths.root, os.W_OK)
+        self.in_memory = in_memory or not os.access(paths.root, os.W_OK)
         with self._explained():
             place = ":memory:" if self.in_memory else self._path
             self._db = sqlite3.connect(place, timeout=LOCK_TIMEOUT_S, isolation_level=None)

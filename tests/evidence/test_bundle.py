@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import tarfile
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,19 @@ def test_an_archive_holds_the_same_under_one_folder(made: Made, tmp_path: Path, 
     expected = {f"b/{p.relative_to(made.root / 'plain')}" for p in (made.root / "plain").rglob("*") if p.is_file()}
     assert names == expected
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_what_is_in_a_bundle_follows_from_the_journal_and_not_from_the_database(made: Made, tmp_path: Path) -> None:
+    database = made.root / "results/bundled/campaign.db"
+    as_it_was = database.read_bytes()
+    with closing(sqlite3.connect(database)) as changed:
+        changed.execute("UPDATE attempts SET state = 'superseded' WHERE run = 'scratch.peak.unique.r1'")
+        changed.commit()
+    done = made.call("bundle", made.file, "-o", tmp_path / "bag")
+    database.write_bytes(as_it_was)
+    assert "12 attempts" in done.stdout, done.stderr
+    index = json.loads((tmp_path / "bag/data/index.json").read_text())
+    assert (index["counts"], {each["included"] for each in index["attempts"]}) == ({"done": 12}, {True})
 
 
 def test_a_bundle_is_never_written_over(made: Made) -> None:
