@@ -5,8 +5,9 @@ The families are not those that the procedure was made on: rates that depend on 
 cliffs, sharp peaks, staircases; noise in two modes, drift, heavy tails; scaling curves that others published; plateaus
 and two humps. Wrong is a chosen count whose true rate is under 95% of the true peak. Resolved is a search that says so:
 then the ratio of its count to the true minimum within the margin is compared with the bar. A search promises that the
-true minimum lies between two counts (96%: 98% on each side), that its count reaches at least a share of the peak (98%),
-and a mean rate for each count that it measured (95%). Behind each share: its 95% interval by Wilson.
+true minimum lies between two counts (96%: 98% on each side; above one count where none is shown to be within the
+margin), that its count reaches at least a share of the peak (98%), and a mean rate for each count that it measured
+(95%). Behind each share: its 95% interval by Wilson.
 """
 
 from __future__ import annotations
@@ -208,7 +209,7 @@ class Searched:
     ratio: float
     shown: bool
     resolved: bool
-    held: bool  # the true minimum lies between the counts that it names
+    held: bool  # the true minimum lies between the counts that it names; above the lower one, where none is shown
     bound: bool | None  # the rate reaches the share of the peak that it names; None where the count is the peak itself
     rates: tuple[bool, ...]  # the mean lies in the interval of each count
 
@@ -247,7 +248,8 @@ def search(name: str, where: str, noise: float, number: int) -> Searched:
     ]
     return Searched(
         quality, len(decision.taken), len(every), high / least, decision.shown, decision.resolved is not False,
-        low <= least <= high, None if chosen.ratio_low is None else chosen.ratio_low <= quality, tuple(rates),
+        low <= least and (least <= high or not decision.shown),
+        None if chosen.ratio_low is None else chosen.ratio_low <= quality, tuple(rates),
     )  # fmt: skip
 
 

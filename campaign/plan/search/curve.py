@@ -198,7 +198,7 @@ def _told(given: Runs, counts: Sequence[Geometry]) -> _Told:
     return _Told(rows, numpy.linalg.solve(root, pull))
 
 
-@functools.lru_cache(maxsize=16)  # the same counts are looked at with further runs
+@functools.lru_cache(maxsize=4)  # the same counts are looked at with further runs
 def _roots(counts: tuple[Geometry, ...], cores: int) -> Array:
     """Of the covariances before the runs, one of each kind of curve."""
     nodes = numpy.log2([one.nodes for one in counts])

@@ -161,9 +161,9 @@ def answer(book: Book, seen: View) -> Answer:
     logs = (*book.explored(), *book.logs(fresh=True))
     counts = tuple(sorted({*_all_below(book, chosen), *seen.within}, key=size))
     smaller = _smaller(logs, book.space, book.settings, counts, chosen, seen.peak)
-    asked = [one for one in (*smaller, *(() if shown else (chosen,))) if one in seen.ratio]
-    further = sum(_further(seen, one, book.settings) for one in asked)
-    return Answer(chosen, shown, (*smaller, chosen), max(further, 1 if smaller else 0))
+    unsettled = smaller if shown else (*smaller, chosen)
+    further = sum(_further(seen, one, book.settings) for one in unsettled)
+    return Answer(chosen, shown, (*smaller, chosen), further)
 
 
 def _chosen(book: Book, seen: View) -> tuple[Geometry, bool]:
@@ -212,8 +212,10 @@ def _smaller(
 
 
 def _further(seen: View, one: Geometry, asked: Settings) -> int:
-    """Runs of a count that would tell it from the margin, if it is where it seems to be."""
-    ratios = seen.ratio[one]
+    """Runs of a count that would tell it from the margin, if it is where it seems to be: one at least."""
+    ratios = seen.ratio.get(one)
+    if ratios is None:
+        return 1
     mean = sum(ratios) / len(ratios)
     variance = sum((value - mean) ** 2 for value in ratios) / len(ratios)
     wanted = ((mean - math.log1p(-asked.margin)) / normal().inv_cdf(asked.confidence)) ** 2
