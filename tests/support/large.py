@@ -19,10 +19,12 @@ from campaign.core import journal
 from campaign.core.model import Run
 from campaign.pipeline import plan as planning
 from campaign.plan import matrix
+from campaign.results.store import digests
 from campaign.slurm import scripts
 from campaign.slurm.submit import prepare
 from tests.support.bundled import Made
 
+NONCE = "buyer-2026"  # of the seed
 RUNS_OF_ONE = 12  # of a target and repetition
 LARGEST_JOB = 24  # runs
 # Times in an environment.json: of the file system after the run, and all others.
@@ -66,7 +68,7 @@ def _measure(seed: Made, opened: Opened) -> None:
     whole = opening.open_campaign(seed.file)
     pattern = {run.id: run for run in planning.plan(whole).runs}
     writer = _Writer(opened, whole)
-    writer.event(event="begin", nonce="buyer-2026", campaign=opened.campaign.name, rules=[])
+    writer.event(event="begin", nonce=NONCE, campaign=opened.campaign.name, rules=[])
     batches = [
         batch[start : start + LARGEST_JOB]
         for batch in matrix.batches(planned.runs, "geometry")
@@ -113,7 +115,7 @@ class _Writer:
 
     def _token(self) -> str:
         self._tokens += 1
-        return f"{self._tokens:08x}"
+        return f"{journal.challenge(NONCE)}{self._tokens:08x}"
 
     def job(self, batch: Sequence[Run], pattern: dict[str, Run]) -> None:
         self._jobs += 1
@@ -165,4 +167,4 @@ class _Writer:
         ended = {"started": self._time - 1.5, "ended": self._time}
         own = {"run": run.id, "attempt": 1, "token": token, "job_id": number, "job_name": job.name}
         (folder / "completion.json").write_text(json.dumps({**completion, **own, **ended}) + "\n")
-        self.event(event="ended", run=run.id, number=1, state="done", reason="", **ended)
+        self.event(event="ended", run=run.id, number=1, state="done", reason="", **ended, files=digests(folder))
