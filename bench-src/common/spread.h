@@ -18,5 +18,6 @@ void spread_of(struct spread *spread, MPI_Comm comm, bool takes_part, double val
  * clock as it left the opening barrier; elapsed_s: from there to where it left the closing one.
  *
  * Clocks of two machines have nothing in common. On each machine the starts are compared directly; between machines the
- * elapsed times are: who left the opening barrier later has less time until the closing one. The larger one counts. */
-double spread_of_starts(MPI_Comm comm, uint64_t start_ns, double elapsed_s);
+ * elapsed times are: who left the opening barrier later has less time until the closing one. The larger one counts.
+ * machine: the ranks of comm that share this one's clock. */
+double spread_of_starts(MPI_Comm comm, MPI_Comm machine, uint64_t start_ns, double elapsed_s);

@@ -169,6 +169,7 @@ static int64_t run_test(const struct mdtest_config *config, const struct mdtest_
     test.tree = *tree;
     test.items = items;
     test.place = *place;
+    MPI_Comm_split_type(place->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &test.machine);
     allocate(&test, &rows);
     mdtest_report_plan(&test);
 
@@ -182,6 +183,7 @@ static int64_t run_test(const struct mdtest_config *config, const struct mdtest_
     }
     mdtest_report_summary(&test, &rows);
     release(&test, &rows);
+    MPI_Comm_free(&test.machine);
     return test.failed_operations;
 }
 

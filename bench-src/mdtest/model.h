@@ -67,6 +67,7 @@ struct mdtest_result {
 struct mdtest_test {
     const struct mdtest_config *config;
     struct place place; /* of these tasks */
+    MPI_Comm machine;   /* those that share this one's clock; virtual nodes of one machine do too */
     struct mdtest_tree tree;
     int64_t items; /* of a rank: tree.items, or fewer once a stonewall stopped creation */
     int64_t stonewall_least; /* items of the slowest rank when -W stopped the creation */

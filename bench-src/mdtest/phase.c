@@ -238,14 +238,14 @@ static void save_ranks(struct mdtest_test *test, const struct mdtest_phase *phas
 void mdtest_phase_reduce(struct mdtest_test *test, const struct mdtest_phase *phase, struct mdtest_result *result)
 {
     MPI_Comm comm = test->place.comm;
-    int64_t most_done;
     memset(result, 0, sizeof *result);
     MPI_Allreduce(&phase->elapsed_s, &result->elapsed_s, 1, MPI_DOUBLE, MPI_MAX, comm);
-    result->start_skew_s = test->config->no_barriers ? -1 : spread_of_starts(comm, phase->start_ns, phase->elapsed_s);
+    result->start_skew_s = test->config->no_barriers ? -1 : spread_of_starts(comm, test->machine, phase->start_ns, phase->elapsed_s);
     MPI_Allreduce(&phase->done, &result->operations_done, 1, MPI_INT64_T, MPI_SUM, comm);
-    MPI_Allreduce(&phase->done, &most_done, 1, MPI_INT64_T, MPI_MAX, comm);
     result->operations_counted = result->files_counted = phase->counted;
-    result->files_true = test->config->shared ? most_done : result->operations_done;
+    result->files_true = result->operations_done;
+    if (test->config->shared)
+        MPI_Allreduce(&phase->done, &result->files_true, 1, MPI_INT64_T, MPI_MAX, comm);
     result->rate_ops_s = (double)phase->counted / result->elapsed_s;
     result->true_rate_ops_s = (double)result->operations_done / result->elapsed_s;
     result->failed = phase->failed;
