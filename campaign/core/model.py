@@ -62,6 +62,11 @@ class Command:
         )
         return (*prefix, self.executable, *given)
 
+    @property
+    def step(self) -> str:
+        """The name that Slurm gives its job step: that of the file which srun is told to start."""
+        return (*self.prefix, self.executable)[0].rpartition("/")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Launcher:

@@ -173,7 +173,7 @@ def _between(case: Case, told: Attestation) -> Iterator[Finding]:
     if between > most:
         expected, actual = (messages.CLOCK_SECONDS(seconds=value) for value in (most, between))
         whole = messages.OUTSIDE_PHASES(seconds=told.clock_s)
-        yield doubt(case.full)(whole, messages.AT_MOST(value=expected), actual, about=case.subject)
+        yield doubt(case.full)(whole, messages.MOST_OUTSIDE(value=expected), actual, about=case.subject)
 
 
 def _nodes(case: Case, told: Attestation) -> Iterator[Finding]:

@@ -268,7 +268,7 @@ def _could_be(case: Case, step: Mapping[str, str]) -> bool:
     began, ended = _seconds(step.get("Start")), _seconds(step.get("End"))
     return (
         completion is not None
-        and step.get("JobName") in {command.words("")[0].rpartition("/")[2] for command in case.run.launched}
+        and step.get("JobName") in {command.step for command in case.run.launched}
         and began is not None
         and ended is not None
         and began <= completion.ended + TOLERANCE_S

@@ -46,7 +46,7 @@ def _foreign_steps(case: Case, completion: Completion) -> Iterator[Finding]:
         yield unchecked(messages.NO_STEPS())
         return
     began, ended = completion.phases[0].started, completion.phases[-1].ended
-    allowed = Counter(command.words("")[0].rpartition("/")[2] for command in case.run.launched)
+    allowed = Counter(command.step for command in case.run.launched)
     within = [step for step in accounting.steps if _overlaps(step, began, ended)]
     ran = Counter(step.get("JobName", "") for step in within if step.get("JobName") not in PROBES)
     foreign = ran - allowed

@@ -15,6 +15,7 @@ from campaign.judge import attested
 from campaign.judge.environment import CONTROLLER_S, TOLERANCE_S, phases_s, utc
 from campaign.judge.findings import listed, to_explain, unchecked, violation
 from campaign.judge.messages import records as messages
+from campaign.judge.phases import PROBES
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
@@ -24,6 +25,7 @@ from campaign.results.environment.slurm_text import expand_nodes
 MOST_CHANCE_DIGITS = 15  # that two measurements of a large campaign may have alike by chance
 SAME_S = 1.0  # between two copies of one time of which one may be cut to a second
 _OF_SRUN = re.compile("[0-9]{1,6}")  # other steps have names, or numbers from 4294967290
+_WITH_EXIT_CODE = ("COMPLETED", "FAILED")  # states of jobs that ended by themselves
 _IDENTITY = ("JobId", "JobName", "SubmitTime")  # an id alone may have been given to another job meanwhile
 # What statfs and the mount table call the same file system, as far as both have a name for it.
 _KINDS = {
@@ -120,10 +122,9 @@ def _slurm(case: Case) -> Iterator[Finding]:
         },
     )
     if after.ended:
-        yield from _differ(
-            "exit code of the job",
-            {"scontrol after the job": after.job.get("ExitCode"), "sacct": allocation.get("ExitCode")},
-        )
+        # sacct writes that a job was cancelled before its script has ended.
+        codes = {"scontrol after the job": after.job.get("ExitCode"), "sacct": allocation.get("ExitCode")}
+        yield from _differ("exit code of the job", codes if _word(allocation) in _WITH_EXIT_CODE else {})
         yield from _differ(
             "state of the job", {"scontrol after the job": after.job.get("JobState"), "sacct": _word(allocation)}
         )
@@ -163,7 +164,7 @@ def _step(case: Case) -> Iterator[Finding]:
     if step is None:
         return  # which RUN-03 says
     yield from _ended_as(case, step)
-    program = case.run.executable.rpartition("/")[2]
+    program = case.run.commands[0].step
     if step.get("JobName", program) != program:
         yield violation(messages.STEP_PROGRAM(), program, step["JobName"])
     if (nodes := step.get("NNodes", "")).isdigit() and int(nodes) != case.run.geometry.nodes:
@@ -262,11 +263,11 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
     silent = []
     for job, cases in jobs.items():
         after = cases[0].evidence.accounting
-        if after is None or not after.steps:
+        commands = [command for case in cases for command in case.run.launched]
+        programs = {command.step for command in commands}
+        if after is None or not after.steps or programs.intersection(PROBES):
             silent.append(job)
             continue
-        commands = [command for case in cases for command in case.run.launched]
-        programs = {command.executable.rpartition("/")[2] for command in commands}
         ran = [row for row in after.steps if row.get("JobName") in programs and _word(row) == "COMPLETED"]
         steps = [row for row in ran if row.get("JobIDRaw", "").rpartition(".")[2].isdigit()]
         if steps and not len(commands) <= len(steps) <= most.get(job, 0):

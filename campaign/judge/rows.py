@@ -105,8 +105,8 @@ def _row(
         value = projection.value
         note = _origin_of(projection, value)
         return replace(row, status=Status.PROJECTED, run=None, value=value, note=note, projection=projection)
-    row = replace(row, attempts=len(tried), findings=tried[-1].findings if tried else ())
-    if declined is not None:
+    row = replace(row, attempts=len(tried))
+    if declined is not None:  # what is wrong with attempts that give no result, RUN-08 says
         counted = units.several(len(tried), "attempt")
         note = messages.DECLINED(reason=declined, attempts=counted) if tried else declined
         return replace(row, status=Status.DECLINED, note=note)
@@ -116,7 +116,8 @@ def _row(
     last = tried[-1]
     if last.attempt.state is State.DONE and last.result(operation) is not None:
         return _number(row, Status.INVALID, last, operation, tried, [])
-    return replace(row, status=Status.FAILED, run=last.run, attempt=last.attempt, note=_why_failed(last))
+    note = _why_failed(last)
+    return replace(row, status=Status.FAILED, run=last.run, attempt=last.attempt, note=note, findings=last.findings)
 
 
 def _origin_of(projection: Projection, value: float) -> str:

@@ -30,7 +30,10 @@ OTHER_FILE_SYSTEM = Message("mount table and statfs name different file systems 
 # --- EVD-07
 NOTHING_DONE = Message("no run succeeded: nothing to compare")
 OVERLAP = Message("measured at the same time as {other} on the same storage", other="scratch.node.shared.r1/1")
-NO_RECORDED_STEPS = Message("sacct has no job steps of {jobs}: runs cannot be counted", jobs="campaign-my-rfp-3f1a")
+NO_RECORDED_STEPS = Message(
+    "runs of {jobs} cannot be counted: sacct has no job steps, or the benchmark's have the same name as the job's own",
+    jobs="campaign-my-rfp-3f1a",
+)
 STEPS_COUNTED = Message("sacct shows a different number of benchmark runs in job {job} than submitted attempts", job=17)
 ATTEMPTS_OF = Message("{count}, one for each recorded run", count=3)
 STEPS_OVERLAP = Message("job steps {first} and {second} of sacct overlap in time", first="17.1", second="17.2")

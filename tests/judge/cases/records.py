@@ -86,6 +86,16 @@ def ran(number: int, start: int, end: int, name: str = "mdtest", state: str = "C
     return {"JobIDRaw": f"17.{number}", "JobName": name, "State": state, "Start": str(start), "End": str(end)}
 
 
+def prefixed(given: Case, *prefix: str) -> Case:
+    """A run of a campaign file that puts these words before the benchmark."""
+    (command,) = given.run.commands
+    return replace(given, run=replace(given.run, commands=(replace(command, prefix=prefix),)))
+
+
+def all_prefixed(given: Submission, *prefix: str) -> Submission:
+    return replace(given, results=tuple(prefixed(one, *prefix) for one in given.results))
+
+
 def in_step(*numbers: str) -> Submission:
     """The first runs, whose outputs name these steps of one job."""
     windows = tuple((110.0 + 2 * place, 112.0 + 2 * place) for place in range(len(numbers)))
@@ -133,6 +143,8 @@ NAMED = "named under system (tuning by users) or slurm.environment"
 EXAMPLES: list[Example] = [
     kept("EVD-06", "all as planned", slurm()),
     kept("EVD-06", "without accounting", case()),
+    kept("EVD-06", "a step with the name of the prefix", prefixed(slurm({"JobName": "env"}), "env", "A=1")),
+    broken("EVD-06", "sacct: the job step ran another program", prefixed(slurm(), "env", "A=1"), "env", "mdtest"),
     kept("EVD-06", "names of one file system", mounted("ext2/ext3", "ext4")),
     kept("EVD-06", "a file system that statfs does not know", mounted("UNKNOWN", "wekafs")),
     broken("EVD-06", "end of the run differs between the journal and the job's record", journaled(ended=500.0),
@@ -153,6 +165,8 @@ EXAMPLES: list[Example] = [
            "debug (environment.json)", "batch (scontrol after the job)"),
     broken("EVD-06", "records disagree: start of the job", slurm(allocation={"Start": "90"}),
            "108 (scontrol during the job)", "90 (sacct)"),
+    kept("EVD-06", "a job that was cancelled, of which sacct has no exit code",
+         slurm(allocation={"State": "CANCELLED by 0"}, JobState="CANCELLED", ExitCode="1:0")),
     broken("EVD-06", "records disagree: exit code of the job", slurm(ExitCode="1:0"),
            "1:0 (scontrol after the job)", "0:0 (sacct)"),
     broken("EVD-06", "records disagree: state of the job", slurm(allocation={"State": "CANCELLED by 0"}),
@@ -216,6 +230,13 @@ EXAMPLES: list[Example] = [
            f"all values are identical to those of {FIRST}, to the last digit: one output is a copy of the other",
            copied(1234.567, 45678.91, 987.654), "values of its own",
            "create 1234.567, stat 45678.91, remove 987.654", SECOND),
+    kept("EVD-07", "steps with the name of the prefix",
+         all_prefixed(together((110, 112), steps=(*STEPS, ran(1, 110, 112, "numactl"))), "/usr/bin/numactl", "-i")),
+    broken("EVD-07", "sacct shows a different number of benchmark runs in job 17 than submitted attempts",
+           all_prefixed(together((110, 112), steps=(*STEPS, ran(1, 110, 112, "env"), ran(2, 112, 114, "env"))),
+                        "env", "A=1"), "1, one for each recorded run", "2", FIRST),
+    unchecked("EVD-07", "a prefix with the name of the job's own probe",
+              all_prefixed(together((110, 112), steps=(*STEPS, ran(1, 110, 112, "bash"))), "bash", "-c")),
     kept("EVD-07", "outputs that name steps of their own", in_step("1", "2")),
     broken("EVD-07", f"its output names the same job step as that of {FIRST}", in_step("1", "1"),
            "a job step of its own", "17.1", SECOND),
