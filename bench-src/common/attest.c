@@ -32,6 +32,18 @@ static bool begins_with(const char *text, const char *const *list, size_t count)
     return false;
 }
 
+/* scheme://user:password@host */
+static bool has_login(const char *value)
+{
+    for (const char *at = strstr(value, "://"); at != NULL; at = strstr(at, "://")) {
+        at += strlen("://");
+        size_t user = strcspn(at, "/@ ");
+        if (user > 0 && at[user] == '@')
+            return true;
+    }
+    return false;
+}
+
 static bool is_secret(const char *name)
 {
     for (; *name != '\0'; name++)
@@ -64,7 +76,7 @@ static void add_variables(struct facts *facts)
             continue;
         snprintf(name, sizeof name, "%.*s", (int)(equals - sorted[i]), sorted[i]);
         snprintf(value, sizeof value, "%s", equals + 1);
-        if (!is_secret(name))
+        if (!is_secret(name) && !has_login(value))
             facts_add(facts, "environment", name, value);
     }
     free(sorted);

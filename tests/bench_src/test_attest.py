@@ -93,7 +93,10 @@ def test_ranks_that_differ_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_variable_that_may_be_a_secret_is_not_told(tmp_path: Path) -> None:
-    env = {"UCX_AUTH_TOKEN": "hidden", "OMPI_MCA_secret_word": "hidden", "UCX_NET_DEVICES": "mlx5_0:1"}
+    env = {
+        "UCX_AUTH_TOKEN": "hidden", "OMPI_MCA_secret_word": "hidden", "UCX_PROXY": "http://user:hidden@proxy",
+        "UCX_NET_DEVICES": "mlx5_0:1", "UCX_LOG_URL": "http://host/user@1",
+    }  # fmt: skip
     told = run(tmp_path, env=env).one("attestation")["environment"]
-    assert not {"UCX_AUTH_TOKEN", "OMPI_MCA_secret_word"} & set(told)
-    assert told["UCX_NET_DEVICES"] == "mlx5_0:1"
+    assert not {"UCX_AUTH_TOKEN", "OMPI_MCA_secret_word", "UCX_PROXY"} & set(told)
+    assert (told["UCX_NET_DEVICES"], told["UCX_LOG_URL"]) == ("mlx5_0:1", "http://host/user@1")
