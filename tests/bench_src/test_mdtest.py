@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import socket
+import statistics
 import struct
 from pathlib import Path
 from typing import Any
@@ -761,6 +762,23 @@ def test_numbers_of_each_process_go_to_a_csv_file(tmp_path: Path) -> None:
         (str(iteration), str(rank), 7) for iteration in range(2) for rank in range(2)
     ]
     assert all(float(row["rate"]) > 0 for row in created)
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 5])
+def test_the_spread_over_ranks_is_that_of_their_numbers(tmp_path: Path, ranks: int) -> None:
+    file = tmp_path / "ranks.csv"
+    words = ("-n", 5, "-i", 3, "--saveRankPerformanceDetails", file, "-d", tmp_path / "d")
+    reply = launch(tmp_path, *CROSSROADS, *words, ranks=ranks)
+    rates: dict[tuple[str, ...], list[float]] = {}
+    for row in csv.DictReader(file.open()):
+        rates.setdefault((row["iteration"], row["object"], row["operation"]), []).append(float(row["rate"]))
+    phases = reply.of("phase", object="file")
+    assert len(phases) == 3 * 3
+    for phase in phases:
+        each, spread = rates[str(phase["iteration"]), "file", phase["operation"]], phase["rank_rate_ops_s"]
+        expected = (min(each), statistics.median(each), max(each))
+        assert (spread["slowest"], spread["median"], spread["fastest"]) == pytest.approx(expected, rel=1e-4)
+        assert each[phase["slowest_rank"]] == min(each)
 
 
 def test_a_single_flipped_bit_is_found_and_its_place_reported(tmp_path: Path) -> None:
