@@ -226,8 +226,8 @@ def test_a_lock_that_is_never_given_up_is_an_error_that_says_what_to_do(
     with opened.transaction(), pytest.raises(EnvironmentLacks) as caught:
         plan(other, 1)
     assert str(caught.value) == (
-        f"cannot use the database {tmp_path}/campaign.db (database is locked): the file system is full or lacks file "
-        "locks; set 'results' in the campaign file to another file system"
+        f"cannot use the database {tmp_path}/campaign.db (database is locked): the file system is full, beyond your "
+        "quota, or lacks file locks; set 'results' in the campaign file to another file system"
     )
     plan(other, 1)
     assert len(content(tmp_path)[0]) == 1

@@ -10,7 +10,7 @@ DATABASE_FULL = Message(
     path="results/my-rfp/campaign.db",
 )
 DATABASE_NOT_WRITTEN = Message(
-    "cannot use the database {path} ({error}): the file system is full or lacks file locks; "
+    "cannot use the database {path} ({error}): the file system is full, beyond your quota, or lacks file locks; "
     "set 'results' in the campaign file to another file system",
     path="results/my-rfp/campaign.db", error="database is locked",
 )  # fmt: skip
