@@ -26,7 +26,7 @@ from campaign.report.compare.verdicts import CellVerdict, Terms
 
 NOISES = (0.02, 0.05, 0.10, 0.20)
 REPETITIONS = (6, 10)
-CAMPAIGNS = 1500
+CAMPAIGNS = 400
 BARS = {"false alarms": 0.05, "reached at 94.9%": 0.05}
 RUNS = [(launch, files) for files in ("shared", "unique", "onefile") for launch in ("single", "node", "peak", "max")]
 OPERATIONS = ("create", "stat", "remove")

@@ -25,7 +25,7 @@ from campaign.report.compare.offers import Offer, OfferedCell
 from campaign.statistics import intervals, scaling
 
 TRIALS = 2000
-FITS = 300
+FITS = 200
 BAR = (0.93, 0.98)
 MOST_SHOWN = 0.05  # of curves that follow no such law
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
@@ -139,7 +139,7 @@ def situations() -> list[Situation]:
 
 def wilson(hits: int, of: int) -> tuple[float, float]:
     """95% interval of a share."""
-    middle, half = hits + 1.92, 1.96 * math.sqrt(hits * (of - hits) / of + 0.96)
+    middle, half = hits + 1.92, 1.96 * math.sqrt(hits * (of - hits) / max(1, of) + 0.96)
     return (middle - half) / (of + 3.84), (middle + half) / (of + 3.84)
 
 

@@ -176,7 +176,8 @@ LOWEST_IS_BEST = Message(
 )
 ACTUAL_MEANS = Message("Geometric means use actual rates where the benchmark's formula inflates the reported ones.")
 NEEDS_REPETITIONS = Message(
-    "Significance needs at least {least} repetitions on both sides, each in its own job.", least=4
+    "Significance needs at least {least} repetitions on both sides, each in its own job (slurm.allocation: run).",
+    least=4,
 )
 NEEDS_MORE = Message(
     "With fewer than {least} repetitions on both sides, no difference in a single cell of "

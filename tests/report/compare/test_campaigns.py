@@ -73,7 +73,7 @@ def test_repetitions_of_one_job_count_as_one(jobs: int, seen: bool) -> None:
     printed = text.printed(verdicts.compare([offer(carried(each)) for each in (LOW, HIGH, LOW)]), "plain")
     (line,) = (line for line in printed.splitlines() if line.startswith("scratch/"))
     assert ("°" in line) != seen  # the marks of the best value are by the same test
-    assert ("Significance needs at least 4 repetitions on both sides, each in its own job." in printed) != seen
+    assert ("Significance needs at least 4 repetitions on both sides, each in its own job" in printed) != seen
 
 
 def test_more_repetitions_of_the_same_are_no_better_although_their_highest_is() -> None:
