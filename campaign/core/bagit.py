@@ -54,13 +54,14 @@ class _Problems(list[str]):
 
 @dataclass
 class Bag:
-    """A bag that was read. `digests` and `sizes` are of the files as copied, by their names in the bag; `info` is what
-    bag-info.txt says.
+    """A bag that was read. `digests` are of the files as copied, by their names in the bag, `size` and `payload_size`
+    the bytes of all and of the payload; `info` is what bag-info.txt says.
     """
 
     root: Path
     digests: dict[str, str] = field(default_factory=dict)
-    sizes: dict[str, int] = field(default_factory=dict)
+    size: int = 0
+    payload_size: int = 0
     info: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=lambda: _Problems())
 
@@ -69,8 +70,7 @@ class Bag:
         if name not in self.digests:
             self.problems.append(messages.NOT_IN_BUNDLE(name=name))
             return ""
-        if self.sizes[name] > LARGEST_TAG_FILE:
-            size = self.sizes[name]
+        if (size := (self.root / name).stat().st_size) > LARGEST_TAG_FILE:
             self.problems.append(messages.MEMBER_TOO_LARGE(name=shown(name), size=size, most=LARGEST_TAG_FILE))
             return ""
         try:
@@ -233,7 +233,9 @@ class _Intake:
             if copied > size:
                 raise _Refused(messages.MEMBER_LONGER(name=shown(name), size=size))
             raise _Refused(messages.MEMBER_SHORTER(name=shown(name), found=copied, size=size))
-        self.bag.digests[name], self.bag.sizes[name] = digest.hexdigest(), size
+        self.bag.digests[name] = digest.hexdigest()
+        self.bag.size += size
+        self.bag.payload_size += size if name.startswith(PAYLOAD) else 0
 
     def _check_name(self, name: str) -> None:
         if why := unfit(name):
@@ -366,7 +368,7 @@ def _check(bag: Bag) -> None:
     _check_manifest(bag, MANIFEST, payload)
     _check_manifest(bag, TAG_MANIFEST, tags)
     _read_info(bag)
-    counted = f"{sum(bag.sizes[name] for name in payload)}.{len(payload)}"
+    counted = f"{bag.payload_size}.{len(payload)}"
     oxum = bag.info.get("Payload-Oxum", "none")
     if oxum != counted:
         bag.problems.append(messages.PAYLOAD_OXUM(file=INFO, stated=shown(oxum), counted=counted))

@@ -191,8 +191,9 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         bool(asked.heads or asked.timestamps),
         (data / provenance.SOURCE).is_file(),
     )
-    size = sum(bag.sizes.values())
-    return VerifiedBundle(path.name, len(bag.digests), size, signed, tool, chain, findings, by_buyer, conclude(found))
+    return VerifiedBundle(
+        path.name, len(bag.digests), bag.size, signed, tool, chain, findings, by_buyer, conclude(found)
+    )
 
 
 def _of_campaign(judged: Judged) -> Judged:
