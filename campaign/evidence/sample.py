@@ -202,7 +202,7 @@ def error_rates(rows: Sequence[Row], drawn: int, least: float) -> str:
     spread = _spread(rows)
     honest = 1 - NormalDist(1.0, spread).cdf(least)
     lines: list[str] = [
-        messages.RATES(drawn=drawn, all=len(rows), spread=f"{100 * spread:.2g}%", least=f"{least:g}"),
+        messages.RATES(drawn=drawn, all=len(rows), spread=f"{100 * spread:.0f}%", least=f"{least:g}"),
         messages.HONEST_REJECTED(share=f"{1 - honest**drawn:.2g}"),
     ]
     for factor in FACTORS:

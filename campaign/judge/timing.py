@@ -91,7 +91,7 @@ def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Re
                 messages.LASTED_WITHIN(
                     operation=operation.id,
                     seconds=seconds,
-                    share=100 * share,
+                    share=_two_digits(100 * share),
                     clock=_short(step),
                     skew=_short(record.start_skew_s),
                 )
@@ -116,7 +116,11 @@ def _in_steps(shares: Sequence[float | None]) -> str:
 def _short(seconds: float) -> str:
     """A time in the unit that suits it: 2.8 ms."""
     scale, unit = next((pair for pair in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")) if seconds >= pair[0]), (1e-9, "ns"))
-    return f"{seconds / scale:.2g} {unit}"
+    return f"{_two_digits(seconds / scale)} {unit}"
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
 
 
 def phase_seconds(case: Case, record: Record) -> float | None:

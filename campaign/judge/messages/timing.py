@@ -19,10 +19,10 @@ LASTED_UNCLEAR = Message(
     "{operation} {seconds:.2g} s (clock step and start skew not recorded)", operation="create", seconds=0.71
 )
 LASTED_WITHIN = Message(
-    "{operation} {seconds:.2g} s, uncertain by {share:.2g}% (clock {clock}, ranks started within {skew})",
+    "{operation} {seconds:.2g} s, uncertain by {share}% (clock {clock}, ranks started within {skew})",
     operation="create",
     seconds=0.71,
-    share=0.4,
+    share="0.4",
     clock="1 ns",
     skew="2.8 ms",
 )

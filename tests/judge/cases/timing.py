@@ -128,6 +128,16 @@ EXAMPLES: list[Example] = [
     ),
     disclosed(
         "RUN-07",
+        f"{FIXED}50% or more",
+        timed(0.14, elapsed_s=0.1),
+        ALLOWED,
+        ", ".join(
+            f"{name} 0.1 s, uncertain by 140% (clock 30 ns, ranks started within 140 ms)"
+            for name in ("create", "stat", "remove")
+        ),
+    ),
+    disclosed(
+        "RUN-07",
         f"{FIXED}not recorded",
         rates(1e4, 1.1e6, 1e4),
         ALLOWED,
