@@ -155,6 +155,7 @@ SEVERAL_SUMMARIES = Message(
     count=2, listed="line 10: 2 tasks, line 22: 4 tasks", line=22,
 )  # fmt: skip
 SUMMARY_TASKS = Message("summary of {tasks} tasks; expected {processes}", tasks=2, processes=4)
+ROWS_ZERO = Message("the command line requests phases whose rows are 0: {rows}", rows="create, remove")
 ROWS_MISSING = Message("the summary lacks {rows}, requested on the command line", rows="create, remove")
 
 # --- IOR

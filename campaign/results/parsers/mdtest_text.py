@@ -297,6 +297,10 @@ class _MdtestReader(TextReader):
         asked = mdtest_command.asked(argv) if argv else frozenset[str]()
         if argv and (lacking := sorted(asked & _ALWAYS_PRINTED - summary.seen.keys())):
             self.notes.error(summary.line, messages.ROWS_MISSING(rows=", ".join(lacking)))
+        if zero := sorted(
+            name for name in asked & _ALWAYS_PRINTED & summary.rows.keys() if summary.rows[name].value == 0
+        ):
+            self.notes.error(summary.line, messages.ROWS_ZERO(rows=", ".join(zero)))
         return {name: record for name, record in summary.rows.items() if record.value > 0 or name in asked}
 
     def _placement(self, processes: int | None, nodes: int | None) -> tuple[str | None, int | None]:
