@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -171,11 +171,14 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         reworded=reworded,
         tool=tool if tool != f"campaign {__version__}" else "",
     )
+    stamps = _stamps(asked)
+    # A time stamp of the bundle says nothing of what was done before it was written.
+    headed = bool(asked.heads) or any(stamp.digest in chain.heads for stamp in stamps.values() if not stamp.problem)
     stated_head = bag.info.get("Journal-Head", "none")
     findings = (
         *engine.judge_bundle(handed_in),
-        *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, stated_head)),
-        *of_rule("EVD-02", BUNDLE, _stamped(bag, data, chain, asked)),
+        *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, stated_head, headed)),
+        *of_rule("EVD-02", BUNDLE, _stamped(bag, data, chain, stamps)),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
         *of_rule("EVD-06", BUNDLE, records.twice(data, bag, judged, tool) if judged else ()),
         *of_rule("RUN-08", BUNDLE, _hidden(judged)),
@@ -188,7 +191,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         (signed.signer or signed.key) if signed else "",
         bool(signed and signed.signer),
         rules.copy,
-        bool(asked.heads or asked.timestamps),
+        headed,
         (data / provenance.SOURCE).is_file(),
     )
     return VerifiedBundle(
@@ -226,11 +229,14 @@ def _hidden(judged: Judged | None) -> Iterator[Finding]:
         yield from measured_and_hidden(judged.submission)
 
 
-def _stamped(bag: Bag, data: Path, chain: journal.Chain, asked: Asked) -> Iterator[Finding]:
+def _stamps(asked: Asked) -> dict[Path, timestamps.Stamp]:
+    assert asked.authority is not None or not asked.timestamps, "asked for before"
+    return {path: timestamps.read(path, asked.authority) for path in asked.timestamps if asked.authority}
+
+
+def _stamped(bag: Bag, data: Path, chain: journal.Chain, stamps: Mapping[Path, timestamps.Stamp]) -> Iterator[Finding]:
     """EVD-02: what each time stamp proves to have been there at its time."""
-    for path in asked.timestamps:
-        assert asked.authority is not None, "asked for before"
-        stamp = timestamps.read(path, asked.authority)
+    for path, stamp in stamps.items():
         if stamp.problem or stamp.time is None:
             yield violation(messages.STAMP_INVALID(path=path.name, why=stamp.problem))
         elif stamp.digest == bag.digests.get(bagit.TAG_MANIFEST):
@@ -252,7 +258,7 @@ def _head_stamped(data: Path, name: str, head: str, stamped: datetime) -> Iterat
             return
 
 
-def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str) -> Iterator[Finding]:
+def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str, headed: bool) -> Iterator[Finding]:
     """EVD-02, with what the buyer alone knows."""
     if chain.problem:
         yield violation(messages.JOURNAL_BROKEN(problem=chain.problem))
@@ -263,7 +269,7 @@ def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str) -> Iterato
         yield violation(messages.IN_FUTURE(), f"before {utc(time.time())}", utc(chain.latest))
     if asked.nonce is not None and chain.nonce != asked.nonce:
         yield violation(messages.NONCE_DIFFERS(), asked.nonce, chain.nonce or "none")
-    if asked.nonce is None and not asked.heads and not asked.timestamps:
+    if asked.nonce is None and not headed:
         yield unchecked(messages.JOURNAL_UNPROVED())
     for head in asked.heads:
         if head not in chain.heads:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from campaign.core import journal
+from campaign.core import journal, timestamps
+from campaign.core.timestamps import Stamp
 from campaign.evidence import verify
 from campaign.evidence.verify import Asked
 from tests.support import bundled, reference
@@ -111,6 +114,24 @@ def test_a_number_that_was_changed_after_its_run_ended_is_found_by_a_head_that_w
         assert [one.rule for one in found.findings if one.violated] == ["EVD-02"]
     done = made.call("head", made.file)
     assert done.stdout.strip() == sent
+
+
+@pytest.mark.parametrize(("stamped", "binds"), [("tagmanifest-sha256.txt", False), ("a head of the journal", True)])
+def test_a_time_stamp_of_the_bundle_does_not_bind_what_was_done_before_it_was_written(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stamped: str, binds: bool
+) -> None:
+    """So it takes nothing from what the verdict says of attempts that were left out, and proves no journal."""
+    bag = made.root / "plain"
+    with verify.verify(bag, Asked()) as found:
+        head = found.chain.heads[-1]
+    digest = head if binds else hashlib.sha256((bag / stamped).read_bytes()).hexdigest()
+    reply = tmp_path / "x.tsr"
+    reply.touch()
+    monkeypatch.setattr(timestamps, "read", lambda path, authority: Stamp(digest, datetime.now(UTC)))
+    with verify.verify(bag, Asked(timestamps=(reply,), authority=reply)) as found:
+        unproved = [one for one in found.findings if one.rule == "EVD-02" and not one.checked]
+        assert bool(unproved) is not binds
+        assert ("attempts may have been left out" in found.conclusion.sentence) is not binds
 
 
 def test_the_challenge_of_the_buyer_is_in_every_attempts_name(made: Made, tmp_path: Path) -> None:
