@@ -303,14 +303,14 @@ def _steps_lacking(after: Accounting, case: Case) -> Iterator[Finding]:
 
 
 def _one_step_each(done: Iterable[Case]) -> Iterator[Finding]:
-    """Each output that names its step is of a step of its own."""
-    first: dict[tuple[str | None, str], Case] = {}
+    """Each output that names its step is of a step of its own. A controller that lost its state gives an id again."""
+    first: dict[tuple[str, str], Case] = {}
     for case in done:
         for _, phase in case.phases or (("", case),):
             step = phase.seen.step_id
             if step is None or not case.run.launcher.is_srun:
                 continue
-            if (other := first.setdefault((phase.seen.job_id, step), phase)) is not phase:
+            if (other := first.setdefault((case.attempt.job, step), phase)) is not phase:
                 text = messages.SAME_STEP(other=other.subject)
                 yield violation(text, messages.STEP_OF_ITS_OWN(), f"{phase.seen.job_id}.{step}", about=phase.subject)
 

@@ -96,10 +96,11 @@ def all_prefixed(given: Submission, *prefix: str) -> Submission:
     return replace(given, results=tuple(prefixed(one, *prefix) for one in given.results))
 
 
-def in_step(*numbers: str) -> Submission:
-    """The first runs, whose outputs name these steps of one job."""
+def in_step(*numbers: str, one_job: bool = True) -> Submission:
+    """The first runs, whose outputs name these steps of one job, or of jobs to which Slurm gave one id."""
     windows = tuple((110.0 + 2 * place, 112.0 + 2 * place) for place in range(len(numbers)))
-    given = together(*windows, steps=(*STEPS, ran(1, 110, 112), ran(2, 112, 114)))
+    steps = (*STEPS, ran(1, 110, 112), ran(2, 112, 114)) if one_job else (*STEPS, ran(1, 110, 112))
+    given = together(*windows, steps=steps, one_job=one_job)
     named = zip(given.results, numbers, strict=True)
     return replace(
         given, results=tuple(replace(one, seen=replace(one.seen, job_id="17", step_id=step)) for one, step in named)
@@ -238,6 +239,8 @@ EXAMPLES: list[Example] = [
     unchecked("EVD-07", "a prefix with the name of the job's own probe",
               all_prefixed(together((110, 112), steps=(*STEPS, ran(1, 110, 112, "bash"))), "bash", "-c")),
     kept("EVD-07", "outputs that name steps of their own", in_step("1", "2")),
+    kept("EVD-07", "steps of two jobs with one id, which a controller gives again that lost its state",
+         in_step("1", "1", one_job=False)),
     broken("EVD-07", f"its output names the same job step as that of {FIRST}", in_step("1", "1"),
            "a job step of its own", "17.1", SECOND),
     kept("EVD-07", "a step with a name, and one that Slurm numbers beyond all others",
