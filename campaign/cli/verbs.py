@@ -196,7 +196,7 @@ def _print_findings(arguments: argparse.Namespace, submission: Submission) -> in
     if arguments.junit:
         write(junit.document(submission.campaign.name, [junit.of_campaign(submission)]), arguments.junit)
     if arguments.json:
-        print(json.dumps(views.findings_json(submission.pack, findings), indent=1))
+        print(views.findings_json(submission.pack, findings, ascii_only=True), end="")
     else:
         show(views.check_text(submission, columns()))
     return INCOMPLETE if any(finding.violated for finding in findings) else verdict(submission.rows)

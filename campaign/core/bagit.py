@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import stat
+import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
@@ -233,7 +234,7 @@ class _Intake:
             if copied > size:
                 raise _Refused(messages.MEMBER_LONGER(name=shown(name), size=size))
             raise _Refused(messages.MEMBER_SHORTER(name=shown(name), found=copied, size=size))
-        self.bag.digests[name] = digest.hexdigest()
+        self.bag.digests[name] = sys.intern(digest.hexdigest())  # many files of a campaign are alike
         self.bag.size += size
         self.bag.payload_size += size if name.startswith(PAYLOAD) else 0
 

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, zip_longest
@@ -163,7 +164,7 @@ def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     for name in bag.digests:
         parts = name.split("/")
         if parts[:3] == ["data", "results", "runs"] and len(parts) > 5:
-            folders.setdefault((parts[3], parts[4]), set()).add(parts[5])
+            folders.setdefault((parts[3], parts[4]), set()).add(sys.intern(parts[5]))
     for run, number in sorted(folders):
         recorded = known.get((run, int(number))) if number.isdigit() else None
         if recorded is None:
@@ -215,11 +216,11 @@ def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
     try:
         if path.stat().st_size > LARGEST_INDEX:
             return {}, None
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
-        listed = {
-            (str(kept["run"]), int(kept["attempt"])): {key: kept[key] for key in kept if key not in ("files", "why")}
-            for kept in data["attempts"]
-        }
-        return listed, data["counts"]
+        data: Any = json.loads(path.read_text(encoding="utf-8"), object_hook=_without_files)
+        return {(str(kept["run"]), int(kept["attempt"])): kept for kept in data["attempts"]}, data["counts"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}, None
+
+
+def _without_files(kept: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in kept.items() if key not in ("files", "why")}

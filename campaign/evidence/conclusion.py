@@ -16,7 +16,6 @@ from campaign.evidence import messages
 from campaign.evidence.chosen import Copy
 from campaign.judge.findings import listed
 from campaign.judge.submission import RECORDS, Submission
-from campaign.report import text as views
 from campaign.report.verdict import OPEN, Compliance, verdict
 from campaign.results.case import Case
 
@@ -95,7 +94,7 @@ def conclude(found: Found) -> Conclusion:
     findings = (*found.findings, *(whole.all_findings if whole else ()))
     wrong = {finding.rule for finding in found.findings if finding.severity is Severity.ERROR and finding.checked}
     seal = _seal(found, wrong)
-    judged = verdict(views.contents(whole)).kind if whole else None
+    judged = verdict(whole).kind if whole else None
     broken = whole is None or any(finding.violated for finding in findings)
     broken = broken or not whole or not whole.rows or any(row.status in OPEN for row in whole.rows)
     asked = list({(finding.rule, finding.message): finding for finding in findings if finding.asks}.values())

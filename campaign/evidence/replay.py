@@ -158,9 +158,8 @@ def _without(submission: Submission, place: str) -> Submission:
 
 
 def _rendered(submission: Submission) -> dict[str, str]:
-    contents = views.contents(submission)
     campaign, pack = submission.campaign, submission.pack
-    judged = verdict.verdict(contents)
+    judged = verdict.verdict(submission)
     states = dict.fromkeys(row.status for row in submission.rows)
     summary = {
         "format": FORMAT,
@@ -180,6 +179,6 @@ def _rendered(submission: Submission) -> dict[str, str]:
         "tables/table.csv": table.as_csv(submission.rows),
         "tables/table.json": table.as_json(submission.rows),
         "findings.txt": views.check_text(submission) + "\n",
-        "findings.json": json.dumps(views.findings_json(pack, contents.findings), indent=1, ensure_ascii=False) + "\n",
+        "findings.json": views.findings_json(pack, submission.all_findings),
         "verdict.json": json.dumps(summary, indent=1, ensure_ascii=False) + "\n",
     }

@@ -138,15 +138,10 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         tool = replay.read_names(data).tool
         rules = chosen.choose(named, data)
         judged = by_buyer = replay.rederive(data)
-        texts = dict(judged.files)
-        if not compared.is_earlier(tool):  # up to version 0.2.0 bundles had none
-            texts |= provenance.statements(data, judged, tool)
-        rederived: dict[str, Iterable[str]] = {name: (text,) for name, text in texts.items()}
-        rederived[crate.NAME] = Crate(judged, data, bag.info.get("Bagging-Date", ""))
-        differing = compared.differing(data, bag, rederived)
-        if compared.is_earlier(tool) and compared.same_numbers(data, judged.files):
-            reworded, differing = tuple(differing), {}
+        differing, reworded = _differing(data, bag, judged, tool)
         if rules.path is not None or judged.submission.campaign.waivers:
+            # Most of the memory is that of the cases, of which the next evaluation makes its own.
+            judged = by_buyer = replace(judged, submission=replace(judged.submission, results=()), files={})
             by_buyer = replay.rederive(data, BuyersTerms(rules.path, asked.waiver_signers))
     except NoRoom:
         raise
@@ -197,6 +192,19 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
     return VerifiedBundle(
         path.name, len(bag.digests), bag.size, signed, tool, chain, findings, by_buyer, conclude(found)
     )
+
+
+def _differing(data: Path, bag: Bag, judged: Judged, tool: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """What is derived from the evidence and differs in the bundle, and what an earlier version only said otherwise."""
+    texts = dict(judged.files)
+    if not compared.is_earlier(tool):  # up to version 0.2.0 bundles had none
+        texts |= provenance.statements(data, judged, tool)
+    rederived: dict[str, Iterable[str]] = {name: (text,) for name, text in texts.items()}
+    rederived[crate.NAME] = Crate(judged, data, bag.info.get("Bagging-Date", ""))
+    differing = compared.differing(data, bag, rederived)
+    if compared.is_earlier(tool) and compared.same_numbers(data, judged.files):
+        return {}, tuple(differing)
+    return differing, ()
 
 
 def _of_campaign(judged: Judged) -> Judged:

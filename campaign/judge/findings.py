@@ -51,9 +51,10 @@ def of_rule(rule: str, subject: str, findings: Iterable[Finding]) -> list[Findin
     """What the function of a rule yields, with the rule's id; `subject`: what it is judged over."""
     found = []
     for given in findings:
-        message, expected, actual = map(_once, (given.message, given.expected, given.actual))
+        said = _once(given.message), _once(given.expected), _once(given.actual)
         about = given.subject or subject
-        found.append(replace(given, rule=rule, subject=about, message=message, expected=expected, actual=actual))
+        # No `replace`, which takes three times as long: ten thousand attempts have a hundred thousand findings.
+        found.append(Finding(rule, given.severity, about, *said, given.checked, at_full=given.at_full))
     return found
 
 

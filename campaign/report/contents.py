@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from campaign.core.model import Finding
 from campaign.core.units import several
 from campaign.judge.submission import Submission
 
@@ -30,6 +31,11 @@ class Contents(Submission):
     modifications: Sequence[Section] = ()
     environment: Sequence[Section] = ()
     conclusion: str = ""  # of the buyer's verification, in one sentence
+
+    @property
+    def all_findings(self) -> tuple[Finding, ...]:
+        """Those of rows are among `findings` here."""
+        return self.findings
 
     @property
     def root(self) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import shlex
 from collections import Counter
@@ -160,12 +161,17 @@ def states_text(rows: Sequence[dict[str, Any]], width: int = printing.WIDEST) ->
     return printing.document([printing.grid(headers, texts, "simple", headers, width)], "simple")
 
 
-def findings_json(pack: RulePack, findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    """Findings with what is known of their rules, as `check --json` gives them."""
-    return [
-        {**asdict(finding), "clause": pack.checks.get(finding.rule, "")} | _of_rule(pack, finding)
-        for finding in findings
-    ]
+def findings_json(pack: RulePack, findings: Sequence[Finding], ascii_only: bool = False) -> str:
+    """Findings with what is known of their rules, as `check --json` gives them. Written one by one: a large campaign
+    has thousands.
+    """
+    texts = (json.dumps(_as_json(pack, each), indent=1, ensure_ascii=ascii_only) for each in findings)
+    inner = ",\n".join(" " + text.replace("\n", "\n ") for text in texts)
+    return f"[\n{inner}\n]\n" if inner else "[]\n"
+
+
+def _as_json(pack: RulePack, finding: Finding) -> dict[str, Any]:
+    return {**asdict(finding), "clause": pack.checks.get(finding.rule, "")} | _of_rule(pack, finding)
 
 
 def _of_rule(pack: RulePack, finding: Finding) -> dict[str, str]:

@@ -11,8 +11,8 @@ from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Finding, Severity, Status
 from campaign.core.units import several
+from campaign.judge.submission import Submission
 from campaign.report import causes
-from campaign.report.contents import Contents
 from campaign.report.messages import tables as messages
 from campaign.report.table import origin
 from campaign.results.cells import Row
@@ -43,15 +43,16 @@ class Verdict:
     reasons: tuple[Reason, ...]
 
 
-def verdict(contents: Contents) -> Verdict:
+def verdict(submission: Submission) -> Verdict:
     """A rule that was not checked has not passed, so it never leaves a plain "complies"."""
-    pack, rows, profile = contents.pack, contents.rows, contents.campaign.profile
-    checked = [finding for finding in contents.findings if finding.checked]
+    pack, rows, profile = submission.pack, submission.rows, submission.campaign.profile
+    findings = submission.all_findings
+    checked = [finding for finding in findings if finding.checked]
     errors = [finding for finding in checked if finding.severity is Severity.ERROR]
     broken = _rules(pack, (finding for finding in errors if not finding.waived))
     waived = _rules(pack, (finding for finding in errors if finding.waived))
     asked = _rules(pack, (finding for finding in checked if finding.unanswered))
-    unchecked = _rules(pack, (finding for finding in contents.findings if not finding.checked))
+    unchecked = _rules(pack, (finding for finding in findings if not finding.checked))
     without = sum(row.status in OPEN for row in rows)
     if profile != "full":
         kind, headline = Compliance.REHEARSAL, messages.NOT_COMPLIANT_SIZE(profile=profile.capitalize())
@@ -64,7 +65,7 @@ def verdict(contents: Contents) -> Verdict:
         kind, headline = Compliance.COMPLIES, messages.COMPLIES_BUT(but=but) if but else messages.COMPLIES()
     reasons = []
     if profile != "full":
-        reasons.append(Reason(messages.TRIAL(size=_size(contents))))
+        reasons.append(Reason(messages.TRIAL(size=_size(submission))))
     if origin(pack):
         reasons.append(Reason(messages.CUSTOM_RULES(origin=origin(pack).strip(" []"))))
     if without:
@@ -137,8 +138,8 @@ def _rules(pack: RulePack, findings: Iterable[Finding]) -> tuple[tuple[str, str,
     return tuple((rule, pack.statement(rule), counts[rule]) for rule in ids)
 
 
-def _size(contents: Contents) -> str:
-    pack, campaign = contents.pack, contents.campaign
+def _size(submission: Submission) -> str:
+    pack, campaign = submission.pack, submission.campaign
     reasons = []
     if pack.items_total:
         total = campaign.items_total or pack.items_total.get(campaign.profile, 0)

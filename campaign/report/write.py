@@ -107,7 +107,7 @@ def _files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -
         "table.csv": tables.as_csv(rows),
         "table.json": tables.as_json(rows),
         "findings.txt": check_text(contents) + "\n",
-        "findings.json": json.dumps(findings_json(pack, contents.findings), indent=1, ensure_ascii=False) + "\n",
+        "findings.json": findings_json(pack, contents.findings),
     }
     if contents.searches:
         progress = [searching.as_json(search) for search in contents.searches]

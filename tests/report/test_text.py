@@ -39,7 +39,7 @@ def judged(results: Results) -> Submission:
 
 def found(results: Results) -> list[dict[str, Any]]:
     """The findings of a campaign as `check --json` gives them."""
-    return views.findings_json(results.pack, judged(results).all_findings)
+    return json.loads(views.findings_json(results.pack, judged(results).all_findings))
 
 
 def test_the_plan_shows_runs_command_lines_and_what_is_not_settled() -> None:
