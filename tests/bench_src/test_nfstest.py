@@ -283,7 +283,8 @@ def test_an_output_file_on_a_full_disk_is_a_failure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", [0, 1, 2])
 def test_nothing_is_left_when_a_rank_dies(tmp_path: Path, lost: int) -> None:
-    reply = launch_and_lose_a_rank(tmp_path, lost, 1.5, "nfstest", "m64", "R1000000", f"f{tmp_path}", ranks=3)
+    words = ("nfstest", "m64", "R1000000", f"f{tmp_path}")
+    reply = launch_and_lose_a_rank(tmp_path, lost, 0.5, *words, after="phase", ranks=3)
     assert reply.status != 0
     assert f"process rank {lost}" in reply.err and "signal 9" in reply.err
     assert (reply.of("phase") != [], reply.of("best"), reply.of("end")) == (True, [], [])

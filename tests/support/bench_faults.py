@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +73,19 @@ def faulty(path: object, call: str, error: int = 5, rank: int | None = None, aft
 
 
 def launch_and_lose_a_rank(
-    cwd: Path, lost: int, seconds: float, *command: object, env: Mapping[str, str] | None = None, **how: Any
+    cwd: Path, lost: int, seconds: float, *command: object, after: str = "", **how: Any
 ) -> Reply:
-    """As `launch`, but one rank is killed after some time, as the system does when memory runs out."""
-    script = f'[ "$OMPI_COMM_WORLD_RANK" = {lost} ] && (sleep {seconds}; kill -9 $$) & exec "$@"'
+    """As `launch`, but one rank is killed after some time, as the system does when memory runs out. `after`: and not
+    before the results have a line of this type, which a busy machine may take longer for.
+    """
+    come = (
+        f'until grep -qsE \'"type": ?"{after}\' {cwd}/bench.jsonl; do kill -0 $$ || exit; sleep 0.1; done'
+        if after
+        else "true"
+    )
+    script = f'[ "$OMPI_COMM_WORLD_RANK" = {lost} ] && (sleep {seconds}; {come}; kill -9 $$) & exec "$@"'
     binary = build() / str(command[0])
-    return launch(cwd, "/bin/bash", "-c", script, "bash", binary, *command[1:], env=env, **how)
+    return launch(cwd, "/bin/bash", "-c", script, "bash", binary, *command[1:], **how)
 
 
 def launch_with_file_limit(cwd: Path, rank: int, kib: int, *command: object, **how: Any) -> Reply:
