@@ -9,7 +9,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE
@@ -179,32 +179,46 @@ def _of_rule(pack: RulePack, finding: Finding) -> dict[str, str]:
     return {"title": pack.statement(finding.rule), "why": entry.why, "remedy": entry.remedy} if entry else {}
 
 
-# Title and what belongs to it, the most severe first.
-GROUPS: tuple[tuple[str, Callable[[Finding], bool]], ...] = (
-    ("Violations (these results are invalid)", lambda finding: finding.violated),
-    ("Waived violations", lambda finding: finding.checked and bool(finding.waived)),
-    ("Explanation required", lambda finding: finding.unanswered),
-    ("Not checked (does not count as passed)", lambda finding: not finding.checked),
-    ("Explained", lambda finding: finding.asks and bool(finding.explained)),
-    (
+class _Group(NamedTuple):
+    """Findings under one title. `counted`: what a rule is called of which these are the worst; `guided`: whether it is
+    said why the rule matters and what to do.
+    """
+
+    title: str
+    counted: str
+    belongs: Callable[[Finding], bool]
+    guided: bool = False
+
+
+# The most severe first.
+GROUPS = (
+    _Group("Violations (these results are invalid)", "violated", lambda finding: finding.violated, guided=True),
+    _Group("Waived violations", "waived", lambda finding: finding.checked and bool(finding.waived)),
+    _Group("Explanation required", "explanation required", lambda finding: finding.unanswered, guided=True),
+    _Group("Not checked (does not count as passed)", "not checked", lambda finding: not finding.checked),
+    _Group("Explained", "explained", lambda finding: finding.asks and bool(finding.explained)),
+    _Group(
         "Notes that are violations at full size, if found there",
+        "passed with notes",
         lambda finding: finding.checked and finding.at_full is Severity.ERROR,
+        guided=True,
     ),
-    (
+    _Group(
         "Notes that require an explanation at full size, if found there",
+        "passed with notes",
         lambda finding: finding.checked and finding.at_full is Severity.WARNING,
+        guided=True,
     ),
-    ("Notes", lambda finding: finding.checked and finding.severity is Severity.INFO),
+    _Group("Notes", "passed with notes", lambda finding: finding.checked and finding.severity is Severity.INFO),
 )
 
 
 def _group(finding: Finding) -> int:
     """The one group of a finding: the first that it belongs to."""
-    return next(number for number, (_, belongs) in enumerate(GROUPS) if belongs(finding))
+    return next(number for number, group in enumerate(GROUPS) if group.belongs(finding))
 
 
 PRACTICE = "practice"  # a clause: of sound measurement, in no RFP
-GUIDED = (0, 2, 5, 6)  # of these groups: those whose rules say why they matter and what to do
 LISTED = 4  # subjects and values that are written out
 
 
@@ -258,9 +272,11 @@ def _folded(lines: Sequence[_FindingLine], width: int) -> str:
 def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[_FindingLine]:
     lines: list[_FindingLine] = []
     guided: set[str] = set()  # each rule says it once
-    for number, (title, _) in enumerate(GROUPS):
+    members: list[list[Finding]] = [[] for _ in GROUPS]
+    for finding in findings:
+        members[_group(finding)].append(finding)
+    for group, of_group in zip(GROUPS, members, strict=True):
         by_cause: dict[tuple[str, str, str], list[Finding]] = {}
-        of_group = [finding for finding in findings if _group(finding) == number]
         # Rows name the cells.
         texts = [causes.apart(finding.message)[1] if rows else finding.message for finding in of_group]
         merged = causes.merged((finding.rule, text) for finding, text in zip(of_group, texts, strict=True))
@@ -269,11 +285,11 @@ def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -
             cause = (rule, merged.get((finding.rule, text), text), finding.explained or finding.waived)
             by_cause.setdefault(cause, []).append(finding)
         if by_cause:
-            lines.append(_FindingLine(f"{title}:"))
+            lines.append(_FindingLine(f"{group.title}:"))
         for rule, of_rule in itertools.groupby(by_cause.items(), key=lambda cause: cause[0][0]):
             for (_, text, _), same in of_rule:
                 lines += _same(pack, text, same, rows)
-            if number in GUIDED and rule not in guided:
+            if group.guided and rule not in guided:
                 guided.add(rule)
                 lines += _guidance(rule)
         lines += [_FindingLine()] * bool(by_cause)
@@ -337,15 +353,7 @@ def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
         place = _group(finding)
         if finding.rule in worst:
             worst[finding.rule] = min(worst[finding.rule], place)
-    names = (
-        "violated",
-        "waived",
-        "explanation required",
-        "not checked",
-        "explained",
-        *["passed with notes"] * 3,
-        "passed",
-    )
+    names = [*(group.counted for group in GROUPS), "passed"]
     counts = Counter(names[place] for place in worst.values())
     counted = ", ".join(f"{counts[name]} {name}" for name in dict.fromkeys(names) if counts[name])
     return messages.RULES_COUNTED(rules=units.several(len(worst), "rule"), counts=counted)
