@@ -30,11 +30,12 @@ class Message:
         object.__setattr__(self, "alone", None)
 
     def __call__(self, /, **values: object) -> Said:
-        if values:
-            return Said(self, values)
-        alone = self.alone or Said(self, values)
-        object.__setattr__(self, "alone", alone)
-        return alone
+        if values or self.alone is None:
+            said = Said(self, values)
+            if not values:
+                object.__setattr__(self, "alone", said)
+            return said
+        return self.alone
 
 
 class Said(str):

@@ -125,14 +125,12 @@ def on_record(opened: Opened, say: Say) -> tuple[Plan, tuple[Attempt, ...]]:
     planned = planning.plan(opened)
     if not begun(opened.paths):
         return planned, ()
-    by_results = bool(planned.searches or opened.campaign.sequential)  # what they ask for follows from results
-    if by_results:
+    if planned.searches or opened.campaign.sequential:  # what they ask for follows from results
         collect(opened)
     look_at_sources(opened, say)
     with open_store(opened.paths, opened.pack.output) as store:
         _catch_up(opened, store, say)
-    if by_results:
-        planned = planning.again(opened, planned)
+    planned = planning.again(opened, planned)
     with Store(opened.paths, in_memory=True) as store:
         attempts = tuple(store.attempts())
     say_of_journal(opened, journal.look(opened.paths.journal), say)

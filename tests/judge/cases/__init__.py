@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import ModuleType
+from typing import Any
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.model import Finding, Severity
@@ -72,20 +73,12 @@ def disclosed(
     return Example(rule, Outcome.DISCLOSED, given, message, found)
 
 
-def rehearsed(
-    rule: str,
-    message: str,
-    given: Given,
-    expected: str = "",
-    actual: str = "",
-    subject: str = "",
-    severity: Severity | None = None,
-) -> Example:
-    """A note of a rehearsal, which has this `severity` at full size."""
-    found = _finding(rule, Severity.INFO, given, message, expected, actual, subject)
-    return Example(
-        rule, Outcome.DISCLOSED, given, message, replace(found, at_full=severity or CATALOGUE[rule].severity)
-    )
+def rehearsed(*told: Any, severity: Severity | None = None) -> Example:
+    """As `broken`, but of a rehearsal: a note, which has this `severity` at full size."""
+    example = broken(*told, severity=severity)
+    assert example.finding is not None
+    found = replace(example.finding, severity=Severity.INFO, at_full=example.finding.severity)
+    return replace(example, outcome=Outcome.DISCLOSED, finding=found)
 
 
 def kept(rule: str, name: str, given: Given) -> Example:
