@@ -71,8 +71,8 @@ def _below_rule(case: Case, lasted: Sequence[tuple[Operation, Record, float]]) -
 
 def _lengths(wanted: float, phases: Sequence[tuple[Operation, Record, float]]) -> tuple[str, str]:
     """What is wanted, and how long these phases lasted."""
-    lasted = ", ".join(messages.LASTED(operation=operation.id, seconds=seconds) for operation, _, seconds in phases)
-    return shared.OR_MORE(least=show(Quantity.DURATION, wanted)), lasted
+    lasted = [messages.LASTED(operation=operation.id, seconds=_two_digits(seconds)) for operation, _, seconds in phases]
+    return shared.OR_MORE(least=show(Quantity.DURATION, wanted)), ", ".join(lasted)
 
 
 def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Record, float]]) -> Finding:
@@ -83,14 +83,14 @@ def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Re
     for operation, record, seconds in phases:
         if step is None or record.start_skew_s is None:
             uncertain.append(None)
-            parts.append(messages.LASTED_UNCLEAR(operation=operation.id, seconds=seconds))
+            parts.append(messages.LASTED_UNCLEAR(operation=operation.id, seconds=_two_digits(seconds)))
         else:
             share = (step + record.start_skew_s) / seconds
             uncertain.append(share)
             parts.append(
                 messages.LASTED_WITHIN(
                     operation=operation.id,
-                    seconds=seconds,
+                    seconds=_two_digits(seconds),
                     share=_two_digits(100 * share),
                     clock=_short(step),
                     skew=_short(record.start_skew_s),
@@ -120,6 +120,9 @@ def _short(seconds: float) -> str:
 
 
 def _two_digits(value: float) -> str:
+    """Two digits and never an exponent, however long a phase or exact a clock."""
+    if 0 < value < 1e-4:
+        return "less than 0.0001"
     return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
 
 

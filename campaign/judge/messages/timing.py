@@ -14,14 +14,14 @@ SHORT_BY_RULES = Message(
     "short phases (size fixed by the rules); timing uncertainty: {uncertainty}", uncertainty="under 0.1%"
 )
 LONGER_IF_ALLOWED = Message("{duration} or more, where the rules allow a change", duration="10s")
-LASTED = Message("{operation} {seconds:.2g} s", operation="create", seconds=0.71)
+LASTED = Message("{operation} {seconds} s", operation="create", seconds="0.71")
 LASTED_UNCLEAR = Message(
-    "{operation} {seconds:.2g} s (clock step and start skew not recorded)", operation="create", seconds=0.71
+    "{operation} {seconds} s (clock step and start skew not recorded)", operation="create", seconds="0.71"
 )
 LASTED_WITHIN = Message(
-    "{operation} {seconds:.2g} s, uncertain by {share}% (clock {clock}, ranks started within {skew})",
+    "{operation} {seconds} s, uncertain by {share}% (clock {clock}, ranks started within {skew})",
     operation="create",
-    seconds=0.71,
+    seconds="0.71",
     share="0.4",
     clock="1 ns",
     skew="2.8 ms",

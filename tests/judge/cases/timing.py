@@ -83,7 +83,31 @@ def asked(served: Served | None, files: str = "unique") -> Submission:
     return replace(given, campaign=replace(given.campaign, targets=targets), results=results)
 
 
+def ruled(shortest: str, profile: str = "full", **changes: Any) -> Case:
+    """By rules that give a shortest time of the creates."""
+    of = sized(case(), profile, **changes)
+    create, *others = of.pack.operations
+    return replace(of, pack=replace(of.pack, operations=(replace(create, lasts=shortest), *others)))
+
+
 EXAMPLES: list[Example] = [
+    broken(
+        "RUN-07",
+        "create: the phase is shorter than the rules require",
+        ruled("300s", elapsed_s=123.4),
+        "300s or more",
+        "create 123 s",
+        severity=Severity.ERROR,
+    ),
+    kept("RUN-07", "a phase as long as the rules require", ruled("300s", elapsed_s=300.5)),
+    rehearsed(
+        "RUN-07",
+        "rehearsal: create is shorter than the rules require: INVALID as a result",
+        ruled("300s", "rehearsal", elapsed_s=29.94),
+        "300s or more",
+        "create 30 s",
+        severity=Severity.ERROR,
+    ),
     broken(
         "RUN-07",
         "phases are short; extend them with items or -W",
@@ -113,6 +137,16 @@ EXAMPLES: list[Example] = [
         ALLOWED,
         ", ".join(
             f"{name} 0.94 s, uncertain by 0.3% (clock 30 ns, ranks started within 2.8 ms)"
+            for name in ("create", "stat", "remove")
+        ),
+    ),
+    disclosed(
+        "RUN-07",
+        f"{FIXED}under 0.1%",
+        timed(0, step_s=1e-9, elapsed_s=3.0),
+        ALLOWED,
+        ", ".join(
+            f"{name} 3 s, uncertain by less than 0.0001% (clock 1 ns, ranks started within 0 ns)"
             for name in ("create", "stat", "remove")
         ),
     ),
