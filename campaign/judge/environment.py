@@ -370,7 +370,7 @@ def utc(seconds: float) -> str:
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):
-        return f"{seconds:g} s after 1970"
+        return f"{seconds:.0f} s after 1970"
 
 
 def _span(began: float, ended: float | None) -> str:

@@ -159,7 +159,7 @@ class _Entry:
     def _count(self, key: str) -> int | None:
         number = self._number(key)
         if number is not None and (number != int(number) or number < 0):
-            self._wrong(key, f"{number:g}", messages.A_WHOLE_NUMBER())
+            self._wrong(key, f"{number:.15g}", messages.A_WHOLE_NUMBER())
         return None if number is None else int(number)
 
     def _wrong(self, key: str, value: str, allowed: str) -> NoReturn:

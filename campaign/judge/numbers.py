@@ -273,7 +273,7 @@ def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
                 continue
             like = "/".join((*other, "*"))
             yield violation(
-                messages.REPEATED(line=like) if factor == 1 else messages.MULTIPLIED(factor=factor, line=like),
+                messages.REPEATED(line=like) if factor == 1 else messages.MULTIPLIED(factor=digits(factor), line=like),
                 messages.INDEPENDENT(),
                 ", ".join(f"{operation} {value:.10g}" for operation, value in lines[line].items()),
                 about="/".join((*line, "*")),

@@ -122,7 +122,7 @@ def _row(
 
 def _origin_of(projection: Projection, value: float) -> str:
     """How a projected number came about, for its note."""
-    inputs = ", ".join(f"{name} = {number:g}" for name, number in projection.inputs)
+    inputs = ", ".join(f"{name} = {number:.15g}" for name, number in projection.inputs)
     low, high = (units.digits(value * (1 + sign * projection.uncertainty)) for sign in (-1, 1))
     return messages.PROJECTED(
         system=projection.base_system,

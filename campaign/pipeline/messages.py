@@ -259,13 +259,13 @@ SAME_CAUSE = Message(
     jobs="3 jobs",
 )
 NODE_HOURS_REACHED = Message(
-    "not submitted: {jobs} ({runs}). --max-node-hours is {most:g}; {used:.3g} are used or "
-    "reserved, and the next job may use {next:.3g} more; --max-node-hours {enough:g} is enough for all",
+    "not submitted: {jobs} ({runs}). --max-node-hours is {most:.15g}; {used} are used or "
+    "reserved, and the next job may use {next} more; --max-node-hours {enough:.15g} is enough for all",
     jobs="2 jobs",
     runs="6 runs",
     most=10,
-    used=8.2,
-    next=4.1,
+    used="8.2",
+    next="4.1",
     enough=16.4,
 )
 CANCEL_UNFINISHED = Message("the cancelled jobs have not ended yet; check with 'campaign status'")

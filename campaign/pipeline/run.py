@@ -17,7 +17,7 @@ from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.errors import UnknownState
 from campaign.core.model import Attempt, Observation, Run, State
-from campaign.core.units import several
+from campaign.core.units import digits, several
 from campaign.pipeline import messages
 from campaign.pipeline import plan as planning
 from campaign.pipeline.budget import in_use_node_s
@@ -218,8 +218,8 @@ def _within(driver: Driver, runs: Sequence[Run], most_node_h: float) -> tuple[li
                 jobs=several(len(left), "job"),
                 runs=several(sum(map(len, left)), "run"),
                 most=most_node_h,
-                used=used,
-                next=more,
+                used=digits(used),
+                next=digits(more),
                 enough=math.ceil(100 * (used + sum(costs[place:]))) / 100,
             )
             return within, [text]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from campaign.config.load import Campaign
 from campaign.core.model import Attempt, Run, State, Target
-from campaign.core.units import format_duration, several
+from campaign.core.units import digits, format_duration, several
 from campaign.plan import matrix, messages
 from campaign.plan import searches as searching
 from campaign.plan.lengths import Kind, Lengths
@@ -36,7 +36,7 @@ class Estimate:
         if self.searching:
             guesses.append(messages.SEARCHES_VARY(searches=self.searching))
         if self.budget_node_s is not None:
-            guesses.append(messages.SEARCH_BUDGET(node_h=self.budget_node_s / 3600))
+            guesses.append(messages.SEARCH_BUDGET(node_h=digits(self.budget_node_s / 3600)))
         if self.repeating:
             guesses.append(messages.MORE_REPETITIONS(repetitions=several(self.repeating, "more repetition")))
         if self.unsettled:

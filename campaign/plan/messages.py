@@ -25,7 +25,7 @@ REMAINING_AT_MOST = Message(
     guesses="",
 )
 SEARCHES_VARY = Message("unfinished searches, whose number of runs is unknown: {searches}", searches=2)
-SEARCH_BUDGET = Message("searches end after {node_h:.2g} more node-hours", node_h=12.0)
+SEARCH_BUDGET = Message("searches end after {node_h} more node-hours", node_h="12")
 MORE_REPETITIONS = Message("up to {repetitions} if intervals are wide", repetitions="48 more repetitions")
 UNRESOLVED = Message("unresolved runs not included")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from campaign.core.units import digits
 from campaign.report.messages import tables as messages
 from campaign.statistics import contention
 
@@ -12,11 +13,11 @@ def model_lines(fit: contention.ContentionFit) -> list[tuple[str, str]]:
 
     def rate(name: str, value: float) -> str:
         low, high = low_high[name]
-        return messages.RATE(rate=value / 1e6, low=low / 1e6, high=high / 1e6)
+        return messages.RATE(rate=digits(value / 1e6), low=digits(low / 1e6), high=digits(high / 1e6))
 
     def latency(name: str, value: float) -> str:
         low, high = low_high[name]
-        return messages.LATENCY(latency=value * 1e6, low=low * 1e6, high=high * 1e6)
+        return messages.LATENCY(latency=digits(value * 1e6), low=digits(low * 1e6), high=digits(high * 1e6))
 
     lines = [
         ("T", "α + (k − 1)·g + k·m / min(R_N, R_Cb + (k − 1)·R_Ci), for k pairs and messages of m bytes"),
@@ -29,7 +30,7 @@ def model_lines(fit: contention.ContentionFit) -> list[tuple[str, str]]:
             "R_N, highest rate of a node",
             rate("node_bytes_s", fit.model.node_bytes_s)
             if fit.node_limit_reached
-            else messages.LIMIT_NOT_REACHED(rate=fit.model.rate(fit.pairs) / 1e6),
+            else messages.LIMIT_NOT_REACHED(rate=digits(fit.model.rate(fit.pairs) / 1e6)),
         ),
         ("R_Cb, rate of its first process", rate("first_bytes_s", fit.model.first_bytes_s)),
         ("R_Ci, rate that each further process adds", rate("further_bytes_s", fit.model.further_bytes_s)),

@@ -217,7 +217,7 @@ def _projection(row: Row) -> dict[str, Any]:
         "range": " to ".join(units.digits(row.value * (1 + sign * projection.uncertainty)) for sign in (-1, 1)),
         "base": f"{projection.base_system} ({projection.generation})",
         "formula": projection.formula,
-        "inputs": ", ".join(f"{name} = {number:g}" for name, number in projection.inputs),
+        "inputs": ", ".join(f"{name} = {number:.15g}" for name, number in projection.inputs),
         "uncertainty": f"{projection.uncertainty:.3g}",
         "logs": ", ".join(str(path) for path in projection.logs),
     }

@@ -21,6 +21,11 @@ def test_a_model_is_told_with_its_units_and_its_errors() -> None:
     assert "prediction error on the most pairs, held out together" in lines
 
 
+def test_large_rates_are_written_out() -> None:
+    lines = dict(models.model_lines(contention.fit(sweep(FREE, pairs=20))))
+    assert lines["R_N, highest rate of a node"] == "at least 16200 MB/s (limit not reached)"
+
+
 def test_a_limit_that_was_not_reached_is_told_as_a_bound() -> None:
     lines = dict(models.model_lines(contention.fit(sweep(FREE))))
     assert lines["R_N, highest rate of a node"] == "at least 6600 MB/s (limit not reached)"

@@ -50,7 +50,7 @@ def placed(given: Contents, root: Path) -> Contents:
 
 def projected() -> Results:
     """A campaign of which one cell follows from an earlier system's."""
-    inputs = (("base", 750.0),)
+    inputs = (("base", 1234567.5),)
     one = Projection("*/max/shared/create", 4, 32, "Old & Co", "2nd", "base * nodes", inputs, 0.2, (Path("/old/log"),))
     return Results(campaign=builders.campaign(projections=(one,)))
 
@@ -265,8 +265,9 @@ def test_the_verdict_stands_before_the_first_table(tmp_path: Path) -> None:
 
 def test_a_projected_number_says_so_and_how_it_came_about(tmp_path: Path) -> None:
     page = Page(write_report(tmp_path, contents(projected())))
-    assert "3000 projected" in page.text
-    assert "2400 to 3600" in page.text and "Old & Co (2nd)" in page.text and "base * nodes with base = 750" in page.text
+    assert "4938270 projected" in page.text
+    assert "3950616 to 5925924" in page.text and "Old & Co (2nd)" in page.text
+    assert "base * nodes with base = 1234567.5" in page.text
     assert "projections" in {attributes.get("id") for _, attributes in page.tags}
 
 

@@ -70,11 +70,11 @@ def parse(kind: Quantity, text: str) -> float:
 def show(kind: Quantity, value: float) -> str:
     """A parameter as written in a rule pack."""
     if kind is Quantity.SHARE:
-        return f"{100 * value:g}%"
+        return f"{100 * value:.12g}%"
     if kind is Quantity.DURATION:
         unit = "us" if 0 < value < 1e-3 else "ms" if 0 < value < 1 else "s"
-        return f"{value / _SCALES[unit]:g}{unit}"
-    return f"{value:g}"
+        return f"{value / _SCALES[unit]:.12g}{unit}"
+    return f"{value:.15g}"
 
 
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO

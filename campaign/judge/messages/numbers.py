@@ -62,7 +62,7 @@ NO_CREATION = Message("no creation rate in this row to compare with")
 # --- PRJ-01, of lines without a label
 REPEATED = Message("reported as measured, but every operation is equal to {line}", line="scratch/peak/unique/*")
 MULTIPLIED = Message(
-    "reported as measured, but every operation is exactly {factor:.4g} times {line}",
+    "reported as measured, but every operation is exactly {factor} times {line}",
     factor=2,
     line="scratch/peak/unique/*",
 )

@@ -77,7 +77,7 @@ def _number(entry: OfferedCell | None) -> str:
 def _factor(value: float | None) -> str:
     if value is None:
         return ""
-    return f"{value:.3f}" if 0.0995 <= value < 9.995 else f"{value:.3g}"
+    return f"{value:.3f}" if 0.0995 <= value < 9.995 else digits(value)
 
 
 def _interval(cell: CellComparison) -> str:

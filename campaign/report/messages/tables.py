@@ -170,9 +170,9 @@ SPACE_LATER = Message(
 )
 
 # --- a fitted model of contention
-RATE = Message("{rate:.4g} MB/s ({low:.4g} to {high:.4g} over the fits)", rate=11500.0, low=11200.0, high=11900.0)
-LATENCY = Message("{latency:.4g} µs ({low:.4g} to {high:.4g})", latency=1.7, low=1.6, high=1.9)
-LIMIT_NOT_REACHED = Message("at least {rate:.4g} MB/s (limit not reached)", rate=11500.0)
+RATE = Message("{rate} MB/s ({low} to {high} over the fits)", rate="11500", low="11200", high="11900")
+LATENCY = Message("{latency} µs ({low} to {high})", latency="1.7", low="1.6", high="1.9")
+LIMIT_NOT_REACHED = Message("at least {rate} MB/s (limit not reached)", rate="11500")
 ERRORS = Message(
     "{median:.1%} median, {ninth:.1%} ninth decile, {largest:.1%} largest, of {points} points",
     median=0.03,

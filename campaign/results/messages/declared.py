@@ -36,7 +36,7 @@ OF_DIFFERS = Message(
 )  # fmt: skip
 NOT_CHECKED = Message("{record}: plausibility not checked: {error}", record="copy", error="no value for elements")
 NOT_PLAUSIBLE = Message(
-    "{record}: {value:g} {unit} does not agree with {formula} = {expected:g}",
+    "{record}: {value:.8g} {unit} does not agree with {formula} = {expected:.8g}",
     record="copy", value=4287.0, unit="MB/s", formula="16 * elements / time / 1e6", expected=428.7,
 )  # fmt: skip
 TOO_EXPENSIVE = Message("the rule pack's patterns take too long on this file; the rest was not read")

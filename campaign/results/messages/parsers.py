@@ -112,7 +112,7 @@ SPREAD_IMPOSSIBLE = Message(
     name="File stat", count=1, line="File stat  9.000 8.000 9.000 0.000",
 )  # fmt: skip
 CONTRADICTS = Message(
-    "{name}: {column} is {found}, but the rest of the output gives {expected:.6g}; result not "
+    "{name}: {column} is {found}, but the rest of the output gives {expected:.8g}; result not "
     "used",
     name="write", column="Max(MiB)", found=812.3, expected=790.1,
 )  # fmt: skip

@@ -30,7 +30,7 @@ def contradiction(record: Record, error: float, rates: Sequence[float] | None, c
     name, value = record.operation, record.value
     lowest, mean, deviation = record.minimum or 0.0, record.mean or 0.0, record.stddev or 0.0
     if not Spread(record.iterations, value, lowest, mean, deviation, error).possible():
-        line = " ".join(f"{number:.6g}" for number in (value, lowest, mean, deviation))
+        line = " ".join(f"{number:.10g}" for number in (value, lowest, mean, deviation))
         return messages.SPREAD_IMPOSSIBLE(name=name, count=record.iterations, line=line)
     if rates is not None and len(rates) != record.iterations:
         return messages.COUNT_CONTRADICTS(name=name, found=len(rates), expected=record.iterations)
