@@ -22,7 +22,7 @@ MACHINE_EACH = Message("one machine per node")
 
 # --- RUN-02
 NO_COMPLETION = Message("completion.json is missing")
-TIME_OUTSIDE = Message("the {what} in the output lies outside the run", what="start time")
+TIME_OUTSIDE = Message("outside the run: the output's {what}", what="start time")
 PHASES_TOO_LONG = Message("phases in the output took longer than the run")
 MOST_SECONDS = Message("at most {seconds:.1f} s", seconds=12.3)
 BEFORE_SUBMISSION = Message("the run began before its job was submitted")

@@ -288,21 +288,21 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "RUN-02",
-        "the start time in the output lies outside the run",
+        "outside the run: the output's start time",
         case(began=10.0, ended=112.0),
         SPAN,
         "1970-01-01 00:00:10 UTC",
     ),
     broken(
         "RUN-02",
-        "the end time in the output lies outside the run",
+        "outside the run: the output's end time",
         external(ended_local=3712.0),
         SPAN,
         "1970-01-01 01:01:52 UTC",
     ),
     broken(
         "RUN-02",
-        "the start time in the output lies outside the run",
+        "outside the run: the output's start time",
         found(nodes=CLOCKS),
         SPAN,
         "1969-12-31 23:51:50 UTC",
@@ -325,7 +325,7 @@ EXAMPLES: list[Example] = [
     kept("RUN-02", "a phase that a timer ended before all items were done", stonewalled()),
     broken(
         "RUN-02",
-        "the printed start time in the output lies outside the run",
+        "outside the run: the output's printed start time",
         clocks(began_local=10.0),
         SPAN,
         "1970-01-01 00:00:10 UTC",
