@@ -19,7 +19,7 @@ from tabulate import tabulate
 
 from campaign.core.model import Paths
 from tests.support import bundled, large
-from tests.support.bundled import CAMPAIGN
+from tests.support.command_line import CAMPAIGN
 from tests.support.large import Large
 
 SMALL, BIG = 1_008, 10_008

@@ -6,15 +6,15 @@ import os
 import pty
 import select
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.support.command_line import CAMPAIGN
+
 pytestmark = pytest.mark.programs
 
-CAMPAIGN = Path(sys.executable).with_name("campaign")
 FILE = """
 name: offer
 rules: crossroads-mdtest

@@ -13,7 +13,7 @@ import pytest
 
 from campaign.core.errors import INTERRUPTED
 from tests.support import fake_slurm
-from tests.support.bundled import CAMPAIGN
+from tests.support.command_line import CAMPAIGN
 from tests.support.fake_slurm import Fake, wait_until
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

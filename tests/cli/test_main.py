@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from campaign.cli import arguments, running
-from campaign.cli.main import main
 from campaign.core.errors import ENVIRONMENT, USAGE
 from campaign.core.model import State
 from tests.support import reference
+from tests.support.command_line import CAMPAIGN, call
 from tests.support.results import Results
 
 ROOT = Path(__file__).resolve().parents[2]
-CAMPAIGN = Path(sys.executable).with_name("campaign")
 VERBS = (
     "init",
     "build",
@@ -58,10 +56,6 @@ launch:
 """
 
 
-def call(*words: str | Path, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([CAMPAIGN, *words], capture_output=True, text=True, timeout=60, env=environment)
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "cli.yaml"
@@ -94,7 +88,7 @@ def test_every_verb_stands_in_the_readme() -> None:
 
 @pytest.mark.parametrize("words", [[], ["frobnicate"], ["run"], ["table", "x.yaml", "--colour"]])
 def test_wrong_usage_ends_with_status_2(words: list[str]) -> None:
-    assert call(*words).returncode == USAGE
+    assert subprocess.run([CAMPAIGN, *words], capture_output=True, timeout=60).returncode == USAGE
 
 
 def test_diff_is_another_name_of_modifications() -> None:
@@ -131,17 +125,6 @@ def test_an_absent_campaign_file_is_named(tmp_path: Path) -> None:
     assert done.returncode == USAGE
     assert "absent.yaml" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_help_loads_nothing_that_takes_time() -> None:
-    program = (
-        "import sys\nfrom campaign.cli.main import main\n"
-        "try:\n main(['--help'])\nexcept SystemExit:\n pass\n"
-        "print([name for name in ('yaml', 'jinja2', 'tabulate', 'rich', 'sqlite3', 'xlsxwriter', 'subprocess') "
-        "if name in sys.modules], file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert done.stderr.strip() == "[]"
 
 
 def test_plan_shows_runs_and_command_lines_without_slurm(file: Path) -> None:
@@ -212,11 +195,6 @@ def test_output_that_cannot_be_written_is_an_error(file: Path) -> None:
     assert done.stderr == (
         "campaign: standard output: No space left on device; free space, then run the same command again\n"
     )
-
-
-def test_main_can_be_called_without_a_process(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", str(file), "--json"]) == 0
-    assert '"cells"' in capsys.readouterr().out
 
 
 def test_cells_after_a_run_are_said_a_line_for_each_number_and_for_each_cause() -> None:

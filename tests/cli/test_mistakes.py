@@ -6,7 +6,6 @@ A mistake in a campaign file is refused by `plan` as by `run`: with the same wor
 from __future__ import annotations
 
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +14,8 @@ import pytest
 from campaign.cli.main import main
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, OK, USAGE
 from campaign.slurm.sandbox.cluster import Sandbox
+from tests.support.command_line import CAMPAIGN, call
 
-CAMPAIGN = Path(sys.executable).with_name("campaign")
 FILE = """\
 name: cli
 rules: crossroads-mdtest
@@ -447,7 +446,7 @@ def test_plan_refuses_a_mistake_in_the_campaign_file_as_run_does(
 def test_a_mistake_on_the_command_line_is_refused(mistake: OnCommandLine, desk: Path) -> None:
     for name in ("table.csv", "table.xlsx"):
         (desk / name).write_text(mistake.table)
-    done = subprocess.run([CAMPAIGN, *mistake.words.split()], capture_output=True, text=True, timeout=60)
+    done = call(*mistake.words.split())
     assert done.stderr == f"{mistake.says}\n"
     assert (done.returncode, done.stdout) == (mistake.status, "")
 
@@ -457,20 +456,19 @@ def test_a_csv_with_semicolons_is_checked_and_compared(mark: str, desk: Path) ->
     table = mark + HEAD.replace(",", ";") + "scratch;node;unique;create;1000\n"
     (desk / "table.csv").write_text(table, encoding="utf-8")
     for verb, status, says in (("check", INCOMPLETE, "Violations"), ("compare", OK, "scratch/node/unique/create")):
-        words = [CAMPAIGN, verb, "table.csv", *["table.csv"] * (verb == "compare")]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        done = call(verb, "table.csv", *["table.csv"] * (verb == "compare"))
         assert (done.returncode, done.stderr, says in done.stdout) == (status, "", True)
 
 
 def test_a_csv_below_empty_lines_is_checked(desk: Path) -> None:
     (desk / "table.csv").write_text(f"\n,,,,\n{HEAD}scratch,node,unique,create,1000\n,,,,\n")
-    done = subprocess.run([CAMPAIGN, "check", "table.csv"], capture_output=True, text=True, timeout=60)
+    done = call("check", "table.csv")
     assert (done.returncode, done.stderr) == (INCOMPLETE, "")
 
 
 def test_a_csv_of_another_encoding_is_refused_with_how_excel_saves_it(desk: Path) -> None:
     (desk / "table.csv").write_bytes(HEAD.encode() + "schüssel,node,unique,create,1\n".encode("latin-1"))
-    done = subprocess.run([CAMPAIGN, "check", "table.csv"], capture_output=True, text=True, timeout=60)
+    done = call("check", "table.csv")
     assert done.stderr == (
         "campaign: table.csv: byte 39 is not UTF-8; allowed: a table in UTF-8 (Excel saves it as 'CSV UTF-8')\n"
     )

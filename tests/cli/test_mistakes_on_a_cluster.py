@@ -9,7 +9,8 @@ import pytest
 
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, OK, USAGE
 from campaign.slurm.sandbox.cluster import Sandbox
-from tests.cli.test_mistakes import CAMPAIGN, FILE, InFile
+from tests.cli.test_mistakes import FILE, InFile
+from tests.support import command_line
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -121,9 +122,7 @@ def desk(tmp_path: Path, sandbox: Sandbox) -> Path:
 
 def call(desk: Path, sandbox: Sandbox, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**sandbox.environment(), "PATH": "/usr/bin:/bin", "HOME": str(desk)}
-    return subprocess.run(
-        [CAMPAIGN, *words], cwd=desk, env=environment, capture_output=True, text=True, timeout=100, check=False
-    )
+    return command_line.call(*words, environment=environment, cwd=desk)
 
 
 def placed(text: str, desk: Path) -> str:
@@ -147,9 +146,7 @@ def test_plan_refuses_on_a_cluster_what_run_refuses(mistake: InFile, verb: str, 
 def test_a_benchmark_that_is_not_built_is_refused_by_both(verb: str, desk: Path, sandbox: Sandbox) -> None:
     (desk / "c.yaml").write_text(placed(FILE, desk))
     environment = {**sandbox.environment(), "PATH": "/usr/bin:/bin", "CAMPAIGN_BENCHMARK": str(desk / "nothing")}
-    done = subprocess.run(
-        [CAMPAIGN, verb, "c.yaml"], cwd=desk, env=environment, capture_output=True, text=True, timeout=100, check=False
-    )
+    done = command_line.call(verb, "c.yaml", environment=environment, cwd=desk)
     assert done.stderr == (
         f"campaign: the benchmark is not built: {desk}/nothing/mdtest not found; run 'campaign build'\n"
     )

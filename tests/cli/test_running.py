@@ -12,7 +12,7 @@ import pytest
 from campaign.core.model import Paths
 from campaign.results.store import Store
 from tests.support import fake_slurm
-from tests.support.bundled import CAMPAIGN
+from tests.support.command_line import CAMPAIGN
 from tests.support.fake_slurm import Fake
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from campaign.core.errors import ENVIRONMENT
-from tests.support.bundled import CAMPAIGN, Made
+from tests.support.bundled import Made
+from tests.support.command_line import CAMPAIGN
 
 
 def within(made: Made, place: Path, size: str, command: str) -> subprocess.CompletedProcess[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,9 @@ import pytest
 import campaign
 from campaign.core import resources
 from campaign.core.errors import ENVIRONMENT, USAGE
+from tests.support.command_line import CAMPAIGN
 
 pytestmark = pytest.mark.programs
-
-CAMPAIGN = Path(sys.executable).with_name("campaign")
 
 
 @pytest.fixture

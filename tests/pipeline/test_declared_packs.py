@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support.captures import DATA
-from tests.support.cases import CAMPAIGN, Case, new_target
+from tests.support.cases import Case, new_target
+from tests.support.command_line import call
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(120)]
 CAPTURES = DATA / "declared"
@@ -47,7 +47,7 @@ def test_the_numbers_of_a_declared_output_are_in_the_table_with_their_lines(tmp_
     }  # fmt: skip
     assert {row["status"] for row in rows.values()} == {"measured"}
     case.call("bundle", "-o", str(tmp_path / "evidence.zip"))
-    shown = subprocess.run([CAMPAIGN, "verify", tmp_path / "evidence.zip"], capture_output=True, text=True).stdout
+    shown = call("verify", tmp_path / "evidence.zip").stdout
     assert "bundle intact" in shown
     assert "6112" in shown
 
@@ -70,5 +70,5 @@ def test_fio_itself_runs_by_its_pack_and_its_evidence_is_judged_the_same_again(
     assert {row["status"] for row in rows} == {"measured"}
     assert all(row["value"] > 0 for row in rows)
     case.call("bundle", "-o", str(tmp_path / "evidence.zip"))
-    shown = subprocess.run([CAMPAIGN, "verify", tmp_path / "evidence.zip"], capture_output=True, text=True).stdout
+    shown = call("verify", tmp_path / "evidence.zip").stdout
     assert "bundle intact" in shown

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import fake_slurm
-from tests.support.bundled import CAMPAIGN
+from tests.support.command_line import CAMPAIGN, call
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_a_change_is_told_once_with_the_words_that_differ(old: str, new: str, sa
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
-    done = subprocess.run([CAMPAIGN, "plan", file], cwd=measured, capture_output=True, text=True, timeout=60)
+    done = call("plan", file, cwd=measured)
     file.write_text(text)
     assert [line for line in done.stderr.splitlines() if "not used" in line] == [
         f"note: not used: {says}; 'campaign run' measures again"

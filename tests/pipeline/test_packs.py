@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,8 @@ from campaign.core.units import several
 from campaign.results.parsers.timeline import timelines
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support.bench_binary import build
-from tests.support.cases import CAMPAIGN, Case, new_target
+from tests.support.cases import Case, new_target
+from tests.support.command_line import call
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(120)]
 
@@ -302,9 +302,7 @@ plots:
 def test_a_pack_of_ones_own_is_listed_planned_run_and_reported(tmp_path: Path, sandbox: Sandbox) -> None:
     packs = written(tmp_path, "own-metadata", OWN)
     case = case_of(tmp_path, sandbox, "own-metadata", "pair: 4", packs=packs)
-    listed = subprocess.run(
-        [CAMPAIGN, "rules"], env=case.environment(), capture_output=True, text=True, timeout=30, check=True
-    )
+    listed = call("rules", environment=case.environment())
     assert "own-metadata        version 1  Creation over the number of files, a pack of its own" in listed.stdout
     plan = case.call("plan")
     assert re.search(r"mdtest -F -C -r -n 16 -w 0 -d \S+campaign-TOKEN -u$", plan, re.MULTILINE)

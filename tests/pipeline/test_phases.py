@@ -6,7 +6,6 @@ import json
 import math
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,8 @@ import pytest
 
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.pipeline.test_packs import case_of
-from tests.support.cases import CAMPAIGN, Case
+from tests.support.cases import Case
+from tests.support.command_line import call
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(180)]
 
@@ -67,7 +67,7 @@ def test_no_rule_is_broken_and_a_rehearsal_is_invalid_as_a_result(io500: Case) -
 
 def test_a_bundle_computes_the_score_again_and_a_changed_part_is_found(io500: Case, tmp_path: Path) -> None:
     io500.call("bundle", "-o", str(tmp_path / "bundle"))
-    shown = subprocess.run([CAMPAIGN, "verify", tmp_path / "bundle"], capture_output=True, text=True).stdout
+    shown = call("verify", tmp_path / "bundle").stdout
     assert "bundle intact" in shown
     output = io500.results / "runs" / RUN / "1" / "find" / "stdout"
     kept = shutil.copy(output, tmp_path / "kept")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from campaign.slurm.sandbox.cluster import Sandbox
-from tests.support.cases import CAMPAIGN, Case, make_case, new_target
+from tests.support.cases import Case, make_case, new_target
+from tests.support.command_line import CAMPAIGN
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(240)]
 

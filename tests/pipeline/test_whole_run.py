@@ -10,7 +10,8 @@ import pytest
 
 from campaign.results.environment import reading, slurm_text
 from campaign.slurm.sandbox.cluster import Sandbox
-from tests.support.cases import CAMPAIGN, Case, make_case, wait_until
+from tests.support import command_line
+from tests.support.cases import Case, make_case, wait_until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(240)]
 
@@ -34,9 +35,8 @@ def test_a_campaign_is_compared_as_its_results_say_without_asking_slurm(whole: C
     exported = tmp_path / "table.json"
     exported.write_text(whole.call("table", "--format", "json"))
     words = ["compare", whole.file, whole.results, exported, "--format", "json"]
-    done = subprocess.run(
-        [CAMPAIGN, *words], env={"PATH": "/nowhere"}, capture_output=True, text=True, timeout=60, check=True
-    )
+    done = command_line.call(*words, environment={"PATH": "/nowhere"})
+    assert done.returncode == 0, done
     found = json.loads(done.stdout)["offers"]
     assert [offer["source"] for offer in found] == [str(whole.file), str(whole.results), str(exported)]
     for offer in found[1:]:
@@ -79,13 +79,8 @@ def test_every_number_stands_in_the_log_line_that_it_names(whole: Case) -> None:
 
 def test_nothing_is_wrong_with_its_bundle_on_a_machine_that_knows_nothing_of_it(whole: Case, tmp_path: Path) -> None:
     whole.call("bundle", "-o", str(tmp_path / "bundle.zip"))
-    done = subprocess.run(
-        [CAMPAIGN, "verify", tmp_path / "bundle.zip", "--json"],
-        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    elsewhere = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    done = command_line.call("verify", tmp_path / "bundle.zip", "--json", environment=elsewhere)
     found = json.loads(done.stdout)
     assert found["verdict"]["cells"] == {"measured": 36}, done.stdout
     # Nothing is wrong with it, but a rehearsal never complies.
@@ -162,9 +157,7 @@ def test_a_sample_that_was_measured_is_accepted_and_one_of_the_archive_is_not(wh
     """What is recorded under the challenge is verified as a bundle is, and has to be new."""
 
     def call(*words: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [CAMPAIGN, *words], env=whole.environment(), capture_output=True, text=True, timeout=120, check=False
-        )
+        return command_line.call(*words, environment=whole.environment())
 
     bag, challenge = tmp_path / "bag", tmp_path / "challenge.yaml"
     assert call("bundle", whole.file, "-o", bag).returncode in (0, 1)

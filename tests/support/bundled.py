@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,8 @@ from pathlib import Path
 from campaign.core import bagit
 from campaign.evidence import crate, provenance, replay
 from campaign.results.store import digests
-from tests.support import fake_slurm
-
-CAMPAIGN = Path(sys.executable).with_name("campaign")
+from tests.support import command_line, fake_slurm
+from tests.support.command_line import CAMPAIGN
 
 
 @dataclass(frozen=True)
@@ -39,6 +37,9 @@ class Made:
         return self.root / "signers"
 
     def call(self, *words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """A driver has a process of its own, which ends its jobs where it is ended."""
+        if words[0] != "run":
+            return command_line.call(*words, environment=self.environment, cwd=cwd)
         return subprocess.run(
             [CAMPAIGN, *words], capture_output=True, text=True, timeout=300, env=self.environment, cwd=cwd
         )

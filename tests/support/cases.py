@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from campaign.slurm.sandbox.cluster import Sandbox
+from tests.support import command_line
+from tests.support.command_line import CAMPAIGN
 
-CAMPAIGN = Path(sys.executable).with_name("campaign")
 FILE = """
 name: {name}
 rules: crossroads-mdtest
@@ -62,14 +62,14 @@ class Case:
         )
 
     def call(self, verb: str, *arguments: str, status: int | None = 0, timeout: float = 120) -> str:
-        process = self.start(verb, *arguments)
-        try:
-            out, err = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise AssertionError(f"{verb} hangs: {process.communicate()}") from None
-        assert status is None or process.returncode == status, f"{verb}: {process.returncode}\n{out}\n{err}"
-        return out
+        """Its standard output. A driver, which may wait for ever, has a process of its own."""
+        if verb in ("run", "rerun"):
+            command = self.command(verb, *arguments)
+            done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=timeout)
+        else:
+            done = command_line.call(verb, self.file, *arguments, environment=self.environment())
+        assert status is None or done.returncode == status, f"{verb}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
 
     def table(self, status: int | None = 0) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = json.loads(self.call("table", "--format", "json", status=status))
