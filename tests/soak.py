@@ -7,6 +7,7 @@ must have every repetition, none measured twice, and nothing may be left on the 
 
 SOAK_DRIVER=200 SOAK_CONTROLLER=50 SOAK_NODE=10 SOAK_TARGET=10 are the numbers of faults, SOAK_PAUSE=7 the mean of the
 seconds between them (some follow at once, some after half a minute), SEED= their order. The whole takes about an hour.
+Where something is not right, the campaign, its drivers' messages and Slurm's logs are kept; the last line says where.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +38,15 @@ LONGEST_END = 1200  # seconds that these drivers have
 LAST_RUNS = 10  # drivers after the last fault, each of which may meet runs that the fault failed
 
 
+class NotRightError(Exception):
+    """A life that ended with something that must not be."""
+
+
 class Soak:
     """The campaign, its cluster, and what was done to them."""
 
     def __init__(self, folder: Path, chance: random.Random) -> None:
-        self.chance = chance
+        self.folder, self.chance = folder, chance
         epilog = folder / "epilog"
         epilog.write_text('#!/bin/sh\n[ "$(hostname)" = node1 ] || sleep 1\n')
         epilog.chmod(0o755)
@@ -53,8 +60,19 @@ class Soak:
             folder, self.sandbox, "soak", items=512, target=self.target, more=f"repetitions: {self.repetitions}"
         )
         self.driver: subprocess.Popen[bytes] | None = None
-        self.statuses: Counter[int] = Counter()
+        self.statuses: Counter[int | str] = Counter()
         self.resumed = 0  # nodes that Slurm had drained
+
+    def keep_slurm(self) -> None:
+        """The logs of its daemons and what it has on record, which end with the sandbox."""
+        shutil.copytree(self.sandbox.layout.top / "log", self.folder / "slurm", dirs_exist_ok=True)
+        for name, command in {
+            "sacct": ["sacct", "--allusers", "--duplicates", "--parsable2", "--format=ALL"],
+            "jobs": ["scontrol", "show", "job"],
+            "nodes": ["scontrol", "show", "node"],
+        }.items():
+            with (self.folder / "slurm" / name).open("wb") as output:
+                subprocess.run(command, env=self.case.environment(), stdout=output, stderr=output, check=False)
 
     def close(self) -> None:
         if self.driver is not None:
@@ -74,12 +92,13 @@ class Soak:
                 self.case.file.write_text(text.replace(f"repetitions: {self.repetitions}", f"repetitions: {new}"))
                 self.repetitions = new
         if self.driver is None:
-            self.driver = subprocess.Popen(
-                [*self.case.command("run"), "--keep-going", "--quiet"],
-                env=self.case.environment(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
+            with (self.folder / "drivers").open("ab") as output:
+                self.driver = subprocess.Popen(
+                    [*self.case.command("run"), "--keep-going", "--quiet"],
+                    env=self.case.environment(),
+                    stdout=output,
+                    stderr=output,
+                )
 
     # --- faults
 
@@ -152,6 +171,11 @@ class Soak:
         self.chance.shuffle(faults)
         return faults
 
+    def tell(self, text: str) -> None:
+        print(text, flush=True)
+        with (self.folder / "faults").open("a") as file:
+            print(text, file=file)
+
     def progress(self) -> str:
         outcomes = Counter(record["outcome"] for record in self.case.completions())
         return ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())) or "no run ended yet"
@@ -165,7 +189,8 @@ class Soak:
             while self.driver is not None and self.driver.poll() is None and time.monotonic() < end:
                 self.resume_nodes()
                 time.sleep(2)
-            if self.driver is not None and self.driver.poll() in (0, None):
+            if self.driver is not None and (status := self.driver.poll()) in (0, None):
+                self.statuses["still at work" if status is None else status] += 1
                 return
             self.drive()
 
@@ -201,41 +226,60 @@ class Soak:
         ]
 
 
+@contextmanager
+def workplace() -> Iterator[Path]:
+    """A directory that is removed where the life in it was right, and stays where it was not."""
+    folder = Path(tempfile.mkdtemp(prefix="campaign-soak-"))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    except BaseException:
+        print(f"Kept in {folder}: results, drivers (their messages), faults and slurm (logs, sacct, jobs, nodes).")
+        raise
+    shutil.rmtree(folder)
+
+
+def live(soak: Soak, tried: Counter[str], pause: float) -> None:
+    """All the faults, one after the other, and then the drivers that nobody disturbs."""
+    began, faults = time.monotonic(), soak.faults()
+    for fault in faults:
+        soak.drive()
+        time.sleep(soak.chance.expovariate(1 / pause))
+        soak.drive()
+        at = time.strftime("%H:%M:%S")
+        tried[what := fault()] += 1
+        done = f"{tried.total():3} of {len(faults)}  {what:<34}"
+        soak.tell(f"{at}  {time.monotonic() - began:6.0f} s  {done}  runs: {soak.progress()}")
+    soak.tell("no more faults; the campaign is left to end")
+    soak.drive()
+    soak.finish()
+
+
 def main() -> int:
     seed, pause = int(os.environ.get("SEED", "0")), float(os.environ.get("SOAK_PAUSE", PAUSE))
     began, tried = time.monotonic(), Counter[str]()
-    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
-        Path(folder).chmod(0o755)
-        soak = Soak(Path(folder), random.Random(seed))
+    with suppress(NotRightError), workplace() as folder:
+        soak = Soak(folder, random.Random(seed))
         try:
-            faults = soak.faults()
-            for fault in faults:
-                soak.drive()
-                time.sleep(soak.chance.expovariate(1 / pause))
-                soak.drive()
-                tried[what := fault()] += 1
-                done = f"{tried.total():3} of {len(faults)}  {what:<34}"
-                print(f"{time.monotonic() - began:6.0f} s  {done}  runs: {soak.progress()}", flush=True)
-            print("no more faults; the campaign is left to end", flush=True)
-            soak.drive()
-            soak.finish()
+            live(soak, tried, pause)
             rows = soak.case.table(status=None)
             problems, runs = soak.problems(rows), soak.progress()
         finally:
+            soak.keep_slurm()
             soak.close()
-    right = sum(map(soak.is_right, rows))
-    print(f"\nSeed {seed}, {(time.monotonic() - began) / 60:.0f} minutes. Faults:")
-    print(*(f"{count:5}  {name}" for name, count in sorted(tried.items())), sep="\n")
-    print(f"{soak.resumed:5}  nodes drained by Slurm after a fault, and resumed")
-    print(
-        "Exit statuses of `campaign run`:", ", ".join(f"{n} times {code}" for code, n in sorted(soak.statuses.items()))
-    )
-    print(f"Attempts by outcome: {runs}. {right} of {len(rows)} cells have all {soak.repetitions} repetitions.")
-    print(
-        *problems or ["None was measured twice, no rule is violated, nothing is left on the target or in the queue."],
-        sep="\n",
-    )
-    return 1 if problems else 0
+        right = sum(map(soak.is_right, rows))
+        print(f"\nSeed {seed}, {(time.monotonic() - began) / 60:.0f} minutes. Faults:")
+        print(*(f"{count:5}  {name}" for name, count in sorted(tried.items())), sep="\n")
+        print(f"{soak.resumed:5}  nodes drained by Slurm after a fault, and resumed")
+        statuses = ", ".join(f"{n} times {code}" for code, n in sorted(soak.statuses.items(), key=str))
+        print("Exit statuses of `campaign run` (-9: killed here):", statuses)
+        print(f"Attempts by outcome: {runs}. {right} of {len(rows)} cells have all {soak.repetitions} repetitions.")
+        if problems:
+            print("NOT RIGHT:", *problems, sep="\n")
+            raise NotRightError
+        print("Right: none was measured twice, no rule is violated, nothing is left on the target or in the queue.")
+        return 0
+    return 1
 
 
 if __name__ == "__main__":
