@@ -57,7 +57,7 @@ campaign_nodes_answer() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
     [[ -z $campaign_mark || ! -s $facts ]] || campaign_judge_nodes "$facts" "$2"
     [[ $status -ne 0 ]] || return 0
     campaign_problems+=("the nodes were asked by srun, which ended with status $status: $(tail -n 1 "$1/nodes.err")")
-    [[ -s $facts || -n $campaign_signal ]] || (campaign_node_facts / "$2" "$3" '' "${@:4}") >"$facts"
+    [[ -s $facts || -n $campaign_over ]] || (campaign_node_facts / "$2" "$3" '' "${@:4}") >"$facts"
 }
 
 campaign_try() { # COMMAND...: what it says, the beginning of it; nothing where it fails or is not there

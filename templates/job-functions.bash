@@ -11,7 +11,7 @@ campaign_watching=''   # the folder of the run that they look at
 exec {campaign_watch_in}>/dev/null
 exec {campaign_never}<> <(:) # nothing comes of it: to wait for that is a pause that starts no process
 campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
-campaign_signal=''   # set once Slurm wants the job to end
+campaign_over=''     # why the job is at its end: nothing further is begun
 # What follows is shared with environment-functions.bash and witness-functions.bash.
 # shellcheck disable=SC2034
 campaign_ran='' # what the witnesses saw of the run, as JSON
@@ -54,7 +54,7 @@ campaign_quote() { # the same into REPLY, which takes no process where all is AS
 
 # shellcheck disable=SC2329  # called by the traps
 campaign_terminated() {
-    campaign_signal=$1
+    campaign_over=${campaign_over:-the job was ended (SIG$1)}
     [[ -z $campaign_pid ]] || kill -TERM "$campaign_pid" 2>/dev/null
 }
 trap 'campaign_terminated TERM' TERM
@@ -85,8 +85,8 @@ campaign_begin() {
     [[ -n $campaign_refusal ]] || campaign_same_mount "$2"
     [[ -n $campaign_refusal ]] || campaign_look_from_here "$2"
     [[ -n $campaign_refusal || -z $campaign_lock ]] || campaign_make_mark "$2"
-    [[ -n $campaign_signal || -n $campaign_refusal ]] || campaign_probe_ahead
-    [[ -n $campaign_signal ]] || campaign_environment "$@" # nobody measures here meanwhile
+    [[ -n $campaign_over || -n $campaign_refusal ]] || campaign_probe_ahead
+    [[ -n $campaign_over ]] || campaign_environment "$@" # nobody measures here meanwhile
     campaign_remove_mark
     campaign_probed_ahead
 }
@@ -106,7 +106,7 @@ campaign_run() {
     local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended status=-1 outcome reason=''
     local leftover=0 before after made=false times='' name='' words=() word whole=false quoted=()
     shift 6
-    [[ -z $campaign_signal ]] || return # the job is ending: what was not begun stays unclaimed
+    [[ -z $campaign_over ]] || return # the job is ending: what was not begun stays unclaimed
     # Whoever makes this directory owns the attempt: this job, or a driver that has given the job up.
     if ! mkdir -- "$folder/claim" 2>/dev/null; then
         campaign_say "$run, attempt $attempt: superseded, another has claimed it"
@@ -155,9 +155,9 @@ campaign_run() {
     campaign_attempt_environment "$folder" "$made" "$before" "$after"
     if [[ $whole == true ]]; then
         outcome='done'
-    elif [[ -n $campaign_signal ]]; then
+    elif [[ -n $campaign_over ]]; then
         outcome=terminated
-        reason="the job was ended (SIG$campaign_signal)"
+        reason=$campaign_over
     elif [[ $status -lt 0 ]]; then
         outcome=refused
     else
@@ -182,12 +182,12 @@ campaign_run() {
 
 # One phase of campaign_run, whose variables it uses. What it prints goes into a folder of its name, where it has one.
 campaign_phase() {
-    local place=$folder${name:+/$name} began error file=''
+    local place=$folder${name:+/$name} began error file='' lost=''
     if [[ $1 == file=* ]]; then
         file=${1#file=}
         shift
     fi
-    [[ -z $campaign_signal ]] || return 1
+    [[ -z $campaign_over ]] || return 1
     [[ -z $name ]] || mkdir -- "$place"
     if [[ $1 != campaign_* ]]; then
         [[ $probe == 0 || -n $campaign_watching ]] || campaign_watch_begin "$folder" "$1"
@@ -196,7 +196,7 @@ campaign_phase() {
         [[ -z $campaign_watch_until ]] || campaign_watch_await ready "$campaign_watch_until" # it must not begin before
         campaign_watch_until=''
     fi
-    [[ -z $campaign_signal ]] || return 1 # it came while the placement was probed
+    [[ -z $campaign_over ]] || return 1 # it came while the placement was probed
     if [[ $made == false ]]; then
         # Nobody else may replace a part of a path in it by a link: the benchmark's operations use paths, as users' do.
         if ! error=$(mkdir -m 700 -- "$directory" 2>&1); then
@@ -216,12 +216,14 @@ campaign_phase() {
         campaign_launch "$place" "$@"
     fi
     status=$?
+    [[ $1 == campaign_* ]] || campaign_look_for_loss "$place/stderr"
     [[ -z $file ]] || campaign_show "$file" >>"$place/stdout" 2>>"$place/stderr"
     began=$campaign_started
     [[ -n $times ]] || started=$began
     campaign_now # names of phases are plain
     [[ -z $name ]] || times+="${times:+, }{\"phase\": \"$name\", \"exit_status\": $status, \"started\": $began, \"ended\": $REPLY}"
     [[ $1 == campaign_remove ]] || campaign_count_ends "$folder" "${name:-end}"
+    [[ -z $lost ]] || return 1
     return "$status"
 }
 
@@ -270,21 +272,29 @@ campaign_launch() {
         campaign_pid=$!
         campaign_wait
         status=$?
-        [[ $status -ne 0 && -z $campaign_signal && $SECONDS -lt $until && ! -s $folder/stdout ]] || break
+        [[ $status -ne 0 && -z $campaign_over && $SECONDS -lt $until && ! -s $folder/stdout ]] || break
         # What slurmctld itself refuses, it refuses again.
         grep -qE '^srun: error: .*(contact slurm controller|Socket timed out|Connection|Zero Bytes|task launch, started 0 of)' \
             "$folder/stderr" || break
         campaign_say "not launched, again in 5 s: $(tail -n 1 "$folder/stderr")"
         sleep 5
-        [[ -z $campaign_signal ]] || break
+        [[ -z $campaign_over ]] || break
     done
     return "$status"
+}
+
+# Sets lost, of campaign_phase, where srun lost a node: it may end with status 0 then. A job's script whose own node is
+# lost gets no signal, and no step starts any more.
+campaign_look_for_loss() { # STDERR
+    [[ -s $1 ]] || return
+    lost=$(sed -n 's/^srun: error: Node failure on //p' "$1" | sort -u)
+    [[ -z $lost ]] || campaign_over="Slurm lost ${lost//$'\n'/ and } during the run"
 }
 
 # For the process $campaign_pid, whose status it gives.
 campaign_wait() {
     local status
-    [[ -z $campaign_signal ]] || kill -TERM "$campaign_pid" 2>/dev/null # it came before the process was known
+    [[ -z $campaign_over ]] || kill -TERM "$campaign_pid" 2>/dev/null # it came before the process was known
     # A trapped signal ends wait early, so ask again until the process itself has ended.
     wait "$campaign_pid"
     status=$?

@@ -91,7 +91,7 @@ campaign_judge_nodes() { # FACTS DIRECTORY
 campaign_take_lock() {
     local lock="$1/.campaign-lock" owner said='' ask=0 error
     until error=$(mkdir -- "$lock" 2>&1); do
-        [[ -z $campaign_signal ]] || return # the job is ending, and mkdir may have been killed with it
+        [[ -z $campaign_over ]] || return # the job is ending, and mkdir may have been killed with it
         case $(stat -c %F -- "$lock" 2>/dev/null) in
         directory)
             if [[ ! -w $1 ]]; then

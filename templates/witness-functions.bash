@@ -362,7 +362,7 @@ campaign_watch_tells() { # LINE
 campaign_watch_await() { # WORD UNTIL
     local ms=10 pause
     while [[ $(grep -c -F $'\t'"$1"$'\t' "$campaign_job_folder/ran.facts") -lt ${SLURM_JOB_NUM_NODES:-1} ]]; do
-        if ! campaign_watch_alive || [[ $SECONDS -ge $2 || -n $campaign_signal ]]; then return 1; fi
+        if ! campaign_watch_alive || [[ $SECONDS -ge $2 || -n $campaign_over ]]; then return 1; fi
         printf -v pause '0.%03d' "$ms"
         read -r -t "$pause" -u "$campaign_never" _
         ms=$((ms < 200 ? ms * 3 / 2 : ms))
@@ -391,7 +391,7 @@ campaign_watch_stop() { # SECONDS
     [[ -n $campaign_watch_pid ]] || return 0
     exec {campaign_watch_in}>&-
     exec {campaign_watch_in}>/dev/null
-    while campaign_watch_alive && [[ $SECONDS -lt $until && -z $campaign_signal ]]; do sleep 0.05; done
+    while campaign_watch_alive && [[ $SECONDS -lt $until && -z $campaign_over ]]; do sleep 0.05; done
     kill "$campaign_watch_pid" 2>/dev/null
     wait "$campaign_watch_pid" 2>/dev/null
     campaign_watch_pid=''

@@ -197,11 +197,6 @@ class Soak:
     def is_right(self, row: dict[str, Any]) -> bool:
         return row["status"] == "measured" and bool(row["statistics"]["n"] == self.repetitions)
 
-    def has_table(self, record: dict[str, Any]) -> bool:
-        """Not so where srun lost its node, says so, and ends with 0: such an attempt gives no number."""
-        output = self.case.results / "runs" / record["run"] / str(record["attempt"]) / "stdout"
-        return record["outcome"] == "done" and "-- finished at" in output.read_text()
-
     def problems(self, rows: list[dict[str, Any]]) -> list[str]:
         lacking = [
             f"{row['target']}/{row['launch']}/{row['files']}/{row['operation']} is {row['status']} with "
@@ -209,7 +204,7 @@ class Soak:
             for row in rows
             if not self.is_right(row)
         ]
-        ended = Counter(record["run"] for record in self.case.completions() if self.has_table(record))
+        ended = Counter(record["run"] for record in self.case.completions() if record["outcome"] == "done")
         twice = [run for run, count in ended.items() if count > 1]
         left = [path.name for path in self.target.iterdir()]
         queue = self.case.slurm("squeue", "--noheader").split("\n")[:-1]

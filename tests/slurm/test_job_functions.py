@@ -264,6 +264,20 @@ def test_a_launch_that_slurmctld_refuses_or_that_started_tasks_is_not_tried_agai
     assert len(job.cluster.launched()) == 1
 
 
+# --- a node that Slurm lost
+
+
+@pytest.mark.parametrize("status", [0, 143])  # srun's own, without or with a word of the tasks on other nodes
+def test_a_run_whose_node_is_lost_is_no_result_and_nothing_further_is_begun(job: Job, status: int) -> None:
+    job.cluster.fault("srun-loses", f"{status}\nsrun: error: Node failure on n2\n")
+    assert job.plan(runs=2).run() == 1
+    assert job.end_of(1) == ("terminated", "Slurm lost n2 during the run")
+    assert (record := job.record(1)) is not None
+    assert record["exit_status"] == status
+    assert not (job.steps[1].folder / "claim").exists()
+    assert job.left() == []
+
+
 # --- modules
 
 
