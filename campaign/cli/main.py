@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from campaign.cli import completion as completions
 
         completions.answer(parser(sandbox=True))
-    gc.set_threshold(100_000)  # what a large campaign has is made once and kept: looking through it finds nothing
+    gc.set_threshold(1_000_000)  # what a large campaign has is made once and kept: looking through it finds nothing
     words = sys.argv[1:] if argv is None else list(argv)
     if argv is None:
         _end_as_ctrl_c_does(signal.SIGTERM, signal.SIGHUP)

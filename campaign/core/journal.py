@@ -135,7 +135,7 @@ def look(path: Path) -> Chain:
                 time_s = event.get("time")
                 if isinstance(time_s, int | float):
                     latest = max(latest, time_s)
-                    back = max(back, (number, latest - time_s), key=lambda each: each[1])
+                    back = (number, latest - time_s) if latest - time_s > back[1] else back
                 previous = _hash(data)
                 heads.add(previous)
     except OSError as error:

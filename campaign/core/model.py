@@ -9,11 +9,12 @@ sbatch, which carries one attempt or several. A *record* is a parsed result with
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 
 from campaign.core.attestation import Attestation
+from campaign.core.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,4 +432,4 @@ class Paths:
         return self.root / "jobs" / job
 
     def attempt(self, run: str, number: int) -> Path:
-        return self.root / "runs" / run / str(number)
+        return self.root / f"runs/{run}/{number}"  # parsed once: it is asked for as often as there are attempts

@@ -213,9 +213,8 @@ def _variables(case: Case, group: RankGroup) -> Iterator[Finding]:
     environment = case.evidence.environment
     if environment.format < 2 or case.run.launcher.prefix:
         return  # a prefix may set what it likes: it is declared
-    job = environment.told
     for name, value in group.variables.items():
-        known = job.get(name, "")
+        known = environment.told(name)
         if _LOADER.fullmatch(name) and not known.endswith("(cut)") and known.split() != value.split():
             # Of several nodes with values of their own, the job's record joins the values.
             if value and value in known:

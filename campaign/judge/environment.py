@@ -37,19 +37,18 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     if environment.format < 2:
         yield unchecked(messages.NO_ENVIRONMENT(why=_why(environment)))
         return
-    seen = environment.told
     groups = [group for _, said in attestations(case) for group in said.groups]
     inside = {name: text for group in groups for name, text in group.variables.items()}
-    told = {**inside, **seen}
-    for name in _faking(tuple(told)):
-        yield violation(messages.FAKING_VARIABLE(name=name), "not set", told[name])
+    of_nodes = environment.once("faking", lambda: _faking(tuple(environment.facts.told)))
+    for name in dict.fromkeys((*_faking(tuple(inside)), *_faking(tuple(environment.variables)), *of_nodes)):
+        yield violation(messages.FAKING_VARIABLE(name=name), "not set", environment.told(name) or inside.get(name, ""))
     had = _job_nodes(environment)
     for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
-        text = seen.get(name, "")
+        text = environment.told(name)
         if text.isdigit() and int(text) != len(had):
             yield violation(messages.NODE_COUNT_DIFFERS(name=name), len(had), text)
     for name in ("LD_PRELOAD", "LD_AUDIT", "ld.so.preload"):
-        text = seen.get(name) or " ".join(environment.values(name))
+        text = environment.told(name) or " ".join(environment.values(name))
         if text and _FAKING_LIBRARY.search(text):
             yield violation(messages.FAKING_LIBRARY(name=name), "none", text)
         elif text:
@@ -58,9 +57,7 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     if not names:
         yield unchecked(messages.NO_NODE_NAMES())
         return
-    nodes = environment.nodes
-    spoke = {name: node for node in nodes for name in (node.name, node.hostname, node.hostname.partition(".")[0])}
-    spoke |= {node.name: node for node in nodes}  # several nodes of a virtual cluster share a host's name
+    spoke = environment.answered
     foreign = [name for name in names if name not in spoke and name not in had]
     if foreign:
         yield violation(messages.FOREIGN_NODES(), listed(had), listed(foreign))
@@ -346,6 +343,7 @@ def _agree(case: Case, what: str, values: Mapping[str, str | None]) -> Iterator[
         yield violation(messages.RECORDS_DIFFER(what=what), f"{cut(first[1])} ({first[0]})", ", ".join(differing))
 
 
+@functools.lru_cache(maxsize=1024)
 def _nodes(text: str | None) -> str | None:
     """A list of nodes written out and sorted; None where it is not understood, as one that was cut."""
     names = expand_nodes(text or "")
@@ -356,6 +354,7 @@ def _why(environment: Environment) -> str:
     return f": {environment.problems[0]}" if environment.problems else ""
 
 
+@functools.lru_cache(maxsize=64)
 def _zone(text: str) -> float | None:
     """+0130 -> seconds east of Greenwich."""
     match = re.fullmatch(r"([+-])(\d\d)(\d\d)", text)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from campaign.config.rules import formulas
 from campaign.config.rules.format import MEDIAN
 from campaign.config.rules.pack import FileConfiguration, Operation, RulePack
+from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
 from campaign.results import derived, iterations
 from campaign.results.environment.facts import NOTHING, Evidence

@@ -202,10 +202,6 @@ class Store:
             self._sql("INSERT OR REPLACE INTO meta VALUES ('read_as', ?)", (form,))
         return known == form
 
-    def _set_position(self, previous: str, offset: int) -> None:
-        for key, value in (("journal_hash", previous), ("journal_offset", str(offset))):
-            self._sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-
     def _catch_up(self) -> None:
         offset = int(self._meta("journal_offset", "0"))
         size = self._journal.stat().st_size if self._journal.exists() else 0
@@ -216,9 +212,12 @@ class Store:
         if size < offset:
             shorter = messages.JOURNAL_SHORTER(journal=self._journal, bytes=offset, database=self._path.name)
             raise EnvironmentLacks(shorter)
-        for event, previous, end in journal.read(self._journal, offset, self._meta("journal_hash", journal.START)):
+        head = self._meta("journal_hash", journal.START)
+        for event, line, end in journal.read(self._journal, offset, head):
             self._apply(event)
-            self._set_position(previous, end)
+            head, offset = line, end
+        for key, value in (("journal_hash", head), ("journal_offset", str(offset))):
+            self._sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def rebuild(self) -> None:
         """Forget everything and read the journal again from its first line, its chain with it. Results are lost."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping
+from dataclasses import field
+from typing import Any
 
+from campaign.core.frozen import dataclass
 from campaign.core.model import Completion
 from campaign.core.once import Once
 from campaign.results.environment.witness import Witness
@@ -58,7 +60,7 @@ def _written(nodes: tuple[int, ...]) -> str:
 PREFIX = "prefix."  # facts of the words before the benchmark
 
 
-class Facts(dict[str, tuple[Value, ...]]):
+class Facts(Once, dict[str, tuple[Value, ...]]):
     """What the nodes of a job said, by fact. Many jobs say the same and share it: its texts are put together once."""
 
     @functools.cached_property
@@ -120,9 +122,19 @@ class Environment(Once):
     problems: tuple[str, ...] = ()  # that the job met, or that reading met
 
     @functools.cached_property
-    def told(self) -> Mapping[str, str]:
-        """The job's variables, and the different values of every fact: put together once for all runs of a job."""
-        return {**self.variables, **self.facts.told}
+    def _known(self) -> dict[Hashable, Any]:
+        """What `once` keeps depends on the facts and the names of the nodes: of many jobs it is the same."""
+        return self.facts.once(tuple(node.name for node in self.nodes), dict)
+
+    def told(self, name: str) -> str:
+        """The different values of a fact or a variable, as its nodes or its script had it; "" where it is not known."""
+        return self.facts.told.get(name, self.variables.get(name, ""))
+
+    @functools.cached_property
+    def answered(self) -> Mapping[str, Node]:
+        """The nodes that told something of themselves, by each of their names."""
+        named = {name: node for node in self.nodes for name in (node.hostname, node.hostname.partition(".")[0])}
+        return named | {node.name: node for node in self.nodes}  # several of a virtual cluster share a host's name
 
     def values(self, fact: str) -> tuple[str, ...]:
         """The different values of a fact, most nodes first."""
