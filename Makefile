@@ -34,6 +34,9 @@ help: ## this list
 run: setup run-needs ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers; STORAGE=gluster: its nodes with a network file system
 	$(BIN)/campaign run --sandbox $(if $(STORAGE),--storage $(STORAGE) docs/examples/crossroads-gluster.yaml,docs/examples/crossroads-rehearsal.yaml)
 
+# The tests compiled with their assertions are kept: otherwise each process would do that again, which takes it seconds.
+unit test soak: export PYTHONDONTWRITEBYTECODE =
+
 unit: test-setup ## the tests that need nothing but Python and a C compiler; a minute
 	$(MAKE) --no-print-directory --jobs=$(shell nproc) -C bench-src check
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 -m unit $(PYTEST_ARGS)

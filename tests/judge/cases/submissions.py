@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ FIRST = "scratch/single/shared/create"
 FIRST_RUN = "scratch.single.shared.r1"
 
 
+@functools.cache  # most cases begin with it, and none changes it
 def whole(profile: str = "full", repetitions: int = 1) -> Submission:
     """A campaign in which every run went as planned; no two runs have the same numbers."""
     results = Results(
