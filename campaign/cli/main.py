@@ -8,12 +8,15 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
+from traceback import extract_tb
 
-from campaign.cli import messages
+from campaign.cli import messages, streams
 from campaign.cli.arguments import check_verb, parser
 from campaign.cli.output import say
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, is_full
 
+PACKAGE = Path(__file__).parents[1]
 TELLING = ("run", "rerun", "status", "check", "verify", "collect")  # verbs whose status scripts rely on
 
 
@@ -25,31 +28,45 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(1_000_000)  # what a large campaign has is made once and kept: looking through it finds nothing
     words = sys.argv[1:] if argv is None else list(argv)
     if argv is None:
+        streams.use()
         _end_as_ctrl_c_does(signal.SIGTERM, signal.SIGHUP)
     try:
-        if words:
-            check_verb(*words)
-        arguments = parser(sandbox=words[:1] == ["sandbox"]).parse_args(words)
-        status: int = arguments.do(arguments)
-        sys.stdout.flush()
-        return status
+        return _do(words)
     except CampaignError as error:
         _last(f"campaign: {error}")
         return error.exit_status
     except KeyboardInterrupt:
         _last(f"campaign: {messages.INTERRUPTED()}")
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has gone, as in `campaign table | head`. What tells by its status does not tell OK.
-        sys.stderr.close()
-        return INTERRUPTED if words[:1] and words[0] in TELLING else OK
     except OSError as error:
-        place = error.filename or "standard output"
-        text = messages.FULL(path=place, why=error.strerror) if is_full(error) else f"{place}: {error.strerror}"
-        _last(f"campaign: {text}")
-        with suppress(OSError):  # what is left in its buffer would only fail again
-            sys.stdout.close()
+        if isinstance(error, BrokenPipeError) and streams.is_one(error):
+            # Its reader has gone, as in `campaign table | head`. What tells by its status does not tell OK.
+            return INTERRUPTED if words[:1] and words[0] in TELLING else OK
+        _last(f"campaign: {_in_words(error)}")
         return ENVIRONMENT
+    finally:
+        streams.end()
+
+
+def _do(words: Sequence[str]) -> int:
+    try:
+        if words:
+            check_verb(*words)
+        arguments = parser(sandbox=words[:1] == ["sandbox"]).parse_args(words)
+        status: int = arguments.do(arguments)
+    finally:  # also where argparse ends it, after --help
+        sys.stdout.flush()
+    return status
+
+
+def _in_words(error: OSError) -> str:
+    """The file, or else the place in this program, where something was refused, and why."""
+    if error.filename:
+        text = messages.FULL if is_full(error) else messages.REFUSED_AT
+        return text(path=error.filename, why=error.strerror)
+    frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(PACKAGE)]
+    place = f"{Path(frames[-1].filename).relative_to(PACKAGE.parent)}:{frames[-1].lineno}"
+    return messages.REFUSED_IN(why=error.strerror or error, place=place, code=frames[-1].line)
 
 
 def _end_as_ctrl_c_does(*signals: signal.Signals) -> None:

@@ -47,6 +47,12 @@ FULL = Message(
     "{path}: {why}; free space, then run the same command again", path="results/my-rfp/plan.json",
     why="No space left on device",
 )  # fmt: skip
+REFUSED_AT = Message("{path}: {why}", path="results/my-rfp/run.log", why="Permission denied")
+REFUSED_IN = Message(
+    "the operating system refused an operation: {why}, at {place}: {code}; check disks, memory and limits (ulimit -a), "
+    "then run the same command again",
+    why="Resource temporarily unavailable", place="campaign/slurm/commands.py:88", code="subprocess.Popen(command)",
+)  # fmt: skip
 
 # --- what was done
 WROTE_CAMPAIGN_FILE = Message(

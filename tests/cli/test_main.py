@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import subprocess
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from campaign.cli import arguments, running
-from campaign.core.errors import ENVIRONMENT, USAGE
+from campaign.cli import arguments, running, verbs
+from campaign.cli.main import main
+from campaign.core.errors import ENVIRONMENT, INCOMPLETE, USAGE
 from campaign.core.model import State
 from tests.support import reference
 from tests.support.command_line import CAMPAIGN, call
@@ -194,6 +197,33 @@ def test_output_that_cannot_be_written_is_an_error(file: Path) -> None:
     assert done.returncode == ENVIRONMENT
     assert done.stderr == (
         "campaign: standard output: No space left on device; free space, then run the same command again\n"
+    )
+
+
+@pytest.mark.parametrize(("words", "status"), [(["--version"], ENVIRONMENT), (["fly"], USAGE)])
+def test_nothing_is_said_of_streams_that_take_nothing(words: list[str], status: int) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([CAMPAIGN, *words], stdout=full, stderr=full, timeout=60)
+    assert done.returncode == status
+
+
+def test_closed_streams_are_none_of_the_files_that_are_written(file: Path) -> None:
+    done = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", CAMPAIGN, "table", file], timeout=60)
+    assert done.returncode == INCOMPLETE
+
+
+def test_an_operation_that_fails_without_a_files_name_is_not_taken_for_the_output(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(_arguments: object) -> NoReturn:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")  # of another process that ended
+
+    monkeypatch.setattr(verbs, "load", refuse)
+    assert main(["table", str(file)]) == ENVIRONMENT
+    assert re.fullmatch(
+        r"campaign: the operating system refused an operation: Broken pipe, at campaign/cli/verbs\.py:\d+: "
+        r"opened = load\(arguments\); check disks, memory and limits \(ulimit -a\), then run the same command again\n",
+        capsys.readouterr().err,
     )
 
 
