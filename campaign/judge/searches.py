@@ -8,9 +8,7 @@ from campaign.core.model import Finding, Geometry
 from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
 from campaign.judge.messages import searches as messages
 from campaign.judge.submission import Submission
-from campaign.plan.search.nouns import Decision
-
-DRIFT = 0.01  # p-value of a trend that is reported
+from campaign.plan.search.nouns import DRIFT, Decision
 
 
 def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
@@ -33,7 +31,7 @@ def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
 
 
 def claim_confirmed(submission: Submission) -> Iterator[Finding]:
-    """SEL-02: the count was confirmed by confirmation runs, which also say whether it is the fewest, and did not drift.
+    """SEL-02: confirmation runs confirmed the count; they also say whether it is the fewest, and whether rates moved.
 
     Of several nodes the minimum is asked for; of one node the optimum, for which any count within the margin will do.
     """
@@ -54,13 +52,18 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
         elif decision.resolved is False:
             form = doubt(submission.full) if standing.sought.space.most_nodes > 1 else note
             yield form(messages.NOT_RESOLVED(), messages.ONE_COUNT(), _apart(decision), about=key)
-        elif decision.drift is not None and decision.drift < DRIFT:
-            yield note(
-                messages.DRIFTED(),
-                messages.DRIFT_LIMIT(limit=DRIFT),
-                f"{decision.drift:.3f}",
-                about=key,
-            )
+        if decision is not None:
+            yield from _unsteady(decision, key)
+
+
+def _unsteady(decision: Decision, key: str) -> Iterator[Finding]:
+    """What the runs show of a system that was not the same all the time."""
+    if (drift := decision.drift) and drift.reported:
+        found = messages.DRIFT_FOUND(change=drift.change, p_value=drift.p_value)
+        yield note(messages.DRIFTED(), messages.DRIFT_LIMIT(limit=DRIFT), found, about=key)
+    if slow := decision.slow_runs:
+        found = messages.GROUPS_FOUND(share=slow.share, slower=slow.slower)
+        yield note(messages.TWO_GROUPS(), messages.ONE_GROUP(), found, about=key)
 
 
 def _apart(decision: Decision) -> str:

@@ -167,3 +167,17 @@ LARGEST_MEASURED = Message(
 )
 SMALLEST_MEASURED = Message("{count} is the smallest count measured; a smaller one may be faster", count="2 processes")
 COUNT_EXCLUDED = Message("{count}: excluded, since a run failed", count="8 processes on 2 nodes")
+DRIFTED = Message(
+    "rates changed by {change:+.0%} in the course of the search (first third of the runs to the last, p-value "
+    "{p_value:.2g}); a change that is the same for all counts does not affect the choice, but if it was larger for "
+    "some counts, another count may be the minimum before or after it",
+    change=-0.18,
+    p_value=0.0004,
+)
+TWO_GROUPS = Message(
+    "rates came in two groups: {share:.0%} of the runs were about {slower:.0%} slower than the others, for example by "
+    "other load; the rarer group has less weight in the choice, and if it affected some counts more than others, "
+    "another count may be the minimum in it",
+    share=0.2,
+    slower=0.3,
+)

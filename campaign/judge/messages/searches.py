@@ -19,8 +19,20 @@ NOT_APART = Message(
     high=48,
     further=240,
 )
-DRIFTED = Message("rates drifted during the confirmation runs; comparisons are within blocks and not affected")
-DRIFT_LIMIT = Message("p-value of {limit} or more", limit=0.01)
+DRIFTED = Message(
+    "rates changed in the course of the search; that does not affect the choice if all counts changed alike, "
+    "which is not known"
+)
+DRIFT_LIMIT = Message("a trend in time with a p-value of {limit} or more", limit=0.005)
+DRIFT_FOUND = Message(
+    "{change:+.0%} from the first third of the runs to the last, p-value {p_value:.2g}", change=-0.18, p_value=0.0004
+)
+TWO_GROUPS = Message(
+    "rates came in two groups, for example by other load; the choice holds for the more frequent group, and for the "
+    "other one if it affects all counts alike, which is not known"
+)
+ONE_GROUP = Message("the runs of a count vary about one rate")
+GROUPS_FOUND = Message("{share:.0%} of the runs about {slower:.0%} slower than the others", share=0.2, slower=0.3)
 TUNING_RUN = Message("the reported run is a tuning run, not a confirmation run")
 CONFIRMATION_RUN = Message("a confirmation run")
 NOT_TUNED = Message(

@@ -9,10 +9,11 @@ from typing import Any
 
 from campaign.core.model import Geometry
 from campaign.plan import messages
-from campaign.plan.search.book import Book, Logs, estimates
+from campaign.plan.search import course
+from campaign.plan.search.book import Book, estimates
 from campaign.plan.search.confirm import compare, peak_of
 from campaign.plan.search.inference import MOST_FURTHER, answer, view
-from campaign.plan.search.nouns import Candidate, Decision, PlannedBlock, size, words
+from campaign.plan.search.nouns import Candidate, Decision, size, words
 from campaign.statistics import intervals
 
 
@@ -33,7 +34,7 @@ def decide(book: Book, complete: bool) -> Decision:
     return Decision(
         decision.chosen, decision.peak, complete, confirmed, decision.reason, decision.candidates,
         _remarks(book, decision.peak), tuple(book.taken), book.node_s,
-        _drift(book.logs(fresh=True)) if confirmed else None, _outliers(book),
+        course.drift(book), course.slow_runs(book), course.outliers(book),
         **decision.open,
     )  # fmt: skip
 
@@ -123,25 +124,16 @@ def _candidates(book: Book, peak: Geometry, within: Container[Geometry]) -> tupl
         if not values:
             candidates.append(Candidate(point, tried.count(point), 0, None))
             continue
-        mean = sum(values) / len(values)
         ratio = bound = None
         if point in fresh and peak in fresh and point != peak:
             against = compare(fresh, point, peak)
             ratio = math.exp(against.mean)
             bound = math.exp(against.mean - against.bound(book.settings.confidence))
-        low, high = _interval(values, mean)
+        typical = intervals.summarize([math.exp(value) for value in values])
         runs = tried.count(point), len(fresh.get(point, ()))
-        candidates.append(Candidate(point, *runs, math.exp(mean), low, high, ratio, bound, point in within))
+        rates = typical.median, typical.low, typical.high
+        candidates.append(Candidate(point, *runs, *rates, ratio, bound, point in within))
     return tuple(candidates)
-
-
-def _interval(values: Sequence[float], mean: float) -> tuple[float | None, float | None]:
-    n = len(values)
-    if n < 2:
-        return None, None
-    error = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
-    half = intervals.t_quantile(0.975, n - 1) * error * math.sqrt(intervals.dependence(values))
-    return math.exp(mean - half), math.exp(mean + half)
 
 
 def _reason(
@@ -188,31 +180,8 @@ def _remarks(book: Book, peak: Geometry) -> tuple[str, ...]:
     elif not any(tested.processes < peak.processes for tested in tried) and peak.processes > book.space.fewest:
         remarks.append(messages.SMALLEST_MEASURED(count=words(peak)))
     remarks += [messages.COUNT_EXCLUDED(count=words(geometry)) for geometry in book.failed]
+    if (moved := course.drift(book)) and moved.reported:
+        remarks.append(messages.DRIFTED(change=moved.change, p_value=moved.p_value))
+    if slow := course.slow_runs(book):
+        remarks.append(messages.TWO_GROUPS(share=slow.share, slower=slow.slower))
     return tuple(remarks)
-
-
-def _residuals(logs: Logs) -> list[tuple[tuple[str, int], Geometry, float]]:
-    fitted = estimates(logs)
-    return [(block, geometry, value - fitted.effect[geometry]) for block, geometry, value in logs]
-
-
-def _drift(logs: Logs) -> float | None:
-    """p-value of a trend of the blocks over time."""
-    blocks: dict[tuple[str, int], list[float]] = {}
-    for block, _, value in _residuals(logs):
-        blocks.setdefault(block, []).append(value)
-    return intervals.trend([sum(blocks[block]) / len(blocks[block]) for block in sorted(blocks)])
-
-
-def _outliers(book: Book) -> tuple[PlannedBlock, ...]:
-    """Points far from the others of their geometry. They are reported, and not excluded from any estimate."""
-    logs = [*book.explored(), *book.logs(fresh=True)]
-    if not logs:
-        return ()
-    values = [value for _, _, value in _residuals(logs)]
-    far = intervals.outliers(values)
-    return tuple(
-        PlannedBlock(block[0], block[1], geometry.nodes, geometry.processes)
-        for index, (block, geometry, _) in enumerate(logs)
-        if index in far
-    )

@@ -195,13 +195,13 @@ def _smaller(
     That is asked of all smaller counts together, with runs or without: of hundreds on several nodes, one is soon within
     the margin by some curve, though each is in few. And it is asked against one count, the likeliest peak: where many
     are alike, the highest of a drawn curve is any that was drawn high, and the counts at the knee seem too low. The
-    next count below is not excluded without runs of its own: at an edge the model is often one count off.
+    next count below is excluded by its own runs alone: at an edge the model is often one count off.
     """
     given = curve.runs(logs)
     drawn = curve.beliefs(given, counts, space.cores_per_node, f"{asked.seed}/{len(logs)}", DRAWS).drawn
     good = drawn >= drawn[:, [counts.index(peak)]] + math.log1p(-asked.margin)
     first = numpy.sort(good.argmax(1))[math.floor((1 - asked.confidence) * DRAWS)]
-    if first and counts[first - 1] not in given.effect:
+    if first and not _below_by_own_runs(given, counts[first - 1], peak, asked):
         first -= 1
     return tuple(
         one
@@ -209,6 +209,14 @@ def _smaller(
         if place == first or (place > first and share > 1 - asked.confidence)
         if size(one) < size(chosen)
     )
+
+
+def _below_by_own_runs(given: curve.Runs, one: Geometry, peak: Geometry, asked: Settings) -> bool:
+    if one not in given.effect:
+        return False
+    own = int((given.at == given.geometries.index(one)).sum())
+    highest = given.effect[one] + normal().inv_cdf(asked.confidence) * given.deviation / math.sqrt(own)
+    return highest < given.effect[peak] + math.log1p(-asked.margin)
 
 
 def _further(seen: View, one: Geometry, asked: Settings) -> int:

@@ -92,8 +92,9 @@ class Next:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A count that was measured. Rates are those of the fresh runs if there are any, otherwise of the search's own:
-    geometric mean and its 95% interval. `ratio` is to the count with the highest rate, with its one-sided bound.
+    """A count that was measured. Rates are those of the fresh runs if there are any, otherwise of the search's own: the
+    typical rate, which is their median, and its 95% interval (None below 6 runs). `ratio` is to the count with the
+    highest rate, with its one-sided bound.
     """
 
     geometry: Geometry
@@ -105,6 +106,29 @@ class Candidate:
     ratio: float | None = None
     ratio_low: float | None = None
     within: bool = False  # shown to be within the margin
+
+
+DRIFT = 0.005  # p-value of a trend below which it is reported
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A trend of all runs in the order of time. `change`: of the rate, from the first third of the runs to the last."""
+
+    p_value: float
+    change: float
+
+    @property
+    def reported(self) -> bool:
+        return self.p_value < DRIFT
+
+
+@dataclass(frozen=True, slots=True)
+class SlowRuns:
+    """Rates in two groups: the share of the runs in the slower one, and how much slower they are, relative."""
+
+    share: float
+    slower: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +148,8 @@ class Decision:
     remarks: tuple[str, ...] = ()
     taken: tuple[PlannedBlock, ...] = ()  # all that it rests on
     node_s: float = 0.0
-    drift: float | None = None  # p-value of the test for a trend in time
+    drift: Drift | None = None
+    slow_runs: SlowRuns | None = None
     outliers: tuple[PlannedBlock, ...] = ()
     shown: bool = True  # to be within the margin of the peak
     alike: tuple[Geometry, ...] = ()
@@ -146,7 +171,9 @@ def as_json(decision: Decision) -> dict[str, Any]:
         "reason": decision.reason,
         "remarks": list(decision.remarks),
         "node_hours": decision.node_s / 3600,
-        "drift_p": decision.drift,
+        "drift_p": decision.drift.p_value if decision.drift else None,
+        "drift_change": decision.drift.change if decision.drift else None,
+        "slow_runs": asdict(decision.slow_runs) if decision.slow_runs else None,
         "outliers": [f"{outlier.phase}-{outlier.geometry}.{outlier.block}" for outlier in decision.outliers],
         "shown": decision.shown,
         "resolved": decision.resolved,

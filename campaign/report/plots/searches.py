@@ -45,7 +45,8 @@ def figure(standing: searching.SearchProgress, unit: str) -> DrawnPlot | None:
     highest = max([rate for _, rate in points] + [mark.high for mark in marks if isinstance(mark, Interval)])
     y = linear_axis(highest * 1.15, f"{standing.sought.operation} ({unit})")
     several = standing.sought.space.most_nodes > 1
-    remarks = ("bars: 95% intervals; labels: processes × nodes" if several else "bars: 95% intervals",)
+    bars = "bars: 95% intervals of the typical rate (median), from 6 runs on"
+    remarks = (f"{bars}; labels: processes × nodes" if several else bars,)
     panel = Panel("", x, y, tuple(marks), WIDTH, 260)
     return DrawnPlot((panel,), f"Rate over processes of the search {standing.sought.key}", tuple(legend), remarks)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from campaign.config.search import Searched
 from campaign.core.model import Geometry, Severity
 from campaign.judge.submission import Submission
-from campaign.plan.search.nouns import Candidate, Decision, SearchSpace, Settings
+from campaign.plan.search.nouns import Candidate, Decision, Drift, SearchSpace, Settings, SlowRuns
 from campaign.plan.searches import Search, SearchProgress
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
@@ -105,10 +105,21 @@ EXAMPLES: list[Example] = [
     unchecked("SEL-02", "a count that was given", whole()),
     disclosed(
         "SEL-02",
-        "rates drifted during the confirmation runs; comparisons are within blocks and not affected",
-        searched(replace(FOUND, drift=0.001)),
-        "p-value of 0.01 or more",
-        "0.001",
+        "rates changed in the course of the search; that does not affect the choice if all counts changed alike, "
+        "which is not known",
+        searched(replace(FOUND, drift=Drift(0.001, -0.18))),
+        "a trend in time with a p-value of 0.005 or more",
+        "-18% from the first third of the runs to the last, p-value 0.001",
+        KEY,
+    ),
+    kept("SEL-02", "a trend that chance explains", searched(replace(FOUND, drift=Drift(0.01, -0.02)))),
+    disclosed(
+        "SEL-02",
+        "rates came in two groups, for example by other load; the choice holds for the more frequent group, and for "
+        "the other one if it affects all counts alike, which is not known",
+        searched(replace(FOUND, slow_runs=SlowRuns(0.2, 0.3))),
+        "the runs of a count vary about one rate",
+        "20% of the runs about 30% slower than the others",
         KEY,
     ),
     broken(

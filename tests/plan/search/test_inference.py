@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from campaign.core.model import Geometry
-from campaign.plan.search import curve, nouns
+from campaign.plan.search import curve, inference, nouns
 from campaign.plan.search.nouns import SearchSpace, Settings
 from tests.support.searched import Curve, Machine, decided, knee_at
 
@@ -53,6 +53,23 @@ def test_no_count_next_to_the_possible_ones_is_excluded_without_runs_of_its_own(
     measured = {request.geometry for request in decision.taken}
     fewest = decision.alike[0]
     assert fewest not in measured or fewest.processes == 1 or Geometry(1, fewest.processes - 1) in measured
+
+
+@pytest.mark.parametrize(("rate", "excluded"), [(0.6, True), (0.93, False)])
+def test_a_count_is_excluded_by_its_own_runs_only_if_they_are_clearly_below_the_margin(
+    rate: float, excluded: bool
+) -> None:
+    """At 5% noise, by two runs."""
+    chance = random.Random("noise")
+    rates = {Geometry(1, 7): rate, Geometry(1, 8): 1.0, Geometry(1, 16): 1.0}
+    logs = tuple(
+        (("confirm", block), one, math.log(of) + chance.gauss(0, 0.05))
+        for block in range(8)
+        for one, of in rates.items()
+        if block < 2 or of == 1.0
+    )
+    below = inference._below_by_own_runs(curve.runs(logs), Geometry(1, 7), Geometry(1, 8), Settings("seed"))
+    assert below == excluded
 
 
 @pytest.mark.parametrize("seed", ["1", "2", "3", "4"])

@@ -187,8 +187,8 @@ def test_nothing_that_ended_with_a_rate_gives_no_count() -> None:
 def test_a_decision_as_data() -> None:
     data = nouns.as_json(decided(NODE, Machine(knee_at(16), 0.02), DEFAULTS))
     assert list(data) == [
-        *("geometry", "peak", "complete", "confirmed", "reason", "remarks", "node_hours", "drift_p", "outliers"),
-        *("shown", "resolved", "alike", "further_runs", "candidates"),
+        *("geometry", "peak", "complete", "confirmed", "reason", "remarks", "node_hours", "drift_p"),
+        *("drift_change", "slow_runs", "outliers", "shown", "resolved", "alike", "further_runs", "candidates"),
     ]
     assert list(data["candidates"][0]) == [
         *("geometry", "runs", "fresh_runs", "rate", "low", "high", "ratio", "ratio_low", "within"),

@@ -1,0 +1,63 @@
+"""What the runs of a search show of the system in its course: rates that moved in time or came in two groups, and runs
+far from the others of their count. Pure.
+
+They are reported, and not excluded from any estimate. How often a steady system seems to be unsteady is printed by
+`python -m tests.bench search_families`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from campaign.core.model import Geometry
+from campaign.plan.search.book import Book, Logs, estimates
+from campaign.plan.search.nouns import Drift, PlannedBlock, SlowRuns
+from campaign.statistics import intervals
+from campaign.statistics.modes import two_groups
+from campaign.statistics.ranks import median
+
+RUNS = 3  # of a count, from which on its median tells what is usual
+
+
+def drift(book: Book) -> Drift | None:
+    """None where the runs are too few."""
+    p_value = intervals.trend(_about_usual(book))
+    if p_value is None:
+        return None
+    values = [value for _, _, value in _about_effect(book)]
+    third = len(values) // 3
+    return Drift(p_value, math.expm1(median(sorted(values[-third:])) - median(sorted(values[:third]))))
+
+
+def slow_runs(book: Book) -> SlowRuns | None:
+    """None where the runs do not show two groups."""
+    groups = two_groups(_about_usual(book))
+    return SlowRuns(groups.share, -math.expm1(-groups.apart)) if groups else None
+
+
+def _about_usual(book: Book) -> list[float]:
+    """Log rates less the median of their count, in the order of the runs."""
+    by_count: dict[Geometry, list[float]] = {}
+    logs = [*book.explored(), *book.logs(fresh=True)]
+    for _, count, value in logs:
+        by_count.setdefault(count, []).append(value)
+    usual = {count: median(sorted(values)) for count, values in by_count.items() if len(values) >= RUNS}
+    return [value - usual[count] for _, count, value in logs if count in usual]
+
+
+def outliers(book: Book) -> tuple[PlannedBlock, ...]:
+    """Runs far from the others of their count."""
+    logs = _about_effect(book)
+    far = intervals.outliers([value for _, _, value in logs])
+    return tuple(
+        PlannedBlock(*block, geometry.nodes, geometry.processes)
+        for index, (block, geometry, _) in enumerate(logs)
+        if index in far
+    )
+
+
+def _about_effect(book: Book) -> Logs:
+    """Log rates less the effect of their count, which the blocks' effects do not move, in the order of the runs."""
+    logs = [*book.explored(), *book.logs(fresh=True)]
+    effect = estimates(logs).effect
+    return [(block, geometry, value - effect[geometry]) for block, geometry, value in logs]
