@@ -56,13 +56,16 @@ class Tree(ctypes.Structure):
 HIST_BUCKETS = 32 * 60
 
 
+def compiled(library: Path, *options: str) -> ctypes.CDLL:
+    sources = [str(SOURCES / name) for name in PURE]
+    flags = ["-shared", "-fPIC", "-O1", "-std=c11", "-D_GNU_SOURCE", "-I", str(SOURCES), *options]
+    subprocess.run(["mpicc", *flags, "-o", library, *sources, "-lm"], check=True, timeout=120)
+    return ctypes.CDLL(str(library))
+
+
 @pytest.fixture(scope="module")
 def c(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    library = tmp_path_factory.mktemp("library") / "pure.so"
-    sources = [str(SOURCES / name) for name in PURE]
-    flags = ["-shared", "-fPIC", "-O1", "-std=c11", "-D_GNU_SOURCE", "-I", str(SOURCES)]
-    subprocess.run(["mpicc", *flags, "-o", library, *sources, "-lm"], check=True, timeout=120)
-    loaded = ctypes.CDLL(str(library))
+    loaded = compiled(tmp_path_factory.mktemp("library") / "pure.so")
     loaded.stats_stddev.restype = ctypes.c_double
     loaded.stats_hist_quantile.restype = ctypes.c_uint64
     loaded.permute_at.restype = ctypes.c_uint64
@@ -156,7 +159,10 @@ def test_quantiles_are_at_most_a_32nd_too_high(c: ctypes.CDLL) -> None:
     holds()
 
 
-def test_sha256_is_hashlibs_however_the_data_is_cut(c: ctypes.CDLL) -> None:
+@pytest.mark.parametrize("options", [[], ["-DSHA256_PLAIN"]], ids=["as built", "without the processor's instructions"])
+def test_sha256_is_hashlibs_however_the_data_is_cut(options: list[str], tmp_path: Path) -> None:
+    c = compiled(tmp_path / "sha256.so", *options)
+
     @given(st.lists(st.binary(max_size=200), max_size=8))
     def holds(pieces: list[bytes]) -> None:
         sha, digest = Sha256(), ctypes.create_string_buffer(32)

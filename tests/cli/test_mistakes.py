@@ -26,7 +26,7 @@ targets:
 launch:
   node: 4
   peak: {nodes: 2, processes: 8}
-  max: {nodes: 4, processes: 32}
+  max: {nodes: 4, processes: 16}
 """
 HEAD = "target,launch,files,operation,value\n"
 HEAD_SHOWN = "target, launch, files, operation, value"

@@ -38,10 +38,10 @@ ON_A_CLUSTER = (
            'slurm: {directives: [--nice, "--gres=gpu:4"]}'),
     InFile("more nodes than there are",
            "c.yaml:10:16: launch.max.nodes: found 40 nodes; partition sandbox has 4; use 4 or fewer",
-           "nodes: 40, processes: 320", "nodes: 4, processes: 32"),
+           "nodes: 40, processes: 160", "nodes: 4, processes: 16"),
     InFile("more processes than cores",
            "c.yaml:8:9: launch.node: found 128 processes per node; "
-           "the nodes of partition sandbox have 8 cores; use 8 or fewer",
+           "the nodes of partition sandbox have 4 cores; use 4 or fewer",
            "node: 128", "node: 4"),
     InFile("an MPI plugin that does not exist",
            "c.yaml:11:14: slurm.mpi: found pmix_v9; srun --mpi=list has: cray_shasta, none, pmi2, pmix, pmix_v4",
@@ -99,7 +99,7 @@ ON_A_CLUSTER = (
            "c.yaml:6:16: targets[0].directory: /proc is not writable: No such file or directory; "
            "name another directory\n"
            "c.yaml:11:14: slurm.mpi: found pmix_v9; srun --mpi=list has: cray_shasta, none, pmi2, pmix, pmix_v4",
-           "directory: /proc\nlaunch:\n  node: 4\n  peak: {nodes: 2, processes: 8}\n  max: {nodes: 4, processes: 32}\n"
+           "directory: /proc\nlaunch:\n  node: 4\n  peak: {nodes: 2, processes: 8}\n  max: {nodes: 4, processes: 16}\n"
            "slurm: {mpi: pmix_v9}\n", FILE.partition("directory: ")[2].join(("directory: ", ""))),
 )
 # fmt: on
@@ -157,7 +157,7 @@ def test_the_file_that_init_writes_is_accepted_once_its_directory_is_given(desk:
     assert call(desk, sandbox, "init", "c.yaml").returncode == OK
     text = (desk / "c.yaml").read_text()
     assert "partition: sandbox" in text
-    assert "node: 8 " in text
+    assert "node: 4 " in text
     assert "directory: $CAMPAIGN_SCRATCH\n" in text
     done = call(desk, sandbox, "plan", "c.yaml")
     assert done.returncode == OK, done.stderr

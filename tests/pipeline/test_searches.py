@@ -69,7 +69,7 @@ def test_a_campaign_that_searches_ends_by_itself_however_often_it_is_killed(tmp_
         if row["launch"] in chosen:
             assert [row["nodes"], row["processes"]] == chosen[row["launch"]]
             assert row["notes"][0].startswith("tuned: ")
-    assert {(row["nodes"], row["processes"]) for row in rows if row["launch"] == "max"} == {(4, 32)}
+    assert {(row["nodes"], row["processes"]) for row in rows if row["launch"] == "max"} == {(4, 16)}
 
     # All is there: nothing is measured again, and the report shows each search.
     before = sorted(case.results.glob("runs/*/*"))

@@ -26,10 +26,10 @@ def _clean(directory: Path) -> None:
 
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
-    """A running cluster of 4 nodes with 8 CPUs each, without accounting, shared by all tests of the session."""
+    """A running cluster of 4 nodes with 4 CPUs each, without accounting, shared by all tests of the session."""
     directory = Path(tempfile.mkdtemp(prefix="sandbox-", dir="/tmp"))
     try:
-        yield Sandbox.start(directory, Shape(nodes=4, cpus=8), os.getpid())
+        yield Sandbox.start(directory, Shape(nodes=4, cpus=4), os.getpid())
     finally:
         _clean(directory)
 
