@@ -11,7 +11,7 @@ import json
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -23,18 +23,20 @@ _Decoder = Callable[[Any], Any]
 
 
 def dumps(value: Any) -> str:
-    """A dataclass as JSON, without the copies of `asdict`."""
-    return json.dumps(value, default=_fields_of, ensure_ascii=False)
+    """A dataclass as JSON, without the copies of `asdict` and without the fields that have their defaults."""
+    return json.dumps(value, default=told, ensure_ascii=False)
 
 
-def _fields_of(value: Any) -> dict[str, Any]:
+def told(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass that have not their defaults."""
     kind: Any = type(value)
-    return {name: getattr(value, name) for name in _names(kind)}
+    return {name: given for name, default in _defaults(kind) if (given := getattr(value, name)) != default}
 
 
 @functools.cache
-def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind))
+def _defaults(kind: Any) -> tuple[tuple[str, Any], ...]:
+    made = ((each, each.default_factory) for each in fields(kind))
+    return tuple((each.name, each.default if factory is MISSING else factory()) for each, factory in made)
 
 
 class _Misfit(Exception):

@@ -123,7 +123,7 @@ class Run:
     @property
     def launched(self) -> tuple[Command, ...]:
         """The commands that are launched, and are no removal."""
-        return tuple(command for command in self.commands if not command.untimed)
+        return tuple([command for command in self.commands if not command.untimed])
 
     @property
     def job_nodes(self) -> int:

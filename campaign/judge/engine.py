@@ -34,7 +34,7 @@ from campaign.judge import (
     timing,
 )
 from campaign.judge.evidence import BUNDLE, HandedIn
-from campaign.judge.findings import CAMPAIGN, of_rule, unchecked
+from campaign.judge.findings import CAMPAIGN, named, of_rule, unchecked
 from campaign.judge.messages import shared as messages
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
@@ -215,7 +215,8 @@ def by_rules(
     found: list[Finding] = []
     for rule, check in checks.items():
         if rule in rules:
-            found += of_rule(rule, subject, known[rule] if rule in known else check(given))
+            for finding in known[rule] if rule in known else check(given):
+                found.append(named(rule, subject, finding))
     return tuple(found)
 
 

@@ -49,13 +49,13 @@ def doubt(full: bool) -> Form:
 
 def of_rule(rule: str, subject: str, findings: Iterable[Finding]) -> list[Finding]:
     """What the function of a rule yields, with the rule's id; `subject`: what it is judged over."""
-    found = []
-    for given in findings:
-        said = _once(given.message), _once(given.expected), _once(given.actual)
-        about = given.subject or subject
-        # No `replace`, which takes three times as long: ten thousand attempts have a hundred thousand findings.
-        found.append(Finding(rule, given.severity, about, *said, given.checked, at_full=given.at_full))
-    return found
+    return [named(rule, subject, finding) for finding in findings]
+
+
+def named(rule: str, subject: str, given: Finding) -> Finding:
+    said = _once(given.message), _once(given.expected), _once(given.actual)
+    # No `replace`, which takes three times as long: ten thousand attempts have a hundred thousand findings.
+    return Finding(rule, given.severity, given.subject or subject, *said, given.checked, at_full=given.at_full)
 
 
 @functools.lru_cache(maxsize=4096)

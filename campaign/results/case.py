@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -41,7 +42,10 @@ class Case:
         return self.pack.operations_of(self.run.launch)
 
     def record(self, name: str) -> Record | None:
-        return next((record for record in self.records if record.operation == name), None)
+        for record in self.records:
+            if record.operation == name:
+                return record
+        return None
 
     def _of_iterations(self, operation: Operation) -> Record | None:
         """The record of an operation, of those iterations that the pack asks for."""
@@ -131,6 +135,14 @@ class Case:
         return max(sizes.values()) * self.run.geometry.nodes if sizes else None
 
     @functools.cached_property
+    def worth(self) -> float:
+        """The larger, the sooner it is the attempt that the pack's rule reports."""
+        operation = deciding(self.pack, self.run)
+        record = self.result(operation)
+        sign = 1 if self.pack.best(operation) == "highest" else -1
+        return sign * record.value if record else float("-inf")
+
+    @functools.cached_property
     def valid(self) -> bool:
         return not any(finding.blocks for finding in self.findings)
 
@@ -164,15 +176,9 @@ def selected(results: Sequence[Case]) -> Case:
     that of the median.
     """
 
-    def worth(result: Case) -> float:
-        operation = deciding(result.pack, result.run)
-        record = result.result(operation)
-        sign = 1 if result.pack.best(operation) == "highest" else -1
-        return sign * record.value if record else float("-inf")
-
     if results[0].pack.selection.best == MEDIAN:
-        return sorted(results, key=worth)[(len(results) - 1) // 2]
-    return max(results, key=worth)
+        return sorted(results, key=operator.attrgetter("worth"))[(len(results) - 1) // 2]
+    return max(results, key=operator.attrgetter("worth"))
 
 
 def deciding(pack: RulePack, run: Run) -> Operation:

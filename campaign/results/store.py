@@ -120,6 +120,8 @@ class Store:
         try:
             self._db.row_factory = sqlite3.Row
             self._sql("PRAGMA foreign_keys = ON")
+            # Half the waits for the disk. What a power failure damages of an index is built again from the journal.
+            self._sql("PRAGMA synchronous = NORMAL")
             with self.transaction():
                 pass
         except BaseException:
@@ -417,7 +419,7 @@ def _observation(data: dict[str, Any], alike: dict[str, tuple[RankGroup, ...]]) 
     seen = decode(Observation, data)
     if seen.attestation is None:
         return seen
-    groups = alike.setdefault(json.dumps(data["attestation"]["groups"]), seen.attestation.groups)
+    groups = alike.setdefault(json.dumps(data["attestation"].get("groups")), seen.attestation.groups)
     return replace(seen, attestation=replace(seen.attestation, groups=groups))
 
 

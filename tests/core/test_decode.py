@@ -40,6 +40,10 @@ def test_what_was_written_comes_back() -> None:
     assert decode(Car, json.loads(json.dumps(asdict(CAR)))) == decode(Car, json.loads(dumps(CAR))) == CAR
 
 
+def test_fields_that_have_their_defaults_are_not_written() -> None:
+    assert json.loads(dumps(Car("a", Colour.RED, sold=True))) == {"name": "a", "colour": "red", "sold": True}
+
+
 def test_an_absent_field_has_its_default() -> None:
     assert decode(Car, {"name": "a", "colour": "red"}) == Car("a", Colour.RED)
 

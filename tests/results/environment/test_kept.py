@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 
 from campaign.results.environment import kept
+from campaign.results.environment.facts import NOTHING, Evidence
+from campaign.results.environment.witness import Witness
 from tests.support import builders
 
 
@@ -17,7 +19,25 @@ def test_an_environment_comes_back() -> None:
 def test_jobs_whose_nodes_say_the_same_share_their_facts() -> None:
     first = builders.environment(3)
     other = replace(first, variables={**first.variables, "SLURM_JOB_ID": "18"})
-    assert kept.restore(kept.dump(first)).facts is kept.restore(kept.dump(other)).facts
+    one, two = kept.restore(kept.dump(first)), kept.restore(kept.dump(other))
+    assert one.facts is two.facts
+    assert one.by_node("zone") is two.by_node("zone")
+
+
+def test_jobs_on_other_nodes_do_not_share_what_is_told_by_node() -> None:
+    first = builders.environment(2)
+    other = replace(first, nodes=tuple(replace(node, name=f"other-{node.name}") for node in first.nodes))
+    one, two = kept.restore(kept.dump(first)), kept.restore(kept.dump(other))
+    assert one.facts is two.facts
+    assert two.by_node("zone").keys() == {f"other-{name}" for name in one.by_node("zone")} != set()
+
+
+def test_a_witness_with_its_ranks_comes_back_also_as_earlier_versions_kept_it() -> None:
+    seen = Witness(True, {"a" * 64: "/usr/bin/mdtest"}, ranks={"0": f"n1 {'a' * 16}"})
+    written = kept.dump_rest(Evidence(witness=seen))
+    as_before = json.dumps({"witness": {**json.loads(json.loads(written)["witness"]), "ranks": dict(seen.ranks)}})
+    for text in (written, as_before):
+        assert kept.restore_rest(text, NOTHING.environment, None).witness == seen
 
 
 def test_facts_as_versions_up_to_0_2_0_kept_them_are_read() -> None:
