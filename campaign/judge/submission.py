@@ -206,6 +206,7 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         yield note(messages.ATTEMPTS_UNUSED(counts=counted))
     if contradictory:
         yield doubt(submission.full)(messages.UNUSED_CONTRADICT(), messages.RECORDS_AGREE(), listed(contradictory))
+    yield from _measured_and_failed(submission)
     yield from _measured_again(submission)
     for name, numbers in _numbers(submission.attempts).items():
         lacking = sorted(set(range(1, max(numbers) + 1)) - numbers)
@@ -220,6 +221,19 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         lacking = sorted(number for number in numbers if (name, number) not in submission.folders)
         if lacking:
             yield _gone(messages.OUTPUT_GONE(run=name), messages.RAW_OUTPUT_OF_ALL(), lacking)
+
+
+def _measured_and_failed(submission: Submission) -> Iterator[Finding]:
+    """Attempts with all results that count for nothing: a program that fails where it is slow makes a choice too."""
+    found = [
+        f"{case.attempt.run}/{case.attempt.number} ({case.attempt.state})"
+        for case in submission.results
+        if case.attempt.state is not State.DONE
+        and (case.attempt.run, case.attempt.number) not in submission.unused
+        and len(case.reported) == len(case.operations)
+    ]
+    if found:
+        yield doubt(submission.full)(messages.UNUSED_COMPLETE(), messages.PART_OF_RESULTS(), listed(found))
 
 
 def _measured_again(submission: Submission) -> Iterator[Finding]:

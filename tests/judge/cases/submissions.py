@@ -91,6 +91,14 @@ def measured_again(profile: str = "full", *against: Finding) -> Submission:
     return replace(given, attempts=attempts, results=(*given.results, second), folders=there)
 
 
+def failed_with_results(*records: Record) -> Submission:
+    """The first run was measured a first time, by an attempt that failed; with these records, or with all of its own."""
+    given = measured_again()
+    *others, last = given.results
+    failed = replace(last, attempt=replace(last.attempt, state=State.FAILED), records=records or last.records)
+    return replace(given, attempts=(*given.attempts[:-1], failed.attempt), results=(*others, failed))
+
+
 def declined() -> Submission:
     given = whole()
     rows = tuple(replace(row, status=Status.DECLINED, note="no time", value=None) for row in given.rows)
@@ -230,6 +238,18 @@ EXAMPLES: list[Example] = [
         "done",
         "lost",
         "scratch/single/shared/*",
+    ),
+    broken(
+        "RUN-08",
+        "attempts that did not end well have all their results in their output",
+        failed_with_results(),
+        "a part of the results, or none",
+        f"{FIRST_RUN}/2 (failed)",
+    ),
+    disclosed(  # of its first phases
+        "RUN-08",
+        "attempts that the table does not report (kept on record): 1 failed",
+        failed_with_results(*builders.records()[:2]),
     ),
     broken(
         "RUN-08",
