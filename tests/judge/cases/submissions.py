@@ -92,7 +92,7 @@ def measured_again(profile: str = "full", *against: Finding) -> Submission:
 
 
 def failed_with_results(*records: Record) -> Submission:
-    """The first run was measured a first time, by an attempt that failed; with these records, or with all of its own."""
+    """The first run has an attempt that failed, with these records or with those of all operations."""
     given = measured_again()
     *others, last = given.results
     failed = replace(last, attempt=replace(last.attempt, state=State.FAILED), records=records or last.records)

@@ -218,7 +218,7 @@ def test_a_projected_number_is_a_number_that_says_so(tmp_path: Path) -> None:
     place = next(name for name, value in sheet.cells.items() if str(value).startswith("PROJECTED"))
     line = place[1:]
     assert (sheet.cells[f"B{line}"], sheet.formats[f"B{line}"]) == (4938270.0, "#,##0")
-    assert found["Projections"].line(2) == ["scratch/max/shared/create", 3000.0, "ops/s", 2400.0, 3600.0, 0.2]
+    assert found["Projections"].line(2) == ["scratch/max/shared/create", 4938270.0, "ops/s", 3950616.0, 5925924.0, 0.2]
     assert found["Projections"].cells["K2"] == "base * nodes"
 
 
