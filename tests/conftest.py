@@ -29,6 +29,7 @@ KIND_OF_FIXTURE = {
     "made": "programs",  # a bundle of a campaign that was run
 }
 
+SHARING = ("tests/evidence/",)
 
 # A loaded machine may take long over one example; no test asks how long. The same examples each time: whether a change
 # passes does not hang on luck. `make soak` looks for new ones.
@@ -74,13 +75,17 @@ def time_limit(item: pytest.Item) -> float:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """With several processes: long tests go to whichever is free, one by one; all others by file."""
+    """With several processes: long tests go to whichever is free, one by one; all others by file, or by folder where
+    its files share a campaign.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduler(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return nodeid if has_long_tests(config.rootpath / file) else file
+            if has_long_tests(config.rootpath / file):
+                return nodeid
+            return next((folder for folder in SHARING if file.startswith(folder)), file)
 
     return Scheduler(config, log)
 

@@ -1,4 +1,4 @@
-"""One campaign with its bundles for all tests of a worker: what changes a bundle changes a copy of it."""
+"""One campaign with its bundles for all tests of this folder: what changes a bundle changes a copy of it."""
 
 from __future__ import annotations
 

@@ -12,13 +12,7 @@ from pathlib import Path
 import pytest
 
 from campaign.core import bagit
-from tests.support import bundled
 from tests.support.bundled import Made
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return bundled.make(tmp_path_factory.mktemp("bundle"))
 
 
 def test_a_bundle_has_the_evidence_and_what_follows_from_it(made: Made) -> None:

