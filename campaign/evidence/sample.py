@@ -21,9 +21,9 @@ from campaign.core import temporary
 from campaign.core.errors import InputError
 from campaign.core.model import Status
 from campaign.core.strict_yaml import shown
+from campaign.core.units import utc
 from campaign.evidence import bundle, messages, verify
 from campaign.judge.engine import BUNDLE_RULES
-from campaign.judge.environment import utc
 from campaign.judge.records import fingerprint
 from campaign.judge.submission import RECORDS, Submission
 from campaign.pipeline.standing import Say

@@ -23,13 +23,13 @@ from campaign.core.errors import CampaignError, InputError, NoRoom, is_full, no_
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
+from campaign.core.units import utc
 from campaign.evidence import bundle, chosen, compared, crate, messages, provenance, records, replay
 from campaign.evidence.chosen import Copy, Rules
 from campaign.evidence.conclusion import Conclusion, Found, VerifyOutcome, conclude
 from campaign.evidence.crate import Crate
 from campaign.evidence.replay import BuyersTerms, Judged
 from campaign.judge import engine
-from campaign.judge.environment import utc
 from campaign.judge.evidence import BUNDLE, HandedIn
 from campaign.judge.findings import CAMPAIGN, note, of_rule, unchecked, violation
 from campaign.judge.submission import measured_and_hidden

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 
 from campaign.core.model import Completion, Finding, State
+from campaign.core.units import utc
 from campaign.judge.attested import attestations
 from campaign.judge.findings import cut, doubt, listed, note, to_explain, unchecked, violation
 from campaign.judge.messages import environment as messages
@@ -19,6 +19,7 @@ from campaign.results.environment.slurm_text import expand_nodes
 
 TOLERANCE_S = 2.0  # of the clocks of one job's nodes, beyond the offset that was measured: a printed time is cut to 1 s
 CONTROLLER_S = 60.0  # of Slurm's and the driver's clocks, whose offset was not measured
+_IDENTITY = ("JobId", "JobName", "SubmitTime")  # an id alone may have been given to another job meanwhile
 
 # Variables by which MPI, the topology library, a benchmark or a preloaded library takes nodes for what they are not.
 _FAKING = re.compile(
@@ -118,6 +119,9 @@ def times_fit(case: Case) -> Iterator[Finding]:
     if submitted is not None and window[0] < submitted - CONTROLLER_S:
         yield violation(messages.BEFORE_SUBMISSION(), f"after {utc(submitted)}", utc(window[0]))
     job = _accounting(case).job or environment.job
+    if started_again(case):
+        yield unchecked(shared.STARTED_AGAIN())
+        job = environment.job
     began, ended = _seconds(job.get("StartTime")), _seconds(job.get("EndTime"))
     if began is None:
         yield unchecked(messages.NO_JOB_TIMES())
@@ -277,11 +281,11 @@ def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
     """RUN-04: no other job could share the nodes; who else could use the file system is disclosed."""
     environment = case.evidence.environment
     job = _accounting(case).job or environment.job
-    shared = job.get("OverSubscribe", job.get("Shared"))
-    if shared is None:
+    sharing = job.get("OverSubscribe", job.get("Shared"))
+    if sharing is None:
         yield unchecked(messages.EXCLUSIVE_UNKNOWN())
-    elif shared not in ("NO", "EXCLUSIVE", "0"):
-        yield to_explain(messages.NODES_SHARED(), messages.SHARING(value="NO"), messages.SHARING(value=shared))
+    elif sharing not in ("NO", "EXCLUSIVE", "0"):
+        yield to_explain(messages.NODES_SHARED(), messages.SHARING(value="NO"), messages.SHARING(value=sharing))
     if environment.other_jobs is None:
         yield unchecked(messages.LOAD_UNKNOWN())
     elif environment.other_jobs:
@@ -329,6 +333,18 @@ def _accounting(case: Case) -> Accounting:
     return case.evidence.accounting or Accounting()
 
 
+def started_again(case: Case) -> bool:
+    """Whether Slurm's final record is surely of this job, but of a start after the run's end: a controller that lost
+    its last state in a crash knows a job that runs as one that waits, and starts or cancels it later.
+    """
+    during, after = case.evidence.environment.job, _accounting(case).job
+    completion, first, began = case.evidence.completion, during.get("StartTime", ""), after.get("StartTime", "")
+    if completion is None or not first.isdigit() or not began.isdigit():
+        return False
+    same = all(during.get(key) and during[key] == after.get(key) for key in _IDENTITY)
+    return same and int(first) <= completion.started + CONTROLLER_S and completion.ended < int(began)
+
+
 def _log_nodes(case: Case) -> tuple[str, ...]:
     """The nodes that the output, or the job's probe before it, names, in the order of their first ranks."""
     return tuple(dict.fromkeys(case.seen.node_names or case.evidence.placement))
@@ -363,13 +379,6 @@ def _zone(text: str) -> float | None:
 
 def _seconds(text: str | None) -> float | None:
     return float(text) if text and re.fullmatch(r"\d{1,12}", text) else None
-
-
-def utc(seconds: float) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (ValueError, OverflowError, OSError):
-        return f"{seconds:.0f} s after 1970"
 
 
 def _span(began: float, ended: float | None) -> str:

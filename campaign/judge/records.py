@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from campaign.core.model import Finding, State
+from campaign.core.units import utc
 from campaign.judge import attested
-from campaign.judge.environment import CONTROLLER_S, TOLERANCE_S, phases_s, utc
+from campaign.judge.environment import CONTROLLER_S, TOLERANCE_S, phases_s, started_again
 from campaign.judge.findings import listed, to_explain, unchecked, violation
 from campaign.judge.messages import records as messages
+from campaign.judge.messages import shared
 from campaign.judge.phases import PROBES
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
@@ -26,7 +28,6 @@ MOST_CHANCE_DIGITS = 15  # that two measurements of a large campaign may have al
 SAME_S = 1.0  # between two copies of one time of which one may be cut to a second
 _OF_SRUN = re.compile("[0-9]{1,6}")  # other steps have names, or numbers from 4294967290
 _WITH_EXIT_CODE = ("COMPLETED", "FAILED")  # states of jobs that ended by themselves
-_IDENTITY = ("JobId", "JobName", "SubmitTime")  # an id alone may have been given to another job meanwhile
 # What statfs and the mount table call the same file system, as far as both have a name for it.
 _KINDS = {
     "tmpfs": "tmpfs", "ramfs": "ramfs", "ext2/ext3": "ext", "ext4": "ext", "ext3": "ext", "ext2": "ext", "xfs": "xfs",
@@ -101,9 +102,9 @@ def _slurm(case: Case) -> Iterator[Finding]:
         yield unchecked(messages.NO_SLURM())
         return
     variables, began = environment.variables, after.job.get("StartTime")
-    if _started_again(case, began):
+    if started_again(case):
         # Slurm keeps no record of this start; only what the job was submitted with is the same for each start.
-        yield unchecked(messages.STARTED_AGAIN())
+        yield unchecked(shared.STARTED_AGAIN())
         began, allocation = None, {}
     yield from _differ(
         "partition",
@@ -134,18 +135,6 @@ def _slurm(case: Case) -> Iterator[Finding]:
     submitted, slurms = case.attempt.submitted, after.job.get("SubmitTime", during.get("SubmitTime", ""))
     if submitted is not None and slurms.isdigit() and abs(int(slurms) - submitted) > CONTROLLER_S:
         yield violation(messages.OTHER_SUBMISSION(), utc(submitted), utc(int(slurms)))
-
-
-def _started_again(case: Case, began: str | None) -> bool:
-    """Whether Slurm's final record is surely of this job, but of a start after the run's end: a controller that lost
-    its last state in a crash knows a job that runs as one that waits, and starts or cancels it later.
-    """
-    during, after = case.evidence.environment.job, (case.evidence.accounting or Accounting()).job
-    completion, first = case.evidence.completion, during.get("StartTime", "")
-    if completion is None or not first.isdigit() or not (began or "").isdigit():
-        return False
-    same = all(during.get(key) and during[key] == after.get(key) for key in _IDENTITY)
-    return same and int(first) <= completion.started + CONTROLLER_S and completion.ended < int(began or 0)
 
 
 def _word(row: Mapping[str, str]) -> str:

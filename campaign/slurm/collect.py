@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,14 +22,16 @@ from campaign.results.environment.facts import Evidence
 from campaign.results.parsers import output
 from campaign.results.parsers.lines import follows_from_end, shown
 from campaign.results.store import Store, StoredJob
-from campaign.slurm import commands, messages, states
+from campaign.slurm import commands, messages, partitions, states
 from campaign.slurm.accounting import Accountant, import_accounting
 from campaign.slurm.completion import read_completion
+from campaign.slurm.partitions import Unusable
 from campaign.slurm.submit import give_up, may_still_submit
 
 GRACE_S = 5.0  # between Slurm's word that a job has ended and taking a missing record for a missing one
 ABSENT_TIMES = 3  # so often Slurm must say that it knows no such job
 LARGEST_PLACEMENT = 64 << 20  # bytes: a line for each rank
+SAME_CLOCK_S = 60.0  # by how much slurmctld's clock may be behind
 RUNAWAY_S = 600.0  # how long the accounting may call a job active that squeue and scontrol do not know
 QUERY_S = (1.0, 15.0)  # shortest and longest time between two questions to Slurm
 
@@ -175,6 +178,7 @@ class Follower:
         self._accounting_off = False
         self._accounted: dict[str, commands.Job] | None = None  # in this round, of jobs that squeue does not know
         self._asked_for: list[StoredJob] = []
+        self._away: dict[str, tuple[Unusable, ...]] = {}  # in this round, by partition
         self._last_trouble = ""
         self._all_answered = True
         self._restored = False
@@ -253,6 +257,7 @@ class Follower:
         stored = self._store.jobs()
         before = {(attempt.token, attempt.state, attempt.reason) for attempt in attempts}
         self._all_answered = True
+        self._away.clear()
         self._accounted, self._asked_for = None, [stored[name] for name in names if name not in jobs]
         for attempt in attempts:
             self._by_queue(attempt, stored[attempt.job], jobs.get(attempt.job))
@@ -285,12 +290,21 @@ class Follower:
             self._ended_since.pop(attempt.token, None)
             self._by_active(attempt, job)
         else:
-            self._by_end(attempt, job)
+            self._by_end(attempt, stored, job)
+
+    def _out_of_service(self, partition: str) -> tuple[Unusable, ...]:
+        """Asked once in a round; none where Slurm does not say."""
+        if partition not in self._away:
+            self._away[partition] = ()
+            with suppress(UnknownState):
+                self._away[partition] = partitions.out_of_service(partition)
+        return self._away[partition]
 
     def _by_active(self, attempt: Attempt, job: commands.Job) -> None:
         if job.state is not State.RUNNING:
-            hopeless = states.is_hopeless(job.reason)
-            self._observe(attempt, State.PENDING, messages.HOPELESS(reason=job.reason) if hopeless else job.reason)
+            reason = messages.HOPELESS(reason=job.reason) if states.is_hopeless(job.reason) else job.reason
+            away = self._out_of_service(job.partition) if states.lacks_nodes(job.reason) else ()
+            self._observe(attempt, State.PENDING, _with_nodes(reason, away))
         elif (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir():
             self._observe(attempt, State.RUNNING, job.reason if job.word not in states.STATES else "")
         else:
@@ -301,11 +315,16 @@ class Follower:
         if (attempt.state, attempt.reason) != (state, reason):
             self._store.observe_state(attempt, state, reason)
 
-    def _by_end(self, attempt: Attempt, job: commands.Job) -> None:
+    def _by_end(self, attempt: Attempt, stored: StoredJob, job: commands.Job) -> None:
         """The job has ended and this attempt has no record: final at once if never claimed, otherwise after a grace."""
         why = f"{job.word}{f' ({job.reason})' if job.reason and job.reason != job.word else ''}"
         state = State.LOST if job.state is State.DONE else job.state
-        if give_up(self._paths, self._store, attempt, state, messages.ENDED_BEFORE(job=job.id, why=why)):
+        before: str = messages.ENDED_BEFORE(job=job.id, why=why)
+        if state is State.CANCELLED:  # so Slurm calls a job whose Prolog failed, which no user has cancelled
+            since = stored.created - SAME_CLOCK_S
+            nodes = [each for each in self._out_of_service(job.partition) if each.by_script]
+            before = _with_nodes(before, [each for each in nodes if (each.since or 0) >= since])
+        if give_up(self._paths, self._store, attempt, state, before):
             return
         if self._waited_s(attempt) < GRACE_S:
             return
@@ -329,7 +348,7 @@ class Follower:
             self._trouble(messages.SLURM_SILENT(why=error))
             return
         if job is not None and not job.state.active:
-            self._by_end(attempt, job)
+            self._by_end(attempt, stored, job)
             return
         if job is not None and self._waited_s(attempt) < RUNAWAY_S:
             self._observe(attempt, attempt.state, messages.ONLY_IN_ACCOUNTING(job=job.id, word=job.word))
@@ -354,6 +373,10 @@ class Follower:
             if self._accounted is not None and attempt.job in self._accounted:
                 return self._accounted[attempt.job]
         return commands.show_job(attempt.job_id, attempt.job) if attempt.job_id else None
+
+
+def _with_nodes(reason: str, nodes: Sequence[Unusable]) -> str:
+    return messages.BESIDES(reason=reason, nodes=partitions.told(nodes)) if nodes else reason
 
 
 def _first_line(path: Path) -> str:

@@ -27,6 +27,15 @@ PARTITION_UNKNOWN = Message(
 RESERVATION_UNKNOWN = Message(
     "found {name}; Slurm has no such reservation; remove the key or correct it", name="acceptance"
 )
+OUT_OF_SERVICE = Message(
+    "not in service: {nodes}; ask the administrators", nodes="n5 (down*: Not responding set by slurm)"
+)
+SCRIPT_FAILED = Message(
+    "not in service: {nodes}; the site's Prolog or Epilog failed on {failed}: ask the administrators to look into "
+    "slurmd's log there and to resume it",
+    nodes="n6 (drained: Prolog error set by root at 2026-11-22 19:45:28 UTC)", failed="n6",
+)  # fmt: skip
+AND_MORE = Message("{nodes} and {more} more", nodes="n5 (down), n6 (down), n7 (down)", more=9)
 NO_DEFAULT_PARTITION = Message(
     "Slurm has no default partition; set slurm.partition to one of: {names}", names="compute, gpu"
 )
@@ -170,4 +179,5 @@ ONLY_IN_ACCOUNTING = Message("job {job} is not in squeue; sacct says {word}", jo
 NOT_SUBMITTED = Message("not submitted: no job named {job} in Slurm", job="campaign-offer-0a1b2c3d")
 SBATCH_SAID = Message(" (sbatch said: {message})", message="Unable to contact slurm controller")
 GONE = Message("job {job} disappeared from Slurm without a record", job="12")
+BESIDES = Message("{reason}; {nodes}", reason="Resources", nodes="not in service: n5 (down)")
 RUNAWAY = Message("; sacct still says {word} (see: sacctmgr show runawayjobs)", word="RUNNING")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.schema import suggestion
-from campaign.core.units import parse_duration, several
+from campaign.core.units import parse_duration, several, utc
 from campaign.slurm import commands, messages
 
-_NODE_FORMAT = "%N|%c|%X|%Y|%T|%E"  # name, CPUs, sockets, cores of each, state, reason
+_NODE_FORMAT = "%N|%c|%X|%Y|%T|%u|%H|%E"  # name, CPUs, sockets, cores of each, state, who set it when, and why
 _USABLE = ("idle", "allocated", "mixed", "completing", "planned")
 _RESERVED = ("reserved", "maint")
+NODES_TOLD = 3
 OUTSIDE = "outside of the reservation"
 
 
@@ -32,10 +33,19 @@ class Unusable:
     node: str
     why: str
     state: str  # as Slurm prints it
-    reason: str = ""  # that an administrator gave
+    reason: str = ""  # that an administrator, or Slurm itself, gave
+    by: str = ""
+    since: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.node} ({self.state}{f': {self.reason}' if self.reason else ''})"
+        words = [self.reason, f"set by {self.by}" if self.by else "", f"at {utc(self.since)}" if self.since else ""]
+        told = " ".join(filter(None, words))
+        return f"{self.node} ({self.state}{f': {told}' if told else ''})"
+
+    @property
+    def by_script(self) -> bool:
+        """Whether the site's own program before, or after, a job failed there."""
+        return re.search(r"(?i)\b(prolog|epilog)\b", self.reason) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +92,28 @@ def read(name: str, reservation: str = "") -> Partition:
         raise UnknownState(messages.ANSWER_UNKNOWN(command="scontrol", answer=shown.strip()))
     row = rows[0]
     reserved = _reserved(reservation) if reservation else None
-    out = commands.ask(
-        ["sinfo", "--noheader", "--Node", f"--partition={row['PartitionName']}", f"--format={_NODE_FORMAT}"]
-    )
-    return parse(row, out, reserved)
+    return parse(row, _nodes(row["PartitionName"]), reserved)
+
+
+def _nodes(partition: str, *options: str) -> str:
+    chosen = [f"--partition={partition}"] if partition else []
+    return commands.ask(["sinfo", "--noheader", "--Node", *chosen, *options, f"--format={_NODE_FORMAT}"])
+
+
+def out_of_service(partition: str) -> tuple[Unusable, ...]:
+    """Its nodes that are down or drained; those of all partitions for an empty name."""
+    found = parse({"PartitionName": partition}, _nodes(partition, "--states=down,drain,fail"))
+    return tuple(dict.fromkeys(found.unusable))
+
+
+def told(nodes: Sequence[Unusable]) -> str:
+    """The first few, and what to do."""
+    names = ", ".join(map(str, nodes[:NODES_TOLD]))
+    if len(nodes) > NODES_TOLD:
+        names = messages.AND_MORE(nodes=names, more=len(nodes) - NODES_TOLD)
+    if failed := [node.node for node in nodes if node.by_script]:
+        return messages.SCRIPT_FAILED(nodes=names, failed=", ".join(failed[:NODES_TOLD]))
+    return messages.OUT_OF_SERVICE(nodes=names)
 
 
 def with_memory(partition: Partition) -> Partition:
@@ -130,10 +158,11 @@ def parse(row: Mapping[str, str], sinfo: str, reserved: frozenset[str] | None = 
     """`reserved`: the nodes of the reservation that jobs run in, if there is one."""
     usable: list[int] = []
     unusable: list[Unusable] = []
-    for node, cpus, sockets, cores, state, reason in commands.rows("sinfo", sinfo, 6, counts=(1, 2, 3)):
+    for node, cpus, sockets, cores, state, by, since, reason in commands.rows("sinfo", sinfo, 8, counts=(1, 2, 3)):
         why = _why_unusable(node, state, reserved)
         if why:
-            unusable.append(Unusable(node, why, state, reason if reason not in ("", "none") else ""))
+            given = (reason, by, int(since) if since.isdigit() else None) if reason not in ("", "none") else ()
+            unusable.append(Unusable(node, why, state, *given))
         else:
             # A CPU may be a hardware thread, of which a core has several.
             usable.append(min(int(cpus), int(sockets) * int(cores)))

@@ -29,6 +29,11 @@ _WAITS_FOR_SOMEBODY = (
 _HOPELESS = frozenset(" ".join(_WAITS_FOR_SOMEBODY).split())
 
 
+def lacks_nodes(reason: str) -> bool:
+    """Whether a job waits since nodes are out of service."""
+    return reason.split(",")[0] in ("NodeDown", "ReqNodeNotAvail") or "are DOWN, DRAINED" in reason
+
+
 def is_hopeless(reason: str) -> bool:
     """By a word of Slurm, or a sentence: `Job's account not permitted to use this partition (…)`."""
     return reason.split(",")[0] in _HOPELESS or "not permitted to use this partition" in reason

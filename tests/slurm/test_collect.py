@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
 from campaign.core.model import Completion, State
+from campaign.core.units import utc
 from campaign.results.store import Store
 from campaign.slurm import collect, commands
 from campaign.slurm.completion import read_completion
@@ -151,6 +153,45 @@ def test_of_a_run_that_its_job_did_not_launch_the_reason_alone_is_told(driver: D
     driver.follow()
     reason = f"{target} does not exist on {os.uname().nodename}; create it where all nodes see it"
     assert {(one.state, one.reason) for one in driver.store.attempts()} == {(State.FAILED, reason)}
+
+
+AWAY = (
+    "not in service: n2 (drained: {why} set by root at {since}); the site's Prolog or Epilog failed on n2: ask the "
+    "administrators to look into slurmd's log there and to resume it"
+)
+
+
+def test_of_a_job_whose_prolog_failed_the_node_is_told(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("hold")
+    send_one(driver)
+    (job,) = cluster.jobs()
+    now = int(time.time())
+    cluster.fault("drained", f"{now} Prolog error")
+    cluster.fault("squeue-state", "CANCELLED")  # as Slurm calls such a job
+    driver.follow()
+    away = AWAY.format(why="Prolog error", since=utc(now))
+    assert driver.attempt().state is State.CANCELLED
+    assert driver.attempt().reason == f"job {job['id']}: CANCELLED (Priority) before this run started; {away}"
+
+
+def test_of_a_job_that_somebody_cancelled_no_node_is_blamed(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("hold")
+    send_one(driver)
+    cluster.fault("drained", "1000 Prolog error")  # long before
+    cluster.fault("squeue-state", "CANCELLED")
+    driver.follow()
+    assert "Prolog" not in driver.attempt().reason
+
+
+def test_what_is_out_of_service_is_told_of_a_job_that_waits_for_it(driver: Driving, cluster: Fake) -> None:
+    waits = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+    cluster.fault("hold", waits)
+    cluster.fault("drained", "1795376728 disk | bad")
+    send_one(driver)
+    away = "not in service: n2 (drained: disk | bad set by root at 2026-11-22 19:45:28 UTC); ask the administrators"
+    until_reason(driver, f"{waits}; {away}")
+    cluster.fault("sinfo-fails")
+    until_reason(driver, waits)
 
 
 def test_a_damaged_record_ends_the_attempt_with_what_is_wrong(driver: Driving, cluster: Fake) -> None:

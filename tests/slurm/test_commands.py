@@ -105,7 +105,7 @@ def test_a_submitted_job_is_found_by_its_name(tmp_path: Path, cluster: Fake) -> 
     number = submitted(tmp_path)
     ended(cluster)
     assert commands.queue(["campaign-test-1", "campaign-test-2"]) == {
-        "campaign-test-1": Job(number, "campaign-test-1", State.DONE, "COMPLETED", comment="mark")
+        "campaign-test-1": Job(number, "campaign-test-1", State.DONE, "COMPLETED", comment="mark", partition="batch")
     }
 
 
@@ -268,7 +268,7 @@ MANUAL = {
 
 @pytest.mark.parametrize("word", WORDS)
 def test_slurms_state_means(word: str) -> None:
-    (job,) = commands.parse_queue(f"7|{word}|None|N/A|job|\n")
+    (job,) = commands.parse_queue(f"7|{word}|None|N/A|batch|job|\n")
     assert (job.state, job.word, job.reason) == (WORDS[word], word, "")
 
 
@@ -277,14 +277,14 @@ def test_every_state_of_slurms_manual_is_known() -> None:
 
 
 def test_an_unknown_state_is_held_and_said() -> None:
-    (job,) = commands.parse_queue("7|DREAMING|None|N/A|job|\n")
+    (job,) = commands.parse_queue("7|DREAMING|None|N/A|batch|job|\n")
     assert job.state is State.RUNNING
     assert job.reason == "unknown Slurm state DREAMING"
 
 
 def test_a_waiting_job_has_its_reason_and_its_expected_start() -> None:
     assert commands.parse_queue(
-        "7|PENDING|ReqNodeNotAvail, UnavailableNodes:n3|1795235669|job|campaign-target:ab|c\n"
+        "7|PENDING|ReqNodeNotAvail, UnavailableNodes:n3|1795235669|batch|job|campaign-target:ab|c\n"
     ) == [
         Job(
             "7",
@@ -294,6 +294,7 @@ def test_a_waiting_job_has_its_reason_and_its_expected_start() -> None:
             "ReqNodeNotAvail, UnavailableNodes:n3",
             "campaign-target:ab|c",
             1795235669.0,
+            "batch",
         )
     ]
 

@@ -12,6 +12,9 @@ from campaign.slurm.partitions import NotInSlurm, Partition, Unusable
 from tests.support import fake_slurm
 from tests.support.fake_slurm import Fake
 
+SET = "|root|1795376728|"  # who set a state, and when
+BY = ("root", 1795376728)
+
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
@@ -26,9 +29,9 @@ def test_the_default_partition_is_taken_where_none_is_named(cluster: Fake) -> No
 
 def test_nodes_that_cannot_be_used_are_left_out_and_told() -> None:
     sinfo = (
-        "n1|128|2|64|idle|none\nn2|128|2|64|mixed-|none\nn3|256|2|64|allocated|none\nn4|64|1|64|planned|none\n"
-        "n5|128|2|64|down*|Not responding\nn6|128|2|64|drained|disk | bad\nn7|128|2|64|idle*|none\n"
-        "n8|8|1|8|maint$|none\nn9|128|2|64|idle~|none\n"
+        f"n1|128|2|64|idle{SET}none\nn2|128|2|64|mixed-{SET}none\nn3|256|2|64|allocated{SET}none\nn4|64|1|64|planned{SET}none\n"
+        f"n5|128|2|64|down*{SET}Not responding\nn6|128|2|64|drained{SET}disk | bad\nn7|128|2|64|idle*{SET}none\n"
+        f"n8|8|1|8|maint${SET}none\nn9|128|2|64|idle~{SET}none\n"
     )
     assert partitions.parse({"PartitionName": "big", "MaxTime": "2-12:30:15"}, sinfo) == Partition(
         name="big",
@@ -37,8 +40,8 @@ def test_nodes_that_cannot_be_used_are_left_out_and_told() -> None:
         cores_per_node=64,
         time_limit_s=2 * 86400 + 12 * 3600 + 30 * 60 + 15,
         unusable=(
-            Unusable("n5", "down", "down*", "Not responding"),
-            Unusable("n6", "drained", "drained", "disk | bad"),
+            Unusable("n5", "down", "down*", "Not responding", *BY),
+            Unusable("n6", "drained", "drained", "disk | bad", *BY),
             Unusable("n7", "down", "idle*"),
             Unusable("n8", "reserved", "maint$"),
         ),
@@ -56,40 +59,40 @@ STATES = {
 
 @pytest.mark.parametrize(("state", "why"), STATES.items())
 def test_why_a_node_cannot_be_used_is_told_apart(state: str, why: str) -> None:
-    partition = partitions.parse({"PartitionName": "p"}, f"n1|8|1|8|{state}|none\n")
+    partition = partitions.parse({"PartitionName": "p"}, f"n1|8|1|8|{state}{SET}none\n")
     assert [one.why for one in partition.unusable] == ([why] if why else [])
     assert partition.usable == (not why)
 
 
 def test_in_a_reservation_its_nodes_count_and_no_others() -> None:
-    sinfo = "n1|8|1|8|reserved|none\nn2|8|1|8|maint|none\nn3|8|1|8|drained$|disk\nn4|8|1|8|idle|none\n"
+    sinfo = f"n1|8|1|8|reserved{SET}none\nn2|8|1|8|maint{SET}none\nn3|8|1|8|drained${SET}disk\nn4|8|1|8|idle{SET}none\n"
     partition = partitions.parse({"PartitionName": "p"}, sinfo, frozenset({"n1", "n2", "n3"}))
     assert partition.usable == 2
     assert {one.node: one.why for one in partition.unusable} == {"n3": "drained", "n4": "outside of the reservation"}
 
 
 def test_the_account_of_a_partition_says_what_cannot_be_used_and_why() -> None:
-    sinfo = "n1|8|1|8|idle|none\nn2|8|1|8|down*|Not responding\nn3|8|1|8|drained|disk\nn4|8|1|8|down|none\n"
+    sinfo = f"n1|8|1|8|idle{SET}none\nn2|8|1|8|down*{SET}dead\nn3|8|1|8|drained{SET}disk\nn4|8|1|8|down{SET}none\n"
     partition = partitions.parse({"PartitionName": "p"}, sinfo)
     assert partition.account == (
-        "partition p: 4 nodes, 1 usable with 8 cores each; 2 down: n2 (down*: Not responding), n4 (down); "
-        "1 drained: n3 (drained: disk)"
+        "partition p: 4 nodes, 1 usable with 8 cores each; 2 down: n2 (down*: dead set by root at "
+        "2026-11-22 19:45:28 UTC), n4 (down); 1 drained: n3 (drained: disk set by root at 2026-11-22 19:45:28 UTC)"
     )
-    whole = partitions.parse({"PartitionName": "p"}, "n1|8|1|8|idle|none\n")
+    whole = partitions.parse({"PartitionName": "p"}, f"n1|8|1|8|idle{SET}none\n")
     assert whole.account == "partition p: 1 node, all usable with 8 cores each"
-    down = partitions.parse({"PartitionName": "p"}, "n1|8|1|8|down|none\n")
+    down = partitions.parse({"PartitionName": "p"}, f"n1|8|1|8|down{SET}none\n")
     assert down.account == "partition p: 1 node, none usable; 1 down: n1 (down)"
     assert partitions.parse({"PartitionName": "p"}, "").account == "partition p has no nodes"
 
 
 def test_a_hardware_thread_is_not_a_core() -> None:
     row = {"PartitionName": "smt"}
-    assert partitions.parse(row, "n1|256|2|64|idle|none").cores_per_node == 128
-    assert partitions.parse(row, "n1|100|2|64|idle|none").cores_per_node == 100
+    assert partitions.parse(row, f"n1|256|2|64|idle{SET}none").cores_per_node == 128
+    assert partitions.parse(row, f"n1|100|2|64|idle{SET}none").cores_per_node == 100
 
 
 def test_a_partition_without_a_usable_node_has_no_cores() -> None:
-    assert partitions.parse({"PartitionName": "dark"}, "n1|8|1|8|down|none\n").cores_per_node == 0
+    assert partitions.parse({"PartitionName": "dark"}, f"n1|8|1|8|down{SET}none\n").cores_per_node == 0
 
 
 @pytest.mark.parametrize("line", ["n1|8", "Welcome to the machine", "n1|8+|1|8|idle|none"])

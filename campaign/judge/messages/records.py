@@ -6,9 +6,6 @@ from campaign.core.messages import Message
 DISAGREE = Message("records disagree: {what}", what="partition")
 NO_JOB_RECORD = Message("completion.json is missing: nothing to compare the other records with")
 NO_SLURM = Message("Slurm's final record of the job is missing: nothing to compare the job's record with")
-STARTED_AGAIN = Message(
-    "Slurm's final record belongs to a restart of the job after the run: nothing to compare the job's record with"
-)
 JOURNAL_TIME = Message("{what} of the run differs between the journal and the job's record", what="start")
 ENDS_BEFORE_START = Message("the run ended before it started")
 PHASES_EXCEED = Message("phases in the output took longer than the program ran by its own clock")

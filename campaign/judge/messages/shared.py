@@ -20,3 +20,6 @@ NO_VALUES = Message("no run produced a value")
 ON_BUNDLE = Message("checked only on a bundle, by the buyer with 'campaign verify'")
 UNSUPPORTED = Message("rule not supported by this version")
 TABLE_ONLY = Message("cannot be checked from a table alone")
+STARTED_AGAIN = Message(
+    "Slurm's final record belongs to a restart of the job after the run: nothing to compare the job's record with"
+)

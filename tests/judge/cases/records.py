@@ -194,6 +194,9 @@ EXAMPLES: list[Example] = [
     broken("EVD-06", "mount table and statfs name different file systems on n1", mounted("tmpfs", "lustre"),
            "lustre", "tmpfs"),
     unchecked("EVD-06", "a crashed controller started the job again", again()),
+    unchecked("RUN-02", "a crashed controller started the job again", again(StartTime="300", EndTime="300")),
+    broken("RUN-02", "the run's times lie outside those of its job", again(JobId="18", StartTime="300", EndTime="300"),
+           "1970-01-01 00:05:00 UTC to 1970-01-01 00:05:00 UTC", f"{AT_110} to {AT_112}"),
     # Of another job, or of a start that the run may belong to: a contradiction.
     broken("EVD-06", "records disagree: start of the job", again(SubmitTime="98"), "108 (scontrol during the job)",
            "117 (scontrol after the job)"),
