@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from campaign.statistics.ranks import median
 
 FEWEST = 12  # values that can show it
-# Of the distance times √n: what 1% of n values that are equally likely anywhere exceed, by simulation. Of all
-# distributions with one mode these come nearest to two; normal ones exceed it in fewer than 1 in 1,000.
-LIMIT, FEW = 1.04, 0.94  # less the second divided by √n
+# Of the distance times √n: what fewer than 1 in 500 samples of a normal distribution exceed, and 1 in 12 of one that is
+# flat, which of all with one mode comes nearest to two; by simulation, of 12 to 320 values.
+LIMIT = 0.8
 
 Point = tuple[float, float]
 
@@ -32,7 +32,7 @@ def two_groups(values: Sequence[float]) -> TwoGroups | None:
     and concave above it (as in the dip test of Hartigan and Hartigan, 1985).
     """
     n = len(values)
-    if n < FEWEST or _distance(values) * math.sqrt(n) <= LIMIT - FEW / math.sqrt(n):
+    if n < FEWEST or _distance(values) * math.sqrt(n) <= LIMIT:
         return None
     ordered = sorted(values)
     sums = list(itertools.accumulate(ordered, initial=0.0))
