@@ -42,7 +42,8 @@ def as_proposed(submission: Submission) -> Iterator[Finding]:
         elif others:
             shown = format_size(wanted) if name == "memory" else str(wanted)
             actual = ", ".join(map(_shown_memory if name == "memory" else cut, others))
-            yield doubt(submission.full)(messages.NOT_AS_PROPOSED(name=name.replace("_", " ")), shown, actual)
+            label = name.replace("_", " ")
+            yield doubt(submission.full)(messages.NOT_AS_PROPOSED(name=label), f"{label} {shown}", actual)
     if unrecorded:
         yield unchecked(messages.NOT_RECORDED(names=", ".join(unrecorded)))
 

@@ -24,7 +24,10 @@ _KINDS = {
 # The end of a process or of the job, and states of a file system that make a measurement invalid.
 _FATAL = re.compile(
     r"MPI_ABORT was invoked|MPI_Abort\(|MPI_ERRORS_ARE_FATAL|Fatal error in|BAD TERMINATION"
-    r"|\b(?:srun|slurmstepd|sbatch): (?:\S+: )?error:"
+    r"|\b(?:srun|slurmstepd|sbatch): (?:\S+: )?(?:error|fatal):"
+    r"|exceeded (?:job|step|memory)\b.*\blimit\b|lost communication with|not enough slots available"
+    r"|No components were able to be opened|detected an attempt to run as root"
+    r"|\bfsync\(\) failed|partial (?:read|write)\(\), -1 of"
     r"|Bus error|Segmentation fault|core dumped|\*\*\* Process received signal|exited on signal|Caught signal"
     r"|out of memory|oom[-_ ]kill|\bKilled\b|DUE TO TIME LIMIT|CANCELLED AT|NODE FAIL"
     r"|No space left on device|Input/output error|Disk quota exceeded|Stale file handle",
@@ -34,7 +37,8 @@ _WARNING = re.compile(r"\bwarning\b", re.IGNORECASE)
 _ERROR = re.compile(
     r"(?<!\bno )(?<!\b0 )\berrors?\b|\bfail(?:ed|ure|ures|s)?\b|\babort(?:ed|ing)?\b|\bunable to\b"
     r"|\bcannot\b|\bcan't\b|\bcould not\b"
-    r"|\binvalid\b|\bcouldn'?t\b|\bdenied\b|\bno such file\b|\brefused\b",
+    r"|\binvalid\b|\bcouldn'?t\b|\bdenied\b|\bno such file\b|\brefused\b"
+    r"|\bORTE_ERROR_LOG\b|\bretry count exceeded\b",
     re.IGNORECASE,
 )
 # Open MPI's closing remark on messages that it has printed before; it says "error messages" whatever they were.

@@ -25,7 +25,7 @@ _LINE = re.compile(
     r"(?:error obtaining device attributes for .*|Failed to create async event thread)"
     r"|\[LOG_CAT_[A-Z0-9_]+\] .*"
     r"|\[\d+\.\d+\] \[[\w.-]+:\d+ *:\d+\] +\S+:\d+ +UCX +(?:WARN|DIAG|INFO|DEBUG|TRACE) .*"
-    r"|libfabric:\d+:\S*<(?:warn|info|debug|trace)>.*"
+    r"|libfabric:\S*<(?:warn|info|debug|trace)>.*"
     r"|\[warn\] Epoll \S+ on fd \d+ failed\..*"
     # PSM, InfiniBand, iWARP
     r"|[\w.-]+\.\d+ ?(?:ipath|hfi1?|psm2?)_wait_for_device: The \S+ device failed to appear .*"
@@ -37,10 +37,25 @@ _LINE = re.compile(
     r"(?:could not find fd to deregister|registering duplicate fd|unable to register fd).*"
     r"|WARNING: Error in initializing MVAPICH2 ptmalloc library\..*"
     # Slurm, ssh, shells
-    r"|srun: error: (?:Ignoring conflicting option .*|\S+ invalid\. ignoring\.\.\.)"
-    r"|slurmstepd: error: couldn't chdir to .*: going to /tmp instead"
+    r"|srun: error: (?:Ignoring conflicting option .*|\S+ invalid\. ignoring\.\.\.|spank: \S+: Plugin file not found"
+    r"|x11: no local DISPLAY defined, skipping)"
+    r"|slurmstepd: error: (?:couldn't chdir to .*: going to /tmp instead|x11: unable to read DISPLAY value"
+    r"|_is_a_lwp: .* /proc/\d+/status failed: .*"
+    r"|TMPDIR \[.*\] is not writeable|Unable to create TMPDIR \[.*\]: .*|Setting TMPDIR to /tmp)"
+    r"|error: unable to open file \S*/slurm-spank-x11\S*"
+    r"|(?:\S*/)?bash: (?:cannot set terminal process group \(-?\d+\): .*|no job control in this shell)"
+    r"|(?:Xlib: +)?Invalid MIT-MAGIC-COOKIE-1 key"
     r"|X11 forwarding request failed on channel \d+|mesg: ttyname failed: .*"
     r"|(?:\S*/)?(?:id|groups): cannot find name for (?:user|group) ID \d+"
+)
+_UCX = r"(?:\[\d+\.\d+\] \[[\w.-]+:\w+ *:\w+\] +)?"
+# Of a way of communication that was tried and left out, or of what only shows UCX's state: notices, though they name an
+# error that would be fatal of a file system.
+_LEFT_OUT = re.compile(
+    rf"{_UCX}rdmacm_cm\.c:\d+ +UCX +ERROR rdma_create_event_channel failed: .*"
+    rf"|{_UCX}ucp_worker\.c:\d+ +UCX +ERROR failed to open CM on component rdmacm with status .*"
+    rf"|{_UCX}vfs_fuse\.c:\d+ +UCX +ERROR inotify_add_watch\(.*\) failed: .*"
+    rf"|{_FROM}(?:\S*/)?pml_ucx\.c:\d+ +Error: Failed to create UCP worker"
 )
 # What a message of several lines is framed with: Open MPI's by dashes, hwloc's by asterisks.
 _FRAME = re.compile(r"-{60,}|\*{60,}")
@@ -53,7 +68,7 @@ _OPENS = re.compile(
     r"|\* [Hh]wloc .*has encountered what looks like an error"
 )
 _LIBRARY = re.compile(
-    r"Open ?MPI|OpenFabrics|CUDA-aware|Libfabric|\bMCA\b|\b(?:BTL|MTL|PML|btl|mtl|pml)_?\b|PSM|[Hh]wloc|Local host"
+    r"Open ?MPI|OpenFabrics|CUDA-aware|Libfabric|PMIX|\bMCA\b|\b(?:BTL|MTL|PML|btl|mtl|pml)_?\b|PSM|[Hh]wloc|Local host"
 )
 _ANOTHER = re.compile(r"\[|(?:ior )?(?:WARNING|ERROR): |[a-z_]+: ")  # who else speaks in the midst of the message
 _ENDS = re.compile(r"(?<!either )(?<!and/or )\babort|terminated|\bMPI_INIT\b", re.IGNORECASE)
@@ -72,12 +87,17 @@ def found(lines: Sequence[str], fatal: re.Pattern[str]) -> Iterator[tuple[int, r
         frame = framed.get(at, at)
         if frame > at and _is_framed_notice(lines[at + 1 : frame], fatal):
             yield at + 1, range(at, frame + 1)
-        elif frame == at and len(lines[at]) <= LONGEST and _LINE.fullmatch(lines[at]) and not _crash(lines[at], fatal):
+        elif frame == at and len(lines[at]) <= LONGEST and _is_notice(lines[at], fatal):
             yield at, range(at, at + 1)
         else:
             at += 1
             continue
         at = max(at, frame) + 1
+
+
+def _is_notice(line: str, fatal: re.Pattern[str]) -> bool:
+    known = _LINE.fullmatch(line) is not None and not _crash(line, fatal)
+    return known or _LEFT_OUT.fullmatch(line) is not None
 
 
 def _framed(lines: Sequence[str]) -> dict[int, int]:

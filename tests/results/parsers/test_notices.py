@@ -25,6 +25,12 @@ but each of them failed.  CUDA-aware support is disabled.
 libcuda.so.1: cannot open shared object file: No such file or directory
 If you are not interested in CUDA-aware support, then run with another parameter.
 {FRAME}"""
+MUNGE = f"""{FRAME}
+A requested component was not found, or was unable to be opened.  This
+PMIX stopped at the first component that was not there.
+Framework: psec
+Component: munge
+{FRAME}"""
 LINES = [
     "[n1:81190] mca: base: component_find: unable to open /opt/openmpi/mca_btl_openib: libibverbs.so.1: cannot open "
     "shared object file: No such file or directory (ignored)",
@@ -50,6 +56,22 @@ LINES = [
     "srun: error: SLURMD_DEBUG=verbose invalid. ignoring...",
     "[mpiexec@n1] HYDT_dmx_deregister_fd (../../tools/demux/demux.c:164): could not find fd to deregister: 0",
     "/usr/bin/id: cannot find name for group ID 1234",
+    "libfabric:core:core:fi_param_get():272<warn> unable to read a variable",
+    "srun: error: spank: x11.so: Plugin file not found",
+    "srun: error: x11: no local DISPLAY defined, skipping",
+    "slurmstepd: error: x11: unable to read DISPLAY value",
+    "error: unable to open file /tmp/slurm-spank-x11.336.0",
+    "slurmstepd: error: _is_a_lwp: open() /proc/526/status failed: No such file or directory",
+    "slurmstepd: error: Unable to create TMPDIR [/dev/shm/7]: Permission denied",
+    "slurmstepd: error: Setting TMPDIR to /tmp",
+    "bash: cannot set terminal process group (-1): Inappropriate ioctl for device",
+    "Invalid MIT-MAGIC-COOKIE-1 key",
+    "[1610465245.269420] [n1:800:0]      rdmacm_cm.c:638  UCX  ERROR rdma_create_event_channel failed: No such device",
+    "[1610465245.349752] [n1:800:0]     ucp_worker.c:1432 UCX  ERROR failed to open CM on component rdmacm with status "
+    "Input/output error",
+    "[n1:800] ../../ompi/mca/pml/ucx/pml_ucx.c:273  Error: Failed to create UCP worker",
+    "[1695631433.421841] [c2050935a676:31108:f]   vfs_fuse.c:281  UCX  ERROR inotify_add_watch(/tmp) failed: No space "
+    "left on device",
 ]
 REAL = [
     "MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD",
@@ -63,6 +85,17 @@ REAL = [
     "mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 9 (Killed).",
     "[1594706731.9] [ec31:23151:1]           sock.c:344  UCX  ERROR recv(fd=55) failed: Connection reset by peer",
     "WARNING: unable to open mca_plm_tm",
+    "slurmstepd: error: Unable to create TMPDIR [/scratch/7]: No space left on device",
+    "srun: Exceeded job memory limit",
+    "srun: fatal: cpus-per-task set by two different environment variables",
+    "ORTE has lost communication with a remote daemon.",
+    "There are not enough slots available in the system to satisfy the 4",
+    "No components were able to be opened in the pml framework.",
+    "mpirun has detected an attempt to run as root.",
+    "WARNING: task 0, partial write(), -1 of 3901 bytes at offset 0",
+    "ior WARNING: fsync() failed, errno 9, Bad file descriptor",
+    "[n1:1] [[8,0],0] ORTE_ERROR_LOG: Timeout in file base/pls_base_orted_cmds.c at line 275",
+    "[n1:1:0:1]  ib_mlx5_log.c:171  Transport retry count exceeded on mlx5_0:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)",
 ]
 
 
@@ -96,7 +129,7 @@ def test_what_ends_a_run_or_fails_is_an_error(text: str) -> None:
     assert mdtest("\n".join([*LINES, framed])).errors
 
 
-@pytest.mark.parametrize("message", [SUBNET, CUDA])
+@pytest.mark.parametrize("message", [SUBNET, CUDA, MUNGE])
 def test_a_message_in_a_frame_is_one_notice(message: str) -> None:
     seen = mdtest(message)
     assert not seen.errors and not seen.unparsed
@@ -127,7 +160,7 @@ def test_stderr_is_read_alike(tmp_path: Path) -> None:
     (tmp_path / "stderr").write_text("\n".join([*LINES, "mdtest: rank 0: cannot stat: Input/output error"]))
     _, seen = output.read("mdtest", tmp_path, tmp_path)
     assert [each.line for each in seen.errors] == [len(LINES) + 1]
-    assert len(seen.warnings) == len(LINES)
+    assert sum(each.count for each in seen.warnings) == len(LINES)
 
 
 def test_files_of_which_tasks_see_different_sizes_are_an_error_of_ior() -> None:
