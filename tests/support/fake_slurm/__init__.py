@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,8 +41,11 @@ class Fake:
     root: Path
 
     def environment(self) -> dict[str, str]:
-        """What a process needs to use this cluster: its commands first on PATH."""
-        return {"FAKE_SLURM": str(self.root), "PATH": f"{BIN}:{os.environ['PATH']}"}
+        """What a process needs to use this cluster: its commands first on PATH, and then a Python that starts at once,
+        which one of pyenv or of conda does not.
+        """
+        python = Path(sys.executable).resolve().parent
+        return {"FAKE_SLURM": str(self.root), "PATH": f"{BIN}:{python}:{os.environ['PATH']}"}
 
     def fault(self, name: str, text: str | float = "", once: bool = False) -> None:
         """Switch a fault on, for good or for one time."""
