@@ -39,27 +39,37 @@ TIMEOUT_S = 20.0
 # shows whether the offset is multiplied. Nothing but this test is run so.
 _NODES, _TASKS = 2, 3
 # Not by env: that hands a file which this machine cannot execute to sh, which takes its bytes for commands.
-_FAKED = ("bash", "-c", f'IOR_FAKE_NODES={_NODES} IOR_FAKE_TASK_PER_NODES={_TASKS} exec "$0" "$@"')
+# Open MPI starts no daemon beside a process that is alone.
+_FAKED = (
+    "bash",
+    "-c",
+    f'IOR_FAKE_NODES={_NODES} IOR_FAKE_TASK_PER_NODES={_TASKS} OMPI_MCA_ess_singleton_isolated=1 exec "$0" "$@"',
+)
+# No test is there from 2 processes to 1: mdtest says how it understood its options, and ends without the second that it
+# waits before each test.
+_NO_TEST = ("-f", "2", "-l", "1")
 _VERSION = re.compile(r"mdtest-(\d+)\.(\d+)(alpha)?")
 
 
 def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialect:
-    """Find out the dialect of an mdtest: by a tiny test of one process, without and then with `launcher` (srun and its
-    options); where neither starts, by the texts in the file. The test works in a directory of its own that is removed.
+    """Find out the dialect of an mdtest: by what one process prints before a test, or of a tiny test, without and then
+    with `launcher` (srun and its options); where neither starts, by the texts in the file. The test works in a
+    directory of its own that is removed.
 
     Raises InputError where none of this tells.
     """
     seen = []
     for prefix in ((), tuple(launcher)) if launcher else ((),):
-        try:
-            out = _tiny_test(executable, run, prefix)
-        except EnvironmentLacks as error:
-            seen.append(str(error))
-            continue
-        if (dialect := of_output(out)) is not None:
-            return dialect
-        lines = out.strip().splitlines()
-        seen.append(messages.PRINTED(line=lines[0][:80]) if lines else messages.PRINTED_NOTHING())
+        for options in (_NO_TEST, ()):
+            try:
+                out = _tiny_test(executable, run, prefix, options)
+            except EnvironmentLacks as error:
+                seen.append(str(error))
+                break
+            if (dialect := of_output(out)) is not None:
+                return dialect
+            lines = out.strip().splitlines()
+            seen.append(messages.PRINTED(line=lines[0][:80]) if lines else messages.PRINTED_NOTHING())
     dialect = of_file(executable)
     if dialect is None:
         raise InputError(
@@ -73,11 +83,11 @@ def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialec
     return dialect
 
 
-def _tiny_test(executable: Path, run: Run, prefix: Sequence[str]) -> str:
+def _tiny_test(executable: Path, run: Run, prefix: Sequence[str], options: Sequence[str]) -> str:
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="campaign-dialect-", ignore_cleanup_errors=True) as directory:
-        arguments = ("-F", "-C", "-T", "-r", "-n", "1", "-N", "1", "-d", f"{directory}/test")
+        arguments = ("-F", "-C", "-T", "-r", "-n", "1", "-N", "1", "-d", f"{directory}/test", *options)
         return run((*prefix, *_FAKED, str(executable.absolute()), *arguments), TIMEOUT_S).out
 
 

@@ -121,7 +121,24 @@ def test_a_program_that_only_starts_under_the_launcher_is_run_by_it(tmp_path: Pa
     srun = program(tmp_path / "srun", 'shift 2; export LAUNCHED=1; exec "$@"')
     machine = Machine()
     assert identify(mdtest, machine.run, [str(srun), "-n", "1"]) == RANK
-    assert [call[0] for call in machine.calls] == ["bash", str(srun)]
+    assert [call[0] for call in machine.calls] == ["bash", "bash", str(srun)]
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_program_that_says_its_dialect_before_a_test_is_asked_for_none(tmp_path: Path) -> None:
+    capture = shlex.quote(str(DATA / "mdtest-4.1-shared-dir.txt"))
+    machine = Machine()
+    asked = program(tmp_path / "mdtest", f'case "$*" in *" -f 2 -l 1") head -n 8 {capture}; exit 1;; esac; sleep 60')
+    assert identify(asked, machine.run) == NODE
+    assert len(machine.calls) == 1
+
+
+def test_a_program_that_says_it_only_with_a_test_is_run_with_one(tmp_path: Path, temporary: Path) -> None:
+    capture = shlex.quote(str(DATA / "mdtest-4.1-shared-dir.txt"))
+    refuses = program(
+        tmp_path / "mdtest", f'case "$*" in *"-f 2"*) echo first above last; exit 1;; esac; cat {capture}'
+    )
+    assert identify(refuses, Machine().run) == NODE
     assert list(temporary.iterdir()) == []
 
 
