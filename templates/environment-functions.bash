@@ -52,7 +52,7 @@ campaign_ask_nodes() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
 # Waits for that; where they cannot be asked, this host speaks for itself.
 campaign_nodes_answer() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
     local facts="$1/nodes.facts" status
-    campaign_wait
+    campaign_wait_launcher
     status=$?
     [[ -z $campaign_mark || ! -s $facts ]] || campaign_judge_nodes "$facts" "$2"
     [[ $status -ne 0 ]] || return 0

@@ -4,6 +4,7 @@ set -u
 campaign_refusal=''  # why nothing may be measured in this job
 campaign_failures=0
 campaign_pid=''      # the launcher that is running
+campaign_recording='' # the process that writes the record of the run before
 campaign_nodes=''      # of the run, and the ranks on each
 campaign_per_node=''
 campaign_watch_in=''   # what the witnesses read, once the job has some
@@ -104,7 +105,7 @@ campaign_independent_storage() { # MARK...: the comments of jobs on targets of o
 # of its output.
 campaign_run() {
     local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended status=-1 outcome reason=''
-    local leftover=0 before after made=false times='' name='' words=() word whole=false quoted=()
+    local leftover=0 before after made=false times='' name='' words=() word whole=false
     shift 6
     [[ -z $campaign_over ]] || return # the job is ending: what was not begun stays unclaimed
     # Whoever makes this directory owns the attempt: this job, or a driver that has given the job up.
@@ -143,7 +144,8 @@ campaign_run() {
     fi
     campaign_now
     ended=$REPLY
-    [[ -z $campaign_watching ]] || campaign_watch_tells end # they are ready by the time that the rest is done
+    campaign_recorded
+    [[ -z $campaign_watching ]] || campaign_watch_ends # they are ready by the time that the rest is done
     if [[ $made == true ]] && ! rmdir -- "$directory" 2>/dev/null; then
         # Files: mdtest up to 1.9 leaves its empty top directory behind when it is not asked for all of its phases.
         leftover=$(find "$directory" -mindepth 1 ! -type d -printf . 2>/dev/null | wc -c)
@@ -151,8 +153,6 @@ campaign_run() {
     fi
     campaign_space "${directory%/*}"
     after=$REPLY
-    campaign_watch_end "$folder"
-    campaign_attempt_environment "$folder" "$made" "$before" "$after"
     if [[ $whole == true ]]; then
         outcome='done'
     elif [[ -n $campaign_over ]]; then
@@ -164,6 +164,20 @@ campaign_run() {
         outcome=failed
         reason="${name:+phase $name: }${reason:-the benchmark ended with status $status}"
     fi
+    [[ $outcome == 'done' ]] || campaign_failures=$((campaign_failures + 1))
+    campaign_record &
+    campaign_recording=$!
+    campaign_watching=''
+}
+
+# What is left of campaign_run, whose variables it uses: the run's record, in a process of its own, so that the next
+# run's launcher starts meanwhile. It ends with 1 where the record cannot be written, and with 2 more where the
+# witnesses did not answer.
+campaign_record() {
+    local word quoted=() failed=0
+    trap '' TERM INT
+    campaign_watch_end "$folder" || failed=2
+    campaign_attempt_environment "$folder" "$made" "$before" "$after"
     for word in "$run" "$token" "$SLURM_JOB_ID" "$SLURM_JOB_NAME" "${SLURM_CLUSTER_NAME:-}" "$SLURM_JOB_NODELIST" "$reason"; do
         campaign_quote "$word"
         quoted+=("$REPLY")
@@ -175,9 +189,21 @@ campaign_run() {
         "$status" "$started" "$ended" "$leftover" "${SLURM_RESTART_COUNT:-0}" "${times:+, \"phases\": [$times]}" \
         >"$folder/completion.json.new" || ! mv -- "$folder/completion.json.new" "$folder/completion.json"; then
         outcome="$outcome, but its record cannot be written"
+        failed=$((failed + 1))
     fi
-    [[ $outcome == 'done' ]] || campaign_failures=$((campaign_failures + 1))
     campaign_say "$run, attempt $attempt: $outcome ${reason:+($reason)}"
+    return "$failed"
+}
+
+# Waits until the record of the run before is written.
+campaign_recorded() {
+    local status
+    [[ -n $campaign_recording ]] || return 0
+    campaign_wait "$campaign_recording"
+    status=$?
+    campaign_recording=''
+    [[ $status -eq 0 || $status -eq 2 ]] || campaign_failures=$((campaign_failures + 1))
+    [[ $status -lt 2 ]] || campaign_watch_stop 0
 }
 
 # One phase of campaign_run, whose variables it uses. What it prints goes into a folder of its name, where it has one.
@@ -270,7 +296,7 @@ campaign_launch() {
             BENCH_EXPECT_PPN=$campaign_per_node exec "$@") >"$folder/stdout" 2>"$folder/stderr" </dev/null \
             {campaign_watch_in}>&- {campaign_never}<&- &
         campaign_pid=$!
-        campaign_wait
+        campaign_wait_launcher
         status=$?
         [[ $status -ne 0 && -z $campaign_over && $SECONDS -lt $until && ! -s $folder/stdout ]] || break
         # What slurmctld itself refuses, it refuses again.
@@ -291,22 +317,30 @@ campaign_look_for_loss() { # STDERR
     [[ -z $lost ]] || campaign_over="Slurm lost ${lost//$'\n'/ and } during the run"
 }
 
-# For the process $campaign_pid, whose status it gives.
-campaign_wait() {
+# For the process $campaign_pid, whose status it gives. It is ended with the job.
+campaign_wait_launcher() {
     local status
     [[ -z $campaign_over ]] || kill -TERM "$campaign_pid" 2>/dev/null # it came before the process was known
-    # A trapped signal ends wait early, so ask again until the process itself has ended.
-    wait "$campaign_pid"
+    campaign_wait "$campaign_pid"
     status=$?
-    while kill -0 "$campaign_pid" 2>/dev/null; do
-        wait "$campaign_pid"
-        status=$?
-    done
     campaign_pid=''
     return "$status"
 }
 
+campaign_wait() { # PID: its status
+    local status
+    # A trapped signal ends wait early, so ask again until the process itself has ended.
+    wait "$1"
+    status=$?
+    while kill -0 "$1" 2>/dev/null; do
+        wait "$1"
+        status=$?
+    done
+    return "$status"
+}
+
 campaign_end() {
+    campaign_recorded
     campaign_watch_stop 10
     rm -rf -- "$campaign_job_folder/ran.facts" "$campaign_job_folder/ran.err" "$campaign_job_folder/placement"
     campaign_unlock

@@ -1,8 +1,9 @@
 # What ran. The name that a program is given can be anything, and a script can start another one. So on each node of
 # the job a process of its own looks from outside at the processes of the run's ranks, by way of /proc: which file
 # each of them executes, and what it has loaded. It adds nothing to the ranks, and while they run it starts no
-# process: what it hashes it holds open. It looks every few milliseconds while ranks start, and then ever more rarely,
-# up to every 5 s: what ran between two looks, it did not see, and docs/evidence.md says so. The rest of the job is in
+# process: what it hashes it holds open. What it saw it writes when they have ended, and the launcher of the next run
+# may start meanwhile. It looks every few milliseconds while ranks start, and then ever more rarely, up to every 5 s:
+# what ran between two looks, it did not see, and docs/evidence.md says so. The rest of the job is in
 # job-functions.bash.
 # shellcheck disable=SC2034,SC2154  # it shares its variables
 
@@ -10,21 +11,23 @@
 
 # shellcheck disable=SC2329  # the nodes are sent it
 campaign_watch_node() { # a run for each line of its input: FOLDER, tab, LAUNCHER
-    local folder launcher
+    local folder launcher said telling=''
     local -A hashed=() # SHA-256 of files that earlier runs had open, by what the file system says of them
     export LC_ALL=C
     campaign_node=${SLURM_NODEID:-0}
+    exec {said}>&1
     while IFS=$'\t' read -r folder launcher; do campaign_watch_run "$folder" "$launcher"; done
+    campaign_watch_told
 }
 
-# Up to the line "end", or the end of its input; then writes what it saw, as facts and as lines of ranks.
+# Up to the line "end", or the end of its input; then a process of its own writes what it saw, as facts and as lines of
+# ranks, while the job prepares the next run.
 # shellcheck disable=SC2329  # the nodes are sent it
 campaign_watch_run() { # FOLDER LAUNCHER
     local mark="BENCH_JSON=$1/" launcher=${2##*/} newest=0 pause=0.004 now=0 latest=0 first='' fresh=0 line begun=''
-    local programs=0 held=0
+    local programs=0 held=0 fd
     local -A young=() born=() rank_of=() runs=() due=() executed=() loaded=() preloads=()
     local opened=()
-    campaign_fact name "${SLURMD_NODENAME:-$HOSTNAME}"
     read -r _ _ _ _ newest </proc/loadavg
     campaign_fact ready yes
     while :; do
@@ -38,9 +41,21 @@ campaign_watch_run() { # FOLDER LAUNCHER
         fi
         campaign_watch_look
     done
-    campaign_watch_look
-    campaign_watch_tell
-    campaign_fact end yes
+    campaign_watch_told
+    exec {telling}< <(campaign_watch_tell)
+    for fd in "${opened[@]}" "${loaded[@]%% *}"; do
+        [[ $fd == - ]] || exec {fd}<&-
+    done
+}
+
+# Waits until all is written of the run before, and takes over the hashes of its files.
+# shellcheck disable=SC2329  # the nodes are sent it
+campaign_watch_told() {
+    local hash file
+    [[ -n $telling ]] || return 0
+    while read -r hash file; do hashed[$file]=$hash; done <&"$telling"
+    exec {telling}<&-
+    telling=''
 }
 
 # shellcheck disable=SC2329  # the nodes are sent it
@@ -188,31 +203,34 @@ campaign_watch_hash() { # FILE...
     [[ -n ${unknown[*]} ]] || return 0
     while read -r hash path; do
         hashes[${path##*/}]=$hash
-        [[ -z ${saying[${path##*/}]:-} ]] || hashed[${saying[${path##*/}]}]=$hash
+        [[ -n ${saying[${path##*/}]:-} ]] || continue
+        hashed[${saying[${path##*/}]}]=$hash
+        learnt+=("$hash ${saying[${path##*/}]}")
     done < <(timeout 60 sha256sum "${unknown[@]}" 2>/dev/null </dev/null)
 }
 
-# All that was seen. Only now other programs are started.
+# All that was seen, and to the standard output new hashes with what the file system says of their files. Only now
+# other programs are started.
 # shellcheck disable=SC2329  # the nodes are sent it
 campaign_watch_tell() {
-    local number path fd inode rank ids text said
-    local files=()
+    local number path fd inode rank ids text hash told
+    local files=() learnt=()
     local -A hashes=() inodes=()
+    exec {told}>&1 >&"$said"
+    campaign_watch_look
+    campaign_fact name "${SLURMD_NODENAME:-$HOSTNAME}"
     for fd in "${opened[@]}"; do files+=("/proc/self/fd/$fd"); done
-    for path in "${!loaded[@]}"; do
-        read -r fd _ <<<"${loaded[$path]}"
-        [[ $fd == - ]] || files+=("/proc/self/fd/$fd")
-    done
+    for fd in "${loaded[@]%% *}"; do [[ $fd == - ]] || files+=("/proc/self/fd/$fd"); done
     [[ -z ${files[*]} ]] || campaign_watch_hash "${files[@]}"
     for fd in "${opened[@]}"; do
         text=$(readlink "/proc/self/fd/$fd")
         campaign_fact "program.${hashes[$fd]:-unread}" "$text"
     done
     for path in "${!loaded[@]}"; do
-        read -r fd inode <<<"${loaded[$path]}"
-        said=${hashes[$fd]:-cannot be read}
-        [[ $fd == - || ${inodes[$fd]:-} == "$inode" ]] || said='is another file by now'
-        campaign_fact "library.${path##*/}" "$path $said"
+        fd=${loaded[$path]% *} inode=${loaded[$path]#* }
+        hash=${hashes[$fd]:-cannot be read}
+        [[ $fd == - || ${inodes[$fd]:-} == "$inode" ]] || hash='is another file by now'
+        campaign_fact "library.${path##*/}" "$path $hash"
     done
     for text in "${!preloads[@]}"; do campaign_fact "env.${text%%=*}" "${text#*=}"; done
     for rank in "${!executed[@]}"; do
@@ -225,10 +243,8 @@ campaign_watch_tell() {
         [[ $rank != *' '* ]] || ids+=" ${rank#* }" # the phase
         printf '%s\trank\t%s %s %s\n' "$campaign_node" "${rank%% *}" "${SLURMD_NODENAME:-$HOSTNAME}" "$ids"
     done
-    for fd in "${files[@]}"; do
-        fd=${fd##*/}
-        exec {fd}<&-
-    done
+    campaign_fact end yes
+    [[ -z ${learnt[*]} ]] || printf '%s\n' "${learnt[@]}" >&"$told"
 }
 
 # --- the job
@@ -308,9 +324,10 @@ campaign_probe_ahead() {
             mapfile -t words <<<"${campaign_launchers[number]}"
             campaign_geometry "${words[0]}" "${words[@]:1}"
             mkdir -p -- "$place/$number"
-            campaign_probe "$place/$number" "${words[@]:1}" || break
-            printf '%s\n' "$number" >>"$place/block"
+            [[ $number -lt 4 ]] || wait -n # so many at once
+            campaign_probe "$place/$number" "${words[@]:1}" && printf '%s\n' "$number" >>"$place/block" &
         done
+        wait
     ) >/dev/null 2>&1 &
     campaign_ahead=$!
 }
@@ -320,7 +337,7 @@ campaign_probed_ahead() {
     local number words=() place="$campaign_job_folder/placement"
     [[ -n $campaign_ahead ]] || return 0
     campaign_pid=$campaign_ahead
-    campaign_wait
+    campaign_wait_launcher
     [[ -f $place/block ]] || return 0
     while read -r number; do
         mapfile -t words <<<"${campaign_launchers[number]}"
@@ -331,11 +348,12 @@ campaign_probed_ahead() {
 # One step for all runs of a job: to start it takes longer than all that it does.
 campaign_watch_start() {
     local nodes=${SLURM_JOB_NUM_NODES:-1} said="$campaign_job_folder/ran"
+    : >"$said.facts"
     exec {campaign_watch_in}> >(exec srun --overlap --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 \
         --job-name=witness --mpi=none --cpu-bind=none \
         bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_watch_node campaign_watch_run \
             campaign_watch_look campaign_watch_is_rank campaign_watch_executes campaign_watch_loads \
-            campaign_watch_hash campaign_watch_tell)
+            campaign_watch_hash campaign_watch_tell campaign_watch_told)
             campaign_longest=$campaign_longest; campaign_watch_node" \
         >>"$said.facts" 2>"$said.err")
     campaign_watch_pid=$!
@@ -344,8 +362,10 @@ campaign_watch_start() {
 # Tells the witnesses of a run, which must not begin before they look.
 campaign_watch_begin() { # FOLDER LAUNCHER
     campaign_watching=$1
-    : >"$campaign_job_folder/ran.facts"
-    campaign_watch_alive || campaign_watch_start
+    campaign_watch_alive || {
+        campaign_recorded # it reads what those before have said
+        campaign_watch_start
+    }
     campaign_watch_tells "$1"$'\t'"$2"
     campaign_watch_until=$((SECONDS + 20))
 }
@@ -360,29 +380,34 @@ campaign_watch_tells() { # LINE
 
 # Until all of them have said WORD, or will not any more: then false.
 campaign_watch_await() { # WORD UNTIL
-    local ms=10 pause
+    local ms=5 pause
     while [[ $(grep -c -F $'\t'"$1"$'\t' "$campaign_job_folder/ran.facts") -lt ${SLURM_JOB_NUM_NODES:-1} ]]; do
         if ! campaign_watch_alive || [[ $SECONDS -ge $2 || -n $campaign_over ]]; then return 1; fi
         printf -v pause '0.%03d' "$ms"
         read -r -t "$pause" -u "$campaign_never" _
-        ms=$((ms < 200 ? ms * 3 / 2 : ms))
+        ms=$((ms < 200 ? ms * 4 / 3 : ms))
     done
 }
 
-# What the witnesses, who were told of the run's end, saw of it is then in ran.txt (a line for each rank) and, as a JSON
-# object, in $campaign_ran.
+# Tells them of the run's end. Each then says what it saw, and nothing more but that it is ready for the next run.
+campaign_watch_ends() {
+    : >"$campaign_job_folder/ran.facts"
+    campaign_watch_tells end
+}
+
+# What they saw of the run is then in ran.txt (a line for each rank) and, as a JSON object, in $campaign_ran; false
+# where not all of them have said it.
 campaign_watch_end() { # FOLDER
-    local said="$campaign_job_folder/ran" whole=true problems=''
+    local said="$campaign_job_folder/ran" problems=''
     [[ -n $campaign_watching ]] || return 0
-    campaign_watching=''
-    campaign_watch_await end "$((SECONDS + 60))" || { whole=false && campaign_watch_stop 0; }
-    awk -F '\t' '$2 == "rank" { print $3 }' "$said.facts" | sort -n >"$1/ran.txt"
-    if [[ $whole == false ]]; then
+    campaign_watch_await end "$((SECONDS + 60))" || {
         campaign_quote "$(tail -n 1 "$said.err")"
         problems=$REPLY
-    fi
+    }
+    awk -F '\t' '$2 == "rank" { print $3 }' "$said.facts" | sort -n >"$1/ran.txt"
     campaign_fold "$said.facts"
     campaign_ran="{$REPLY\"problems\": [$problems]}"
+    [[ -z $problems ]]
 }
 
 # Ends the witnesses, and waits so long for what they end by themselves.
