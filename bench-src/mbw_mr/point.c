@@ -34,29 +34,46 @@ void mbw_room_free(struct mbw_room *room)
     free(room->requests);
 }
 
-static void send_windows(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room,
-                         int64_t iterations)
+/* A window that is timed by itself begins when all processes are there. */
+static uint64_t window_start_ns(const struct mbw_team *team, const struct mbw_load *load)
+{
+    if (!load->each_window)
+        return 0;
+    MPI_Barrier(team->comm);
+    return timer_ns();
+}
+
+/* The windows' own time; 0 where they have none. */
+static uint64_t send_windows(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room,
+                             int64_t iterations)
 {
     int size = (int)load->size_bytes, window = (int)load->window;
+    uint64_t own_ns = 0;
     for (int64_t i = 0; i < iterations; i++) {
+        uint64_t start_ns = window_start_ns(team, load);
         for (int j = 0; j < window; j++)
             MPI_Isend(room->out, size, MPI_CHAR, team->peer, DATA_TAG, team->comm, &room->requests[j]);
         MPI_Waitall(window, room->requests, MPI_STATUSES_IGNORE);
         MPI_Recv(room->in, ACK_BYTES, MPI_CHAR, team->peer, ACK_TAG, team->comm, MPI_STATUS_IGNORE);
+        if (load->each_window)
+            own_ns += timer_ns() - start_ns;
     }
+    return own_ns;
 }
 
 /* All receives of a window share one place, as those of the tests that the numbers are compared with. */
-static void receive_windows(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room,
-                            int64_t iterations)
+static uint64_t receive_windows(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room,
+                                int64_t iterations)
 {
     int size = (int)load->size_bytes, window = (int)load->window;
     for (int64_t i = 0; i < iterations; i++) {
+        window_start_ns(team, load);
         for (int j = 0; j < window; j++)
             MPI_Irecv(room->in, size, MPI_CHAR, team->peer, DATA_TAG, team->comm, &room->requests[j]);
         MPI_Waitall(window, room->requests, MPI_STATUSES_IGNORE);
         MPI_Send(room->out, ACK_BYTES, MPI_CHAR, team->peer, ACK_TAG, team->comm);
     }
+    return 0;
 }
 
 static void check_message(const unsigned char *data, int64_t size, uint64_t seed, uint64_t offset, const char *what,
@@ -102,16 +119,17 @@ static void check_window(const struct mbw_team *team, const struct mbw_load *loa
     free(place);
 }
 
-/* Seconds that the timed iterations took on this process. */
-static double run_clock(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room)
+/* Seconds that the timed iterations took on this process, and with the barriers between them into phase_s. */
+static double run_clock(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room, double *phase_s)
 {
-    void (*windows)(const struct mbw_team *, const struct mbw_load *, struct mbw_room *, int64_t) =
+    uint64_t (*windows)(const struct mbw_team *, const struct mbw_load *, struct mbw_room *, int64_t) =
         team->sends ? send_windows : receive_windows;
     windows(team, load, room, load->warmup);
     MPI_Barrier(team->comm);
     uint64_t start_ns = timer_ns();
-    windows(team, load, room, load->iterations);
-    return timer_s(start_ns, timer_ns());
+    uint64_t own_ns = windows(team, load, room, load->iterations);
+    *phase_s = timer_s(start_ns, timer_ns());
+    return load->each_window ? timer_s(0, own_ns) : *phase_s;
 }
 
 void mbw_point_measure(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room,
@@ -124,7 +142,8 @@ void mbw_point_measure(const struct mbw_team *team, const struct mbw_load *load,
         buf_fill(room->out, (size_t)load->size_bytes, seed, 0);
         memset(room->in, 0, (size_t)load->size_bytes);
     }
-    double own_s = run_clock(team, load, room), sum_s = team->sends ? own_s : 0;
+    double phase_s, own_s = run_clock(team, load, room, &phase_s);
+    double sums_s[] = {team->sends ? own_s : 0, team->sends ? phase_s : 0};
     if (load->validate && !team->sends) {
         char what[96];
         snprintf(what, sizeof what, "timed message of %" PRId64 " bytes", load->size_bytes);
@@ -135,9 +154,10 @@ void mbw_point_measure(const struct mbw_team *team, const struct mbw_load *load,
     result->wrong_messages = faults->count - wrong_before;
     MPI_Allreduce(MPI_IN_PLACE, &result->wrong_messages, 1, MPI_INT64_T, MPI_SUM, team->comm);
 
-    MPI_Allreduce(MPI_IN_PLACE, &sum_s, 1, MPI_DOUBLE, MPI_SUM, team->comm);
+    MPI_Allreduce(MPI_IN_PLACE, sums_s, 2, MPI_DOUBLE, MPI_SUM, team->comm);
     double messages = (double)load->iterations * (double)load->window, size_bytes = (double)load->size_bytes;
-    result->elapsed_s = sum_s / team->pairs;
+    result->elapsed_s = sums_s[0] / team->pairs;
+    result->phase_s = sums_s[1] / team->pairs;
     result->messages_s = messages * team->pairs / result->elapsed_s;
     result->rate_mb_s = size_bytes * result->messages_s / 1e6;
     spread_of(&result->pair_rate_mb_s, team->comm, team->sends, size_bytes * messages / 1e6 / own_s);

@@ -2,7 +2,8 @@
  *
  * An iteration: the sender starts `window` sends of `size_bytes`, waits for all, and receives 4 bytes; its partner starts as
  * many receives, waits for all, and sends the 4 bytes. The clock runs on each sender from a barrier after the warm-up
- * to the end of its last iteration; the time is the mean over the senders. */
+ * to the end of its last iteration; the time is the mean over the senders. With `each_window` every iteration begins with
+ * a barrier, and the time is that of the iterations alone, as in OSU's test from 7.4 on. */
 #pragma once
 
 #include "common/faults.h"
@@ -24,11 +25,13 @@ struct mbw_team {
 
 struct mbw_load {
     int64_t size_bytes, window, iterations, warmup;
-    bool validate; /* after the clock: look at what arrived */
+    bool validate;    /* after the clock: look at what arrived */
+    bool each_window; /* has its own time, after a barrier that is in none */
 };
 
 struct mbw_result {
     double elapsed_s;  /* mean over senders */
+    double phase_s;    /* likewise, with the barriers before each window */
     double rate_mb_s;  /* of all pairs, MB = 10^6 bytes; not a number where messages were wrong */
     double messages_s; /* of all pairs; likewise */
     struct spread pair_rate_mb_s;

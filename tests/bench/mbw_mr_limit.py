@@ -1,5 +1,7 @@
 """Bandwidth and message rate of mbw_mr against a plain loop of the same MPI calls, and against OSU_MBW_MR=/path if set.
 
+OSU's test from 7.4 on times each window by itself, after a barrier, so that mbw_mr stands beside it with --time-windows.
+
 The programs take turns; a round runs each of them once, in an order that rotates. Other work on the machine can only
 slow a round down, so each program's best round counts; the figure is the geometric mean over the sizes of the ratios.
 The limit is 1. The bar holds where every process has a core; more processes than cores are shown without it.
@@ -51,6 +53,7 @@ def programs(sizes: tuple[int, int], iterations: int, warmup: int) -> dict[str, 
     }
     if osu := os.environ.get("OSU_MBW_MR"):
         found["osu_mbw_mr"] = [osu, *options]
+        found["--time-windows"] = [*found["mbw_mr"], "--time-windows"]
     return found
 
 

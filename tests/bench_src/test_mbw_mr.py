@@ -130,6 +130,19 @@ def test_the_formula_is_that_of_the_reference(tmp_path: Path) -> None:
     assert all(len(row[1].lstrip("0.").replace(".", "")) >= 3 for row in text)
 
 
+def test_one_clock_contains_everything_between_the_first_and_the_last_window(tmp_path: Path) -> None:
+    lines = mbw_mr(tmp_path, "-m", "64:128", *QUICK, ranks=4).of("bandwidth")
+    assert [line["elapsed_s"] for line in lines] == [line["phase_s"] for line in lines]
+
+
+def test_windows_that_are_timed_one_by_one_leave_out_the_barriers_before_them(tmp_path: Path) -> None:
+    reply = mbw_mr(tmp_path, "--time-windows", "-m", "64:128", *QUICK, ranks=4)
+    assert "# Each window is timed by itself, after a barrier, which is in no time.\n" in reply.out
+    for line in reply.of("bandwidth"):
+        assert 0 < line["elapsed_s"] < line["phase_s"]
+        assert line["rate_mb_s"] == pytest.approx(line["size_bytes"] * 2 * 5 * 64 / 1e6 / line["elapsed_s"], rel=1e-3)
+
+
 @pytest.mark.parametrize("node_of_rank", ["R/4", "R%2"])
 def test_pairs_go_from_one_node_to_the_other_however_ranks_are_placed(tmp_path: Path, node_of_rank: str) -> None:
     reply = mbw_mr(tmp_path, "--sweep-pairs", "-m", "1:1", *QUICK, ranks=8, node_of_rank=node_of_rank)
