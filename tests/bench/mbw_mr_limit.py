@@ -1,6 +1,6 @@
 """Bandwidth and message rate of mbw_mr against a plain loop of the same MPI calls, and against OSU_MBW_MR=/path if set.
 
-OSU's test from 7.4 on times each window by itself, after a barrier, so that mbw_mr stands beside it with --time-windows.
+OSU's test of 7.4 times each window by itself, after a barrier: mbw_mr --time-windows is to be compared with it.
 
 The programs take turns; a round runs each of them once, in an order that rotates. Other work on the machine can only
 slow a round down, so each program's best round counts; the figure is the geometric mean over the sizes of the ratios.

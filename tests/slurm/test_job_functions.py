@@ -110,6 +110,16 @@ def test_a_benchmark_that_fails_is_recorded_with_its_status_and_the_next_run_goe
     assert job.end_of(2) == ("done", "")
 
 
+def test_the_next_run_begins_while_the_record_of_the_one_before_is_written(job: Job, tmp_path: Path) -> None:
+    slow = tmp_path / "bin" / "mv"
+    slow.write_text('#!/bin/sh\ncase "$*" in *completion.json*) /bin/sleep 2 ;; esac\nexec /bin/mv "$@"\n')
+    slow.chmod(0o755)
+    assert job.plan(runs=2).run() == 0
+    first, second = job.record(1), job.record(2)
+    assert first and second
+    assert second["started"] - first["ended"] < 2
+
+
 @pytest.mark.parametrize("files", [0, 5])  # the directory that they are in does not count
 def test_files_that_the_benchmark_leaves_are_counted_and_removed(job: Job, files: int) -> None:
     job.cluster.fault("bench-leaves", files)

@@ -64,7 +64,7 @@ def test_all_launchers_of_a_job_are_probed_before_its_first_run_and_not_again(jo
     job.steps = [first, replace(second, run=replace(second.run, geometry=Geometry(2, 4)))]
     assert job.run() == 0
     tasks = [next(word for word in words if word.startswith("--ntasks=")) for words, _ in job.cluster.launched()]
-    assert tasks == ["--ntasks=8", "--ntasks=4"] * 2
+    assert (set(tasks[:2]), tasks[2:]) == ({"--ntasks=8", "--ntasks=4"}, ["--ntasks=8", "--ntasks=4"])
     assert [len((step.folder / "placement.txt").read_text().splitlines()) for step in job.steps] == [8, 4]
     assert not (job.folder / "placement").exists()
 
