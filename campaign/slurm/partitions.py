@@ -9,9 +9,13 @@ from dataclasses import dataclass, replace
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.schema import suggestion
 from campaign.core.units import parse_duration, several, utc
+from campaign.results.environment.slurm_text import expand_nodes
 from campaign.slurm import commands, messages
 
-_NODE_FORMAT = "%N|%c|%X|%Y|%T|%u|%H|%E"  # name, CPUs, sockets, cores of each, state, who set it when, and why
+# Names, CPUs, sockets, cores of each, state, who set it when, and why: a line for all nodes of which the rest is the
+# same. With --Node there is one for each node, for which sinfo took 10 s where there were 10,000.
+_NODE_FORMAT = "%N|%c|%X|%Y|%T|%u|%H|%E"
+MOST_NAMED = 8  # unusable nodes, of each kind
 _USABLE = ("idle", "allocated", "mixed", "completing", "planned")
 _RESERVED = ("reserved", "maint")
 NODES_TOLD = 3
@@ -70,7 +74,8 @@ class Partition:
         parts = [f"partition {self.name}: {several(self.nodes, 'node')}, {usable if self.usable else 'none usable'}"]
         for why in dict.fromkeys(node.why for node in self.unusable):
             nodes = [str(node) for node in self.unusable if node.why == why]
-            parts.append(f"{len(nodes)} {why}: {', '.join(nodes)}")
+            more = f" and {len(nodes) - MOST_NAMED} more" if len(nodes) > MOST_NAMED else ""
+            parts.append(f"{len(nodes)} {why}: {', '.join(nodes[:MOST_NAMED])}{more}")
         return "; ".join(parts)
 
 
@@ -97,7 +102,7 @@ def read(name: str, reservation: str = "") -> Partition:
 
 def _nodes(partition: str, *options: str) -> str:
     chosen = [f"--partition={partition}"] if partition else []
-    return commands.ask(["sinfo", "--noheader", "--Node", *chosen, *options, f"--format={_NODE_FORMAT}"])
+    return commands.ask(["sinfo", "--noheader", *chosen, *options, f"--format={_NODE_FORMAT}"])
 
 
 def out_of_service(partition: str) -> tuple[Unusable, ...]:
@@ -118,7 +123,7 @@ def told(nodes: Sequence[Unusable]) -> str:
 
 def with_memory(partition: Partition) -> Partition:
     """The partition with the memory of a node, as Slurm is told it (RealMemory)."""
-    command = ["sinfo", "--noheader", "--Node", f"--partition={partition.name}", "--format=%m"]
+    command = ["sinfo", "--noheader", f"--partition={partition.name}", "--format=%m"]
     sizes = [int(word.rstrip("+")) for word in commands.ask(command).split() if word.rstrip("+").isdigit()]
     return replace(partition, memory_mib=min(sizes, default=0))
 
@@ -133,8 +138,9 @@ def at_hand() -> Partition | None:
 
 def architecture(partition: str) -> str:
     """The architecture of a partition's first node, as `uname -m` prints it; "" if Slurm does not report it."""
-    names = commands.ask(["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N"]).split()
-    shown = commands.ask(["scontrol", "show", "node", "--oneliner", names[0]]) if names else ""
+    names = commands.ask(["sinfo", "--noheader", f"--partition={partition}", "--format=%N"]).split()
+    first = (expand_nodes(names[0]) or ())[:1] if names else ()
+    shown = commands.ask(["scontrol", "show", "node", "--oneliner", *first]) if first else ""
     match = re.search(r"\bArch=(\S+)", shown)
     return match[1] if match else ""
 
@@ -158,14 +164,17 @@ def parse(row: Mapping[str, str], sinfo: str, reserved: frozenset[str] | None = 
     """`reserved`: the nodes of the reservation that jobs run in, if there is one."""
     usable: list[int] = []
     unusable: list[Unusable] = []
-    for node, cpus, sockets, cores, state, by, since, reason in commands.rows("sinfo", sinfo, 8, counts=(1, 2, 3)):
-        why = _why_unusable(node, state, reserved)
-        if why:
-            given = (reason, by, int(since) if since.isdigit() else None) if reason not in ("", "none") else ()
-            unusable.append(Unusable(node, why, state, *given))
-        else:
-            # A CPU may be a hardware thread, of which a core has several.
-            usable.append(min(int(cpus), int(sockets) * int(cores)))
+    for names, cpus, sockets, cores, state, by, since, reason in commands.rows("sinfo", sinfo, 8, counts=(1, 2, 3)):
+        nodes = expand_nodes(names)
+        if nodes is None:
+            raise UnknownState(messages.ANSWER_UNKNOWN(command="sinfo", answer=names))
+        given = (reason, by, int(since) if since.isdigit() else None) if reason not in ("", "none") else ()
+        for node in nodes:
+            if why := _why_unusable(node, state, reserved):
+                unusable.append(Unusable(node, why, state, *given))
+            else:
+                # A CPU may be a hardware thread, of which a core has several.
+                usable.append(min(int(cpus), int(sockets) * int(cores)))
     return Partition(
         name=row["PartitionName"],
         nodes=len(usable) + len(unusable),

@@ -397,7 +397,7 @@ def _commands(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
     """The commands that begin the job or execute a run, as (line number, text on one line, words)."""
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
-        if line.lstrip().split(" ")[0] not in (_BEGIN, _STEP):
+        if not line or line.lstrip().partition(" ")[0] not in (_BEGIN, _STEP):
             continue
         raw, following = line.lstrip(), iter(lines[number:])
         while (words := _words(raw)) is None or raw.endswith("\\"):
@@ -411,9 +411,10 @@ def _commands(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
 
 def _words(raw: str) -> tuple[str, ...] | None:
     """The words of a command; None inside an open quotation."""
-    if _UNQUOTED.fullmatch(raw):  # shlex reads character by character
-        return tuple(raw.split())
+    given = raw.removesuffix("\\")
+    if _UNQUOTED.fullmatch(given):  # shlex reads character by character
+        return tuple(given.split())
     try:
-        return tuple(shlex.split(raw[:-1] if raw.endswith("\\") else raw))
+        return tuple(shlex.split(given))
     except ValueError:
         return None

@@ -48,6 +48,26 @@ def test_nodes_that_cannot_be_used_are_left_out_and_told() -> None:
     )
 
 
+def test_nodes_that_are_alike_come_in_one_line() -> None:
+    partition = partitions.parse(
+        {"PartitionName": "p"}, "n[01-10],x7|8|1|8|idle|Unknown|Unknown|none\nn[11-12]|4|1|4|down*|root|7|dead\n"
+    )
+    assert (partition.nodes, partition.usable, partition.cores_per_node) == (13, 11, 8)
+    dead = ("down", "down*", "dead", "root", 7)
+    assert partition.unusable == (Unusable("n11", *dead), Unusable("n12", *dead))
+
+
+def test_a_list_of_nodes_that_is_none_is_refused() -> None:
+    with pytest.raises(UnknownState, match=r"unexpected output of sinfo: 'n\[1-'"):
+        partitions.parse({"PartitionName": "p"}, "n[1-|8|1|8|idle|Unknown|Unknown|none\n")
+
+
+def test_of_ten_thousand_nodes_that_are_down_the_first_are_named() -> None:
+    account = partitions.parse({"PartitionName": "p"}, "n[1-10000]|8|1|8|down*|Unknown|Unknown|none\n").account
+    assert account.startswith("partition p: 10000 nodes, none usable; 10000 down: n1 (down*), n2 (down*), ")
+    assert account.endswith(", n8 (down*) and 9992 more")
+
+
 STATES = {
     "idle": "", "allocated": "", "mixed": "", "completing": "", "planned": "", "idle~": "", "mixed-": "",
     "down": "down", "down*": "down", "idle*": "down", "fail": "down", "failing": "down",
