@@ -201,7 +201,7 @@ campaign_unlock() {
 # What an earlier attempt of these runs left behind when it was killed: a directory that it had made itself.
 campaign_remove_stale() {
     if [[ -z $campaign_refusal && -d $1 && ! -L $1 ]]; then
-        campaign_say "removing what a killed attempt left behind: $1"
+        campaign_say "removing what an earlier attempt left behind: $1"
         rm -rf --one-file-system -- "$1"
     fi
 }

@@ -191,7 +191,7 @@ class Planned:
     number: int
     token: str
     folder: Path
-    stale: tuple[str, ...] = ()  # directories of earlier attempts of this run that were killed
+    stale: tuple[str, ...] = ()  # directories that earlier attempts left on the target
 
     @property
     def directory(self) -> str:

@@ -247,6 +247,10 @@ NOTHING_CHOSEN = Message("no result is {statuses}; nothing to run", statuses="fa
 
 # --- under way
 SEARCH_DECIDED = Message("search {cells}: {reason}", cells="scratch/peak/*/*", reason="16 processes reach the peak")
+LEFT_BEHIND = Message(
+    "left on the target, as a job could not remove it: {directories}; the next job removes it, or remove it yourself",
+    directories="/lustre/me/campaign-0a1b2c3d",
+)
 SEARCH_STUCK = Message(
     "the search cannot go on: {run} could not be executed; find the cause with 'campaign status' and run again",
     run="scratch.peak.unique.explore-2x4.1",

@@ -34,7 +34,7 @@ from campaign.results.source import record as sources
 from campaign.results.store import Records, Store, begun
 from campaign.slurm import commands, scripts
 from campaign.slurm.collect import Follower
-from campaign.slurm.submit import Room, send
+from campaign.slurm.submit import Room, left_on, send
 
 FOLLOW_S = (0.1, 1.0)  # shortest and longest pause between two checks of the jobs' records
 MAX_SENDS = 3  # tries at a submission of which Slurm turned out to know nothing
@@ -109,6 +109,10 @@ def run(opened: Opened, request: Request, display: Display) -> list[Row]:
             with suppress(_SameCauseError):
                 planned = _search(driver, planned, request)
                 planned = _measure(driver, planned, request)
+        attempts = store.attempts()
+        for target in dict.fromkeys(each.directory for each in campaign.targets):
+            if directories := left_on(opened.paths, target, attempts):
+                display.warn(messages.LEFT_BEHIND(directories=", ".join(directories)))
         rows = standing(opened, planned, store).rows
     return [row for row in rows if request.means(row.cell)]
 

@@ -72,13 +72,18 @@ def send(
     with store.transaction():
         batches = matrix.batches(tuple(choose()), opened.campaign.slurm.allocation)
         known: dict[str, list[Attempt]] = {}
-        for attempt in store.attempts() if batches else ():
+        attempts = store.attempts() if batches else []
+        for attempt in attempts:
             known.setdefault(attempt.run, []).append(attempt)
+        targets = dict.fromkeys(batch[0].directory for batch in batches)
+        left = {target: left_on(opened.paths, target, attempts) for target in targets}
         if room.wait is None:
             batches = batches[: max(0, room.most - len(_active(store)))]
         prepared = []
         for batch in batches:
-            job, script = prepare(opened, known, batch, lambda: token_of(opened.campaign))
+            # The first job on a target clears it.
+            stale = left.pop(batch[0].directory, ())
+            job, script = prepare(opened, known, batch, lambda: token_of(opened.campaign), stale)
             prepared.append((job, zlib.compress(script.encode(), 1)))  # of a thousand jobs each has 40 KB
         for job, packed in prepared:
             _write_job(job, zlib.decompress(packed).decode())
@@ -173,10 +178,39 @@ def _active(store: Store) -> set[str]:
     return {attempt.job for attempt in store.under_way()}
 
 
+def left_on(paths: Paths, target: str, attempts: Sequence[Attempt]) -> tuple[str, ...]:
+    """Directories on a target that jobs of these attempts made and could not remove, as far as they are seen from here:
+    it was read-only, or full.
+    """
+    try:
+        names = {entry.name for entry in os.scandir(target) if entry.name.startswith("campaign-")}
+    except OSError:
+        return ()
+    found = [
+        (attempt, f"{target.rstrip('/')}/campaign-{attempt.token}") for attempt in attempts if not attempt.state.active
+    ]
+    return tuple(
+        directory
+        for attempt, directory in found
+        if f"campaign-{attempt.token}" in names and _made_directory(paths, attempt)
+    )
+
+
+def _made_directory(paths: Paths, attempt: Attempt) -> bool:
+    """Written by the job after its mkdir has succeeded: anything older belongs to another process."""
+    return (paths.attempt(attempt.run, attempt.number) / "directory-made").is_file()
+
+
 def prepare(
-    opened: Opened, known: Mapping[str, Sequence[Attempt]], batch: Sequence[Run], token: Callable[[], str]
+    opened: Opened,
+    known: Mapping[str, Sequence[Attempt]],
+    batch: Sequence[Run],
+    token: Callable[[], str],
+    left: tuple[str, ...] = (),
 ) -> tuple[scripts.JobScript, str]:
-    """A job of these runs, and its script. `known`: the attempts on record, by run."""
+    """A job of these runs, and its script. `known`: the attempts on record, by run; `left`: what others left on the
+    target, which this job removes.
+    """
     campaign, pack, paths = opened.campaign, opened.pack, opened.paths
     steps = []
     for run in batch:
@@ -185,11 +219,9 @@ def prepare(
         stale = tuple(
             run.attempt_directory(attempt.token)
             for attempt in earlier
-            if not attempt.state.active
-            and attempt.state is not State.DONE
-            # Written by the job after its mkdir has succeeded: anything older belongs to another process.
-            and (paths.attempt(run.id, attempt.number) / "directory-made").is_file()
+            if not attempt.state.active and attempt.state is not State.DONE and _made_directory(paths, attempt)
         )
+        stale, left = (*left, *stale), ()
         steps.append(Planned(run, number, token(), paths.attempt(run.id, number), stale))
     name = f"campaign-{campaign.name[:24]}-{token()}"
     job = script_of(campaign, pack, name, paths, steps, (_boot(), _seen(batch[0].directory)))

@@ -116,6 +116,22 @@ def test_a_later_attempt_has_the_next_number_and_cleans_up_after_a_killed_one(dr
 # --- sbatch's faults
 
 
+def test_what_a_job_could_not_remove_the_next_one_on_the_target_removes(driver: Driving, cluster: Fake) -> None:
+    driver.send(driver.runs[:1])
+    driver.follow()
+    assert driver.states() == [State.DONE]
+    target = Path(driver.campaign.targets[0].directory)
+    left, foreign = target / f"campaign-{driver.attempt().token}", target / "campaign-0a1b2c3d"
+    left.mkdir()  # as where the target was read-only when its job wanted to remove it
+    foreign.mkdir()
+    assert submit.left_on(driver.paths, str(target), driver.store.attempts()) == (str(left),)
+    driver.send(driver.runs[1:2])
+    driver.follow()
+    assert driver.states() == [State.DONE, State.DONE]
+    assert [path.name for path in target.iterdir()] == [foreign.name]
+    assert submit.left_on(driver.paths, f"{target}/gone", driver.store.attempts()) == ()
+
+
 def test_a_refused_job_ends_with_slurms_words_and_can_be_sent_again(driver: Driving, cluster: Fake) -> None:
     cluster.fault("sbatch-refuses", "sbatch: error: Invalid account or partition\n", once=True)
     driver.send()

@@ -63,7 +63,7 @@ def test_what_a_killed_attempt_left_behind_is_removed_but_no_link_is_followed(jo
     assert job.plan(stale=(str(left), str(link), str(job.target / "campaign-gone"))).run() == 0
     assert job.left() == ["campaign-link"]
     assert (elsewhere / "precious").is_dir()
-    assert f"removing what a killed attempt left behind: {left}" in job.out()
+    assert f"removing what an earlier attempt left behind: {left}" in job.out()
 
 
 def test_what_was_left_behind_stays_where_the_job_may_not_use_the_target(job: Job) -> None:
