@@ -396,5 +396,8 @@ def summary(by_family: dict[str, list[Searched]]) -> list[str]:
         share([o.held for o in found]),
         share([o.bound for o in found if o.bound is not None]),
         share([ok for o in found for ok in o.rates]),
-        *(f"{statistics.mean(seen):.0%}, " * bool(seen) + share(alarms) for seen, alarms in said(by_family).values()),
+        *(
+            ", ".join([*(f"{statistics.mean(of):.0%}" for of in [seen] if of), share(alarms)])
+            for seen, alarms in said(by_family).values()
+        ),
     ]
