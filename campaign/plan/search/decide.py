@@ -13,7 +13,7 @@ from campaign.plan.search import course
 from campaign.plan.search.book import Book, estimates
 from campaign.plan.search.confirm import compare, peak_of
 from campaign.plan.search.inference import MOST_FURTHER, answer, view
-from campaign.plan.search.nouns import Candidate, Decision, size, words
+from campaign.plan.search.nouns import Candidate, Decision, Drift, SlowRuns, size, words
 from campaign.statistics import intervals
 
 
@@ -31,11 +31,11 @@ def decide(book: Book, complete: bool) -> Decision:
         )
     else:
         decision = _by_walk(book, complete) if book.settings.procedure == 1 else _by_model(book, complete)
+    drift, slow_runs = course.drift(book), course.slow_runs(book)
     return Decision(
         decision.chosen, decision.peak, complete, confirmed, decision.reason, decision.candidates,
-        _remarks(book, decision.peak), tuple(book.taken), book.node_s,
-        course.drift(book), course.slow_runs(book), course.outliers(book),
-        **decision.open,
+        _remarks(book, decision.peak, drift, slow_runs), tuple(book.taken), book.node_s,
+        drift, slow_runs, course.outliers(book), **decision.open,
     )  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def _reason(
     return text + "."
 
 
-def _remarks(book: Book, peak: Geometry) -> tuple[str, ...]:
+def _remarks(book: Book, peak: Geometry, drift: Drift | None, slow: SlowRuns | None) -> tuple[str, ...]:
     remarks = list(book.remarks)
     tried = {request.geometry for request in book.taken} - book.failed.keys()
     if not any(tested.processes > peak.processes for tested in tried):
@@ -180,8 +180,8 @@ def _remarks(book: Book, peak: Geometry) -> tuple[str, ...]:
     elif not any(tested.processes < peak.processes for tested in tried) and peak.processes > book.space.fewest:
         remarks.append(messages.SMALLEST_MEASURED(count=words(peak)))
     remarks += [messages.COUNT_EXCLUDED(count=words(geometry)) for geometry in book.failed]
-    if (moved := course.drift(book)) and moved.reported:
-        remarks.append(messages.DRIFTED(change=moved.change, p_value=moved.p_value))
-    if slow := course.slow_runs(book):
+    if drift and drift.reported:
+        remarks.append(messages.DRIFTED(change=drift.change, p_value=drift.p_value))
+    if slow:
         remarks.append(messages.TWO_GROUPS(share=slow.share, slower=slow.slower))
     return tuple(remarks)
