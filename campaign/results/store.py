@@ -53,6 +53,7 @@ MIGRATIONS = (
     "ALTER TABLE records ADD COLUMN statistic TEXT NOT NULL DEFAULT 'maximum';\n"
     "ALTER TABLE records ADD COLUMN each TEXT NOT NULL DEFAULT '[]';\n",
     "",  # an environment's facts are a text by themselves, which earlier versions do not read
+    "CREATE INDEX attempts_of_job ON attempts (job);\n",  # each submission changes the attempts of one job
 )
 LOCK_TIMEOUT_S = 180.0  # `collect` of a large campaign holds it for more than a minute
 

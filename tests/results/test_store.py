@@ -322,6 +322,15 @@ def test_a_later_migration_keeps_what_is_there_and_one_that_fails_changes_nothin
     assert database.execute("SELECT * FROM extra").fetchall() == []
 
 
+def test_what_becomes_of_one_job_is_written_without_reading_the_attempts_of_all(tmp_path: Path) -> None:
+    Store(Paths(tmp_path)).close()
+    event = {"job": "j", "job_id": "1", "message": "", "run": "r", "number": 1, "state": "done", "reason": ""}
+    with closing(sqlite3.connect(tmp_path / "campaign.db")) as database:
+        for statement in (each for name in ("submitted", "ended") for each in store._PROJECTION[name]):
+            steps = database.execute(f"EXPLAIN QUERY PLAN {statement}", {**event, "started": 1.0, "ended": 2.0})
+            assert all(step[3].startswith("SEARCH") for step in steps), statement
+
+
 def test_the_schema_is_one_that_the_oldest_sqlite_in_use_understands() -> None:
     schema = "".join(line.partition("--")[0] for line in store.MIGRATIONS[0].splitlines()).upper()
     assert not {"STRICT", "RETURNING", "GENERATED", "->"} & set(schema.replace(")", " ").replace(";", " ").split())
