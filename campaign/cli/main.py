@@ -29,6 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     if argv is None:
         streams.use()
+        os.umask(os.umask(0o077) | 0o002)  # whoever else could write them could change results, and scripts of jobs
         _end_as_ctrl_c_does(signal.SIGTERM, signal.SIGHUP)
     try:
         return _do(words)

@@ -15,7 +15,7 @@ from campaign.config import messages
 from campaign.config.rules.format import GEOMETRY
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.sweeps import names
-from campaign.config.values import beside, is_secret
+from campaign.config.values import beside, has_login, is_secret, without_login
 from campaign.core.model import Launcher
 from campaign.core.schema import Field, KeyedMap, ListOf, Text, matching, suggestion, whole
 from campaign.core.strict_yaml import Document, Place, shown
@@ -81,6 +81,8 @@ def read(values: dict[str, Any], path: Path, pack: RulePack | None, document: Do
             key = word.partition("=")[0]
             if (key.startswith("-") or key != word) and "/" not in key and is_secret(key):
                 document.problem(("launcher", section, index), messages.SECRET(name=key))
+            elif has_login(word):
+                document.problem(("launcher", section, index), messages.SECRET(name=without_login(word)))
     if pack is not None:
         for at, problem in _beyond(pack, name, options, prefix):
             document.problem(at, problem)

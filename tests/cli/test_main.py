@@ -207,6 +207,13 @@ def test_nothing_is_said_of_streams_that_take_nothing(words: list[str], status: 
     assert done.returncode == status
 
 
+@pytest.mark.parametrize(("umask", "mode"), [("000", 0o664), ("077", 0o600)])
+def test_what_is_written_is_never_writable_for_everybody(tmp_path: Path, umask: str, mode: int) -> None:
+    command = f"umask {umask}; exec {CAMPAIGN} init new.yaml"
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, timeout=60, check=True, stdout=subprocess.DEVNULL)
+    assert (tmp_path / "new.yaml").stat().st_mode & 0o777 == mode
+
+
 def test_closed_streams_are_none_of_the_files_that_are_written(file: Path) -> None:
     done = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", CAMPAIGN, "table", file], timeout=60)
     assert done.returncode == INCOMPLETE

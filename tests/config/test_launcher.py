@@ -69,6 +69,7 @@ def test_mpirun_places_ranks_by_open_mpis_words_and_another_by_those_that_are_gi
         ("{program: x, placement: ['{processes}', '{ranks}']}", "found {ranks}; allowed: {processes}"),
         ("{prefix: [env, HF_TOKEN=abc, ./wrap.sh]}", "found HF_TOKEN, which looks like a secret"),
         ("{prefix: [./wrap.sh, --password, abc]}", "found --password, which looks like a secret"),
+        ("{prefix: [./wrap.sh, https://me:abc@site/x]}", 'found "https://...@site/x", which looks like a secret'),
         ("{prefix: [--mem]}", "allowed as first word: a program, such as numactl or ./wrapper.sh"),
     ],
 )
