@@ -62,6 +62,11 @@ def sources() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def importer_of(path: Path) -> str:
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(part for part in parts[:2] if part != "__init__")
@@ -75,7 +80,7 @@ def imports() -> tuple[Import, ...]:
 
 def found_imports() -> Iterator[Import]:
     for path in sources():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         top = {id(node) for node in tree.body}
         for node in ast.walk(tree):
             place = f"{path.relative_to(PACKAGE.parent)}:{getattr(node, 'lineno', 0)}"
@@ -110,7 +115,7 @@ def test_a_package_imports_only_from_those_to_its_left() -> None:
 
 @pytest.mark.parametrize("init", sorted(PACKAGE.glob("*/**/__init__.py")), ids=lambda path: path.parent.name)
 def test_a_package_says_what_it_takes_and_gives_and_must_not_know_and_holds_nothing_else(init: Path) -> None:
-    tree = ast.parse(init.read_text(encoding="utf-8"))
+    tree = parsed(init)
     assert len(tree.body) == 1
     lines = (ast.get_docstring(tree) or "").splitlines()
     assert [line.partition(": ")[0] for line in lines] == ["Takes", "Gives", "Must not know"]
@@ -120,7 +125,7 @@ def test_no_class_name_stands_twice() -> None:
     """A name that is private to its module counts without its underscore."""
     places: dict[str, list[str]] = {}
     for path in sources():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name.lstrip("_"), []).append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
@@ -151,7 +156,7 @@ def test_no_other_way_starts_a_process() -> None:
         f"{path.relative_to(PACKAGE.parent)}:{node.lineno}: os.{node.attr}"
         for path in sources()
         if importer_of(path) not in USERS["subprocess"]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os"
         if node.attr in PROCESSES or node.attr.startswith(("exec", "spawn"))
     ]

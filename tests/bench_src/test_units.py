@@ -99,7 +99,7 @@ number_like = st.one_of(
 
 
 def test_numbers_with_suffixes_mean_what_python_says(c: ctypes.CDLL) -> None:
-    @settings(max_examples=500)
+    @settings(max_examples=200)
     @given(number_like, st.sampled_from([PLAIN, BINARY, MIXED]))
     def holds(text: str, suffix: int) -> None:
         assert parse(c, text, suffix) == expected_number(text, suffix)
