@@ -126,8 +126,9 @@ class Soak:
     def resume_nodes(self) -> None:
         """As an administrator does: Slurm drains a node whose job a controller does not know that was killed."""
         for node in self.case.slurm("sinfo", "--noheader", "--Node", "--states=drain", "--format=%N").split():
-            self.case.slurm("scontrol", "update", f"nodename={node}", "state=resume")
-            self.resumed += 1
+            command = ["scontrol", "update", f"nodename={node}", "state=resume"]
+            done = subprocess.run(command, env=self.case.environment(), capture_output=True, timeout=60, check=False)
+            self.resumed += done.returncode == 0  # where it is back by itself meanwhile, Slurm refuses
 
     def kill_controller(self) -> str:
         self._end("slurmctld")
