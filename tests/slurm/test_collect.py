@@ -164,6 +164,7 @@ AWAY = (
 def test_of_a_job_whose_prolog_failed_the_node_is_told(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold")
     send_one(driver)
+    until_reason(driver, "Priority")
     (job,) = cluster.jobs()
     now = int(time.time())
     cluster.fault("drained", f"{now} Prolog error")

@@ -377,7 +377,7 @@ def test_status_says_the_same_in_words_and_in_json(sandbox: Sandbox) -> None:
     told = json.loads(run("status", "--dir", sandbox.layout.top, "--json").stdout)
     names = ["keeper", "munged", "slurmctld", *(f"slurmd.node{i}" for i in (1, 2, 3, 4))]
     assert (told["state"], told["dead"], [daemon["name"] for daemon in told["daemons"]]) == ("up", [], names)
-    shape = {"nodes": 4, "cpus": 8, "accounting": False, "partition": "sandbox", "epilog": "/bin/true"}
+    shape = {"nodes": 4, "cpus": 4, "accounting": False, "partition": "sandbox", "epilog": "/bin/true"}
     assert told["shape"] == {**shape, "storage": {"bricks": 0, "on_disk": False, "slow_ms": 0}}
     shown = run("status", "--dir", sandbox.layout.top)
     assert shown.returncode == 0
@@ -491,7 +491,7 @@ def test_a_running_sandbox_of_another_shape_is_not_changed(sandbox: Sandbox) -> 
     result = run("start", "--dir", sandbox.layout.top, "--nodes", "3")
     assert result.returncode == USAGE
     assert result.stderr == (
-        "campaign: sandbox: 4 nodes of 8 CPUs, without accounting, partition sandbox already run in "
+        "campaign: sandbox: 4 nodes of 4 CPUs, without accounting, partition sandbox already run in "
         f"{sandbox.layout.top}; requested: 3 nodes of 8 CPUs, without accounting, partition sandbox; "
         "stop it first or use another --dir\n"
     )
