@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -102,7 +103,18 @@ def _of_list(kind: Any, pass_over: bool) -> _Decoder:
             raise
         return tuple(done)
 
-    return decoded
+    def words(value: Any) -> Any:
+        """Kept once: ten thousand attempts have few command lines and nodes."""
+        if isinstance(value, list) and {*map(type, value)} == plain:
+            return _once(tuple(map(sys.intern, value)))
+        return decoded(value)
+
+    return words if kind is str else decoded
+
+
+@functools.lru_cache(maxsize=1024)
+def _once(words: tuple[str, ...]) -> tuple[str, ...]:
+    return words
 
 
 def _of_object(kind: Any, pass_over: bool) -> _Decoder:
