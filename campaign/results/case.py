@@ -73,10 +73,9 @@ class Case:
         return formulas.numbers(self.run.geometry, self.values)
 
     def judged(self, findings: tuple[Finding, ...]) -> Case:
-        """The case with its findings, and with all that was put together of it."""
-        case = object.__new__(Case)
-        case.__dict__.update(self.__dict__, findings=findings)
-        case.__dict__.pop("valid", None)
+        """The case with its findings."""
+        case = Case(self.pack, self.run, self.attempt, self.records, self.seen, self.evidence, findings)
+        case.__dict__["_results"] = self._results
         return case
 
     def of(self, operation: str) -> tuple[Record, ...]:
