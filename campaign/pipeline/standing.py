@@ -42,8 +42,9 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
     attempts = store.attempts() if store else []
     results = []
     if store:
-        known = store.records(), store.observations(), store.evidence()
-        results = engine.measured(pack, planned.runs, attempts, *known, opened.answers)
+        kept = store.records(), store.observations(), store.evidence()
+        results = engine.measured(pack, planned.runs, attempts, *kept, opened.answers)
+        del kept  # the results have what is in it
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
     folders, unused = [], []
