@@ -22,8 +22,8 @@ TEST_NEEDS    := $(SANDBOX_NEEDS) git:git patch:patch ssh-keygen:openssh-client 
 export OMPI_ALLOW_RUN_AS_ROOT         := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 
-# Processes for all tests: half of a test on Slurm is waiting. 0: one, whose tests can be looked at with --pdb.
-WORKERS ?= $(shell echo $$((2 * $$(nproc) < 8 ? 2 * $$(nproc) : 8)))
+# Processes for all tests: more than half of a test on Slurm is waiting. 0: one, whose tests can be looked at with --pdb.
+WORKERS ?= $(shell echo $$((3 * $$(nproc) < 8 ? 3 * $$(nproc) : 8)))
 
 .PHONY: help run unit test lint bench soak docs build dist setup test-setup build-needs run-needs test-needs clean
 .DEFAULT_GOAL := help
