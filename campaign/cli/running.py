@@ -14,7 +14,7 @@ from campaign.cli import messages
 from campaign.cli.output import columns, load, say, show, verdict
 from campaign.core.errors import INTERRUPTED, OK, CampaignError, InputError
 from campaign.core.messages import typed
-from campaign.core.units import several
+from campaign.core.units import listed, several
 
 if TYPE_CHECKING:
     from campaign.config.opened import Opened
@@ -194,7 +194,6 @@ def _left_behind(opened: Opened, arguments: argparse.Namespace, sandbox_stops: b
 
 
 def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
-    from campaign.judge.findings import listed
     from campaign.pipeline import standing
 
     ids = standing.jobs_under_way(opened)

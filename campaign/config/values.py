@@ -133,11 +133,7 @@ def _variable(text: str) -> str:
     return text
 
 
-def _value(text: str) -> str:
-    """Value of an environment variable for the job."""
-    if not re.fullmatch(r"[^$`]*", text):
-        allowed = "a text without $ and backquote (nothing is expanded here)"
-        raise ValueError(FOUND(found=shown(text), allowed=allowed))
+def _no_login(text: str) -> str:
     if has_login(text):
         raise ValueError(messages.SECRET(name=without_login(text)))
     return text
@@ -204,7 +200,7 @@ TIME = Text(units.DURATION, _time, unit="unit")
 VARIABLE = Text("a variable's name", _variable, longest=100)
 VALUE = Text(
     "a text without $ and backquote",
-    _value,
+    whole(r"[^$`]*", "a text without $ and backquote (nothing is expanded here)", _no_login),
     longest=1000,
     numbers=True,
 )

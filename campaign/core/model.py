@@ -132,10 +132,15 @@ class Run:
 
     def attempt_directory(self, token: str) -> str:
         """An attempt's own directory under the target: the benchmark works in it and in nothing else."""
-        return f"{self.directory.rstrip('/')}/campaign-{token}"
+        return f"{self.directory.rstrip('/')}/{directory_name(token)}"
 
     def cells(self) -> tuple[Cell, ...]:
         return tuple(Cell(self.target, self.launch, self.files, operation) for operation in self.operations)
+
+
+def directory_name(token: str) -> str:
+    """Of an attempt's own directory, in the target's."""
+    return f"campaign-{token}"
 
 
 class State(StrEnum):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from campaign.core import messages
@@ -67,6 +68,12 @@ def format_count(count: int) -> str:
 def several(number: int, noun: str) -> str:
     """`1 run`, `12 runs`, for nouns that take an s."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(given: Iterable[str], most: int = 8) -> str:
+    """The first names, and the number of further ones."""
+    names = list(given)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def parse_duration(text: str) -> int:

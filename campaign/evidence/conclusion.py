@@ -11,10 +11,9 @@ from typing import Any
 
 from campaign.core.errors import INCOMPLETE, OK
 from campaign.core.model import Finding, Severity
-from campaign.core.units import several
+from campaign.core.units import listed, several
 from campaign.evidence import messages
 from campaign.evidence.chosen import Copy
-from campaign.judge.findings import listed
 from campaign.judge.submission import RECORDS, Submission
 from campaign.report.verdict import OPEN, Compliance, verdict
 from campaign.results.case import Case

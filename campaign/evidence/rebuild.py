@@ -14,8 +14,8 @@ from typing import Any
 from campaign.core import temporary
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
+from campaign.core.units import listed
 from campaign.evidence import messages, provenance
-from campaign.judge.findings import listed
 from campaign.judge.submission import Submission
 from campaign.pipeline import building
 from campaign.results.source import facts, record

@@ -15,13 +15,13 @@ from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
-from campaign.core.units import utc
+from campaign.core.units import listed, utc
 from campaign.evidence import messages, provenance
 from campaign.evidence.compared import is_earlier, object_of, text_of
 from campaign.evidence.replay import Judged
 from campaign.judge.environment import CONTROLLER_S
 from campaign.judge.evidence import BUNDLE
-from campaign.judge.findings import listed, to_explain, unchecked, violation
+from campaign.judge.findings import to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.slurm import scripts, submit
 

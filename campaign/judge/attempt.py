@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.pack import Operation, RulePack
 from campaign.core.model import Finding, Run, State
-from campaign.core.units import digits, format_size
-from campaign.judge.findings import at_full_size, listed, note, processes_on, unchecked, violation
+from campaign.core.units import digits, format_size, listed
+from campaign.judge.findings import at_full_size, note, processes_on, unchecked, violation
 from campaign.judge.messages import attempt as messages
 from campaign.judge.messages import shared
 from campaign.results.case import Case

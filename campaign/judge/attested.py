@@ -11,7 +11,8 @@ from pathlib import PurePosixPath
 
 from campaign.core.attestation import Attestation, RankGroup
 from campaign.core.model import Finding
-from campaign.judge.findings import Form, doubt, listed, note, to_explain, violation
+from campaign.core.units import listed
+from campaign.judge.findings import Form, doubt, note, to_explain, violation
 from campaign.judge.messages import attested as messages
 from campaign.results.case import Case
 

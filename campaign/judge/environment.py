@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from campaign.core.model import Completion, Finding, State
-from campaign.core.units import utc
+from campaign.core.units import listed, utc
 from campaign.judge.attested import attestations
-from campaign.judge.findings import cut, doubt, listed, note, to_explain, unchecked, violation
+from campaign.judge.findings import cut, doubt, note, to_explain, unchecked, violation
 from campaign.judge.messages import environment as messages
 from campaign.judge.messages import shared
 from campaign.judge.timing import RATE, phase_seconds

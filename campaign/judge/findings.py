@@ -67,12 +67,6 @@ def _once(text: str) -> str:
 # --- for texts
 
 
-def listed(given: Iterable[str], most: int = 8) -> str:
-    """The first names, and the number of further ones."""
-    names = list(given)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
 def processes_on(processes: int, nodes: int) -> str:
     return f"{processes} process{'es' if processes != 1 else ''} on {several(nodes, 'node')}"
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from campaign.core.model import Completion, Finding, State
+from campaign.core.units import listed
 from campaign.judge.environment import TOLERANCE_S
-from campaign.judge.findings import listed, unchecked, violation
+from campaign.judge.findings import unchecked, violation
 from campaign.judge.messages import phases as messages
 from campaign.results.case import Case
 

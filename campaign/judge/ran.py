@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from campaign.core.model import Finding
-from campaign.core.units import several
-from campaign.judge.findings import listed, to_explain, unchecked, violation
+from campaign.core.units import listed, several
+from campaign.judge.findings import to_explain, unchecked, violation
 from campaign.judge.messages import ran as messages
 from campaign.results.case import Case
 from campaign.results.environment.facts import PREFIX, Environment

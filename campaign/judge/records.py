@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from campaign.core.model import Finding, State
-from campaign.core.units import utc
+from campaign.core.units import listed, utc
 from campaign.judge import attested
 from campaign.judge.environment import CONTROLLER_S, TOLERANCE_S, phases_s, started_again
-from campaign.judge.findings import listed, to_explain, unchecked, violation
+from campaign.judge.findings import to_explain, unchecked, violation
 from campaign.judge.messages import records as messages
 from campaign.judge.messages import shared
 from campaign.judge.phases import PROBES

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from campaign.core.model import Finding, State
+from campaign.core.units import listed
 from campaign.judge import attested, ran
 from campaign.judge.attempt import BUILTIN
-from campaign.judge.findings import listed, note, to_explain, unchecked, violation
+from campaign.judge.findings import note, to_explain, unchecked, violation
 from campaign.judge.messages import attested as texts
 from campaign.judge.messages import sources as messages
 from campaign.judge.submission import Submission

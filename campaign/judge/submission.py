@@ -17,7 +17,8 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.journal import Chain
 from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
-from campaign.judge.findings import Form, doubt, listed, note, to_explain, unchecked, violation
+from campaign.core.units import listed
+from campaign.judge.findings import Form, doubt, note, to_explain, unchecked, violation
 from campaign.judge.messages import submission as messages
 from campaign.plan import matrix
 from campaign.plan.searches import SearchProgress, all_runs

@@ -9,8 +9,8 @@ from typing import Any
 
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
 from campaign.core.model import Finding
-from campaign.core.units import several
-from campaign.judge.findings import at_full_size, cut, doubt, listed, note, to_explain, unchecked, violation
+from campaign.core.units import listed, several
+from campaign.judge.findings import at_full_size, cut, doubt, note, to_explain, unchecked, violation
 from campaign.judge.messages import system as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case

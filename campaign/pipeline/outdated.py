@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.opened import Opened
-from campaign.core.model import Attempt, Command, Run, State
+from campaign.core.model import Attempt, Command, Run, State, directory_name
 from campaign.core.units import several
 from campaign.pipeline import messages
 from campaign.pipeline.plan import Plan
@@ -86,7 +86,7 @@ def _of_command(
     prefix, argv = argv[:begin], argv[begin:]
     yield from _change("launcher.prefix", " ".join(prefix) or "none", " ".join(command.prefix) or "none")
     yield from _change("benchmark.executable", next(iter(argv), "none"), command.executable)
-    mark = f"/campaign-{attempt.token}"
+    mark = f"/{directory_name(attempt.token)}"
     place = next((word.partition(mark)[0] for word in argv if mark in word), run.directory.rstrip("/"))
     yield from _change(f"directory of target {run.target}", place, run.directory.rstrip("/") or "/")
     before = [word.replace(f"{place}{mark}", "{directory}") for word in argv[1:]]

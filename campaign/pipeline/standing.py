@@ -42,9 +42,10 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
     attempts = store.attempts() if store else []
     results = []
     if store:
-        kept = store.records(), store.observations(), store.evidence()
-        results = engine.measured(pack, planned.runs, attempts, *kept, opened.answers)
-        del kept  # the results have what is in it
+        # Named nowhere: what the results do not need of it is let go of.
+        results = engine.measured(
+            pack, planned.runs, attempts, store.records(), store.observations(), store.evidence(), opened.answers
+        )
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
     folders, unused = [], []

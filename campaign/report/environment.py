@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from campaign.core.units import several
+from campaign.core.units import listed, several
 from campaign.report.contents import Section
 from campaign.report.messages import tables as messages
 from campaign.results.case import Case
@@ -77,8 +77,7 @@ def _rows(observations: Sequence[_Observation]) -> tuple[tuple[str, ...], ...]:
 
 
 def _names(places: set[tuple[str, str]]) -> str:
-    names = sorted({name for _, name in places})
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return listed(sorted({name for _, name in places}), _NAMED)
 
 
 def _space(jobs: Mapping[str, Environment]) -> str:

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from campaign.core.model import State
-from campaign.core.units import several
+from campaign.core.units import listed, several
 from campaign.judge import ran
 from campaign.report.contents import Section
 from campaign.report.messages import tables as messages
@@ -73,5 +73,4 @@ def _lines(case: Case) -> Iterator[_Line]:
 def _some(attempts: Sequence[str], total: int) -> str:
     if len(attempts) == total:
         return ""
-    more = f" and {len(attempts) - _NAMED} more" if len(attempts) > _NAMED else ""
-    return f"{len(attempts)} of {total}: {', '.join(attempts[:_NAMED])}{more}"
+    return f"{len(attempts)} of {total}: {listed(attempts, _NAMED)}"

@@ -341,9 +341,7 @@ def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
         if any(causes.concerns(message, row.cell) for _, _, message in of_row):
             cells.append(row.cell)
     others = list(dict.fromkeys(subject for _, subject, _ in sorted(wanted - of_rows) if subject != "campaign"))
-    names = [*patterns(cells, [row.cell for row in rows]), *others]
-    more = f" and {len(names) - 2 * LISTED} more" if len(names) > 2 * LISTED else ""
-    return ", ".join(names[: 2 * LISTED]) + more
+    return units.listed([*patterns(cells, [row.cell for row in rows]), *others], 2 * LISTED)
 
 
 def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:

@@ -35,7 +35,6 @@ SCRIPT_FAILED = Message(
     "slurmd's log there and to resume it",
     nodes="n6 (drained: Prolog error set by root at 2026-11-22 19:45:28 UTC)", failed="n6",
 )  # fmt: skip
-AND_MORE = Message("{nodes} and {more} more", nodes="n5 (down), n6 (down), n7 (down)", more=9)
 NO_DEFAULT_PARTITION = Message(
     "Slurm has no default partition; set slurm.partition to one of: {names}", names="compute, gpu"
 )

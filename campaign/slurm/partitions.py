@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.schema import suggestion
-from campaign.core.units import parse_duration, several, utc
+from campaign.core.units import listed, parse_duration, several, utc
 from campaign.results.environment.slurm_text import expand_nodes
 from campaign.slurm import commands, messages
 
 # Names, CPUs, sockets, cores of each, state, who set it when, and why: a line for all nodes of which the rest is the
 # same. With --Node there is one for each node, for which sinfo took 10 s where there were 10,000.
 _NODE_FORMAT = "%N|%c|%X|%Y|%T|%u|%H|%E"
-MOST_NAMED = 8  # unusable nodes, of each kind
 _USABLE = ("idle", "allocated", "mixed", "completing", "planned")
 _RESERVED = ("reserved", "maint")
 NODES_TOLD = 3
@@ -74,8 +73,7 @@ class Partition:
         parts = [f"partition {self.name}: {several(self.nodes, 'node')}, {usable if self.usable else 'none usable'}"]
         for why in dict.fromkeys(node.why for node in self.unusable):
             nodes = [str(node) for node in self.unusable if node.why == why]
-            more = f" and {len(nodes) - MOST_NAMED} more" if len(nodes) > MOST_NAMED else ""
-            parts.append(f"{len(nodes)} {why}: {', '.join(nodes[:MOST_NAMED])}{more}")
+            parts.append(f"{len(nodes)} {why}: {listed(nodes)}")
         return "; ".join(parts)
 
 
@@ -113,9 +111,7 @@ def out_of_service(partition: str) -> tuple[Unusable, ...]:
 
 def told(nodes: Sequence[Unusable]) -> str:
     """The first few, and what to do."""
-    names = ", ".join(map(str, nodes[:NODES_TOLD]))
-    if len(nodes) > NODES_TOLD:
-        names = messages.AND_MORE(nodes=names, more=len(nodes) - NODES_TOLD)
+    names = listed(map(str, nodes), NODES_TOLD)
     if failed := [node.node for node in nodes if node.by_script]:
         return messages.SCRIPT_FAILED(nodes=names, failed=", ".join(failed[:NODES_TOLD]))
     return messages.OUT_OF_SERVICE(nodes=names)

@@ -24,7 +24,7 @@ from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
 from campaign.core import atomic, journal
 from campaign.core.errors import EnvironmentLacks, UnknownState
-from campaign.core.model import Attempt, Paths, Planned, Run, State
+from campaign.core.model import Attempt, Paths, Planned, Run, State, directory_name
 from campaign.core.units import several
 from campaign.plan import matrix
 from campaign.results.store import Store, StoredJob
@@ -183,16 +183,15 @@ def left_on(paths: Paths, target: str, attempts: Sequence[Attempt]) -> tuple[str
     it was read-only, or full.
     """
     try:
-        names = {entry.name for entry in os.scandir(target) if entry.name.startswith("campaign-")}
+        there = {entry.name for entry in os.scandir(target)}
     except OSError:
         return ()
-    found = [
-        (attempt, f"{target.rstrip('/')}/campaign-{attempt.token}") for attempt in attempts if not attempt.state.active
-    ]
     return tuple(
-        directory
-        for attempt, directory in found
-        if f"campaign-{attempt.token}" in names and _made_directory(paths, attempt)
+        f"{target.rstrip('/')}/{name}"
+        for attempt in attempts
+        if (name := directory_name(attempt.token)) in there
+        and not attempt.state.active
+        and _made_directory(paths, attempt)
     )
 
 
