@@ -13,6 +13,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, overload
@@ -75,20 +76,32 @@ class Hashes(Sequence[str]):
 
 
 def append(path: Path, event: Event, previous: str) -> None:
-    """Add one event after the line whose hash is `previous`. The caller holds the campaign's write lock.
+    """Add one event after the line whose hash is `previous`; `sync` has it on the disk. The caller holds the campaign's
+    write lock.
 
     Raises EnvironmentLacks where it cannot be written.
     """
     stamped = {"format": FORMAT, "time": round(time.time(), 3), **event, "previous": previous}
     data = (json.dumps(stamped, ensure_ascii=False) + "\n").encode()
+    with _opened(path) as descriptor:
+        written = os.write(descriptor, data)
+        if written != len(data):
+            os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def sync(path: Path) -> None:
+    """Wait until the disk has what was added. Raises EnvironmentLacks where it refuses."""
+    with _opened(path) as descriptor:
+        os.fsync(descriptor)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            written = os.write(descriptor, data)
-            if written != len(data):
-                os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            os.fsync(descriptor)
+            yield descriptor
         finally:
             os.close(descriptor)
     except OSError as error:

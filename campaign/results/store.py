@@ -109,6 +109,7 @@ class Store:
         self._paths = paths
         self._journal = paths.journal
         self._path = paths.database
+        self._unsynced = False  # whether the disk may lack events of this transaction
         try:
             paths.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -140,7 +141,8 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Holds the write lock: what is read inside stays true until its end, for other drivers too.
+        """Holds the write lock: what is read inside stays true until its end, for other drivers too. At its end the
+        disk has what was put on record inside, by one wait for it.
 
         It begins at the journal's end, which may have a last event that another driver wrote but did not store.
         """
@@ -151,11 +153,19 @@ class Store:
         try:
             self._migrate()
             self._catch_up()
-            yield
+            try:
+                yield
+            finally:
+                self._sync()
             self._sql("COMMIT")
         except BaseException:
             self._db.rollback()
             raise
+
+    def _sync(self) -> None:
+        if self._unsynced:
+            journal.sync(self._journal)
+            self._unsynced = False
 
     def _sql(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[sqlite3.Row]:
         with self._explained():
@@ -280,6 +290,7 @@ class Store:
         """Put an event on record, and do what it does to the tables, if anything."""
         with self.transaction():
             journal.append(self._journal, {"event": event, **details}, self._meta("journal_hash", journal.START))
+            self._unsynced = True
             self._catch_up()
 
     def observe_state(self, attempt: Attempt, state: State, reason: str) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,17 +78,23 @@ def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     return {k: v for k, v in source.items() if k in _KEPT or not _SCRUBBED.match(k) or _MODULES.match(k)}
 
 
-def call(arguments: Sequence[str], timeout_s: float = QUERY_TIMEOUT_S, cwd: Path | None = None) -> Reply:
-    """Run one of Slurm's commands. Raises EnvironmentLacks where it is not installed, UnknownState where it hangs."""
+def call(
+    arguments: Sequence[str],
+    timeout_s: float = QUERY_TIMEOUT_S,
+    cwd: Path | None = None,
+    meanwhile: Callable[[float], None] = lambda _: None,
+) -> Reply:
+    """Run one of Slurm's commands. Beside it `meanwhile` is called, at once and then each second, with the seconds that
+    it has taken so far. Raises EnvironmentLacks where it is not installed, UnknownState where it hangs.
+    """
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             arguments,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout_s,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env=environment() | {"SLURM_TIME_FORMAT": "%s"} if arguments[0] != "sbatch" else environment(),
             cwd=cwd,
-            check=False,
             # A Ctrl-C is for the driver, which detaches; what came of an sbatch under way is asked later.
             start_new_session=True,
         )
@@ -94,9 +102,20 @@ def call(arguments: Sequence[str], timeout_s: float = QUERY_TIMEOUT_S, cwd: Path
         raise EnvironmentLacks(messages.PROGRAM_MISSING(program=arguments[0])) from None
     except OSError as error:
         raise EnvironmentLacks(f"{arguments[0]}: {error.strerror}") from error
-    except subprocess.TimeoutExpired:
-        raise UnknownState(messages.COMMAND_HANGS(command=arguments[0], seconds=timeout_s)) from None
-    return Reply(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+    began, out = time.monotonic(), None
+    with process:
+        try:
+            while out is None:
+                waited_s = time.monotonic() - began
+                if waited_s >= timeout_s:
+                    raise UnknownState(messages.COMMAND_HANGS(command=arguments[0], seconds=timeout_s))
+                meanwhile(waited_s)
+                with suppress(subprocess.TimeoutExpired):
+                    out, err = process.communicate(timeout=min(1.0, timeout_s - waited_s))
+        except BaseException:
+            process.kill()
+            raise
+    return Reply(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
 def ask(arguments: Sequence[str]) -> str:
@@ -207,11 +226,13 @@ _REFUSAL = re.compile(
 )
 
 
-def submit(script: Path, after: Sequence[str] = ()) -> SbatchAnswer:
-    """Submit `script`, to start when the jobs `after` have ended in whatever way."""
+def submit(
+    script: Path, after: Sequence[str] = (), meanwhile: Callable[[float], None] = lambda _: None
+) -> SbatchAnswer:
+    """Submit `script`, to start when the jobs `after` have ended in whatever way. `meanwhile`: as in `call`."""
     dependency = ["--dependency=afterany:" + ":".join(after)] if after else []
     try:
-        reply = call(["sbatch", "--parsable", *dependency, str(script)], SUBMIT_TIMEOUT_S, cwd=script.parent)
+        reply = call(["sbatch", "--parsable", *dependency, str(script)], SUBMIT_TIMEOUT_S, script.parent, meanwhile)
     except UnknownState as error:
         return SbatchAnswer(None, str(error), uncertain=True)
     return parse_submission(reply)

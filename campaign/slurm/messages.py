@@ -117,6 +117,13 @@ UNCERTAIN = Message(
 REFUSED = Message("Slurm refused {runs}: {why}", runs="3 runs", why="Invalid account specified")
 REFUSED_ATTEMPT = Message("Slurm refused the job: {why}", why="Invalid account specified")
 MOST_JOBS = Message("--max-jobs is {most}", most=1000)
+SBATCH_SLOW = Message(
+    "sbatch has not answered for {waited} s, so slurmctld is slow or busy; {left} still to submit, one after another; "
+    "each sbatch may take up to {longest} s",
+    waited=5,
+    left="47 jobs",
+    longest=60,
+)
 WAITS_FOR_ROOM = Message(
     "{left} not submitted yet, waiting for room in the queue: {why}", left="8 jobs", why="QOSMaxSubmitJobPerUserLimit"
 )

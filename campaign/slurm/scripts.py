@@ -261,6 +261,17 @@ def functions(name: str) -> str:
     return "\n".join((TEMPLATES / f"{part}-functions.bash").read_text(encoding="utf-8") for part in FUNCTIONS[name])
 
 
+def parts(text: str) -> list[str]:
+    """A script in parts. The functions that scripts include are the same object in all of them: a thousand scripts
+    take little more room than one.
+    """
+    found = []
+    for name in FUNCTIONS:
+        before, included, text = text.partition(functions(name))
+        found += [before, included]
+    return [*found, text]
+
+
 def verify(text: str, job: JobScript, template: str) -> list[str]:
     """Where the script differs from the plan, one message each: a template cannot bend the run rules.
 

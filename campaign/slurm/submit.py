@@ -14,9 +14,8 @@ import os
 import secrets
 import socket
 import time
-import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from campaign.config.load import Campaign
@@ -32,6 +31,8 @@ from campaign.slurm import commands, messages, scripts
 from campaign.slurm.sandbox.processes import Process
 
 SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is taken for dead
+SLOW_S = 5.0  # of an sbatch, before it is said what is waited for
+RECORD_S = 0.25  # the shortest time between two waits for the disk while jobs are submitted
 TRY_AGAIN_S = 60.0  # where Slurm has no room and none of the campaign's jobs ends: others' may have
 MOST_JOBS = 1000  # of one campaign that Slurm has at once, unless the user says otherwise
 
@@ -84,58 +85,92 @@ def send(
             # The first job on a target clears it.
             stale = left.pop(batch[0].directory, ())
             job, script = prepare(opened, known, batch, lambda: token_of(opened.campaign), stale)
-            prepared.append((job, zlib.compress(script.encode(), 1)))  # of a thousand jobs each has 40 KB
-        for job, packed in prepared:
-            _write_job(job, zlib.decompress(packed).decode())
+            prepared.append((job, scripts.parts(script)))
+        for job, parts in prepared:
+            _write_job(job, "".join(parts))
             store.plan_job(job.name, job.steps[0].run.target, submitter(), job.steps)
     jobs = [job for job, _ in prepared]
     room.unsent.update(job.name for job in jobs)
     try:
-        queue = _Queue(opened, store, {job.name for job in jobs})
-        return tuple(_send_one(opened, store, queue, job, room, say) for job in jobs)
+        sender = _Sender(opened, store, {job.name for job in jobs}, room, say)
+        try:
+            for job in jobs:
+                sender.send(job)
+        finally:
+            sender.record()
+        return tuple(sender.sent)
     finally:
         for name in sorted(room.unsent):
             _give_up_all(opened.paths, store, name, messages.NOT_SENT())
         room.unsent.clear()
 
 
-def _send_one(
-    opened: Opened, store: Store, queue: _Queue, job: scripts.JobScript, room: Room, say: Callable[[str], None]
-) -> Sent:
-    """Submit a job once there is room for it: the same job again, where Slurm had none."""
-    if queue.active >= room.most and room.wait is not None:
-        _wait_for_room(queue, job, room, say, messages.MOST_JOBS(most=room.most), room.most)
-    while True:
-        room.unsent.discard(job.name)
-        answer = commands.submit(job.folder / "job.sbatch", queue.before(job))
-        if room.wait is None or not answer.is_full(queue.active > 0):
-            break
-        _wait_for_room(queue, job, room, say, answer.message, queue.active, TRY_AGAIN_S)
-    answer = _record(opened.paths, store, job, answer, say)
-    if answer.job_id:
-        queue.sent(job, answer.job_id)
-    return Sent(tuple(step.run for step in job.steps), answer.refused)
+class _Sender:
+    """Submits jobs one after another, each of which waits for those before it by their ids. What sbatch says of them is
+    put on record while it works on later ones, several answers at a time: a wait for the disk takes longer than sbatch.
+    A driver that is killed in between leaves jobs that are found by their names.
+    """
 
+    def __init__(self, opened: Opened, store: Store, jobs: set[str], room: Room, say: Callable[[str], None]) -> None:
+        self._paths, self._store, self._room, self._say = opened.paths, store, room, say
+        self._queue = _Queue(opened, store, jobs)
+        self._answered: list[tuple[scripts.JobScript, commands.SbatchAnswer]] = []  # not on record yet
+        self._recorded = -math.inf
+        self._slow = False  # whether it was said that sbatch is
+        self.sent: list[Sent] = []
 
-def _wait_for_room(
-    queue: _Queue,
-    job: scripts.JobScript,
-    room: Room,
-    say: Callable[[str], None],
-    why: str,
-    fewer_than: int,
-    longest_s: float = math.inf,
-) -> None:
-    """Until the campaign has fewer jobs than these, or so long."""
-    assert room.wait is not None
-    until = time.monotonic() + longest_s
-    room.unsent.add(job.name)
-    if why != queue.said:
-        say(messages.WAITS_FOR_ROOM(left=several(len(room.unsent), "job"), why=" ".join(why.split())))
-        queue.said = why
-    while queue.active >= fewer_than and time.monotonic() <= until:
-        room.wait()
-        queue.look_again(room.unsent)
+    def send(self, job: scripts.JobScript) -> None:
+        """Submit a job once there is room for it: the same job again, where Slurm had none."""
+        queue, room = self._queue, self._room
+        if queue.active >= room.most and room.wait is not None:
+            self._wait_for_room(job, messages.MOST_JOBS(most=room.most), room.most)
+        while True:
+            room.unsent.discard(job.name)
+            answer = commands.submit(job.folder / "job.sbatch", queue.before(job), self._meanwhile)
+            if room.wait is None or not answer.is_full(queue.active > 0):
+                break
+            self._wait_for_room(job, answer.message, queue.active, TRY_AGAIN_S)
+        if answer.job_id:
+            queue.sent(job, answer.job_id)
+        self._answered.append((job, answer))
+
+    def _meanwhile(self, waited_s: float) -> None:
+        """Beside an sbatch that has worked for so long."""
+        if time.monotonic() - self._recorded >= RECORD_S:
+            self.record()
+        if waited_s >= SLOW_S and not self._slow:
+            self._slow = True
+            left, longest = several(len(self._room.unsent) + 1, "job"), round(commands.SUBMIT_TIMEOUT_S)
+            self._say(messages.SBATCH_SLOW(waited=round(waited_s), left=left, longest=longest))
+
+    def record(self) -> None:
+        """Put on record what sbatch said since the last time."""
+        if not self._answered:
+            return
+        answered, self._answered = self._answered, []
+        texts = []
+        with self._store.transaction():
+            for job, answer in answered:
+                refused, text = _record(self._paths, self._store, job, answer)
+                self.sent.append(Sent(tuple(step.run for step in job.steps), refused))
+                texts.append(text)
+        self._recorded = time.monotonic()
+        for text in texts:
+            self._say(text)
+
+    def _wait_for_room(self, job: scripts.JobScript, why: str, fewer_than: int, longest_s: float = math.inf) -> None:
+        """Until the campaign has fewer jobs than these, or so long."""
+        queue, room = self._queue, self._room
+        assert room.wait is not None
+        self.record()
+        until = time.monotonic() + longest_s
+        room.unsent.add(job.name)
+        if why != queue.said:
+            self._say(messages.WAITS_FOR_ROOM(left=several(len(room.unsent), "job"), why=" ".join(why.split())))
+            queue.said = why
+        while queue.active >= fewer_than and time.monotonic() <= until:
+            room.wait()
+            queue.look_again(room.unsent)
 
 
 class _Queue:
@@ -289,24 +324,21 @@ def _write_job(job: scripts.JobScript, script: str) -> None:
         atomic.write(step.folder / "attempt.json", json.dumps(described, indent=1) + "\n")
 
 
-def _record(
-    paths: Paths, store: Store, job: scripts.JobScript, answer: commands.SbatchAnswer, say: Callable[[str], None]
-) -> commands.SbatchAnswer:
-    """Put on record what sbatch said of a job; gives that with `uncertain` where a job has measured all the same."""
-    refused = answer.refused and _give_up_all(paths, store, job.name, messages.REFUSED_ATTEMPT(why=answer.message))
+def _record(paths: Paths, store: Store, job: scripts.JobScript, answer: commands.SbatchAnswer) -> tuple[bool, str]:
+    """Put on record what sbatch said of a job; gives whether it was refused, and did not measure all the same, and what
+    to say of it.
+    """
     runs = several(len(job.steps), "run")
     if answer.job_id:
         store.submitted(job.name, answer.job_id, answer.message)
         about = {"job": answer.job_id, "runs": runs, "first": job.steps[0].run.id}
-        say(
-            messages.SUBMITTED_REMARK(**about, remark=answer.message) if answer.message else messages.SUBMITTED(**about)
-        )
-    elif refused:
-        say(messages.REFUSED(runs=runs, why=answer.message))
-    else:
-        store.note("uncertain", job=job.name, message=answer.message)
-        say(messages.UNCERTAIN(runs=runs, why=answer.message))
-    return replace(answer, uncertain=answer.job_id is None and not refused)
+        if answer.message:
+            return False, messages.SUBMITTED_REMARK(**about, remark=answer.message)
+        return False, messages.SUBMITTED(**about)
+    if answer.refused and _give_up_all(paths, store, job.name, messages.REFUSED_ATTEMPT(why=answer.message)):
+        return True, messages.REFUSED(runs=runs, why=answer.message)
+    store.note("uncertain", job=job.name, message=answer.message)
+    return False, messages.UNCERTAIN(runs=runs, why=answer.message)
 
 
 def _give_up_all(paths: Paths, store: Store, job: str, reason: str) -> bool:

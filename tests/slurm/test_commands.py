@@ -186,7 +186,7 @@ def test_a_command_that_may_not_be_executed_is_named(tmp_path: Path, monkeypatch
 
 
 def test_a_command_that_hangs_gives_no_answer(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands.call, "__defaults__", (0.3, None))
+    monkeypatch.setattr(commands.call, "__defaults__", (0.3, *(commands.call.__defaults__ or ())[1:]))
     cluster.fault("squeue-hangs", 60)
     with pytest.raises(UnknownState, match=r"^squeue did not answer within 0\.3 s$"):
         commands.queue(["one"])

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from campaign.config.opened import Opened
+from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths, State
 from campaign.results.store import Store, StoredJob
@@ -222,7 +223,7 @@ def test_a_submission_of_which_slurm_knows_nothing_is_given_up_and_a_job_that_co
     scripts: list[Path] = []
     real = commands.submit
 
-    def lost(script: Path, _: object) -> commands.SbatchAnswer:
+    def lost(script: Path, *_: object) -> commands.SbatchAnswer:
         scripts.append(script)
         return commands.SbatchAnswer(None, "sbatch: error: Socket timed out", uncertain=True)
 
@@ -308,6 +309,50 @@ def test_submitting_many_jobs_asks_slurm_once_and_not_for_each(
     driver = Driving(tmp_path, monkeypatch, targets=3, allocation="run")
     driver.send()
     assert asked == ["squeue", *["sbatch"] * 6]
+
+
+def test_what_sbatch_said_is_put_on_record_several_jobs_at_a_time(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(submit, "RECORD_S", 1000.0)
+    waits: list[Path] = []
+    real = journal.sync
+    monkeypatch.setattr(journal, "sync", lambda path: (waits.append(path), real(path)))
+    driver = Driving(tmp_path, monkeypatch, targets=3, allocation="run")
+    driver.send()
+    assert len(waits) == 3  # for all claims, for the first answer, for all others
+    assert driver.events() == [*["job"] * 6, *["submitted"] * 6]
+    assert [attempt.job_id for attempt in driver.store.attempts()] == [job["id"] for job in cluster.jobs()]
+    assert [line.split(":")[0] for line in driver.said] == [f"submitted job {job['id']}" for job in cluster.jobs()]
+
+
+def test_jobs_whose_ids_a_killed_driver_had_not_put_on_record_are_found_by_their_names(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driving(tmp_path, monkeypatch, targets=3, allocation="run")
+    with monkeypatch.context() as patched:
+        patched.setattr(submit._Sender, "record", lambda _: None)
+        driver.send()
+    assert driver.states() == [State.SUBMITTING] * 6
+    driver.follow()
+    assert driver.states() == [State.DONE] * 6
+    assert len(cluster.jobs()) == len(cluster.measured()) == 6
+
+
+def test_an_sbatch_that_answers_slowly_doubles_nothing_and_what_is_waited_for_is_said_once(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(submit, "SLOW_S", 0.5)
+    cluster.fault("sbatch-hangs-after", 1.2)
+    driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
+    driver.send()
+    assert [line for line in driver.said if not line.startswith("submitted job ")] == [
+        "sbatch has not answered for 1 s, so slurmctld is slow or busy; 4 jobs still to submit, one after another; "
+        "each sbatch may take up to 60 s"
+    ]
+    driver.follow()
+    assert driver.states() == [State.DONE] * 4
+    assert len(cluster.jobs()) == len(cluster.measured()) == 4
 
 
 # --- one after another on a target

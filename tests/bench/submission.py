@@ -1,0 +1,113 @@
+"""How long 1,000 jobs take to submit on the sandbox: `campaign run --detach`, from its start to its end.
+
+The limit is a loop of bash that calls sbatch for the same scripts, each with a dependency on the job before. The
+partition is down, so that no job runs. CPU seconds are those of both and of their sbatch, without slurmctld's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tabulate import tabulate
+
+from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.slurm.sandbox.layout import Shape
+from tests.support.command_line import CAMPAIGN
+
+ROUNDS = 3
+JOBS = 1000
+BAR_S, BAR_RATIO = 60.0, 1.05  # where the loop itself takes longer, as on a busy machine, the ratio has to do
+
+FILE = """
+name: submission-{number}
+rules: crossroads-mdtest
+profile: rehearsal
+items_total: 16384
+results: {results}
+repetitions: 84
+targets:
+  - name: scratch
+    directory: {target}
+launch:
+  node: 4
+  peak: {{nodes: 4, processes: 16}}
+  max: all
+slurm:
+  allocation: run
+benchmark:
+  executable: builtin
+"""
+
+LOOP = """
+for script in "$@"; do
+    job=$(sbatch --parsable ${job:+--dependency=afterany:$job} "$script") || exit 1
+done
+"""
+
+
+@dataclass(frozen=True)
+class Took:
+    wall_s: float
+    cpu_s: float
+
+
+def took(command: Sequence[str | Path]) -> Took:
+    """With nothing in the queue before, and all jobs in it after."""
+    slurm("scancel", "--me")
+    while slurm("squeue", "--noheader"):
+        time.sleep(0.2)
+    before, began = os.times(), time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+    wall_s, after = time.monotonic() - began, os.times()
+    jobs = len(slurm("squeue", "--noheader").splitlines())
+    if done.returncode != 0 or jobs != JOBS:
+        raise SystemExit(f"{command[0]}: status {done.returncode}, {jobs} of {JOBS} jobs in the queue\n{done.stderr}")
+    cpu_s = after.children_user + after.children_system - before.children_user - before.children_system
+    return Took(wall_s, cpu_s)
+
+
+def slurm(*words: str) -> str:
+    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
+
+
+def main() -> int:
+    times: dict[str, list[Took]] = {"sbatch in a loop": [], "campaign": []}
+    with tempfile.TemporaryDirectory(prefix="campaign-bench-") as scratch:
+        sandbox = Sandbox.start(Path(scratch) / "sandbox")
+        os.environ.update(sandbox.environment())
+        try:
+            slurm("scontrol", "update", f"PartitionName={Shape().partition}", "State=DOWN")
+            for number in range(ROUNDS):
+                file, results = Path(scratch) / f"{number}.yaml", Path(scratch) / "results"
+                target = os.environ["CAMPAIGN_SCRATCH"]
+                file.write_text(FILE.format(number=number, results=results, target=target))
+                times["campaign"].append(took([CAMPAIGN, "run", "--detach", file]))
+                folder = results / f"submission-{number}"
+                events = map(json.loads, (folder / "journal.jsonl").read_text().splitlines())
+                jobs = [folder / "jobs" / event["job"] for event in events if event["event"] == "submitted"]
+                scripts = [job / "job.sbatch" for job in jobs]
+                times["sbatch in a loop"].append(took(["bash", "-c", LOOP, "bash", *scripts]))
+        finally:
+            sandbox.stop()
+    pairs = zip(times["campaign"], times["sbatch in a loop"], strict=True)
+    ratio = statistics.median(own.wall_s / loop.wall_s for own, loop in pairs)
+    wall_s = {name: statistics.median(each.wall_s for each in taken) for name, taken in times.items()}
+    missed = wall_s["campaign"] > BAR_S and ratio > BAR_RATIO
+    body = [
+        [name, f"{wall_s[name]:.1f}", f"{statistics.median(each.cpu_s for each in taken):.1f}"]
+        for name, taken in times.items()
+    ]
+    print(tabulate(body, [f"{JOBS} jobs", "wall s", "CPU s"], disable_numparse=True))
+    print(f"campaign / loop: {ratio:.2f} (median of {ROUNDS} rounds); bar: {BAR_S:.0f} s, or {BAR_RATIO} of the loop")
+    print(f"load at the end: {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores")
+    if missed:
+        print("bar missed")
+    return int(missed)
