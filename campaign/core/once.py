@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 _Made = TypeVar("_Made")
 
+if TYPE_CHECKING:
+    from functools import cached_property
+else:
+
+    class cached_property:
+        """That of functools, without the lock which Python 3.11 takes each time: it costs more than most values do."""
+
+        def __init__(self, make):
+            self._make = make
+
+        def __set_name__(self, owner, name):
+            self._name = name
+
+        def __get__(self, of, owner=None):
+            made = of.__dict__[self._name] = self._make(of)
+            return made
+
 
 class Once:
-    @functools.cached_property
+    @cached_property
     def _known(self) -> dict[Hashable, Any]:
         return {}
 
@@ -19,3 +35,6 @@ class Once:
         known = self._known
         made: _Made = known[key] if key in known else known.setdefault(key, make())
         return made
+
+
+__all__ = ["Once", "cached_property"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +11,7 @@ from campaign.config.rules.format import MEDIAN
 from campaign.config.rules.pack import FileConfiguration, Operation, RulePack
 from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
+from campaign.core.once import cached_property
 from campaign.results import derived, iterations
 from campaign.results.environment.facts import NOTHING, Evidence
 from campaign.results.parsers import phased
@@ -33,11 +33,11 @@ class Case:
     def subject(self) -> str:
         return f"{self.run.id}/{self.attempt.number}"
 
-    @functools.cached_property
+    @cached_property
     def files(self) -> FileConfiguration:
         return next(files for files in self.pack.files if files.id == self.run.files)
 
-    @functools.cached_property
+    @cached_property
     def operations(self) -> tuple[Operation, ...]:
         return self.pack.operations_of(self.run.launch)
 
@@ -65,7 +65,7 @@ class Case:
             known[operation.id] = derived.result(operation, self.operations, self._of_iterations, self._numbers)
         return known[operation.id]
 
-    @functools.cached_property
+    @cached_property
     def _results(self) -> dict[str, Record | None]:
         return {}
 
@@ -83,7 +83,7 @@ class Case:
         found = next((record for each, record in self.reported if each.id == operation), None)
         return found.measured if found else ()
 
-    @functools.cached_property
+    @cached_property
     def reported(self) -> tuple[tuple[Operation, Record], ...]:
         """Its operations, each with its result, as far as the output has one."""
         return tuple([(operation, record) for operation in self.operations if (record := self.result(operation))])
@@ -118,7 +118,7 @@ class Case:
             evidence=replace(self.evidence, completion=completion),
         )
 
-    @functools.cached_property
+    @cached_property
     def values(self) -> Mapping[str, str]:
         """Of the pack's variables, for this run."""
         return self.pack.values_of(self.run.target, self.run.launch, self.run.files)
@@ -133,7 +133,7 @@ class Case:
             return sum(nodes)
         return max(sizes.values()) * self.run.geometry.nodes if sizes else None
 
-    @functools.cached_property
+    @cached_property
     def worth(self) -> float:
         """The larger, the sooner it is the attempt that the pack's rule reports."""
         operation = deciding(self.pack, self.run)
@@ -141,25 +141,25 @@ class Case:
         sign = 1 if self.pack.best(operation) == "highest" else -1
         return sign * record.value if record else float("-inf")
 
-    @functools.cached_property
+    @cached_property
     def valid(self) -> bool:
         return not any(finding.blocks for finding in self.findings)
 
-    @functools.cached_property
+    @cached_property
     def complete(self) -> bool:
         """Whether it ended well with a result for each of its operations: all that it reports comes from one run."""
         return self.attempt.state is State.DONE and all(self.result(each) for each in self.operations)
 
-    @functools.cached_property
+    @cached_property
     def directory(self) -> str:
         return self.run.attempt_directory(self.attempt.token)
 
-    @functools.cached_property
+    @cached_property
     def planned(self) -> tuple[str, ...]:
         """The planned arguments, as this attempt was given them."""
         return tuple(word.replace("{directory}", self.directory) for word in self.run.arguments)
 
-    @functools.cached_property
+    @cached_property
     def stonewalled(self) -> bool:
         """Whether a timer (-W), or the file of one (-x), may end a phase before all items are done."""
         return any(word.startswith(("-W", "-x", "--stonewall")) for word in self.run.arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Hashable, Mapping
@@ -11,7 +10,7 @@ from typing import Any
 
 from campaign.core.frozen import dataclass
 from campaign.core.model import Completion
-from campaign.core.once import Once
+from campaign.core.once import Once, cached_property
 from campaign.results.environment.witness import Witness
 
 
@@ -63,13 +62,13 @@ PREFIX = "prefix."  # facts of the words before the benchmark
 class Facts(Once, dict[str, tuple[Value, ...]]):
     """What the nodes of a job said, by fact. Many jobs say the same and share it: its texts are put together once."""
 
-    @functools.cached_property
+    @cached_property
     def written(self) -> str:
         """As the database keeps them: JSON, in which a value's nodes are one text."""
         written = {name: [(_written(value.nodes), value.text) for value in values] for name, values in self.items()}
         return json.dumps(written, ensure_ascii=False)
 
-    @functools.cached_property
+    @cached_property
     def texts(self) -> Mapping[str, tuple[str, ...]]:
         """The different values of each fact, most nodes first."""
         return {
@@ -77,7 +76,7 @@ class Facts(Once, dict[str, tuple[Value, ...]]):
             for name, values in self.items()
         }
 
-    @functools.cached_property
+    @cached_property
     def _under(self) -> dict[str, tuple[str, ...]]:
         return {}
 
@@ -87,14 +86,14 @@ class Facts(Once, dict[str, tuple[Value, ...]]):
             self._under[beginning] = tuple(name for name in self if name.startswith(beginning))
         return self._under[beginning]
 
-    @functools.cached_property
+    @cached_property
     def beside(self) -> Mapping[str, tuple[str, str]]:
         """Path and SHA-256 of the files that the job hashed beside the executable, by the names of their facts."""
         names = [name for name in self.under(PREFIX) if not name.endswith(".interpreter") and self.texts[name]]
         split = {name: self.texts[name][0].rpartition(" ") for name in names}
         return {name: (path, digest) for name, (path, _, digest) in split.items()}
 
-    @functools.cached_property
+    @cached_property
     def told(self) -> Mapping[str, str]:
         """Each fact's different values together; variables of the ranks by their own names."""
         return {name.removeprefix("env."): " ".join(texts) for name, texts in self.texts.items()}
@@ -121,7 +120,7 @@ class Environment(Once):
     space: FileSystemSpace | None = None
     problems: tuple[str, ...] = ()  # that the job met, or that reading met
 
-    @functools.cached_property
+    @cached_property
     def _known(self) -> dict[Hashable, Any]:
         """What `once` keeps depends on the facts and the names of the nodes: of many jobs it is the same."""
         return self.facts.once(tuple(node.name for node in self.nodes), dict)
@@ -130,7 +129,7 @@ class Environment(Once):
         """The different values of a fact or a variable, as its nodes or its script had it; "" where it is not known."""
         return self.facts.told.get(name, self.variables.get(name, ""))
 
-    @functools.cached_property
+    @cached_property
     def answered(self) -> Mapping[str, Node]:
         """The nodes that told something of themselves, by each of their names."""
         named = {name: node for node in self.nodes for name in (node.hostname, node.hostname.partition(".")[0])}
@@ -168,12 +167,12 @@ class Accounting:
     steps: tuple[Mapping[str, str], ...] = ()
     problems: tuple[str, ...] = ()
 
-    @functools.cached_property
+    @cached_property
     def allocation(self) -> Mapping[str, str]:
         """The row of sacct about the job itself; empty where there is none."""
         return next((row for row in self.steps if row.get("JobIDRaw", ".").isdigit()), {})
 
-    @functools.cached_property
+    @cached_property
     def ended(self) -> bool:
         """Whether both of Slurm's memories, as far as they know the job, saw it end.
 
