@@ -118,11 +118,15 @@ class Run:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The arguments of all commands."""
+        if len(self.commands) == 1:  # as most runs have, and they are asked for often
+            return self.commands[0].arguments
         return tuple(word for command in self.commands for word in command.arguments)
 
     @property
     def launched(self) -> tuple[Command, ...]:
         """The commands that are launched, and are no removal."""
+        if len(self.commands) == 1 and not self.commands[0].untimed:
+            return self.commands
         return tuple([command for command in self.commands if not command.untimed])
 
     @property
@@ -432,6 +436,10 @@ class Paths:
     @property
     def report(self) -> Path:
         return self.root / "report"
+
+    @property
+    def runs(self) -> Path:
+        return self.root / "runs"
 
     def jobs(self, job: str) -> Path:
         return self.root / "jobs" / job

@@ -139,7 +139,7 @@ def offset_as_told(case: Case) -> Iterator[Finding]:
 
 def shift_happened(case: Case) -> Iterator[Finding]:
     """FLG-07: every phase worked on files that another node had created."""
-    if "-N" not in case.planned:
+    if "-N" not in case.run.arguments:
         return
     geometry = case.run.geometry
     shift = case.seen.shift_effective

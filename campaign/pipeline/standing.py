@@ -48,11 +48,7 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
         )
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
-    folders, unused = [], []
-    for attempt in attempts:
-        key = attempt.run, attempt.number
-        folders += [key] if opened.paths.attempt(*key).is_dir() else []
-        unused += [key] if unused_but_measured(opened.paths, attempt) else []
+    runs = opened.paths.runs.as_posix()  # no Path for each attempt, which takes longer than to look
     return engine.judged(
         Submission(
             campaign,
@@ -65,8 +61,8 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             again=read_again(opened.paths, pack.output, reported),
             # No rule asks for its heads, which take much room.
             journal=replace(journal.look(opened.paths.journal), heads=()) if store else None,
-            folders=frozenset(folders),
-            unused=frozenset(unused),
+            folders=frozenset((a.run, a.number) for a in attempts if os.path.isdir(f"{runs}/{a.run}/{a.number}")),  # noqa: PTH112
+            unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(opened.paths, a)),
             sources=source or sources.recorded(opened.paths),
             own_source=sources.own_source() if any(_is_builtin(result) for result in results) else None,
             answers=opened.answers,

@@ -384,7 +384,7 @@ class Store:
             by_attempt: dict[tuple[str, int], list[Record]] = {}
             once: dict[str, str] = {}  # names, units and files: ten thousand attempts have the same ones
             same = once.setdefault
-            for row in self._rows(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY run, attempt, rowid"):
+            for row in self._rows(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY rowid"):
                 run, attempt, file, line, each, operation, value, unit, *others, statistic = row
                 shown = () if each == "[]" else decode(tuple[Iteration, ...], json.loads(each))
                 place, statistic = Source(same(file, file), line), same(statistic, statistic)

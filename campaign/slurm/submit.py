@@ -300,7 +300,7 @@ def _seen(directory: str) -> str:
 
 def _next_number(paths: Paths, run: Run, earlier: Sequence[Attempt]) -> int:
     """Above every attempt on record and every folder: raw output is never written over."""
-    folder = paths.root / "runs" / run.id
+    folder = paths.runs / run.id
     folders = [int(path.name) for path in folder.iterdir() if path.name.isdigit()] if folder.is_dir() else []
     return max([0, *folders, *(attempt.number for attempt in earlier)]) + 1
 
