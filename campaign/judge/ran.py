@@ -7,7 +7,7 @@ at what the ranks execute. The name by which a program calls itself plays no par
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from campaign.core.model import Finding
@@ -24,17 +24,26 @@ SYSTEM = ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
 UNREAD = "unread"  # in place of a hash that took too long
 
 
+def key(case: Case) -> Hashable:
+    """Of what was executed, what was declared and what the nodes said of it, as long as the case is there."""
+    evidence = case.evidence
+    return case.run.fingerprint, id(evidence.witness), evidence.environment.once("identity", object)
+
+
 def as_declared(case: Case) -> Iterator[Finding]:
-    """SRC-04, of one attempt: each rank executed the declared program, and nothing that is not declared."""
+    """SRC-04, of one attempt: each rank executed the declared program, and nothing that is not declared.
+
+    It is the same for all attempts of a campaign with the same `key`.
+    """
     witness, prefix = case.evidence.witness, case.run.launcher.prefix
     if not witness.watched:
         return  # the built-in benchmark, which says it itself; or an earlier version's job
     found = {command.phase: _declared(case, command.executable) for command in case.run.launched}
     scripts = {program.script for program in found.values() if program.script}
     for path, interpreter in sorted(scripts):
-        yield violation(messages.UNDECLARED_SCRIPT(path=path), messages.DECLARE(), interpreter, about=case.subject)
+        yield violation(messages.UNDECLARED_SCRIPT(path=path), messages.DECLARE(), interpreter)
     if not all(program.hashes for program in found.values()):
-        yield unchecked(messages.PROGRAM_UNHASHED(), about=case.subject)
+        yield unchecked(messages.PROGRAM_UNHASHED())
         return
     before = _before(case)
     without, beside = Counter[str](), Counter[str]()
@@ -50,15 +59,15 @@ def as_declared(case: Case) -> Iterator[Finding]:
             beside[_named(case, others)] += 1
     expected = _shown(case, found) if without or beside else ""
     if without:
-        yield violation(messages.RAN_ANOTHER(), expected, _counted(without), about=case.subject)
+        yield violation(messages.RAN_ANOTHER(), expected, _counted(without))
     if beside:
         form = to_explain if prefix else violation
         message = messages.MORE_PROGRAMS() if prefix else messages.UNDECLARED_PROGRAMS()
-        yield form(message, expected, _counted(beside), about=case.subject)
+        yield form(message, expected, _counted(beside))
     most = case.run.geometry.processes * len(found)
     if (unseen := most - len(witness.ranks)) > 0:
         why = f": {witness.problems[0]}" if witness.problems else ""
-        yield unchecked(messages.RANKS_UNSEEN(ranks=several(unseen, "rank"), all=most, why=why), about=case.subject)
+        yield unchecked(messages.RANKS_UNSEEN(ranks=several(unseen, "rank"), all=most, why=why))
 
 
 def _shown(case: Case, found: Mapping[str, _DeclaredProgram]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from campaign.core.model import Finding, State
 from campaign.core.units import listed
 from campaign.judge import attested, ran
 from campaign.judge.attempt import BUILTIN
-from campaign.judge.findings import note, to_explain, unchecked, violation
+from campaign.judge.findings import note, of_rule, to_explain, unchecked, violation
 from campaign.judge.messages import attested as texts
 from campaign.judge.messages import sources as messages
 from campaign.judge.submission import Submission
@@ -122,9 +122,12 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield unchecked(messages.NOTHING_MEASURED())
         return
     executed = [(case, ran.programs(case), ran.before(case)) for case in ended]
+    declared: dict[Hashable, tuple[Finding, ...]] = {}
     for case, programs, before in executed:
         yield from _on_all_nodes(case, (*programs, *before))
-        yield from ran.as_declared(case)
+        if (key := ran.key(case)) not in declared:
+            declared[key] = tuple(ran.as_declared(case))
+        yield from of_rule("SRC-04", case.subject, declared[key])
         yield from attested.loaded(case)
     known = [(case, (*programs, *before)) for case, programs, before in executed if all(map(_hashed, programs))]
     if len(known) < len(ended):
