@@ -123,6 +123,8 @@ def _of_object(kind: Any, pass_over: bool) -> _Decoder:
     def decoded(value: Any) -> Any:
         if not isinstance(value, dict):
             raise _Misfit(messages.NOT_AN_OBJECT)
+        if plain.issuperset(map(type, value.values())):
+            return value
         done, key = {}, ""
         try:
             for key, each in value.items():

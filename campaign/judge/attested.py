@@ -6,7 +6,7 @@ A library that is preloaded can lie in the process that it is in: docs/evidence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from campaign.core.attestation import Attestation, RankGroup
@@ -26,11 +26,10 @@ _MPI = re.compile(r"lib(?:p?mpi|mpich|pmpi)[\w.+-]*")
 _SYSTEM = re.compile(r"/(?:usr/)?lib\w*(?:/.*)?")
 
 
-def attestations(case: Case) -> Iterator[tuple[Case, Attestation]]:
+def attestations(case: Case) -> Sequence[tuple[Case, Attestation]]:
     """The attestation of each phase, or of the run, with its case."""
-    for _, phase in case.phases if case.seen.phases else (("", case),):
-        if phase.seen.attestation is not None:
-            yield phase, phase.seen.attestation
+    cases = [phase for _, phase in case.phases] if case.seen.phases else [case]
+    return [(each, each.seen.attestation) for each in cases if each.seen.attestation is not None]
 
 
 def preloads(case: Case) -> Iterator[tuple[str, str]]:
@@ -141,15 +140,16 @@ def _libraries(case: Case) -> Iterator[str]:
 
 def agrees(case: Case) -> Iterator[Finding]:
     """EVD-06: boots, mounts, clocks and the loader's variables inside of the ranks are those of the job's nodes."""
-    for one, told in attestations(case):
+    said = attestations(case)
+    for one, told in said:
         yield from _clock(one, told)
         yield from _between(one, told)
         yield from _nodes(one, told)
         for group in told.groups:
             yield from _mount(one, group)
             yield from _variables(one, group)
-    told_by_all = all(told.groups for _, told in attestations(case)) and any(True for _ in attestations(case))
-    if _attests(case.seen.program) and case.seen.complete and not told_by_all:
+    told_by_all = said and all(told.groups for _, told in said)
+    if case.seen.complete and not told_by_all and _attests(case.seen.program):
         yield violation(messages.NOT_ATTESTED(program=case.seen.program), messages.ATTESTATION(), "none")
 
 

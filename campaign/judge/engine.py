@@ -176,7 +176,7 @@ class Alike:
         run, seen, threads = case.run, case.seen, case.evidence.witness.threads
         words = tuple([tuple(word.split(case.directory)) for word in seen.argv])
         counts = seen.processes, seen.nodes, seen.processes_per_node, seen.threads, seen.files_reported
-        of_run = run.target, run.launch, run.files, run.operations, run.geometry, run.items_total, run.fingerprint
+        of_run = run.target, run.launch, run.files, run.operations, run.items_total, run.fingerprint
         key = phase, of_run, case.attempt.state, words, counts, seen.placement, threads
         if key not in self._known:
             # With nothing else than the key has, no rule can find what another attempt need not have.

@@ -43,22 +43,12 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     of_nodes = environment.once("faking", lambda: _faking(tuple(environment.facts.told)))
     for name in dict.fromkeys((*_faking(tuple(inside)), *_faking(tuple(environment.variables)), *of_nodes)):
         yield violation(messages.FAKING_VARIABLE(name=name), "not set", environment.told(name) or inside.get(name, ""))
-    had = _job_nodes(environment)
-    for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
-        text = environment.told(name)
-        if text.isdigit() and int(text) != len(had):
-            yield violation(messages.NODE_COUNT_DIFFERS(name=name), len(had), text)
-    for name in ("LD_PRELOAD", "LD_AUDIT", "ld.so.preload"):
-        text = environment.told(name) or " ".join(environment.values(name))
-        if text and _FAKING_LIBRARY.search(text):
-            yield violation(messages.FAKING_LIBRARY(name=name), "none", text)
-        elif text:
-            yield note(messages.PRELOADED(name=name), "", text)
+    yield from environment.of_job.once("GEO-04", lambda: tuple(_job_is_real(environment)))
     names = _log_nodes(case)
     if not names:
         yield unchecked(messages.NO_NODE_NAMES())
         return
-    spoke = environment.answered
+    spoke, had = environment.answered, _job_nodes(environment)
     foreign = [name for name in names if name not in spoke and name not in had]
     if foreign:
         yield violation(messages.FOREIGN_NODES(), listed(had), listed(foreign))
@@ -79,6 +69,21 @@ def _faking(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(filter(_FAKING.fullmatch, names))
 
 
+def _job_is_real(environment: Environment) -> Iterator[Finding]:
+    """The number of nodes, and what was loaded before everything else, as the job and its nodes say it."""
+    had = _job_nodes(environment)
+    for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
+        text = environment.told(name)
+        if text.isdigit() and int(text) != len(had):
+            yield violation(messages.NODE_COUNT_DIFFERS(name=name), len(had), text)
+    for name in ("LD_PRELOAD", "LD_AUDIT", "ld.so.preload"):
+        text = environment.told(name) or " ".join(environment.values(name))
+        if text and _FAKING_LIBRARY.search(text):
+            yield violation(messages.FAKING_LIBRARY(name=name), "none", text)
+        elif text:
+            yield note(messages.PRELOADED(name=name), "", text)
+
+
 def _of_one_machine(case: Case, names: Sequence[str]) -> Finding:
     """A rehearsal may be on a virtual cluster; at full size it may be a partitioned machine: somebody must say. On a
     network file system the nodes of one machine are as many as its clients there.
@@ -96,7 +101,7 @@ def _of_one_machine(case: Case, names: Sequence[str]) -> Finding:
 def _job_nodes(environment: Environment) -> tuple[str, ...]:
     """The nodes of a job by its own variables, where they are understood; otherwise those that spoke."""
     listed = expand_nodes(environment.variables.get("SLURM_JOB_NODELIST", ""))
-    return listed or tuple(node.name for node in environment.nodes)
+    return listed or tuple([node.name for node in environment.nodes])
 
 
 def times_fit(case: Case) -> Iterator[Finding]:
@@ -151,9 +156,9 @@ def _printed_times(case: Case) -> tuple[dict[str, float], str]:
 
 def phases_s(case: Case) -> float:
     """Seconds that the phases of the output lasted at least. Phases of rates of items follow one another."""
-    lasted = [(record, (phase_seconds(case, record) or 0.0) * record.iterations) for _, record in case.reported]
-    following = sum(seconds for record, seconds in lasted if record.unit == RATE)
-    return max([following, *(seconds for _, seconds in lasted)])
+    lasted = [(phase_seconds(case, record) or 0.0) * record.iterations for _, record in case.reported]
+    following = [seconds for (_, record), seconds in zip(case.reported, lasted, strict=True) if record.unit == RATE]
+    return max([sum(following), *lasted])
 
 
 def job_agrees(case: Case) -> Iterator[Finding]:
@@ -269,11 +274,11 @@ def _could_be(case: Case, step: Mapping[str, str]) -> bool:
     began, ended = _seconds(step.get("Start")), _seconds(step.get("End"))
     return (
         completion is not None
-        and step.get("JobName") in {command.step for command in case.run.launched}
         and began is not None
         and ended is not None
         and began <= completion.ended + TOLERANCE_S
         and completion.started - TOLERANCE_S <= ended
+        and step.get("JobName") in {command.step for command in case.run.launched}
     )
 
 
@@ -352,9 +357,8 @@ def _log_nodes(case: Case) -> tuple[str, ...]:
 
 def _agree(case: Case, what: str, values: Mapping[str, str | None]) -> Iterator[Finding]:
     """One finding where sources differ; the first one is what is expected."""
-    stated = {source: value for source, value in values.items() if value}
-    if len(set(stated.values())) > 1:
-        first, *others = stated.items()
+    if len({*filter(None, values.values())}) > 1:
+        first, *others = [(source, value) for source, value in values.items() if value]
         differing = [f"{cut(value)} ({source})" for source, value in others if value != first[1]]
         yield violation(messages.RECORDS_DIFFER(what=what), f"{cut(first[1])} ({first[0]})", ", ".join(differing))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 
 from campaign.core.model import Finding, Severity
@@ -13,21 +13,29 @@ Form = Callable[..., Finding]  # one of the four below
 CAMPAIGN = "campaign"  # the subject of what is about no cell or attempt
 
 
-def violation(message: str, expected: object = "", actual: object = "", about: object = "") -> Finding:
+# What ten thousand attempts say alike is made once, the texts with it.
+_once = functools.lru_cache(maxsize=4096, typed=True)
+
+
+@_once
+def violation(message: str, expected: Hashable = "", actual: Hashable = "", about: Hashable = "") -> Finding:
     """Makes a result invalid. `about`: its subject, where that is not what the rule is judged over as a whole."""
     return Finding("", Severity.ERROR, str(about), message, str(expected), "absent" if actual is None else str(actual))
 
 
-def to_explain(message: str, expected: object = "", actual: object = "", about: object = "") -> Finding:
+@_once
+def to_explain(message: str, expected: Hashable = "", actual: Hashable = "", about: Hashable = "") -> Finding:
     """The campaign file has to explain it."""
     return Finding("", Severity.WARNING, str(about), message, str(expected), str(actual))
 
 
-def note(message: str, expected: object = "", actual: object = "", about: object = "") -> Finding:
+@_once
+def note(message: str, expected: Hashable = "", actual: Hashable = "", about: Hashable = "") -> Finding:
     return Finding("", Severity.INFO, str(about), message, str(expected), str(actual))
 
 
-def unchecked(message: str, about: object = "") -> Finding:
+@_once
+def unchecked(message: str, about: Hashable = "") -> Finding:
     """Does not count as passed."""
     return Finding("", Severity.WARNING, str(about), message, checked=False)
 
@@ -53,15 +61,9 @@ def of_rule(rule: str, subject: str, findings: Iterable[Finding]) -> list[Findin
 
 
 def named(rule: str, subject: str, given: Finding) -> Finding:
-    said = _once(given.message), _once(given.expected), _once(given.actual)
+    said = given.message, given.expected, given.actual
     # No `replace`, which takes three times as long: ten thousand attempts have a hundred thousand findings.
     return Finding(rule, given.severity, given.subject or subject, *said, given.checked, at_full=given.at_full)
-
-
-@functools.lru_cache(maxsize=4096)
-def _once(text: str) -> str:
-    """The text that was said first: ten thousand attempts say the same."""
-    return text
 
 
 # --- for texts

@@ -21,7 +21,7 @@ from campaign.judge.phases import PROBES
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
-from campaign.results.environment.facts import Accounting
+from campaign.results.environment.facts import Accounting, Environment
 from campaign.results.environment.slurm_text import expand_nodes
 
 MOST_CHANCE_DIGITS = 15  # that two measurements of a large campaign may have alike by chance
@@ -42,15 +42,15 @@ def agree(case: Case) -> Iterator[Finding]:
     yield from _order(case)
     yield from _slurm(case)
     yield from _step(case)
-    yield from _file_system(case)
+    environment = case.evidence.environment
+    yield from environment.once("EVD-06", lambda: tuple(_file_system(environment)))
     yield from attested.agrees(case)
 
 
 def _differ(what: str, values: Mapping[str, str | None]) -> Iterator[Finding]:
     """One violation where records that say something of it say different things."""
-    stated = {source: text for source, text in values.items() if text}
-    if len(set(stated.values())) > 1:
-        (first, expected), *others = stated.items()
+    if len({*filter(None, values.values())}) > 1:
+        (first, expected), *others = [(source, text) for source, text in values.items() if text]
         differing = [f"{text} ({source})" for source, text in others if text != expected]
         yield violation(messages.DISAGREE(what=what), f"{expected} ({first})", listed(differing))
 
@@ -182,9 +182,8 @@ def _ended_as(case: Case, step: Mapping[str, str]) -> Iterator[Finding]:
         yield violation(messages.STEP_SHORTER(), messages.SECONDS(seconds=lasted), f"{took:.1f} s")
 
 
-def _file_system(case: Case) -> Iterator[Finding]:
+def _file_system(environment: Environment) -> Iterator[Finding]:
     """Mount table and statfs name the same kind of file system, node by node."""
-    environment = case.evidence.environment
     statfs = environment.by_node("fs.type")
     for node, mounted in environment.by_node("mount.type").items():
         said = statfs.get(node, "").partition(" (")[0]

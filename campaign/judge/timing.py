@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.catalogue import Quantity, parse, show
@@ -72,7 +73,12 @@ def _below_rule(case: Case, lasted: Sequence[tuple[Operation, Record, float]]) -
 def _lengths(wanted: float, phases: Sequence[tuple[Operation, Record, float]]) -> tuple[str, str]:
     """What is wanted, and how long these phases lasted."""
     lasted = [messages.LASTED(operation=operation.id, seconds=_two_digits(seconds)) for operation, _, seconds in phases]
-    return shared.OR_MORE(least=show(Quantity.DURATION, wanted)), ", ".join(lasted)
+    return _or_more(wanted), ", ".join(lasted)
+
+
+@functools.lru_cache(maxsize=64)
+def _or_more(seconds: float) -> str:
+    return shared.OR_MORE(least=show(Quantity.DURATION, seconds))
 
 
 def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Record, float]]) -> Finding:
@@ -156,7 +162,7 @@ def remote_latency(case: Case) -> Iterator[Finding]:
     if quick:
         yield (doubt(case.full) if case.run.geometry.nodes > 1 else note)(
             messages.TOO_QUICK(),
-            shared.OR_MORE(least=show(Quantity.DURATION, floor)),
+            _or_more(floor),
             ", ".join(quick),
         )
 

@@ -75,7 +75,7 @@ class Case:
     def judged(self, findings: tuple[Finding, ...]) -> Case:
         """The case with its findings."""
         case = Case(self.pack, self.run, self.attempt, self.records, self.seen, self.evidence, findings)
-        case.__dict__["_results"] = self._results
+        case.__dict__.update(_results=self._results, reported=self.reported)
         return case
 
     def of(self, operation: str) -> tuple[Record, ...]:
@@ -148,7 +148,7 @@ class Case:
     @cached_property
     def complete(self) -> bool:
         """Whether it ended well with a result for each of its operations: all that it reports comes from one run."""
-        return self.attempt.state is State.DONE and all(self.result(each) for each in self.operations)
+        return self.attempt.state is State.DONE and len(self.reported) == len(self.operations)
 
     @cached_property
     def directory(self) -> str:

@@ -375,7 +375,7 @@ class RulePack(Once):
         `items` gives no choice: with `at_least` too the total is the RFP's, rounded up to a multiple of the processes.
         """
         variables = (variable.id for variable in self.variables if variable.free)
-        return (*variables, *(flag.flag for flag in self.allowed if flag.lengthens))
+        return self.once("lengthened", lambda: (*variables, *(flag.flag for flag in self.allowed if flag.lengthens)))
 
     @property
     def searchable(self) -> bool:

@@ -123,7 +123,12 @@ class Environment(Once):
     @cached_property
     def _known(self) -> dict[Hashable, Any]:
         """What `once` keeps depends on the facts and the names of the nodes: of many jobs it is the same."""
-        return self.facts.once(tuple(node.name for node in self.nodes), dict)
+        return self.facts.once(tuple([node.name for node in self.nodes]), dict)
+
+    @cached_property
+    def of_job(self) -> Once:
+        """For what depends on more than that, and is the same for all runs of the job."""
+        return Once()
 
     def told(self, name: str) -> str:
         """The different values of a fact or a variable, as its nodes or its script had it; "" where it is not known."""
