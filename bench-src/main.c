@@ -1,5 +1,6 @@
 /* main: applet table, MPI start and end. An applet is called by the name of the program (a link) or as `bench NAME`, in
  * upper case too: IOR's manual calls ./IOR. */
+#include "common/crowd.h"
 #include "common/die.h"
 #include "common/emit.h"
 #include "common/run.h"
@@ -54,15 +55,15 @@ static int print_version(void)
  * differ (/tmp/1/mdtest, /tmp/2/mdtest), its name may not. */
 static bool same_arguments(const char *name, int argc, char **argv)
 {
-    uint64_t hash = 0xcbf29ce484222325u, lowest, highest; /* FNV-1a */
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
     for (int i = 0; i < argc; i++) {
         const char *text = i == 0 ? name : argv[i];
         for (size_t at = 0; at <= strlen(text); at++)
             hash = (hash ^ (unsigned char)text[at]) * 0x100000001b3u;
     }
-    MPI_Allreduce(&hash, &lowest, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
-    MPI_Allreduce(&hash, &highest, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
-    return lowest == highest;
+    uint64_t own[2] = {hash, ~hash}, most[2];
+    MPI_Allreduce(own, most, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    return most[0] == ~most[1];
 }
 
 static int dispatch(const struct applet *applet, const char *name, int argc, char **argv)
@@ -99,6 +100,7 @@ int main(int argc, char **argv)
     /* A file that may not become that long is an error of its write (EFBIG), and not the end of the process. */
     signal(SIGXFSZ, SIG_IGN);
     int wanted = applet != NULL ? applet->threads : MPI_THREAD_SINGLE, provided, rank;
+    crowd_sleeps_longer(true); /* run_begin ends it */
     MPI_Init_thread(&argc, &argv, wanted, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     emit_init(rank == 0);
@@ -115,6 +117,7 @@ int main(int argc, char **argv)
         warn("cannot write the text output");
         status = EXIT_CODE_FAILED;
     }
+    crowd_sleeps_longer(true);
     MPI_Finalize();
     return status;
 }

@@ -19,6 +19,7 @@ LOWER: dict[str, set[str]] = {"common": set(), "store": {"common"}, "": {"common
 COMMON = (
     (
         "cache",
+        "crowd",
         "die",
         "pairs",
         "permute",
