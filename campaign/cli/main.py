@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -30,7 +29,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         streams.use()
         os.umask(os.umask(0o077) | 0o002)  # whoever else could write them could change results, and scripts of jobs
-        _end_as_ctrl_c_does(signal.SIGTERM, signal.SIGHUP)
     try:
         return _do(words)
     except CampaignError as error:
@@ -68,13 +66,6 @@ def _in_words(error: OSError) -> str:
     frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(PACKAGE)]
     place = f"{Path(frames[-1].filename).relative_to(PACKAGE.parent)}:{frames[-1].lineno}"
     return messages.REFUSED_IN(why=error.strerror or error, place=place, code=frames[-1].line)
-
-
-def _end_as_ctrl_c_does(*signals: signal.Signals) -> None:
-    """What was begun is cleaned up and said. `nohup` has a process ignore SIGHUP, which stays so."""
-    for number in signals:
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
 
 
 def _last(text: str) -> None:

@@ -6,11 +6,15 @@ import os
 import pty
 import signal
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from campaign import __main__ as program
+from campaign.cli import messages
 from campaign.core.errors import INTERRUPTED
 from tests.support import fake_slurm
 from tests.support.command_line import CAMPAIGN
@@ -44,6 +48,52 @@ def assert_completed(folder: Path, cluster: Fake) -> None:
     done = subprocess.run([CAMPAIGN, "run", "c.yaml", *CELLS], cwd=folder, capture_output=True, text=True, timeout=90)
     assert "scratch/single/shared/create: invalid 1000.000 ops/s (attempt" in done.stdout, done.stderr
     assert len(cluster.measured()) == 1
+
+
+def wait_for_handlers(process: subprocess.Popen[str]) -> None:
+    """Until it has its own answer to SIGTERM: before that, Python itself is starting."""
+
+    def caught() -> bool:
+        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        mask = next(line.split()[1] for line in lines if line.startswith("SigCgt:"))
+        return bool(int(mask, 16) >> (signal.SIGTERM - 1) & 1)
+
+    wait_until(caught, "it answers signals")
+
+
+def test_what_is_interrupted_as_it_starts_is_told_as_later() -> None:
+    text, status = program.INTERRUPTED
+    assert (text.decode(), status) == (f"campaign: {messages.INTERRUPTED()}\n", INTERRUPTED)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_run_that_is_interrupted_at_any_moment_of_its_start_says_so_and_nothing_else(
+    number: signal.Signals, tmp_path: Path, cluster: Fake
+) -> None:
+    cluster.fault("sinfo-hangs", 30)
+    for moment in range(SIGNALS.index(number), 20, len(SIGNALS)):
+        driver = started(tmp_path, "run", "c.yaml", *CELLS)
+        wait_for_handlers(driver)
+        time.sleep(moment * 0.5 / 20)
+        driver.send_signal(number)
+        _, err = driver.communicate(timeout=60)
+        assert (driver.returncode, err.count("campaign: interrupted")) == (INTERRUPTED, 1), err
+        assert "Traceback" not in err
+    assert cluster.jobs() == []
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_once_all_was_said_does_not_change_the_status(number: signal.Signals) -> None:
+    code = (
+        "import atexit, os, sys\n"
+        "from campaign.__main__ import main\n"
+        f"atexit.register(os.kill, os.getpid(), {number:d})\n"
+        "sys.argv[1:] = ['rules']\n"
+        "sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "crossroads-mdtest" in done.stdout
 
 
 @pytest.mark.parametrize("number", SIGNALS)
