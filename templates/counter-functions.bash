@@ -13,7 +13,7 @@ campaign_count_by() { # COMMAND
 # One line of counters.jsonl: what the servers have counted so far. WHEN is begin, end, sample, or the phase that has
 # ended.
 campaign_count() { # FOLDER COMMAND WHEN
-    local said status kind number counts='' problem=''
+    local said status kind number now counts='' problem=''
     said=$(timeout --kill-after=5 30 bash -c "$2" 2>&1 </dev/null)
     status=$?
     [[ $status -eq 0 && -n $said ]] || problem="the command ended with status $status: $said"
@@ -25,9 +25,11 @@ campaign_count() { # FOLDER COMMAND WHEN
         fi
     done <<<"$said"
     campaign_now
+    now=$REPLY
     [[ -z $problem ]] || counts=''
-    printf '{"time": %s, "when": %s, "counts": %s, "problem": %s}\n' \
-        "$REPLY" "$(campaign_json "$3")" "{$counts}" "$(campaign_json "$problem")" >>"$1/counters.jsonl"
+    campaign_quote "$problem"
+    # Names of phases are plain.
+    printf '{"time": %s, "when": "%s", "counts": %s, "problem": %s}\n' "$now" "$3" "{$counts}" "$REPLY" >>"$1/counters.jsonl"
 }
 
 # Counts between the phases of a benchmark that lets it be done; of another, once a second while it runs.
@@ -36,7 +38,7 @@ campaign_count_along() { # FOLDER PROBE
     [[ -n $campaign_counters ]] || return 0
     # shellcheck disable=SC2016  # the shells that run it expand $1
     {
-        declare -f campaign_now campaign_quote campaign_json campaign_count
+        declare -f campaign_now campaign_quote campaign_count
         printf 'campaign_longest=%d\ncampaign_count %q %q "$1"\n' "$campaign_longest" "$1" "$campaign_counters"
     } >"$count"
     # shellcheck disable=SC2016,SC2089

@@ -15,7 +15,8 @@ campaign_environment() {
     # While they find it out:
     campaign_space "$2"
     space=$REPLY
-    job=$(campaign_json "$(SLURM_TIME_FORMAT=%s campaign_try scontrol show job --oneliner "${SLURM_JOB_ID:-}")")
+    campaign_quote "$(SLURM_TIME_FORMAT=%s campaign_try scontrol show job --oneliner "${SLURM_JOB_ID:-}")"
+    job=$REPLY
     others=$(campaign_other_jobs)
     rest=$(
         campaign_object software srun 'srun --version' mpirun 'mpirun --version' lfs 'lfs --version'
@@ -27,9 +28,9 @@ campaign_environment() {
     facts=$REPLY
     campaign_now
     {
-        printf '{"format": 2, "started": %s, "ended": %s, "host": %s, "directory": %s, "executable": %s, ' \
-            "$started" "$REPLY" "$(campaign_json "$HOSTNAME")" "$(campaign_json "$2")" "$(campaign_json "$3")"
-        printf '"space": %s, "job": %s, "other_jobs": %s, %s%s"problems": [' "$space" "$job" "$others" "$rest" "$facts"
+        printf '{"format": 2, "started": %s, "ended": %s, ' "$started" "$REPLY"
+        campaign_pairs host "$HOSTNAME" directory "$2" executable "$3"
+        printf ', "space": %s, "job": %s, "other_jobs": %s, %s%s"problems": [' "$space" "$job" "$others" "$rest" "$facts"
         campaign_list "${campaign_problems[@]}"
         printf ']}\n'
     } >"$folder/environment.json.new" && mv -- "$folder/environment.json.new" "$folder/environment.json"
@@ -90,24 +91,21 @@ campaign_other_jobs() {
 }
 
 campaign_object() { # NAME, then pairs of key and command: the first line of what each says
-    local separator='' key said
+    local pairs=() said
     printf '"%s": {' "$1"
     shift
     while [[ $# -ge 2 ]]; do
-        key=$1
         # shellcheck disable=SC2086  # the words of a command
         said=$(campaign_try $2)
-        if [[ -n $said ]]; then
-            printf '%s"%s": %s' "$separator" "$key" "$(campaign_json "${said%%$'\n'*}")"
-            separator=', '
-        fi
+        [[ -z $said ]] || pairs+=("$1" "${said%%$'\n'*}")
         shift 2
     done
+    campaign_pairs "${pairs[@]}"
     printf '}, '
 }
 
 campaign_storage() { # DIRECTORY: what the file system's own tools say of it
-    local pairs=() source='' said=()
+    local words=() pairs=() source='' said=()
     ! campaign_mount '' "$1" || source=${campaign_mounted[4]}
     printf '"storage": {'
     case ${campaign_mounted[3]:-} in
@@ -115,35 +113,45 @@ campaign_storage() { # DIRECTORY: what the file system's own tools say of it
     beegfs) said=("beegfs-ctl --getentryinfo") ;;
     gpfs) said=("mmlsfs") ;;
     esac
-    local command text separator=''
+    local command text
     for command in "${said[@]}"; do
-        read -r -a pairs <<<"$command"
+        read -r -a words <<<"$command"
         if [[ $command == mmlsfs ]]; then
             text=$(PATH="$PATH:/usr/lpp/mmfs/bin" campaign_try mmlsfs "${source##*/}")
         else
-            text=$(campaign_try "${pairs[@]}" "$1")
+            text=$(campaign_try "${words[@]}" "$1")
         fi
-        [[ -n $text ]] || continue
-        printf '%s%s: %s' "$separator" "$(campaign_json "$command")" "$(campaign_json "${text//$'\n'/; }")"
-        separator=', '
+        [[ -z $text ]] || pairs+=("$command" "${text//$'\n'/; }")
     done
+    campaign_pairs "${pairs[@]}"
     printf '}, '
 }
 
 campaign_environment_variables() {
-    local name separator=''
+    local name pairs=()
     printf '"environment": {'
-    while read -r name; do
-        printf '%s%s: %s' "$separator" "$(campaign_json "$name")" "$(campaign_json "${!name}")"
-        separator=', '
-    done < <(campaign_variables)
+    while read -r name; do pairs+=("$name" "${!name}"); done < <(campaign_variables)
+    campaign_pairs "${pairs[@]}"
     printf '}, '
 }
 
+campaign_pairs() { # KEY TEXT ...: as JSON
+    local REPLY separator=''
+    while [[ $# -ge 2 ]]; do
+        campaign_quote "$1"
+        printf '%s%s: ' "$separator" "$REPLY"
+        campaign_quote "$2"
+        printf '%s' "$REPLY"
+        separator=', '
+        shift 2
+    done
+}
+
 campaign_list() { # JSON strings
-    local text separator=''
+    local REPLY text separator=''
     for text in "$@"; do
-        printf '%s%s' "$separator" "$(campaign_json "$text")"
+        campaign_quote "$text"
+        printf '%s%s' "$separator" "$REPLY"
         separator=', '
     done
 }

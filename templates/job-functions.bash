@@ -35,12 +35,9 @@ campaign_say() {
     printf '%s %s\n' "$REPLY" "$*"
 }
 
-campaign_json() { # a JSON string; control characters become spaces, what is not UTF-8 is left out
-    campaign_quote "$1"
-    printf '%s' "$REPLY"
-}
-
-campaign_quote() { # the same into REPLY, which takes no process where all is ASCII
+# A JSON string into REPLY; control characters become spaces, what is not UTF-8 is left out. It takes no process where
+# all is ASCII.
+campaign_quote() {
     local text=${1:0:campaign_longest}
     [[ -z ${1:campaign_longest} ]] || text+=' ... (cut)'
     if [[ $text == *[$'\x80'-$'\xff']* ]]; then

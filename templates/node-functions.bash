@@ -241,13 +241,20 @@ campaign_lustre() { # ROOT: the client's settings, those of all servers together
 }
 
 campaign_executable() { # EXECUTABLE: as this node sees it, with the libraries that it loads
-    local hash path libraries=()
+    local hash path libraries=() missing=()
     campaign_fact executable.path "$1"
     [[ -f $1 ]] || {
         campaign_fact executable.problem 'this node does not see it'
         return 0
     }
-    mapfile -t libraries < <(ldd -- "$1" 2>/dev/null | sed -n 's/^[ \t]*\(.* => \)\{0,1\}\(\/.*\) (0x[0-9a-f]*)$/\2/p' | head -n 200)
+    while IFS= read -r path; do
+        path=${path#*$'\t'}
+        if [[ $path == *' => not found'* ]]; then
+            missing+=("${path%% *}")
+        elif [[ $path =~ (^|' => ')(/.*)' (0x'[0-9a-f]+')'$ && -z ${libraries[199]:-} ]]; then
+            libraries+=("${BASH_REMATCH[2]}")
+        fi
+    done < <(ldd -- "$1" 2>/dev/null)
     while read -r hash path; do
         hash=${hash#\\} # of a name with a line break or a backslash
         if [[ $path == "$1" ]]; then
@@ -257,9 +264,7 @@ campaign_executable() { # EXECUTABLE: as this node sees it, with the libraries t
             campaign_fact "library.${path##*/}" "$path $hash"
         fi
     done < <(timeout 60 sha256sum -- "$1" "${libraries[@]}" 2>/dev/null)
-    while read -r path _; do
-        campaign_fact "library.$path" 'not found'
-    done < <(ldd -- "$1" 2>/dev/null | grep 'not found')
+    for path in "${missing[@]}"; do campaign_fact "library.$path" 'not found'; done
     campaign_script executable "$1"
 }
 

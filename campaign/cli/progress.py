@@ -85,7 +85,7 @@ def nodes_and_processes(geometry: Geometry) -> str:
 
 
 def remaining(progress: Progress) -> str:
-    left = progress.time_left
+    left = progress.time_left()
     if left is None:
         return ""
     least, likely, most = (format_duration(_rounded(seconds)) for seconds in (left.low, left.likely, left.high))

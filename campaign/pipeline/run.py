@@ -8,7 +8,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -37,6 +37,7 @@ from campaign.slurm.collect import Follower
 from campaign.slurm.submit import Room, left_on, send
 
 FOLLOW_S = (0.1, 1.0)  # shortest and longest pause between two checks of the jobs' records
+GROWTH = 1.05  # of the pause, from check to check: it comes to a twentieth of what a run has taken
 MAX_SENDS = 3  # tries at a submission of which Slurm turned out to know nothing
 
 
@@ -56,7 +57,7 @@ class Progress:
     runs: Sequence[Run]
     attempts: dict[str, list[Attempt]]  # by run
     values: Mapping[tuple[str, int], Sequence[RunValue]] = field(default_factory=dict)  # by run and attempt
-    time_left: TimeLeft | None = None  # None while it is not known
+    time_left: Callable[[], TimeLeft | None] = lambda: None  # None while it is not known; worked out when asked for
 
 
 class Display(Protocol):
@@ -263,7 +264,7 @@ class _Watch:
         goes_on = self._follower.step()
         attempts = driver.store.attempts()
         changed = attempts != self._last
-        self._pause_s = FOLLOW_S[0] if changed else min(self._pause_s * 1.1, FOLLOW_S[1])
+        self._pause_s = FOLLOW_S[0] if changed else min(self._pause_s * GROWTH, FOLLOW_S[1])
         if changed:
             running = {attempt.token for attempt in attempts if attempt.state is State.RUNNING}
             self._running_since = {token: self._running_since.get(token, time.time()) for token in running}
@@ -285,8 +286,9 @@ def _progress(
     values: Mapping[tuple[str, int], Sequence[RunValue]],
 ) -> Progress:
     by_run = matrix.attempts_by_run(chosen, attempts)
-    left = time_left(driver.opened.campaign, chosen, by_run, running_since, time.time())
-    return Progress(chosen, by_run, values, left)
+    return Progress(
+        chosen, by_run, values, lambda: time_left(driver.opened.campaign, chosen, by_run, running_since, time.time())
+    )
 
 
 def _values(

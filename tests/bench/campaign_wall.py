@@ -31,6 +31,7 @@ from tests.bench.upstream import mdtests
 ROUNDS = 3
 STEPS = 12
 STEP_S = 1.75
+FITTED = (16384, 131072)  # files of which the time of a step is measured, for those between
 BARS = {"one": 1.08, "geometry": 1.20, "run": None}
 
 CAMPAIGN = """
@@ -91,7 +92,8 @@ class Contest:
     """What takes turns on one sandbox."""
 
     def __init__(self, folder: Path, target: Path) -> None:
-        self.folder, self.target, self.items = folder, target, 16384
+        self.folder, self.target = folder, target
+        self.items: dict[str, int] = {}  # of each executable
         self._number = 0
 
     def campaign(self, executable: Path | str, allocation: str) -> Took:
@@ -101,7 +103,7 @@ class Contest:
         self._number += 1
         name = f"{allocation}-{self._number}"
         file, results = self.folder / f"{name}.yaml", self.folder / "results"
-        values = {"allocation": allocation, "executable": executable, "items": self.items}
+        values = {"allocation": allocation, "executable": executable, "items": self.items[str(executable)]}
         file.write_text(CAMPAIGN.format(name=name, results=results, target=self.target, **values))
         wall_s = timed([Path(sys.executable).with_name("campaign"), "run", file])
         attempts = sorted((results / f"wall-{name}" / "runs").glob("*/*"))
@@ -115,12 +117,15 @@ class Contest:
         return Took(wall_s, sum(record["ended"] - record["started"] for record in records)), steps
 
     def fit(self, executable: Path | str) -> None:
-        """So many files that a step takes about as long as it should here. Part of it does not grow with them."""
-        for _ in range(3):
-            factor = STEP_S * STEPS / self.campaign(executable, "one").steps_s
-            self.items = max(16384, int(self.items * factor) // 64 * 64)
-            if 0.9 < factor < 1.1:
-                break
+        """So many files that a step takes as long as it should. Part of its time does not grow with them."""
+        few, many = FITTED
+        few_s, many_s = (self._step_s(executable, items) for items in FITTED)
+        share = max(0.0, (STEP_S - few_s) / (many_s - few_s))
+        self.items[str(executable)] = int(few + share * (many - few)) // 64 * 64
+
+    def _step_s(self, executable: Path | str, items: int) -> float:
+        self.items[str(executable)] = items
+        return statistics.median(self.campaign(executable, "one").steps_s for _ in range(3)) / STEPS
 
     def steps(self, executable: Path | str) -> list[Step]:
         return self._campaign(executable, "one")[1]
@@ -204,10 +209,12 @@ def timed(command: Sequence[object], folder: Path | None = None) -> float:
 
 def contenders(contest: Contest) -> dict[tuple[str, str], Callable[[], Took]]:
     """By program and allocation. The first upstream binary is taken."""
+    contest.fit("builtin")
     found: dict[tuple[str, str], Callable[[], Took]] = {
         ("built-in", allocation): partial(contest.campaign, "builtin", allocation) for allocation in BARS
     }
     for path in mdtests()[:1]:
+        contest.fit(path)
         steps = contest.steps(path)
         for allocation in ("one", "geometry"):
             found["external", allocation] = partial(contest.campaign, path, allocation)
@@ -223,7 +230,6 @@ def main() -> int:
         os.environ.update(sandbox.environment())
         try:
             contest = Contest(Path(scratch), Path(os.environ["CAMPAIGN_SCRATCH"]))
-            contest.fit("builtin")
             takes_part = contenders(contest)
             times: dict[tuple[str, str], list[Took]] = {each: [] for each in takes_part}
             for number in range(ROUNDS):

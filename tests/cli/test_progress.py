@@ -32,7 +32,8 @@ def attempt(run: Run, state: State, reason: str = "", seconds: float | None = No
 
 def shown(*attempts: Attempt, runs: list[Run] = RUNS, left: TimeLeft | None = None) -> Progress:
     values = {(one.run, one.number): VALUES for one in attempts if one.state is State.DONE}
-    return Progress(runs, {run.id: [one for one in attempts if one.run == run.id] for run in runs}, values, left)
+    by_run = {run.id: [one for one in attempts if one.run == run.id] for run in runs}
+    return Progress(runs, by_run, values, lambda: left)
 
 
 def story() -> list[Progress]:

@@ -329,8 +329,9 @@ def test_the_environment_is_recorded_without_secrets(job: Job) -> None:
 
 
 def as_json(texts: list[bytes]) -> list[Any]:
-    """Each text through campaign_json."""
-    body = f'{FUNCTIONS}; trap - EXIT; export LC_ALL=C; for t in "$@"; do campaign_json "$t"; echo; done'
+    """Each text through campaign_quote."""
+    each = 'campaign_quote "$text"; printf "%s\\n" "$REPLY"'
+    body = f'{FUNCTIONS}; trap - EXIT; export LC_ALL=C; for text in "$@"; do {each}; done'
     done = subprocess.run(["bash", "-c", body, "bash", *texts], capture_output=True, timeout=LIMIT_S, check=True)
     return [json.loads(line) for line in done.stdout.decode("utf-8").split("\n")[:-1]]
 
