@@ -143,11 +143,7 @@ campaign_run() {
     ended=$REPLY
     campaign_recorded
     [[ -z $campaign_watching ]] || campaign_watch_ends # they are ready by the time that the rest is done
-    if [[ $made == true ]] && ! rmdir -- "$directory" 2>/dev/null; then
-        # Files: mdtest up to 1.9 leaves its empty top directory behind when it is not asked for all of its phases.
-        leftover=$(find "$directory" -mindepth 1 ! -type d -printf . 2>/dev/null | wc -c)
-        rm -rf --one-file-system -- "$directory"
-    fi
+    [[ $made == false ]] || campaign_clear
     campaign_space "${directory%/*}"
     after=$REPLY
     if [[ $whole == true ]]; then
@@ -227,6 +223,12 @@ campaign_phase() {
             return 1
         fi
         : >"$folder/directory-made"
+        if ! campaign_enter "$directory"; then
+            cd -- "$campaign_job_folder" || return
+            reason=$(campaign_replaced "$directory")
+            return 1
+        fi
+        printf '%s\n' "$REPLY" >"$folder/directory-made"
         made=true
     fi
     if [[ $1 == campaign_* ]]; then
@@ -246,6 +248,10 @@ campaign_phase() {
     campaign_now # names of phases are plain
     [[ -z $name ]] || times+="${times:+, }{\"phase\": \"$name\", \"exit_status\": $status, \"started\": $began, \"ended\": $REPLY}"
     [[ $1 == campaign_remove ]] || campaign_count_ends "$folder" "${name:-end}"
+    if [[ -L $directory || -e $directory && ! $directory -ef . ]]; then
+        reason=$(campaign_replaced "$directory")
+        return 1
+    fi
     [[ -z $lost ]] || return 1
     return "$status"
 }
@@ -256,15 +262,16 @@ campaign_write() { # FILE TEXT: the input of a later phase
         printf '%s is not below %s\n' "$1" "$directory" >&2
         return 1
     fi
+    set -- "./${1#"$directory"/}" "$2"
     mkdir -p -- "${1%/*}" && printf '%s\n' "$2" >"$1"
 }
 
 # shellcheck disable=SC2329  # called by campaign_phase
 campaign_remove() { # what earlier phases wrote: the attempt's directory, of which its top stays, or something below it
     if [[ $1 == "$directory" ]]; then
-        find "$1" -mindepth 1 -xdev -delete
+        find . -mindepth 1 -xdev -delete
     elif [[ $1 == "$directory"/* && $1 != *..* ]]; then
-        rm -rf --one-file-system -- "$1"
+        rm -rf --one-file-system -- "./${1#"$directory"/}"
     else
         printf '%s is not below %s\n' "$1" "$directory" >&2
         return 1
@@ -273,13 +280,12 @@ campaign_remove() { # what earlier phases wrote: the attempt's directory, of whi
 
 campaign_show() { # NAME: prints what the program wrote in the directory where it worked
     local path
-    for path in "$directory"/$1; do # with any * in the name
+    for path in ./$1; do # with any * in the name
         [[ ! -f $path || -L $path ]] || cat -- "$path"
     done
 }
 
-# Runs the launcher in the attempt's own directory, where the program then works too, and again where it never reached
-# the benchmark: slurmctld was away, or not one task of a step started in the time after which srun gives a launch up.
+# Runs the launcher where the job is, in the attempt's own directory, and again where it never reached the benchmark: slurmctld was away, or not one task of a step started in the time after which srun gives a launch up.
 # The last try begins within twenty minutes.
 campaign_launch() {
     local folder=$1 status until=$((SECONDS + 1200))
@@ -289,7 +295,7 @@ campaign_launch() {
         campaign_started=$REPLY
         # A slurmctld that crashed takes a step for alive that has ended, and would never start another beside it:
         # overlap.
-        (cd -- "$directory" && SLURM_OVERLAP=1 BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes \
+        (SLURM_OVERLAP=1 BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes \
             BENCH_EXPECT_PPN=$campaign_per_node exec "$@") >"$folder/stdout" 2>"$folder/stderr" </dev/null \
             {campaign_watch_in}>&- {campaign_never}<&- &
         campaign_pid=$!

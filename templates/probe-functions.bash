@@ -40,13 +40,13 @@ campaign_probe_nodes() { # FOLDER MPI EXECUTABLE DIRECTORY...
     export LC_ALL=C
     [[ -z $campaign_refusal ]] || printf '%s\t%s\n' "${SLURMD_NODENAME:-$HOSTNAME}" "$campaign_refusal" >"$folder/nodes"
     for directory in "${@:2}"; do
-        [[ ! -d $directory ]] || : 2>/dev/null >"$directory/$mark"
+        mkdir -- "$directory/$mark" 2>/dev/null # its name can be known before: nothing is written through a link
     done
     timeout --kill-after=5 120 srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --mpi="$mpi" --cpu-bind=none \
         bash -c "$(declare -f campaign_sees campaign_probe_node); "'campaign_probe_node "$@"' \
         bash "$mark" "${SLURMD_NODENAME:-$HOSTNAME}" "$@" >>"$folder/nodes" 2>"$folder/nodes.err" </dev/null
     for directory in "${@:2}"; do
-        [[ ! -f $directory/$mark ]] || rm -f -- "$directory/$mark"
+        rmdir -- "$directory/$mark" 2>/dev/null
     done
     : >"$folder/ended"
 }

@@ -47,8 +47,7 @@ campaign_same_mount() { # DIRECTORY
 
 campaign_make_mark() { # DIRECTORY; its name is new, so that no node remembers that it was not there
     [[ ${SLURM_JOB_NUM_NODES:-1} -gt 1 ]] || return 0
-    campaign_mark=$1/.campaign-$SLURM_JOB_ID-$RANDOM
-    : 2>/dev/null >"$campaign_mark" || campaign_mark=''
+    campaign_mark=$(mktemp -- "$1/.campaign-$SLURM_JOB_ID-XXXXXXXX" 2>/dev/null)
 }
 
 campaign_remove_mark() {
@@ -119,8 +118,7 @@ campaign_take_lock() {
             return
             ;;
         esac
-        owner=''
-        [[ ! -f $lock/owner ]] || owner=$(head -c 500 -- "$lock/owner" 2>/dev/null | tr -cd '[:print:]')
+        owner=$(campaign_owner_of "$lock")
         if [[ -n $owner && $owner != "$said" ]]; then
             campaign_say "waiting for the target: $lock is held by job $owner"
             printf '%s\n' "waiting for the target: $lock is held by job $owner" >"$campaign_job_folder/waiting"
@@ -135,14 +133,23 @@ campaign_take_lock() {
         sleep 1
     done
     campaign_owner="$SLURM_JOB_ID $SLURM_JOB_NAME ${SLURM_CLUSTER_NAME:-}"
-    if printf '%s\n' "$campaign_owner" >"$lock/owner"; then
+    (
+        campaign_enter "$lock" || exit 2
+        printf '%s\n' "$campaign_owner" >owner && exit
+        rm -f -- owner
+        exit 1
+    )
+    case $? in
+    0)
         campaign_lock=$lock
         rm -f -- "$campaign_job_folder/waiting"
-    else
-        rm -f -- "$lock/owner"
+        ;;
+    1)
         rmdir -- "$lock"
         campaign_refusal="$1 is not writable on ${SLURMD_NODENAME:-$HOSTNAME}: $lock/owner"
-    fi
+        ;;
+    *) campaign_refusal=$(campaign_replaced "$lock") ;;
+    esac
 }
 
 campaign_lock_is_stale() {
@@ -176,9 +183,9 @@ campaign_break_lock() {
         return 1
     fi
     # Asked again: what was stale a moment ago may be gone, and another's in its place.
-    if [[ ! -e $1/owner || -f $1/owner ]] && [[ $(head -c 500 -- "$1/owner" 2>/dev/null | tr -cd '[:print:]') == "$2" ]] && campaign_lock_is_stale "$1" "$2"; then
+    if [[ ! -e $1/owner || -f $1/owner ]] && [[ $(campaign_owner_of "$1") == "$2" ]] && campaign_lock_is_stale "$1" "$2"; then
         campaign_say "the lock of job $2 is stale: taken away"
-        error=$(rm -f -- "$1/owner" 2>&1 && rmdir -- "$1" 2>&1)
+        error=$(campaign_remove_lock "$1" "$2" 2>&1)
         broken=$?
         campaign_unbroken=$((campaign_unbroken + broken))
         # A network file system may keep a file that was open for a moment longer.
@@ -191,17 +198,72 @@ campaign_break_lock() {
 campaign_unlock() {
     [[ -n $campaign_lock ]] || return
     # Not where somebody has taken it for stale, and another's stands there now.
-    if [[ $(cat -- "$campaign_lock/owner" 2>/dev/null) == "$campaign_owner" ]]; then
-        rm -f -- "$campaign_lock/owner"
-        rmdir -- "$campaign_lock"
-    fi
+    [[ $(campaign_owner_of "$campaign_lock") != "$campaign_owner" ]] || campaign_remove_lock "$campaign_lock" "$campaign_owner"
     campaign_lock=''
 }
 
-# What an earlier attempt of these runs left behind when it was killed: a directory that it had made itself.
-campaign_remove_stale() {
-    if [[ -z $campaign_refusal && -d $1 && ! -L $1 ]]; then
-        campaign_say "removing what an earlier attempt left behind: $1"
-        rm -rf --one-file-system -- "$1"
+campaign_owner_of() { # LOCK: who holds it, as it is written there
+    [[ ! -f $1/owner ]] || timeout 10 head -c 500 -- "$1/owner" 2>/dev/null | tr -cd '[:print:]'
+}
+
+campaign_remove_lock() { # LOCK OWNER
+    (cd -- "$1" && [[ .. -ef ${1%/*} && $(campaign_owner_of .) == "$2" ]] && rm -f -- owner) && rmdir -- "$1"
+}
+
+# Whoever may write in the target can rename what lies in it, and put a link or a directory of their own in its place.
+# So what a job has created there it enters, sees that it is what it has created, and then writes and removes from
+# within.
+campaign_go_to() { # DIRECTORY of the target
+    cd -- "$1" 2>/dev/null && [[ .. -ef ${1%/*}/ ]] && campaign_is_own
+}
+
+campaign_enter() { # DIRECTORY that was created just now, and is empty; its inode into REPLY
+    campaign_go_to "$1" || return
+    REPLY=$(find . -maxdepth 1 -printf '%i ') # of everything in it
+    REPLY=${REPLY% }
+    [[ $REPLY == "${REPLY%% *}" ]]
+}
+
+campaign_is_own() { # the directory where it is; some file systems give another owner to all that is created
+    local probe status
+    [[ ! -O . ]] || return 0
+    probe=$(mktemp ./.campaign-XXXXXXXX 2>/dev/null) || return
+    [[ $(stat -c %u .) == "$(stat -c %u "$probe")" ]]
+    status=$?
+    rm -f -- "$probe"
+    return "$status"
+}
+
+campaign_replaced() { # DIRECTORY
+    printf '%s' "$1 is not the directory that the job created: somebody who can write in ${1%/*} has replaced it; use a target that nobody else can write in"
+}
+
+# The attempt's directory, in which the job is, wherever somebody may have moved it. Counts the files that are left:
+# mdtest up to 1.9 leaves its empty top directory behind when it is not asked for all of its phases.
+campaign_clear() {
+    local at=$directory
+    [[ ! -L $at && $at -ef . ]] || at=$(readlink /proc/self/cwd)
+    if ! rmdir -- "$at" 2>/dev/null; then
+        leftover=$(find . -mindepth 1 ! -type d -printf . 2>/dev/null | wc -c)
+        campaign_empty
+        rmdir -- "$at"
     fi
+    cd -- "$campaign_job_folder" || return
+}
+
+campaign_empty() { # the directory where it is
+    find . -mindepth 1 -xdev -delete
+}
+
+# What an earlier attempt of these runs left behind when it was killed: a directory that it had created itself.
+campaign_remove_stale() { # DIRECTORY [INODE]
+    [[ -z $campaign_refusal ]] && [[ -e $1 || -L $1 ]] || return 0
+    campaign_say "removing what an earlier attempt left behind: $1"
+    (
+        if [[ -L $1 ]] || ! campaign_go_to "$1" || [[ -n ${2:-} && $2 != "$(stat -c %i .)" ]]; then
+            campaign_say "not removed: $(campaign_replaced "$1")"
+            exit 1
+        fi
+        campaign_empty
+    ) && rmdir -- "$1"
 }

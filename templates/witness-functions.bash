@@ -351,7 +351,7 @@ campaign_probed_ahead() {
 campaign_watch_start() {
     local nodes=${SLURM_JOB_NUM_NODES:-1} said="$campaign_job_folder/ran"
     : >"$said.facts"
-    exec {campaign_watch_in}> >(exec srun --overlap --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 \
+    exec {campaign_watch_in}> >(cd -- "$campaign_job_folder" && exec srun --overlap --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 \
         --job-name=witness --mpi=none --cpu-bind=none \
         bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_watch_node campaign_watch_run \
             campaign_watch_look campaign_watch_is_rank campaign_watch_executes campaign_watch_loads \

@@ -200,7 +200,7 @@ class Planned:
     number: int
     token: str
     folder: Path
-    stale: tuple[str, ...] = ()  # directories that earlier attempts left on the target
+    stale: Mapping[str, str] = field(default_factory=dict)  # directories that earlier attempts left there -> inodes
 
     @property
     def directory(self) -> str:

@@ -139,8 +139,8 @@ def _rendered(text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made
         Planned(run, attempt.number, attempt.token, paths.attempt(attempt.run, attempt.number))
         for attempt, run in sorted(attempts, key=lambda pair: text.find(pair[0].token))
     ]
-    removed = re.findall(r"^campaign_remove_stale (\S+)$", text, re.MULTILINE)
-    steps[0] = replace(steps[0], stale=tuple(directory for directory in removed if directory in made))
+    removed = re.findall(r"^campaign_remove_stale (\S+)(?: ([0-9]+))?$", text, re.MULTILINE)
+    steps[0] = replace(steps[0], stale={directory: inode for directory, inode in removed if directory in made})
     submitted_from = (here[1], here[2].strip("'")) if here else ("", "")
     return scripts.rendered(submit.script_of(whole.campaign, whole.pack, job, paths, steps, submitted_from))
 

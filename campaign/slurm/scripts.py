@@ -184,7 +184,7 @@ def rendered(job: JobScript, template: Path = TEMPLATE) -> str:
         beside=_beside(job),
         counters=job.counters,
         launchers=_launchers(job),
-        stale=tuple(dict.fromkeys(directory for step in job.steps for directory in step.stale)),
+        stale=dict(pair for step in job.steps for pair in step.stale.items()),
         steps=[
             {
                 "run": step.run.id,

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from campaign.config.load import Campaign
 from campaign.config.opened import Opened
@@ -83,7 +84,7 @@ def send(
         prepared = []
         for batch in batches:
             # The first job on a target clears it.
-            stale = left.pop(batch[0].directory, ())
+            stale = left.pop(batch[0].directory, {})
             job, script = prepare(opened, known, batch, lambda: token_of(opened.campaign), stale)
             prepared.append((job, scripts.parts(script)))
         for job, parts in prepared:
@@ -213,26 +214,32 @@ def _active(store: Store) -> set[str]:
     return {attempt.job for attempt in store.under_way()}
 
 
-def left_on(paths: Paths, target: str, attempts: Sequence[Attempt]) -> tuple[str, ...]:
+def left_on(paths: Paths, target: str, attempts: Sequence[Attempt]) -> dict[str, str]:
     """Directories on a target that jobs of these attempts made and could not remove, as far as they are seen from here:
-    it was read-only, or full.
+    it was read-only, or full. With their inodes.
     """
     try:
         there = {entry.name for entry in os.scandir(target)}
     except OSError:
-        return ()
-    return tuple(
-        f"{target.rstrip('/')}/{name}"
+        return {}
+    return {
+        f"{target.rstrip('/')}/{name}": inode
         for attempt in attempts
         if (name := directory_name(attempt.token)) in there
         and not attempt.state.active
-        and _made_directory(paths, attempt)
-    )
+        and (inode := _inode(paths, attempt)) is not None
+    }
 
 
-def _made_directory(paths: Paths, attempt: Attempt) -> bool:
-    """Written by the job after its mkdir has succeeded: anything older belongs to another process."""
-    return (paths.attempt(attempt.run, attempt.number) / "directory-made").is_file()
+def _inode(paths: Paths, attempt: Attempt) -> str | None:
+    """Of the directory that the job of an attempt made on the target: "" where it was killed before it noted it, None
+    where it made none, so that what has its name belongs to another process.
+    """
+    try:
+        text = (paths.attempt(attempt.run, attempt.number) / "directory-made").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return None
+    return text if text.isdecimal() else ""
 
 
 def prepare(
@@ -240,7 +247,7 @@ def prepare(
     known: Mapping[str, Sequence[Attempt]],
     batch: Sequence[Run],
     token: Callable[[], str],
-    left: tuple[str, ...] = (),
+    left: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[scripts.JobScript, str]:
     """A job of these runs, and its script. `known`: the attempts on record, by run; `left`: what others left on the
     target, which this job removes.
@@ -250,12 +257,14 @@ def prepare(
     for run in batch:
         earlier = known.get(run.id, ())
         number = _next_number(paths, run, earlier)
-        stale = tuple(
-            run.attempt_directory(attempt.token)
+        stale = {
+            run.attempt_directory(attempt.token): inode
             for attempt in earlier
-            if not attempt.state.active and attempt.state is not State.DONE and _made_directory(paths, attempt)
-        )
-        stale, left = (*left, *stale), ()
+            if not attempt.state.active
+            and attempt.state is not State.DONE
+            and (inode := _inode(paths, attempt)) is not None
+        }
+        stale, left = {**left, **stale}, {}
         steps.append(Planned(run, number, token(), paths.attempt(run.id, number), stale))
     name = f"campaign-{campaign.name[:24]}-{token()}"
     job = script_of(campaign, pack, name, paths, steps, (_boot(), _seen(batch[0].directory)))

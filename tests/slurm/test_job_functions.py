@@ -237,7 +237,7 @@ def test_a_job_that_is_killed_keeps_the_lock_which_the_next_one_finds_stale(job:
     process.wait(LIMIT_S)
     assert job.record() is None
     (job.cluster.root / "faults" / "bench-sleep").unlink()
-    after = Job(tmp_path, job.cluster, "campaign-test-2", "2").plan(stale=(job.steps[0].directory,))
+    after = Job(tmp_path, job.cluster, "campaign-test-2", "2").plan(stale={job.steps[0].directory: ""})
     assert after.run() == 0
     assert after.left() == []
 

@@ -34,7 +34,7 @@ def steps(runs: Sequence[Run] | None = None, root: Path = ROOT) -> list[Planned]
     """First attempts of a job that fills one node, then two."""
     runs = runs or [run for run in builders.expand() if run.id in ("scratch.node.shared.r1", "scratch.peak.unique.r1")]
     return [
-        Planned(run, 1, f"{number:08x}", root / "runs" / run.id / "1", (f"{run.directory}/campaign-old",))
+        Planned(run, 1, f"{number:08x}", root / "runs" / run.id / "1", {f"{run.directory}/campaign-old": "17"})
         for number, run in enumerate(runs, 1)
     ]
 

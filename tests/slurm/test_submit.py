@@ -125,12 +125,14 @@ def test_what_a_job_could_not_remove_the_next_one_on_the_target_removes(driver: 
     left, foreign = target / f"campaign-{driver.attempt().token}", target / "campaign-0a1b2c3d"
     left.mkdir()  # as where the target was read-only when its job wanted to remove it
     foreign.mkdir()
-    assert submit.left_on(driver.paths, str(target), driver.store.attempts()) == (str(left),)
+    made = driver.paths.attempt(driver.attempt().run, 1) / "directory-made"
+    made.write_text(f"{left.stat().st_ino}\n")
+    assert submit.left_on(driver.paths, str(target), driver.store.attempts()) == {str(left): made.read_text().strip()}
     driver.send(driver.runs[1:2])
     driver.follow()
     assert driver.states() == [State.DONE, State.DONE]
     assert [path.name for path in target.iterdir()] == [foreign.name]
-    assert submit.left_on(driver.paths, f"{target}/gone", driver.store.attempts()) == ()
+    assert submit.left_on(driver.paths, f"{target}/gone", driver.store.attempts()) == {}
 
 
 def test_a_refused_job_ends_with_slurms_words_and_can_be_sent_again(driver: Driving, cluster: Fake) -> None:

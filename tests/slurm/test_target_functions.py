@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -60,17 +61,29 @@ def test_what_a_killed_attempt_left_behind_is_removed_but_no_link_is_followed(jo
     (left / "test-dir.0-0").mkdir(parents=True)
     (elsewhere / "precious").mkdir(parents=True)
     link.symlink_to(elsewhere)
-    assert job.plan(stale=(str(left), str(link), str(job.target / "campaign-gone"))).run() == 0
+    assert job.plan(stale=dict.fromkeys(map(str, (left, link, job.target / "campaign-gone")), "")).run() == 0
     assert job.left() == ["campaign-link"]
     assert (elsewhere / "precious").is_dir()
     assert f"removing what an earlier attempt left behind: {left}" in job.out()
+
+
+def test_what_another_put_in_the_place_of_what_an_attempt_left_behind_stays(job: Job) -> None:
+    ours, theirs = job.target / "campaign-old", job.target / "foreign"
+    for directory in (ours, theirs):
+        (directory / "below").mkdir(parents=True)
+    stale = {str(ours): str(ours.stat().st_ino)}
+    ours.rename(job.target / "moved")
+    theirs.rename(ours)
+    assert job.plan(stale=stale).run() == 0
+    assert (ours / "below").is_dir()
+    assert f"not removed: {replaced(job, ours)}" in job.out()
 
 
 def test_what_was_left_behind_stays_where_the_job_may_not_use_the_target(job: Job) -> None:
     left = job.target / "campaign-old"
     left.mkdir()
     job.lock.write_text("")
-    job.plan(stale=(str(left),)).run()
+    job.plan(stale={str(left): ""}).run()
     assert left.is_dir()
 
 
@@ -246,7 +259,7 @@ def test_a_lock_on_a_target_that_became_read_only_is_not_waited_for(job: Job) ->
 def test_a_stale_lock_that_cannot_be_removed_is_said_within_a_minute(job: Job, tmp_path: Path) -> None:
     rm = tmp_path / "bin" / "rm"
     rm.write_text(
-        '#!/bin/sh\ncase $3 in */.campaign-lock/*) echo "rm: failed: Operation not permitted" >&2; exit 1 ;; esac\n'
+        '#!/bin/sh\ncase $3 in owner) echo "rm: failed: Operation not permitted" >&2; exit 1 ;; esac\n'
         'exec /bin/rm "$@"\n'
     )
     rm.chmod(0o755)
@@ -294,3 +307,126 @@ def test_a_target_on_another_mount_than_when_the_campaign_began_is_refused(job: 
     again = Job(job.root, job.cluster, "campaign-test-2", "2").plan()
     assert again.run() == 0
     assert kept.is_file()
+
+
+# --- others who may write in the target
+
+
+def replaced(job: Job, what: Path) -> str:
+    return (
+        f"{what} is not the directory that the job created: somebody who can write in {job.target} has replaced it; "
+        "use a target that nobody else can write in"
+    )
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A directory that no job has anything to do with, with a file of a name that jobs use in what they create."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "owner").write_text(f"{OWNER}\n")
+    return folder
+
+
+def is_whole(outside: Path) -> bool:
+    return [path.name for path in outside.iterdir()] == ["owner"] and (outside / "owner").read_text() == f"{OWNER}\n"
+
+
+def once_created(job: Job, name: str, command: str) -> None:
+    """A shell command that somebody executes right after a job has created a directory: $1."""
+    mkdir = job.root / "bin" / "mkdir"
+    mkdir.write_text(
+        f'#!/bin/bash\n/bin/mkdir "$@" || exit\nfor last; do :; done; set -- x "$last"; shift\n'
+        f"[[ $1 != */{name} ]] || {{ {command}; }}\n"
+    )
+    mkdir.chmod(0o755)
+
+
+BECOMES = {
+    "a link to a directory elsewhere": 'mv "$1" "$1.moved" && ln -s "$OUTSIDE" "$1"',
+    "a link to an empty directory": 'rmdir "$1" && /bin/mkdir "$OUTSIDE.empty" && ln -s "$OUTSIDE.empty" "$1"',
+    "a directory of others": 'rmdir "$1" && /bin/mkdir "$1" && touch "$1/precious"',
+    "nothing": 'rmdir "$1"',
+}
+
+
+@pytest.mark.parametrize("what", BECOMES)
+@pytest.mark.parametrize("of", ["lock", "attempt"])
+def test_what_a_job_creates_is_not_used_where_it_becomes(what: str, of: str, job: Job, outside: Path) -> None:
+    job.environment["OUTSIDE"] = str(outside)
+    place = job.lock if of == "lock" else Path(job.plan().steps[0].directory)
+    once_created(job, place.name, BECOMES[what])
+    if of == "lock":
+        job.plan()
+    assert job.run() == 1
+    assert job.end_of() == ("refused", replaced(job, place))
+    assert job.cluster.launched() == []
+    assert is_whole(outside)
+    assert what != "a directory of others" or (place / "precious").is_file()
+
+
+def test_a_directory_of_others_is_told_by_its_owner(job: Job, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir(mode=0o777)
+    shutil.chown(theirs, "nobody")
+    assert call(job, "campaign_enter", str(theirs)) != 0
+    assert list(theirs.iterdir()) == []
+
+
+def test_where_all_that_is_created_gets_another_owner_it_is_told_by_that(job: Job, tmp_path: Path) -> None:
+    """As where a server takes root for nobody."""
+    created = tmp_path / "created"
+    created.mkdir()
+    shutil.chown(created, "nobody")
+    owner = f'stat() {{ [[ $1 $2 == "-c %u" ]] && echo 65534; }}; campaign_enter "{created}"'
+    assert call(job, owner) == 0
+    assert list(created.iterdir()) == []
+
+
+@pytest.mark.parametrize("fault", ["", "bench-leaves"])
+def test_a_directory_that_is_replaced_under_way_makes_the_run_fail_and_is_removed_all_the_same(
+    fault: str, job: Job, outside: Path
+) -> None:
+    if fault:
+        job.cluster.fault(fault, 3)
+    job.cluster.fault("bench-waits")
+    process = job.plan().start()
+    directory = Path(job.steps[0].directory)
+    fake_slurm.wait_until(lambda: (directory / "test-dir.0-0").is_dir(), "it measures")
+    directory.rename(job.target / "moved")
+    directory.symlink_to(outside)
+    (outside / "test-dir.0-0").mkdir()  # the benchmark itself opens by path
+    job.cluster.mend("bench-waits")
+    assert process.wait(LIMIT_S) == 1
+    assert job.end_of() == ("failed", replaced(job, directory))
+    assert job.left() == [directory.name]
+    assert (outside / "owner").read_text() == f"{OWNER}\n"
+
+
+def test_a_directory_of_others_in_the_place_of_the_attempts_stays(job: Job) -> None:
+    job.cluster.fault("bench-waits")
+    theirs = job.target / "theirs"
+    (theirs / "precious").mkdir(parents=True)
+    process = job.plan().start()
+    directory = Path(job.steps[0].directory)
+    fake_slurm.wait_until(lambda: (directory / "test-dir.0-0").is_dir(), "it measures")
+    directory.rename(job.target / "moved")
+    theirs.rename(directory)
+    (directory / "test-dir.0-0").mkdir()
+    job.cluster.mend("bench-waits")
+    assert process.wait(LIMIT_S) == 1
+    assert job.end_of() == ("failed", replaced(job, directory))
+    assert [path.name for path in directory.iterdir()] == ["precious"]
+    assert job.left() == [directory.name]
+
+
+def test_a_lock_that_became_a_link_is_not_removed_through_it(job: Job, outside: Path) -> None:
+    job.lock.symlink_to(outside)
+    assert call(job, "campaign_remove_lock", str(job.lock), OWNER) != 0
+    assert is_whole(outside)
+
+
+def test_the_owner_of_a_lock_is_not_waited_for_where_it_is_a_fifo(job: Job) -> None:
+    job.lock.mkdir()
+    os.mkfifo(job.lock / "owner")
+    assert call(job, "campaign_owner_of", str(job.lock)) == 0

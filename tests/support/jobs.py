@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ class Job:
         self.counters = ""
         self.submitted_from = ("", "")  # boot of the machine, and the target as it sees it
 
-    def plan(self, runs: int = 1, geometry: Geometry = ONE, stale: tuple[str, ...] = ()) -> Job:
+    def plan(self, runs: int = 1, geometry: Geometry = ONE, stale: Mapping[str, str] = MappingProxyType({})) -> Job:
         for number in range(1, runs + 1):
             run = builders.run(
                 id=f"scratch.peak.unique.r{number}",
