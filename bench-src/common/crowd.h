@@ -1,4 +1,4 @@
-/* crowd: more ranks on a node than it has processors, as in rehearsals on one machine. While MPI starts and ends, ranks
+/* crowd: many ranks for each processor of a node, as in rehearsals on one machine. While MPI starts and ends, ranks
  * wait by looking again and again, with sleeps of 0.1 ms in between: hundreds of them leave no time to those that still
  * have something to do. A larger timer slack makes the kernel wake them less often. */
 #pragma once
@@ -9,6 +9,6 @@
  * 0 where it says nothing. */
 long crowd_ranks(void);
 
-/* Before what is not timed (true) and after it (false); nothing where every rank can have a processor. */
+/* Before what is not timed (true) and after it (false); nothing where there are fewer than 16 ranks for each processor. */
 void crowd_sleeps_longer(bool longer);
 

@@ -1,4 +1,4 @@
-/* Description: how many ranks share a node, as launchers have it, and the timer slack of those that have no processor each. */
+/* Description: how many ranks share a node, as launchers have it, and the timer slack of those that are many for a processor. */
 #include "common/crowd.h"
 #include "test/check.h"
 
