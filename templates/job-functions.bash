@@ -285,8 +285,9 @@ campaign_show() { # NAME: prints what the program wrote in the directory where i
     done
 }
 
-# Runs the launcher where the job is, in the attempt's own directory, and again where it never reached the benchmark: slurmctld was away, or not one task of a step started in the time after which srun gives a launch up.
-# The last try begins within twenty minutes.
+# Runs the launcher where the job is, in the attempt's own directory, and again where it never reached the benchmark:
+# slurmctld was away, or not one task of a step started in the time after which srun gives a launch up. The last try
+# begins within twenty minutes.
 campaign_launch() {
     local folder=$1 status until=$((SECONDS + 1200))
     shift
