@@ -54,6 +54,9 @@ MIGRATIONS = (
     "ALTER TABLE records ADD COLUMN each TEXT NOT NULL DEFAULT '[]';\n",
     "",  # an environment's facts are a text by themselves, which earlier versions do not read
     "CREATE INDEX attempts_of_job ON attempts (job);\n",  # each submission changes the attempts of one job
+    # What many jobs or runs say alike is apart from what they do not.
+    "ALTER TABLE environments ADD COLUMN facts TEXT NOT NULL DEFAULT '';\n"
+    "ALTER TABLE evidence ADD COLUMN witness TEXT NOT NULL DEFAULT '';\n",
 )
 LOCK_TIMEOUT_S = 180.0  # `collect` of a large campaign holds it for more than a minute
 
@@ -347,9 +350,10 @@ class Store:
             self._sql("INSERT INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(observation)))
             if evidence is not None:
                 data = kept.dump(evidence.environment)
-                digest = hashlib.sha256(data.encode()).hexdigest()
-                self._sql("INSERT OR IGNORE INTO environments VALUES (?, ?)", (digest, data))
-                self._sql("INSERT INTO evidence VALUES (?, ?, ?, ?)", (run, attempt, digest, kept.dump_rest(evidence)))
+                digest = hashlib.sha256("\n".join(data).encode()).hexdigest()
+                self._sql("INSERT OR IGNORE INTO environments VALUES (?, ?, ?)", (digest, *data))
+                rest = kept.dump_rest(evidence)
+                self._sql("INSERT INTO evidence VALUES (?, ?, ?, ?, ?)", (run, attempt, digest, *rest))
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
         """What Slurm said of a job at its end."""
@@ -365,17 +369,17 @@ class Store:
         """What the job and Slurm say around each execution, by (run, attempt)."""
         with self._explained():
             stored = self._rows(
-                "SELECT digest, data FROM environments WHERE digest IN (SELECT environment FROM evidence)"
+                "SELECT digest, data, facts FROM environments WHERE digest IN (SELECT environment FROM evidence)"
             )
-            environments = {digest: kept.restore(data) for digest, data in stored}
+            environments = {digest: kept.restore(data, facts) for digest, data, facts in stored}
             accounting = self.accounting()
             rows = self._rows(
-                "SELECT e.run, e.attempt, e.environment, e.data, a.job FROM evidence e "
+                "SELECT e.run, e.attempt, e.environment, e.data, e.witness, a.job FROM evidence e "
                 "JOIN attempts a ON a.run = e.run AND a.number = e.attempt"
             )
             return {
-                (run, attempt): kept.restore_rest(data, environments[digest], accounting.get(job))
-                for run, attempt, digest, data, job in rows
+                (run, attempt): kept.restore_rest(data, witness, environments[digest], accounting.get(job))
+                for run, attempt, digest, data, witness, job in rows
             }
 
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:

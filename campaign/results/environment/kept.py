@@ -5,24 +5,27 @@ from __future__ import annotations
 import functools
 import json
 from dataclasses import replace
+from typing import Any
 
 from campaign.core.decode import decode, dumps, told
-from campaign.results.environment.facts import NOTHING, Accounting, Environment, Evidence, Facts, Value
+from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, Value
 from campaign.results.environment.reading import ranges_of
 from campaign.results.environment.witness import Witness
 
 
-def dump(environment: Environment) -> str:
-    # A text by itself: jobs on the same nodes say the same, which is then read once.
-    return dumps(told(environment) | {"facts": environment.facts.written})
+def dump(environment: Environment) -> tuple[str, str]:
+    """Its facts apart: jobs on the same nodes say the same, which is then read once."""
+    own = told(environment)
+    own.pop("facts", None)
+    return dumps(own), environment.facts.written
 
 
-def restore(text: str) -> Environment:
-    """What `dump` wrote."""
+def restore(text: str, facts: str) -> Environment:
+    """What `dump` gave."""
     data = json.loads(text)
-    facts = data.pop("facts")
-    text = facts if isinstance(facts, str) else json.dumps(facts)  # as versions up to 0.2.0 kept them
-    return replace(decode(Environment, data), facts=_facts(text, len(data.get("nodes", ()))))
+    if not facts:  # a database that an earlier version made
+        facts = _text(data.pop("facts"))
+    return replace(decode(Environment, data), facts=_facts(facts, len(data.get("nodes", ()))))
 
 
 @functools.lru_cache(maxsize=256)
@@ -33,20 +36,26 @@ def _facts(text: str, nodes: int) -> Facts:
     )
 
 
-def dump_rest(evidence: Evidence) -> str:
-    """All of `evidence` but the environment and the accounting, which are a job's."""
-    witness = evidence.witness
-    # A text by itself: most runs of a campaign load the same files.
-    apart = {"witness": dumps(replace(witness, ranks={})), "ranks": witness.ranks}
-    return dumps(told(replace(evidence, environment=NOTHING.environment, accounting=None)) | apart)
+def _text(written: Any) -> str:
+    return written if isinstance(written, str) else json.dumps(written)
 
 
-def restore_rest(text: str, environment: Environment, accounting: Accounting | None) -> Evidence:
+def dump_rest(evidence: Evidence) -> tuple[str, str]:
+    """All but the environment and the accounting, which are a job's. The witness apart, but for its ranks: most runs of
+    a campaign load the same files.
+    """
+    own, witness = told(evidence), evidence.witness
+    for name in ("environment", "accounting", "witness"):
+        own.pop(name, None)
+    return dumps(own | {"ranks": witness.ranks}), dumps(replace(witness, ranks={}))
+
+
+def restore_rest(text: str, witness: str, environment: Environment, accounting: Accounting | None) -> Evidence:
     data = json.loads(text)
-    witness, ranks = data.pop("witness", "{}"), data.pop("ranks", {})
-    if not isinstance(witness, str):  # as earlier versions kept it
-        ranks = witness.pop("ranks", {})
-        witness = json.dumps(witness)
+    ranks = data.pop("ranks", {})
+    if not witness:  # a database that an earlier version made
+        before = json.loads(_text(data.pop("witness", {})))
+        ranks, witness = before.pop("ranks", ranks), json.dumps(before)
     seen = _witness(witness)
     return replace(
         decode(Evidence, data),

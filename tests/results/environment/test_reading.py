@@ -176,10 +176,10 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(sorted(GIVEN)), JSON))
 def test_whatever_stands_in_its_fields_nothing_is_raised_and_it_can_be_stored(changes: dict[str, Any]) -> None:
     found = parse(json.dumps(GIVEN | changes).encode())
-    restored = kept.restore(kept.dump(found.environment))
+    restored = kept.restore(*kept.dump(found.environment))
     assert restored == found.environment
-    assert kept.restore_rest(kept.dump_rest(found), restored, None) == found
-    kept.dump(found.environment).encode("utf-8")
+    assert kept.restore_rest(*kept.dump_rest(found), restored, None) == found
+    "".join(kept.dump(found.environment)).encode("utf-8")
 
 
 @given(st.binary(max_size=200))
@@ -193,8 +193,8 @@ def test_a_deep_file_is_a_problem() -> None:
 
 def test_what_is_kept_comes_back() -> None:
     made = builders.evidence(placement=("n1", "n2"))
-    restored = kept.restore(kept.dump(made.environment))
-    assert kept.restore_rest(kept.dump_rest(made), restored, made.accounting) == made
+    restored = kept.restore(*kept.dump(made.environment))
+    assert kept.restore_rest(*kept.dump_rest(made), restored, made.accounting) == made
 
 
 @pytest.mark.parametrize("make", ["absent", "link", "pipe", "folder", "large"])

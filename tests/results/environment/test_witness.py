@@ -60,5 +60,5 @@ def test_lines_that_are_none_are_left_out() -> None:
 
 def test_the_database_gives_it_back() -> None:
     evidence = reading.parse(json.dumps({"format": 2, "ran": RAN}).encode())
-    again = kept.restore_rest(kept.dump_rest(evidence), evidence.environment, None)
+    again = kept.restore_rest(*kept.dump_rest(evidence), evidence.environment, None)
     assert again.witness == evidence.witness
