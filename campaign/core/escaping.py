@@ -7,6 +7,7 @@ format's way of writing the character in the stand-in's place. So no layout ever
 
 from __future__ import annotations
 
+import functools
 import re
 import string
 from collections.abc import Mapping, Sequence
@@ -114,8 +115,9 @@ def spreadsheet(text: str) -> str:
     return f"'{plain(text)}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else plain(text)
 
 
+@functools.lru_cache(maxsize=4096)
 def shielded(text: str, style: str) -> str:
-    """`plain`, with a stand-in for each character that a format may read as its own."""
+    """`plain`, with a stand-in for each character that a format may read as its own. Many cells are alike."""
     return (spreadsheet if style == "tsv" else plain)(text).translate(_SHIELDED)
 
 

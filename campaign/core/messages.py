@@ -45,7 +45,7 @@ class Said(str):
     values: Mapping[str, object]
 
     def __new__(cls, message: Message, values: Mapping[str, object]) -> Said:
-        said = super().__new__(cls, message.text.format(**values))
+        said = str.__new__(cls, message.text.format(**values))
         said.message, said.values = message, values
         return said
 

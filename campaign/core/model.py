@@ -164,7 +164,10 @@ class State(StrEnum):
 
     @property
     def active(self) -> bool:
-        return self in (State.SUBMITTING, State.PENDING, State.RUNNING)
+        return self in _ACTIVE
+
+
+_ACTIVE = frozenset({State.SUBMITTING, State.PENDING, State.RUNNING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,8 +270,9 @@ class Record:
     @property
     def measured(self) -> tuple[Record, ...]:
         """The records with a line of the output that it comes from: itself, or those that its parts come from."""
-        once = dict.fromkeys(leaf for part in self.parts for leaf in part.measured)
-        return tuple(once) if self.parts else (self,)
+        if not self.parts:
+            return (self,)
+        return tuple(dict.fromkeys(leaf for part in self.parts for leaf in part.measured))
 
 
 @dataclass(frozen=True, slots=True)

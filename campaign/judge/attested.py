@@ -5,6 +5,7 @@ A library that is preloaded can lie in the process that it is in: docs/evidence.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -153,6 +154,7 @@ def agrees(case: Case) -> Iterator[Finding]:
         yield violation(messages.NOT_ATTESTED(program=case.seen.program), messages.ATTESTATION(), "none")
 
 
+@functools.lru_cache(maxsize=64)
 def _attests(program: str) -> bool:
     match = re.fullmatch(r"campaign bench (\d+)\.(\d+)\.(\d+)\S*", program)
     return match is not None and tuple(map(int, match.groups())) >= SINCE

@@ -230,14 +230,14 @@ def measured(
     answers: Answers = NO_ANSWERS,
 ) -> list[Case]:
     """Every ended attempt that counts for a planned run, judged, with what the campaign answers to its findings."""
-    by_run, alike = matrix.attempts_by_run(runs, attempts), Alike()
+    by_run, alike, unread = matrix.attempts_by_run(runs, attempts), Alike(), Observation()
     results = []
     for run in runs:
         for each in by_run[run.id]:
             if each.state.active or each.state in (State.SUPERSEDED, State.REFUSED):
                 continue
             key = (run.id, each.number)
-            seen, around = observations.get(key, Observation()), evidence.get(key, NOTHING)
+            seen, around = observations.get(key, unread), evidence.get(key, NOTHING)
             case = Case(pack, run, each, measurements.get(key, ()), seen, around)
             results.append(case.judged(answered.of_case(answers, case, judge(case, alike))))
     return results

@@ -137,7 +137,7 @@ def times_fit(case: Case) -> Iterator[Finding]:
 def _printed_times(case: Case) -> tuple[dict[str, float], str]:
     """When the output says that the benchmark began and ended, by the clock of the job's first node; and why not."""
     seen, environment = case.seen, case.evidence.environment
-    names = _log_nodes(case)
+    names = case.seen.node_names or case.evidence.placement
     offset = environment.clock_offset(names[0]) if names else 0.0
     printed = {"start time": seen.began, "end time": seen.ended}
     exact = {what: time - offset for what, time in printed.items() if time is not None}

@@ -213,8 +213,10 @@ def one_story(submission: Submission) -> Iterator[Finding]:
 
 def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
     last: dict[str, Case] = {}  # by target, the one that ended last
+    targets = submission.campaign.targets
+    others = {target.name: matrix.apart(targets, target.name) for target in targets}
     for case in _by_time(done):
-        began, apart = _window(case)[0], matrix.apart(submission.campaign.targets, case.run.target)
+        began, apart = _window(case)[0], others[case.run.target]
         for target, before in last.items():
             # The clocks of two jobs' first nodes may differ.
             clocks = TOLERANCE_S if case.attempt.job == before.attempt.job else CONTROLLER_S
@@ -307,8 +309,8 @@ def _copied(done: Iterable[Case]) -> Iterator[Finding]:
     """Two measurements never give the same numbers to the last digit: one output is a copy of the other."""
     first: dict[tuple[tuple[str, float], ...], Case] = {}
     for case in done:
-        numbers = fingerprint(case)
-        if numbers and (other := first.setdefault(numbers, case)) is not case:
+        numbers = _numbers(case)
+        if (other := first.setdefault(numbers, case)) is not case and _are_its_own(numbers):
             text = messages.SAME_NUMBERS(other=other.subject)
             shown = listed(f"{name} {value:.10g}" for name, value in numbers)
             yield violation(text, messages.NUMBERS_OF_ITS_OWN(), shown, about=case.subject)
@@ -316,11 +318,17 @@ def _copied(done: Iterable[Case]) -> Iterator[Finding]:
 
 def fingerprint(case: Case) -> tuple[tuple[str, float], ...]:
     """The values of a measurement, where they have so many digits that no other one has all of them by chance."""
-    numbers = tuple((operation.id, record.value) for operation, record in case.reported)
-    digits = sum(
-        len(f"{value:.15g}".partition("e")[0].replace(".", "").strip("-0")) for value in dict(numbers).values()
-    )
-    return numbers if digits >= MOST_CHANCE_DIGITS else ()
+    numbers = _numbers(case)
+    return numbers if _are_its_own(numbers) else ()
+
+
+def _numbers(case: Case) -> tuple[tuple[str, float], ...]:
+    return tuple([(operation.id, record.value) for operation, record in case.reported])
+
+
+def _are_its_own(numbers: Iterable[tuple[str, float]]) -> bool:
+    digits = [len(f"{value:.15g}".partition("e")[0].replace(".", "").strip("-0")) for _, value in numbers]
+    return sum(digits) >= MOST_CHANCE_DIGITS
 
 
 def _restarted(done: Iterable[Case]) -> Iterator[Finding]:

@@ -16,6 +16,8 @@ from campaign.results import derived, iterations
 from campaign.results.environment.facts import NOTHING, Evidence
 from campaign.results.parsers import phased
 
+TIMED = ("-W", "-x", "--stonewall")  # beginnings of words with which a timer may end a phase before all items are done
+
 
 @dataclass(frozen=True)
 class Case:
@@ -161,8 +163,9 @@ class Case:
 
     @cached_property
     def stonewalled(self) -> bool:
-        """Whether a timer (-W), or the file of one (-x), may end a phase before all items are done."""
-        return any(word.startswith(("-W", "-x", "--stonewall")) for word in self.run.arguments)
+        """Whether a timer, or the file of one (-x), may end a phase before all items are done."""
+        words = self.run.arguments
+        return self.pack.once(("timed", words), lambda: any(word.startswith(TIMED) for word in words))
 
     @property
     def full(self) -> bool:
