@@ -34,8 +34,9 @@ void checkpoint_report_phase(struct checkpoint_point *point, enum checkpoint_ope
                       times->steps.close_s};
     MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, place->comm);
     double each_mib = (double)point->bytes / MIB, rate_mib_s = each_mib * place->ranks / most[0];
+    double own_mib_s = each_mib / times->own_s;
     struct rank_rates rates;
-    rank_rates_of(&rates, place, true, each_mib / times->own_s);
+    rank_rates_of(&rates, place, 1, &own_mib_s);
     stats_add(&point->rates[operation], rate_mib_s);
     print_row(point, operation, most[0], most[2], most[3], rate_mib_s);
     emit_line("phase");

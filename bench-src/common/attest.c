@@ -213,16 +213,16 @@ void attest_emit(const struct attest *attest, const struct place *place)
 {
     unsigned char own[SHA256_BYTES], other[SHA256_BYTES];
     bool told = false;
+    int left = place->ranks;
     digest_of(&attest->facts, own);
-    for (int group = 0; group < MOST_GROUPS; group++) {
-        int first = lowest(place, told ? INT_MAX : place->rank);
-        if (first == INT_MAX)
-            return;
+    for (int group = 0; group < MOST_GROUPS && left > 0; group++) {
+        int first = group == 0 ? 0 : lowest(place, told ? INT_MAX : place->rank);
         memcpy(other, own, sizeof other);
         MPI_Bcast(other, SHA256_BYTES, MPI_UNSIGNED_CHAR, first, place->comm);
         int joins = !told && memcmp(other, own, sizeof own) == 0, members;
         MPI_Allreduce(&joins, &members, 1, MPI_INT, MPI_SUM, place->comm);
         told = told || joins;
+        left -= members;
         char name[PLACE_NAME_BYTES];
         place_node_name(place, first, name);
         size_t bytes;
@@ -236,7 +236,7 @@ void attest_emit(const struct attest *attest, const struct place *place)
         emit_line_end();
         free(text);
     }
-    if (lowest(place, told ? INT_MAX : place->rank) != INT_MAX)
+    if (left > 0)
         emit_warning("ranks of more than %d kinds: the others are not attested", MOST_GROUPS);
 }
 

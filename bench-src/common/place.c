@@ -36,12 +36,10 @@ static void own_name(char name[PLACE_NAME_BYTES], char key[KEY_BYTES])
 /* Sets node_index, nodes, ranks_on_node and ranks_per_node. */
 static void find_nodes(struct place *place, const char *key)
 {
-    int fewest = INT_MAX, most = 0;
+    int fewest = INT_MAX, most = 0, found = 0;
     place->node_index = -1;
-    for (place->nodes = 0;; place->nodes++) {
-        int leader = lowest(place->comm, place->node_index < 0 ? place->rank : INT_MAX);
-        if (leader == INT_MAX)
-            break;
+    for (place->nodes = 0; found < place->ranks; place->nodes++) {
+        int leader = found == 0 ? 0 : lowest(place->comm, place->node_index < 0 ? place->rank : INT_MAX);
         char leader_key[KEY_BYTES];
         memcpy(leader_key, key, KEY_BYTES);
         MPI_Bcast(leader_key, KEY_BYTES, MPI_CHAR, leader, place->comm);
@@ -52,6 +50,7 @@ static void find_nodes(struct place *place, const char *key)
         MPI_Allreduce(&joined, &members, 1, MPI_INT, MPI_SUM, place->comm);
         if (joins)
             place->ranks_on_node = members;
+        found += members;
         fewest = members < fewest ? members : fewest;
         most = members > most ? members : most;
     }
@@ -78,11 +77,11 @@ void place_init(struct place *place, MPI_Comm comm)
     place->starts_range = place->rank == 0 || before != place->node_index;
     place->ends_range = place->rank == place->ranks - 1 || after != place->node_index;
 
-    int starts = place->starts_range, ranges;
-    MPI_Allreduce(&starts, &ranges, 1, MPI_INT, MPI_SUM, comm);
-    if (ranges == place->nodes)
+    int own[2] = {place->starts_range, place->node_index != place->rank % place->nodes}, all[2];
+    MPI_Allreduce(own, all, 2, MPI_INT, MPI_SUM, comm);
+    if (all[0] == place->nodes)
         place->order = PLACE_BLOCK;
-    else if (lowest(comm, place->node_index == place->rank % place->nodes) == 1)
+    else if (all[1] == 0)
         place->order = PLACE_CYCLIC;
     else
         place->order = PLACE_IRREGULAR;
@@ -125,13 +124,28 @@ const char *place_order_name(enum place_order order)
     return names[order];
 }
 
+/* Of a node. Collective in irregular orders alone. */
+static int first_rank(const struct place *place, int node_index)
+{
+    if (place->order == PLACE_CYCLIC)
+        return node_index;
+    if (place->order == PLACE_BLOCK && place->ranks_per_node > 0)
+        return node_index * place->ranks_per_node;
+    return lowest(place->comm, place->node_index == node_index ? place->rank : INT_MAX);
+}
+
 void place_each_range(const struct place *place, int node_index, void (*use)(int first, int last, void *data),
                       void *data)
 {
+    /* In the regular orders, known without a collective for each. */
     if (place->order == PLACE_CYCLIC) {
-        /* Every rank is a range of its own: known without a collective for each. */
         for (int rank = node_index; rank < place->ranks; rank += place->nodes)
             use(rank, rank, data);
+        return;
+    }
+    if (place->order == PLACE_BLOCK && place->ranks_per_node > 0) {
+        int first = first_rank(place, node_index);
+        use(first, first + place->ranks_per_node - 1, data);
         return;
     }
     bool here = place->node_index == node_index;
@@ -148,7 +162,8 @@ void place_each_range(const struct place *place, int node_index, void (*use)(int
 void place_node_name(const struct place *place, int rank, char name[PLACE_NAME_BYTES])
 {
     memcpy(name, place->node, PLACE_NAME_BYTES);
-    MPI_Bcast(name, PLACE_NAME_BYTES, MPI_CHAR, rank, place->comm);
+    if (place->nodes > 1)
+        MPI_Bcast(name, PLACE_NAME_BYTES, MPI_CHAR, rank, place->comm);
 }
 
 static void emit_range(int first, int last, void *data)
@@ -177,8 +192,7 @@ void place_emit_map(const struct place *place)
     emit_group("rank_to_node", '[');
     for (int node = 0; node < place->nodes; node++) {
         told = own;
-        MPI_Bcast(&told, sizeof told, MPI_BYTE, lowest(place->comm, place->node_index == node ? place->rank : INT_MAX),
-                  place->comm);
+        MPI_Bcast(&told, sizeof told, MPI_BYTE, first_rank(place, node), place->comm);
         emit_group(NULL, '{');
         emit_string("node", told.name);
         emit_string("boot", told.boot[0] == '\0' ? NULL : told.boot);

@@ -9,13 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void rank_rates_of(struct rank_rates *rates, const struct place *place, bool takes_part, double rate)
+void rank_rates_of(struct rank_rates *rates, const struct place *place, int count, const double *own)
 {
-    struct spread spread;
-    spread_of(&spread, place->comm, takes_part, rate);
-    *rates = (struct rank_rates){spread.highest, spread.median, spread.lowest, spread.lowest_rank, ""};
-    if (spread.lowest_rank >= 0)
-        place_node_name(place, spread.lowest_rank, rates->slowest_node);
+    struct spread *spreads = die_alloc(sizeof(void *), (size_t)count * sizeof *spreads);
+    spreads_of(spreads, place->comm, count, own);
+    for (int i = 0; i < count; i++) {
+        const struct spread *spread = &spreads[i];
+        rates[i] = (struct rank_rates){spread->highest, spread->median, spread->lowest, spread->lowest_rank, ""};
+        if (spread->lowest_rank >= 0)
+            place_node_name(place, spread->lowest_rank, rates[i].slowest_node);
+    }
+    free(spreads);
 }
 
 void rank_rates_emit(const struct rank_rates *rates, const char *key)

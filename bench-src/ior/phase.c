@@ -139,7 +139,8 @@ static void reduce(const struct ior_test *test, const struct ior_move *move, con
     result->latency_s = all[1] > 0 ? all_moved_s / (double)all[1] : 0;
     result->rate_mib_s = (double)all[0] / mib / worst[TOTAL];
     result->rate_ops_s = (double)all[1] / worst[TOTAL];
-    rank_rates_of(&result->rank_rates_mib_s, place, true, (double)bytes / mib / timing->own_s);
+    double own_mib_s = (double)bytes / mib / timing->own_s;
+    rank_rates_of(&result->rank_rates_mib_s, place, 1, &own_mib_s);
 }
 
 /* What each rank has written, where that differs: the readers need to know. */

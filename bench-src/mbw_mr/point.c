@@ -160,7 +160,8 @@ void mbw_point_measure(const struct mbw_team *team, const struct mbw_load *load,
     result->phase_s = sums_s[1] / team->pairs;
     result->messages_s = messages * team->pairs / result->elapsed_s;
     result->rate_mb_s = size_bytes * result->messages_s / 1e6;
-    spread_of(&result->pair_rate_mb_s, team->comm, team->sends, size_bytes * messages / 1e6 / own_s);
+    double own_mb_s = team->sends ? size_bytes * messages / 1e6 / own_s : -1;
+    spreads_of(&result->pair_rate_mb_s, team->comm, 1, &own_mb_s);
     if (result->wrong_messages > 0) /* no number for what was not moved as it should */
         result->rate_mb_s = result->messages_s = NAN;
     result->slowest_rank = team->world_rank;

@@ -86,11 +86,12 @@ static void run_items(struct mdtest_test *test, enum mdtest_object object)
 /* Collective: what the phases of this iteration came to. */
 static void report_phases(struct mdtest_test *test, struct mdtest_rows *rows)
 {
+    struct mdtest_result results[MDTEST_PHASES];
+    mdtest_phases_reduce(test, results);
     for (int i = 0; i < test->phases_done; i++) {
         const struct mdtest_phase *phase = &test->phases[i];
-        struct mdtest_result result;
-        mdtest_phase_reduce(test, phase, &result);
-        mdtest_report_phase(test, phase, &result, rows);
+        mdtest_phase_latencies(test, phase, &results[i]);
+        mdtest_report_phase(test, phase, &results[i], rows);
         if (phase->operation == MDTEST_CREATE && phase->object == MDTEST_FILE)
             end_stonewall(test);
     }

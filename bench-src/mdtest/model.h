@@ -37,7 +37,7 @@ struct mdtest_config {
     int root_count;
 };
 
-/* One timed phase on this rank. The ranks put theirs together only at the end of the iteration (mdtest_phase_reduce): what
+/* One timed phase on this rank. The ranks put theirs together only at the end of the iteration (mdtest_phases_reduce): what
  * caches hold for a second must not run out between two phases. */
 struct mdtest_phase {
     enum mdtest_operation operation;

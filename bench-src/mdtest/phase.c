@@ -203,9 +203,9 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
     end_phase(test, phase, test->place.ranks * test->items);
 }
 
-/* Share of the operations on files that another node created; below 0 where that cannot be known: files that all ranks
- * open have no one creator, and the creators of another run's files are not on record. */
-static double remote_share(const struct mdtest_test *test, const struct mdtest_phase *phase)
+/* Of this rank's operations, those on files that another node created; below 0 where that cannot be known: files that all
+ * ranks open have no one creator, and the creators of another run's files are not on record. Collective. */
+static int64_t remote_operations(const struct mdtest_test *test, const struct mdtest_phase *phase)
 {
     const struct place *place = &test->place;
     if (phase->tree || phase->operation == MDTEST_CREATE || place->nodes == 1)
@@ -214,9 +214,7 @@ static double remote_share(const struct mdtest_test *test, const struct mdtest_p
         return -1;
     bool by_rank_0 = test->config->collective; /* nodes are counted from rank 0's */
     int creator_node = by_rank_0 ? 0 : place_peer_node(place, phase->rank_shift);
-    int64_t own[2] = {creator_node != place->node_index ? phase->tried : 0, phase->tried}, all[2];
-    MPI_Allreduce(own, all, 2, MPI_INT64_T, MPI_SUM, place->comm);
-    return all[1] > 0 ? (double)all[0] / (double)all[1] : 0;
+    return creator_node != place->node_index ? phase->tried : 0;
 }
 
 /* --saveRankPerformanceDetails. */
@@ -235,25 +233,56 @@ static void save_ranks(struct mdtest_test *test, const struct mdtest_phase *phas
         faults_add(&test->faults, "write", path, error, NULL);
 }
 
-void mdtest_phase_reduce(struct mdtest_test *test, const struct mdtest_phase *phase, struct mdtest_result *result)
+void mdtest_phases_reduce(struct mdtest_test *test, struct mdtest_result results[MDTEST_PHASES])
 {
+    enum { DONE, TRIED, REMOTE, SUMS };
     MPI_Comm comm = test->place.comm;
-    memset(result, 0, sizeof *result);
-    MPI_Allreduce(&phase->elapsed_s, &result->elapsed_s, 1, MPI_DOUBLE, MPI_MAX, comm);
-    result->start_skew_s = test->config->no_barriers ? -1 : spread_of_starts(comm, test->machine, phase->start_ns, phase->elapsed_s);
-    MPI_Allreduce(&phase->done, &result->operations_done, 1, MPI_INT64_T, MPI_SUM, comm);
-    result->operations_counted = result->files_counted = phase->counted;
-    result->files_true = result->operations_done;
-    if (test->config->shared)
-        MPI_Allreduce(&phase->done, &result->files_true, 1, MPI_INT64_T, MPI_MAX, comm);
-    result->rate_ops_s = (double)phase->counted / result->elapsed_s;
-    result->true_rate_ops_s = (double)result->operations_done / result->elapsed_s;
-    result->failed = phase->failed;
-    rank_rates_of(&result->rank_rates_ops_s, &test->place, phase->tried > 0, (double)phase->done / phase->own_s);
-    result->remote_share = remote_share(test, phase);
-    save_ranks(test, phase);
-    if (phase->hist != NULL && !phase->tree) {
-        MPI_Reduce(phase->hist->counts, test->hist_all->counts, STATS_HIST_BUCKETS, MPI_INT64_T, MPI_SUM, 0, comm);
-        result->hist = test->hist_all;
+    int count = test->phases_done;
+    if (count == 0)
+        return;
+    struct spread_start starts[MDTEST_PHASES];
+    struct rank_rates rates[MDTEST_PHASES];
+    double own_rates[MDTEST_PHASES];
+    int64_t sums[MDTEST_PHASES][SUMS], most_done[MDTEST_PHASES];
+    for (int i = 0; i < count; i++) {
+        const struct mdtest_phase *phase = &test->phases[i];
+        starts[i] = (struct spread_start){.start_ns = phase->start_ns, .elapsed_s = phase->elapsed_s};
+        own_rates[i] = phase->tried > 0 ? (double)phase->done / phase->own_s : -1;
+        sums[i][DONE] = most_done[i] = phase->done;
+        sums[i][TRIED] = phase->tried;
+        sums[i][REMOTE] = remote_operations(test, phase);
     }
+    spread_of_starts(comm, test->machine, count, starts);
+    MPI_Allreduce(MPI_IN_PLACE, sums, count * SUMS, MPI_INT64_T, MPI_SUM, comm);
+    if (test->config->shared)
+        MPI_Allreduce(MPI_IN_PLACE, most_done, count, MPI_INT64_T, MPI_MAX, comm);
+    rank_rates_of(rates, &test->place, count, own_rates);
+    for (int i = 0; i < count; i++) {
+        const struct mdtest_phase *phase = &test->phases[i];
+        struct mdtest_result *result = &results[i];
+        memset(result, 0, sizeof *result);
+        result->elapsed_s = starts[i].longest_s;
+        result->start_skew_s = test->config->no_barriers ? -1 : starts[i].skew_s;
+        result->operations_done = sums[i][DONE];
+        result->operations_counted = result->files_counted = phase->counted;
+        result->files_true = test->config->shared ? most_done[i] : result->operations_done;
+        result->rate_ops_s = (double)phase->counted / result->elapsed_s;
+        result->true_rate_ops_s = (double)result->operations_done / result->elapsed_s;
+        result->failed = phase->failed;
+        result->rank_rates_ops_s = rates[i];
+        if (sums[i][REMOTE] < 0)
+            result->remote_share = -1;
+        else
+            result->remote_share = sums[i][TRIED] > 0 ? (double)sums[i][REMOTE] / (double)sums[i][TRIED] : 0;
+        save_ranks(test, phase);
+    }
+}
+
+void mdtest_phase_latencies(struct mdtest_test *test, const struct mdtest_phase *phase, struct mdtest_result *result)
+{
+    if (phase->hist == NULL || phase->tree)
+        return;
+    MPI_Reduce(phase->hist->counts, test->hist_all->counts, STATS_HIST_BUCKETS, MPI_INT64_T, MPI_SUM, 0,
+               test->place.comm);
+    result->hist = test->hist_all;
 }

@@ -14,5 +14,8 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
 /* Collective. Makes or removes the trees, likewise. Returns the number of operations that failed. */
 int64_t mdtest_phase_tree(struct mdtest_test *test, bool make);
 
-/* Collective, after the last phase of an iteration. What a phase came to over all ranks. */
-void mdtest_phase_reduce(struct mdtest_test *test, const struct mdtest_phase *phase, struct mdtest_result *result);
+/* Collective, after the last phase of an iteration. What the phases of the test came to over all ranks, all at once. */
+void mdtest_phases_reduce(struct mdtest_test *test, struct mdtest_result results[MDTEST_PHASES]);
+
+/* Collective, for one after the other: the latencies of all ranks are in one room. */
+void mdtest_phase_latencies(struct mdtest_test *test, const struct mdtest_phase *phase, struct mdtest_result *result);

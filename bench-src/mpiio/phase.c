@@ -95,7 +95,8 @@ static void reduce(const struct mpiio_test *test, const struct mpiio_agent *agen
     MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, place->comm);
     MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_DOUBLE, MPI_SUM, place->comm);
     MPI_Allreduce(MPI_IN_PLACE, counts, 4, MPI_INT64_T, MPI_SUM, place->comm);
-    rank_rates_of(&result->rank_rates_mib_s, place, worker->bytes > 0, rate);
+    double rate_or_none = worker->bytes > 0 ? rate : -1;
+    rank_rates_of(&result->rank_rates_mib_s, place, 1, &rate_or_none);
     result->bytes = counts[0];
     result->chunks = counts[1];
     result->elapsed_s = most[0];

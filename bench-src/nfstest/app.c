@@ -136,8 +136,8 @@ static bool run_phase(struct test *test, enum nfstest_operation operation, int64
     result->check_s = seconds[1];
     result->foreign_share = test->foreign_share;
     result->remote_share = test->remote_share;
-    rank_rates_of(&result->rank_rates_mib_s, place, true,
-                  (double)done * (double)bytes / 1048576 / timer_s(start_ns, own_ns));
+    double rate = (double)done * (double)bytes / 1048576 / timer_s(start_ns, own_ns);
+    rank_rates_of(&result->rank_rates_mib_s, place, 1, &rate);
     int64_t failed = faults_report(&test->faults, place);
     test->run->failed_operations += failed;
     return failed == 0;
