@@ -55,9 +55,10 @@ lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextr
 bench: test-setup ## performance against the limits; MDTEST=, IOR=, OSU_MBW_MR=, FIO=, IOPS= add other programs' columns
 	$(BIN)/python -m tests.bench
 
-soak: test-setup ## property tests with new examples, and one campaign under some hundred kills and faults; SEED=, SOAK_DRIVER=, SOAK_CONTROLLER= …
+soak: test-setup ## property tests with new examples, one campaign under some hundred kills and faults, and two on targets under attack; SEED=, SOAK_DRIVER=, HOSTILE_JOBS= …
 	$(BIN)/python -m pytest --numprocesses=auto -m unit --hypothesis-profile=search
 	$(BIN)/python -m tests.soak
+	$(BIN)/python -m tests.hostile
 
 docs: setup ## the generated parts of docs/ and of README.md
 	$(BIN)/python -m tests.support.reference

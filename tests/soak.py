@@ -125,7 +125,12 @@ class Soak:
 
     def resume_nodes(self) -> None:
         """As an administrator does: Slurm drains a node whose job a controller does not know that was killed."""
-        for node in self.case.slurm("sinfo", "--noheader", "--Node", "--states=drain", "--format=%N").split():
+        ask = ["sinfo", "--noheader", "--Node", "--states=drain", "--format=%N"]
+        # Where it gets no answer, as of a controller that hangs up, it is asked again the next time.
+        found = subprocess.run(
+            ask, env=self.case.environment(), capture_output=True, text=True, timeout=60, check=False
+        )
+        for node in found.stdout.split():
             command = ["scontrol", "update", f"nodename={node}", "state=resume"]
             done = subprocess.run(command, env=self.case.environment(), capture_output=True, timeout=60, check=False)
             self.resumed += done.returncode == 0  # where it is back by itself meanwhile, Slurm refuses

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -115,7 +116,10 @@ def call(
         except BaseException:
             process.kill()
             raise
-    return Reply(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+    said = err.decode(errors="replace")
+    if process.returncode < 0 and not said:  # SIGPIPE, of a slurmctld that hung up
+        said = messages.COMMAND_ENDED(signal=signal.Signals(-process.returncode).name)
+    return Reply(process.returncode, out.decode(errors="replace"), said)
 
 
 def ask(arguments: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ COMMAND_HANGS = Message("{command} did not answer within {seconds:g} s", command
 COMMAND_FAILED = Message(
     "{command} failed with status {status}: {said}", command="scontrol", status=1, said="Unable to contact slurmctld"
 )
+COMMAND_ENDED = Message("ended by {signal} without a message", signal="SIGPIPE")
 COMMAND_SILENT = Message("{command} ended with status {status} and no message", command="sbatch", status=1)
 ANSWER_UNKNOWN = Message("unexpected output of {command}: {answer!r}", command="sinfo", answer="n1|many")
 STATE_UNKNOWN = Message("unknown Slurm state {state}", state="FLYING")

@@ -13,6 +13,7 @@ import math
 import os
 import secrets
 import socket
+import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -216,19 +217,29 @@ def _active(store: Store) -> set[str]:
 
 def left_on(paths: Paths, target: str, attempts: Sequence[Attempt]) -> dict[str, str]:
     """Directories on a target that jobs of these attempts made and could not remove, as far as they are seen from here:
-    it was read-only, or full. With their inodes.
+    it was read-only, or full. With their inodes. What others have put in their place is none.
     """
     try:
         there = {entry.name for entry in os.scandir(target)}
     except OSError:
         return {}
     return {
-        f"{target.rstrip('/')}/{name}": inode
+        directory: inode
         for attempt in attempts
         if (name := directory_name(attempt.token)) in there
         and not attempt.state.active
         and (inode := _inode(paths, attempt)) is not None
+        and _is_directory(directory := f"{target.rstrip('/')}/{name}", inode)
     }
+
+
+def _is_directory(path: str, inode: str) -> bool:
+    """Whether it has this inode, or any where that is not known. A link is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and inode in ("", str(found.st_ino))
 
 
 def _inode(paths: Paths, attempt: Attempt) -> str | None:

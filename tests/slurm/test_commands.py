@@ -323,6 +323,18 @@ def test_a_job_from_before_this_one_was_submitted_does_not_count(cluster: Fake) 
     assert commands.accounting(["campaign-test-1"], 10_000.0) == {}
 
 
+def test_a_command_that_a_signal_ends_is_no_answer_either(cluster: Fake, tmp_path: Path) -> None:
+    """As SIGPIPE does where slurmctld hangs up."""
+    folder = tmp_path / "ended"
+    folder.mkdir()
+    (folder / "squeue").write_text("#!/bin/sh\nkill -PIPE $$\n")
+    (folder / "squeue").chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(UnknownState) as caught:
+        patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        commands.queue(["one"])
+    assert str(caught.value) == "squeue failed with status -13: ended by SIGPIPE without a message"
+
+
 def test_no_accounting_is_not_an_error(cluster: Fake) -> None:
     cluster.fault("no-accounting")
     assert commands.accounting(["one"], 0) is None

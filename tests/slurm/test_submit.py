@@ -128,6 +128,14 @@ def test_what_a_job_could_not_remove_the_next_one_on_the_target_removes(driver: 
     made = driver.paths.attempt(driver.attempt().run, 1) / "directory-made"
     made.write_text(f"{left.stat().st_ino}\n")
     assert submit.left_on(driver.paths, str(target), driver.store.attempts()) == {str(left): made.read_text().strip()}
+    left.rename(moved := target / "moved")
+    left.symlink_to(moved)
+    assert submit.left_on(driver.paths, str(target), driver.store.attempts()) == {}, "somebody else's link"
+    left.unlink()
+    left.mkdir()
+    assert submit.left_on(driver.paths, str(target), driver.store.attempts()) == {}, "somebody else's directory"
+    left.rmdir()
+    moved.rename(left)
     driver.send(driver.runs[1:2])
     driver.follow()
     assert driver.states() == [State.DONE, State.DONE]
