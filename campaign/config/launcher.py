@@ -15,7 +15,7 @@ from campaign.config import messages
 from campaign.config.rules.format import GEOMETRY
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.sweeps import names
-from campaign.config.values import beside, has_login, is_secret, without_login
+from campaign.config.values import beside
 from campaign.core.model import Launcher
 from campaign.core.schema import Field, KeyedMap, ListOf, Text, matching, suggestion, whole
 from campaign.core.strict_yaml import Document, Place, shown
@@ -76,13 +76,6 @@ def read(values: dict[str, Any], path: Path, pack: RulePack | None, document: Do
         _other(name, options, placement, document)
     if prefix and prefix[0].startswith("-"):
         document.problem(("launcher", "prefix", 0), messages.PREFIX_IS_OPTION(word=shown(prefix[0])))
-    for section, words in (("options", options), ("prefix", prefix)):
-        for index, word in enumerate(words):
-            key = word.partition("=")[0]
-            if (key.startswith("-") or key != word) and "/" not in key and is_secret(key):
-                document.problem(("launcher", section, index), messages.SECRET(name=key))
-            elif has_login(word):
-                document.problem(("launcher", section, index), messages.SECRET(name=without_login(word)))
     if pack is not None:
         for at, problem in _beyond(pack, name, options, prefix):
             document.problem(at, problem)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from campaign.config import check, launcher, messages
+from campaign.config import check, confidential, launcher, messages
 from campaign.config import names as resolution
 from campaign.config.format import SCHEMA
 from campaign.config.launch import Wanted, fixed_geometries, read_launch, read_series
@@ -187,6 +187,7 @@ def load(path: Path | str) -> Campaign:
         raise InputError(messages.NO_CAMPAIGN_FILE(path=path, what=OTHERS[path.suffix.lower()]()))
     document = Document.open(path)
     values = schema.read(SCHEMA, document)
+    confidential.check(document)
     if values is None:
         document.finish()
     launch: dict[str, Wanted] = {}

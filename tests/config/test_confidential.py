@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+
+from campaign.config import confidential, names
+from campaign.core.errors import InputError
+from campaign.core.strict_yaml import Document
+
+
+def problems(text: str) -> list[str]:
+    document = Document(text.encode(), "c.yaml")
+    confidential.check(document)
+    try:
+        document.finish()
+    except InputError as error:
+        return [problem.partition(", which looks like a secret: ")[0] for problem in error.problems]
+    return []
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "slurm: {{modules: ['{}']}}",
+        "slurm: {{directives: ['--wckey={}']}}",
+        "slurm: {{account: '{}'}}",
+        "slurm: {{environment: {{PROXY: '{}'}}}}",
+        "launcher: {{prefix: [wrap, '{}']}}",
+        "benchmark: {{extra_arguments: ['{}']}}",
+        "targets: [{{server_counters: 'curl {}'}}]",
+        "explanations: [{{text: 'see {}'}}]",
+        "system: {{site: '{}'}}",
+        "variables: {{server: '{}'}}",
+    ],
+)
+def test_a_url_with_a_login_is_refused_wherever_it_is_and_not_repeated(place: str) -> None:
+    (problem,) = problems(place.format("https://me:abc@site/x"))
+    assert "://...@site/x" in problem and "abc" not in problem
+    assert problems(place.format("https://site/x")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("slurm: {environment: {HF_TOKEN: abc}}", "HF_TOKEN"),
+        ("slurm: {directives: ['--export=HOME=/x,API_KEY=abc']}", "API_KEY"),
+        ("launcher: {prefix: [env, HF_TOKEN=abc, ./wrap.sh]}", "HF_TOKEN"),
+        ("launcher: {prefix: [./wrap.sh, --password, abc]}", "--password"),
+        ("launcher: {prefix: [apptainer, exec, --env, 'A=b,MY_SECRET=abc']}", "MY_SECRET"),
+        ("launcher: {options: [-x, AWS_SECRET_ACCESS_KEY=abc]}", "AWS_SECRET_ACCESS_KEY"),
+        ("benchmark: {extra_arguments: ['--access-key=abc']}", "--access-key"),
+        ("benchmark: {program_arguments: {ior: ['--access-key=abc']}}", "--access-key"),
+        ("targets: [{server_counters: 'PASSWORD=abc count.sh'}]", "PASSWORD"),
+        ('targets: [{server_counters: "count.sh --token abc"}]', "--token"),
+        ("source: {build: {command: 'GIT_TOKEN=abc make'}}", "GIT_TOKEN"),
+        ("source: {builds: {ior: {flags: '-DPASSWORD=abc'}}}", "-DPASSWORD"),
+    ],
+)
+def test_a_secret_that_a_command_is_given_is_refused_by_its_name(text: str, name: str) -> None:
+    (problem,) = problems(text)
+    assert problem.endswith(f"found {name}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "slurm: {directives: [--wckey=storage, --mail-user=me@site.org], account: tokens, environment: {LC_ALL: C}}",
+        "launcher: {prefix: [env, OMP_PLACES=cores, /opt/tokens/wrap.sh, --bind=/secrets]}",
+        "explanations: [{text: 'the password=prompt of the site was switched off'}]",
+        "source: {pristine: 'ior.git@4.0.0'}",
+    ],
+)
+def test_ordinary_words_pass(text: str) -> None:
+    assert problems(text) == []
+
+
+def test_what_was_measured_elsewhere_is_read_as_it_is() -> None:
+    with names.using(names.Names(replayed=True)):
+        assert problems("slurm: {environment: {HF_TOKEN: abc, PROXY: 'http://me:abc@site'}}") == []
