@@ -192,6 +192,15 @@ def test_a_command_that_hangs_gives_no_answer(cluster: Fake, monkeypatch: pytest
         commands.queue(["one"])
 
 
+def test_whether_slurmctld_answers_is_asked_with_no_less_patience_than_all_else(
+    cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands.call, "__defaults__", (0.3, *(commands.call.__defaults__ or ())[1:]))
+    cluster.fault("scontrol-hangs", 60)
+    with pytest.raises(UnknownState, match=r"^scontrol did not answer within 0\.3 s$"):
+        commands.reachable()
+
+
 def test_a_failing_squeue_is_never_read_as_no_such_job(cluster: Fake) -> None:
     cluster.fault("squeue-fails", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
     with pytest.raises(UnknownState) as caught:
