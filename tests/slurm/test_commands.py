@@ -197,8 +197,7 @@ def test_whether_slurmctld_answers_is_asked_with_no_less_patience_than_all_else(
 ) -> None:
     monkeypatch.setattr(commands.call, "__defaults__", (0.3, *(commands.call.__defaults__ or ())[1:]))
     cluster.fault("scontrol-hangs", 60)
-    with pytest.raises(UnknownState, match=r"^scontrol did not answer within 0\.3 s$"):
-        commands.reachable()
+    assert commands.reachable() == "scontrol did not answer within 0.3 s"
 
 
 def test_a_failing_squeue_is_never_read_as_no_such_job(cluster: Fake) -> None:
