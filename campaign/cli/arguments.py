@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from campaign import __version__
 from campaign.cli import messages, running, verbs
@@ -48,7 +48,18 @@ class Help(argparse.HelpFormatter):
         return "\n".join(map(wrapped, text.splitlines()))
 
 
-class VerbParser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """Says what to do where its first argument is missing."""
+
+    def error(self, message: str) -> NoReturn:
+        import re
+
+        hints = {"VERB": messages.VERB_MISSING, "FILE": messages.FILE_MISSING}
+        first = re.match(r"the following arguments are required: (\w+)", message)
+        super().error(f"{message}; {hints[first[1]]()}" if first and first[1] in hints else message)
+
+
+class VerbParser(Parser):
     """Reports unknown options and arguments below the verb's own usage; the program's usage lists verbs only."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
@@ -323,7 +334,7 @@ def check_verb(*words: str) -> None:
 
 def parser(sandbox: bool) -> argparse.ArgumentParser:
     """`sandbox`: with that verb's own verbs and options, which take time to load."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="campaign",
         description="Run RFP benchmarks on Slurm under the RFP's run rules;\nproduce verifiable result tables.",
         epilog=EPILOG,

@@ -7,6 +7,8 @@ from campaign.core.messages import Message
 # --- wrong words on the command line
 VERB_MISSPELT = Message("unknown verb {verb}; did you mean {near}?", verb="plna", near="plan")
 VERB_UNKNOWN = Message("unknown verb {verb}; allowed: {verbs}", verb="fly", verbs="init, plan, run")
+VERB_MISSING = Message("'campaign help' lists the verbs")
+FILE_MISSING = Message("give the campaign file; 'campaign init FILE' writes a new one")
 VERB_RESUME = Message("unknown verb {verb}; use 'campaign run', which also resumes", verb="resume")
 VERB_START = Message("unknown verb {verb}; use 'campaign run'", verb="start")
 VERB_SUBMIT = Message("unknown verb {verb}; use 'campaign run' (--detach returns at once)", verb="submit")
@@ -30,6 +32,11 @@ WORKBOOK_NEEDS_FILE = Message("--format xlsx needs -o OUT, since a workbook cann
 WAIVERS_NONE = Message("--waiver {number}: the campaign file has no waivers; add one under waivers", number=3)
 WAIVERS_FEWER = Message(
     "--waiver {number}: the campaign file has {waivers}; allowed: 1 to {last}", number=3, waivers="2 waivers", last=2
+)
+FORMAT_NOT_WRITTEN = Message(
+    "{path}: tables are not written in this format; end the name with one of {known}, or give --format",
+    path="table.xls",
+    known=".csv, .xlsx, .tex",
 )
 FORMAT_OF_ANOTHER = Message(
     "{path}: the file name does not fit --format {given}; use --format {named}, or another name",

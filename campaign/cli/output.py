@@ -27,6 +27,7 @@ FORMAT_OF = {
     ".md": "github",
     ".tex": "latex_longtable",
 }
+NOT_WRITTEN = (".xls", ".ods", ".pdf", ".doc", ".docx", ".odt")  # what a plain text in a file of this name is not
 FEWEST = 40  # columns that a terminal is taken to have
 
 
@@ -72,11 +73,13 @@ def say(text: str) -> None:
 def table_format(given: str | None, output: Path | None) -> str:
     """A table's format: the one given, otherwise that of the file's name, otherwise plain text.
 
-    Raises InputError where a file of a spreadsheet or of JSON would get another one.
+    Raises InputError where a file of a spreadsheet or of JSON would get another one, or text a name of what is no text.
     """
     named = FORMAT_OF.get(output.suffix.lower(), "") if output else ""
     if output and given and named in ("csv", "json", "xlsx") and given != named:
         raise InputError(messages.FORMAT_OF_ANOTHER(path=output, given=given, named=named))
+    if output and not given and output.suffix.lower() in NOT_WRITTEN:
+        raise InputError(messages.FORMAT_NOT_WRITTEN(path=output, known=", ".join(FORMAT_OF)))
     return given or named or "simple"
 
 

@@ -351,9 +351,13 @@ def suggestion(name: str, known: Collection[str]) -> str:
 
 
 def near(name: str, known: Collection[str], cutoff: float = 0.7) -> str:
-    """The known name that is nearest, or the only one that begins with it; "" where there is none."""
+    """The known name that is nearest, of which it is the plural, or the only one that begins with it; "" where there is
+    none.
+    """
     import difflib
 
+    if single := [each for each in known if name.lower() in (f"{each}s", f"{each}es")]:
+        return single[0]
     longer = [each for each in known if len(name) > 2 and each.startswith(name.lower())]
     close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=cutoff)
     return next(iter(longer if len(longer) == 1 else close), "")

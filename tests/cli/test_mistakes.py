@@ -89,6 +89,7 @@ IN_FILES = (
     InFile("a rule pack with a typo",
            'c.yaml:2:8: rules: rule pack "crossroad-mdtests" not found; did you mean crossroads-mdtest?',
            "crossroad-mdtests", "crossroads-mdtest"),
+    InFile("a key in the plural", "c.yaml:11:1: launchers: unknown key; did you mean launcher?", "launchers: {}"),
     InFile("a required key with a typo", "c.yaml:4:1: tagrets: unknown key; did you mean targets?",
            "tagrets:", "targets:"),
     InFile("a key of slurm at the top", "c.yaml:11:1: partition: unknown key; did you mean slurm.partition?",
@@ -351,6 +352,16 @@ ON_COMMAND_LINES = (
                   "campaign: /dev/full: cannot be written: No space left on device", ENVIRONMENT),
     OnCommandLine("a workbook on the terminal", "table c.yaml --format xlsx",
                   "campaign: --format xlsx needs -o OUT, since a workbook cannot be printed"),
+    OnCommandLine("a table for an older spreadsheet", "table c.yaml -o table.xls",
+                  "campaign: table.xls: tables are not written in this format; end the name with one of .csv, .json, "
+                  ".xlsx, .html, .md, .tex, or give --format"),
+    OnCommandLine("no verb", "",
+                  "usage: campaign [-h] [--version] VERB ...\n"
+                  "campaign: error: the following arguments are required: VERB; 'campaign help' lists the verbs"),
+    OnCommandLine("no campaign file", "status",
+                  "usage: campaign status [-h] [--json] [--watch] FILE\n"
+                  "campaign status: error: the following arguments are required: FILE; give the campaign file; "
+                  "'campaign init FILE' writes a new one"),
     OnCommandLine("a bundle without a place", "bundle c.yaml",
                   "usage: campaign bundle [-h] -o DIR [--sign KEY] FILE\n"
                   "campaign bundle: error: the following arguments are required: -o/--output"),
