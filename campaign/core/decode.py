@@ -112,6 +112,10 @@ def _of_list(kind: Any, pass_over: bool) -> _Decoder:
     return words if kind is str else decoded
 
 
+def _kept_once(texts: Mapping[str, str]) -> dict[str, str]:
+    return dict(zip(map(sys.intern, texts), map(sys.intern, texts.values()), strict=True))
+
+
 @functools.lru_cache(maxsize=1024)
 def _once(words: tuple[str, ...]) -> tuple[str, ...]:
     return words
@@ -124,7 +128,7 @@ def _of_object(kind: Any, pass_over: bool) -> _Decoder:
         if not isinstance(value, dict):
             raise _Misfit(messages.NOT_AN_OBJECT)
         if plain.issuperset(map(type, value.values())):
-            return value
+            return _kept_once(value) if kind is str else value
         done, key = {}, ""
         try:
             for key, each in value.items():

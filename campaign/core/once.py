@@ -26,6 +26,10 @@ else:
 
 
 class Once:
+    """Of a dataclass with slots it is the base: the instance's dictionary has what is kept and not the fields, which in
+    one dictionary with it would take three times the room.
+    """
+
     @cached_property
     def _known(self) -> dict[Hashable, Any]:
         return {}

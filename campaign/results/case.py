@@ -11,7 +11,7 @@ from campaign.config.rules.format import MEDIAN
 from campaign.config.rules.pack import FileConfiguration, Operation, RulePack
 from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
-from campaign.core.once import cached_property
+from campaign.core.once import Once, cached_property
 from campaign.results import derived, iterations
 from campaign.results.environment.facts import NOTHING, Evidence
 from campaign.results.parsers import phased
@@ -19,8 +19,8 @@ from campaign.results.parsers import phased
 TIMED = ("-W", "-x", "--stonewall")  # beginnings of words with which a timer may end a phase before all items are done
 
 
-@dataclass(frozen=True)
-class Case:
+@dataclass(frozen=True, slots=True)
+class Case(Once):
     """`findings` are what the rules say of it, once it is judged. What every rule asks for is put together once."""
 
     pack: RulePack

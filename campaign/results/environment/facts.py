@@ -99,7 +99,7 @@ class Facts(Once, dict[str, tuple[Value, ...]]):
         return {name.removeprefix("env."): " ".join(texts) for name, texts in self.texts.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Environment(Once):
     """What a job found around itself before its first run. All empty where nothing is on record (format 0)."""
 
@@ -159,8 +159,8 @@ class Environment(Once):
         return 0.0
 
 
-@dataclass(frozen=True)
-class Accounting:
+@dataclass(frozen=True, slots=True)
+class Accounting(Once):
     """accounting.json: what slurmctld and the accounting said of a job when it had ended.
 
     `job` has the fields of scontrol, `steps` the rows of sacct; `accounting` is false where Slurm keeps none.
