@@ -24,7 +24,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from campaign.slurm.sandbox.cluster import Sandbox
@@ -105,10 +105,9 @@ def run(case: Case, chance: random.Random | None, *options: str) -> int:
                 assert time.monotonic() < end, f"the driver is at work after {LONGEST} s"
                 time.sleep(1)
                 if chance and chance.random() < KILLED:
-                    for job in case.slurm("squeue", "--noheader", "--states=running", "--format=%A").split():
-                        subprocess.run(
-                            ["scancel", "--signal=KILL", "--full", job], env=case.environment(), timeout=60, check=False
-                        )
+                    with suppress(subprocess.SubprocessError):  # Slurm does not answer, or the job has ended
+                        for job in case.slurm("squeue", "--noheader", "--states=running", "--format=%A").split():
+                            case.slurm("scancel", "--signal=KILL", "--full", job)
             return process.returncode
         finally:
             process.kill()
