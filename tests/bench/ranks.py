@@ -1,8 +1,8 @@
 """mdtest with up to 512 ranks on this machine: 4 virtual nodes of the sandbox, each layout of files; wall times.
 
 Every file must be created, found and removed. `MDTEST=/path/to/mdtest` adds an upstream binary: ours must not take
-longer than it does for the same number of ranks, start of MPI included. `RANKS=64,128` measures other numbers. The
-programs take turns; other work on the machine adds to all times.
+longer for the same number of ranks, all layouts together, start of MPI included. `RANKS=64,128` measures other
+numbers. The programs take turns; other work on the machine adds to all times.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from tabulate import tabulate
 
@@ -67,7 +68,7 @@ def ours(ranks: int, layout: str, folder: Path) -> tuple[float, float]:
 
 def main() -> int:
     missed = 0
-    body = []
+    body: list[list[Any]] = []
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as name:
         folder = Path(name)
         sandbox = Sandbox.start(folder / "box", Shape(NODES, max(RANKS) // NODES), os.getpid())
@@ -79,14 +80,17 @@ def main() -> int:
                     (folder / "d").mkdir()
                     took_s, measuring_s = ours(ranks, layout, folder)
                     theirs = [run(path, ranks, layout, folder / "d") for path in mdtests()]
-                    missed += sum(took_s > other_s for other_s in theirs)
                     body.append([ranks, layout, took_s, measuring_s, *theirs])
                     shutil.rmtree(folder / "d")
+                ours_s, _measuring_s, *theirs_s = (
+                    sum(column) for column in zip(*(row[2:] for row in body[-len(LAYOUTS) :]), strict=True)
+                )
+                missed += sum(ours_s > other_s for other_s in theirs_s)
         finally:
             sandbox.stop()
     headers = ["ranks", "layout", "ours, s", "of it measuring, s", *(f"{path}, s" for path in mdtests())]
     print(tabulate(body, headers, floatfmt=".1f"))
-    print("every file was created, read and removed; ours must not take longer than upstream's")
+    print("every file was created, read and removed; bar: no longer than upstream's, all layouts together")
     return missed
 
 

@@ -764,6 +764,13 @@ def test_numbers_of_each_process_go_to_a_csv_file(tmp_path: Path) -> None:
     assert all(float(row["rate"]) > 0 for row in created)
 
 
+def test_many_more_ranks_than_processors_create_find_and_remove_every_file(tmp_path: Path) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-E", "-n", 3, "-u", "-d", tmp_path / "d", ranks=32)
+    done = {phase["operation"]: phase["operations_done"] for phase in reply.of("phase", object="file")}
+    assert done == dict.fromkeys(("create", "stat", "read", "remove"), 32 * 3)
+    assert not (tmp_path / "d").exists()
+
+
 @pytest.mark.parametrize("ranks", [2, 4, 5])
 def test_the_spread_over_ranks_is_that_of_their_numbers(tmp_path: Path, ranks: int) -> None:
     file = tmp_path / "ranks.csv"
