@@ -185,7 +185,7 @@ campaign_break_lock() {
     # Asked again: what was stale a moment ago may be gone, and another's in its place.
     if [[ ! -e $1/owner || -f $1/owner ]] && [[ $(campaign_owner_of "$1") == "$2" ]] && campaign_lock_is_stale "$1" "$2"; then
         campaign_say "the lock of job $2 is stale: taken away"
-        error=$(campaign_remove_lock "$1" "$2" 2>&1)
+        error=$(campaign_remove_lock "$1" 2>&1)
         broken=$?
         campaign_unbroken=$((campaign_unbroken + broken))
         # A network file system may keep a file that was open for a moment longer.
@@ -198,7 +198,9 @@ campaign_break_lock() {
 campaign_unlock() {
     [[ -n $campaign_lock ]] || return
     # Not where somebody has taken it for stale, and another's stands there now.
-    [[ $(campaign_owner_of "$campaign_lock") != "$campaign_owner" ]] || campaign_remove_lock "$campaign_lock" "$campaign_owner"
+    if [[ -f $campaign_lock/owner && $(<"$campaign_lock/owner") == "$campaign_owner" ]]; then
+        campaign_remove_lock "$campaign_lock"
+    fi
     campaign_lock=''
 }
 
@@ -206,8 +208,8 @@ campaign_owner_of() { # LOCK: who holds it, as it is written there
     [[ ! -f $1/owner ]] || timeout 10 head -c 500 -- "$1/owner" 2>/dev/null | tr -cd '[:print:]'
 }
 
-campaign_remove_lock() { # LOCK OWNER
-    (cd -- "$1" && [[ .. -ef ${1%/*} && $(campaign_owner_of .) == "$2" ]] && rm -f -- owner) && rmdir -- "$1"
+campaign_remove_lock() { # LOCK
+    (cd -- "$1" && [[ .. -ef ${1%/*}/ ]] && rm -f -- owner) && rmdir -- "$1"
 }
 
 # Whoever may write in the target can rename what lies in it, and put a link or a directory of their own in its place.
