@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
+ENDING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM
 INTERRUPTED = b"campaign: interrupted\n", 130  # as cli.messages and core.errors have them, which load too much
 
 
@@ -18,8 +20,9 @@ def main() -> int:
     `nohup` has a process ignore SIGHUP, which stays so.
     """
     usual = signal.SIG_DFL, signal.default_int_handler
-    ending = [each for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) in usual]
+    ending = [each for each in ENDING if signal.getsignal(each) in usual]
     _on(ending, _end)
+    sys.unraisablehook = _unraisable
     from campaign.cli import main as cli
 
     try:
@@ -41,6 +44,14 @@ def _interrupted(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
+
+
+def _unraisable(given: sys.UnraisableHookArgs) -> None:
+    """Python ignores an interrupt in what it calls by itself, as it does while it loads modules: it comes again."""
+    if given.exc_type is KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+    else:
+        sys.__unraisablehook__(given)
 
 
 def _on(numbers: list[signal.Signals], handler: signal._HANDLER) -> None:

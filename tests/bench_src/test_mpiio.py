@@ -250,6 +250,7 @@ def test_many_chunks_go_to_many_processes(tmp_path: Path) -> None:
 # --- reading
 
 
+@measured_again
 def test_readers_start_on_other_nodes_files_and_say_what_was_cached(tmp_path: Path) -> None:
     reply = mpiio(tmp_path, *SMALL, "--read", ranks=4)
     phase = reply.one("phase", operation="read")

@@ -96,6 +96,23 @@ def test_a_signal_once_all_was_said_does_not_change_the_status(number: signal.Si
     assert "crossroads-mdtest" in done.stdout
 
 
+def test_a_signal_in_a_call_whose_errors_python_ignores_is_not_lost() -> None:
+    code = (
+        "import os, sys, time, weakref\n"
+        "from campaign import __main__ as program\n"
+        "from campaign.cli import main as cli\n"
+        "def main():\n"
+        "    gone = {1}\n"
+        "    kept = weakref.ref(gone, lambda _: os.kill(os.getpid(), 15))\n"
+        "    del gone\n"
+        "    time.sleep(30)\n"
+        "cli.main = main\n"
+        "sys.exit(program.main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (INTERRUPTED, "campaign: interrupted\n")
+
+
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_run_that_is_interrupted_before_it_submits_says_that_nothing_is_in_slurm(
     number: signal.Signals, tmp_path: Path, cluster: Fake
