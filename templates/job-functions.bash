@@ -12,6 +12,7 @@ campaign_watching=''   # the folder of the run that they look at
 exec {campaign_watch_in}>/dev/null
 exec {campaign_never}<> <(:) # nothing comes of it: to wait for that is a pause that starts no process
 campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
+campaign_free=''     # what campaign_space said after the run before, which is what is there before the next
 campaign_over=''     # why the job is at its end: nothing further is begun
 # What follows is shared with environment-functions.bash and witness-functions.bash.
 # shellcheck disable=SC2034
@@ -113,7 +114,8 @@ campaign_run() {
     fi
     # shellcheck disable=SC2034  # read by environment-functions.bash
     campaign_ran=''
-    campaign_space "${directory%/*}"
+    REPLY=$campaign_free
+    [[ -n $REPLY ]] || campaign_space "${directory%/*}"
     before=$REPLY
     campaign_attempt_environment "$folder" null "$before" null
     campaign_say "$run, attempt $attempt: $*"
@@ -146,6 +148,7 @@ campaign_run() {
     [[ $made == false ]] || campaign_clear
     campaign_space "${directory%/*}"
     after=$REPLY
+    campaign_free=$REPLY
     if [[ $whole == true ]]; then
         outcome='done'
     elif [[ -n $campaign_over ]]; then
@@ -158,7 +161,7 @@ campaign_run() {
         reason="${name:+phase $name: }${reason:-the benchmark ended with status $status}"
     fi
     [[ $outcome == 'done' ]] || campaign_failures=$((campaign_failures + 1))
-    campaign_record &
+    campaign_record {campaign_watch_in}>&- &
     campaign_recording=$!
     campaign_watching=''
 }
@@ -344,6 +347,7 @@ campaign_wait() { # PID: its status
 }
 
 campaign_end() {
+    campaign_watch_no_more
     campaign_recorded
     campaign_watch_stop 10
     rm -rf -- "$campaign_job_folder/ran.facts" "$campaign_job_folder/ran.err" "$campaign_job_folder/placement"

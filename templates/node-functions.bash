@@ -297,10 +297,19 @@ campaign_script() { # NAME FILE: of a script, the interpreter that its first lin
 }
 
 campaign_variables() { # names of the variables that say how a run is launched and what it loads; never a secret's
-    compgen -e | grep -E '^(SLURM_|SBATCH_|SLURMD_|OMPI_|PMIX_|PMI_|PRTE_|HWLOC_|IOR_|MPI|I_MPI_|MV2_|UCX_|UCC_|FI_|HCOLL_|PSM[23]?_|ROMIO_|CRAY_MPI|LD_|DARSHAN_|GLIBC_|MALLOC_|OMP_|LUSTRE|LLAPI|NSS_WRAPPER|FAKE|LIBFAKE|UID_WRAPPER|BENCH_|BASH_ENV$|HOSTALIASES$|LOADEDMODULES$|PATH$|TZ$|LC_ALL$|LANG$|TMPDIR$)' |
-        grep -v -i -E 'JWT|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|API_?KEY|PRIVATE|AUTH' | sort |
-        while read -r name; do # nor one with a login in a URL
-            [[ ${!name} =~ ://[^/@[:space:]]+@ ]] || printf '%s\n' "$name"
-        done
+    local name
+    while read -r name; do
+        case $name in
+        SLURM_* | SBATCH_* | SLURMD_* | OMPI_* | PMIX_* | PMI_* | PRTE_* | HWLOC_* | IOR_* | MPI* | I_MPI_* | MV2_* | UCX_* | \
+            UCC_* | FI_* | HCOLL_* | PSM_* | PSM[23]_* | ROMIO_* | CRAY_MPI* | LD_* | DARSHAN_* | GLIBC_* | MALLOC_* | OMP_* | \
+            LUSTRE* | LLAPI* | NSS_WRAPPER* | FAKE* | LIBFAKE* | UID_WRAPPER* | BENCH_* | BASH_ENV | HOSTALIASES | \
+            LOADEDMODULES | PATH | TZ | LC_ALL | LANG | TMPDIR) ;;
+        *) continue ;;
+        esac
+        case ${name^^} in
+        *JWT* | *TOKEN* | *SECRET* | *PASSW* | *PASSPHRASE* | *CREDENTIAL* | *COOKIE* | *APIKEY* | *API_KEY* | *PRIVATE* | *AUTH*) continue ;;
+        esac
+        [[ ${!name} =~ ://[^/@[:space:]]+@ ]] || printf '%s\n' "$name" # nor one with a login in a URL
+    done < <(compgen -e)
 }
 

@@ -17,6 +17,7 @@ campaign_watch_node() { # a run for each line of its input: FOLDER, tab, LAUNCHE
     campaign_node=${SLURM_NODEID:-0}
     exec {said}>&1 {never}<> <(:)
     while IFS=$'\t' read -r folder launcher; do campaign_watch_run "$folder" "$launcher"; done
+    echo >&"$never" # no run follows, which what is told would wait for
     campaign_watch_told
 }
 
@@ -304,9 +305,15 @@ campaign_ahead=''             # the process that probes the placement by all lau
 campaign_probe_once() { # FOLDER LAUNCHER...
     local launcher="${*:2:campaign_words}" before
     before=${campaign_probed[$launcher]:-}
-    [[ -n $before ]] && cp -- "$before/placement.txt" "$before/placement.err" "$1" && return
+    [[ -n $before ]] && campaign_same "$before/placement.txt" "$1" && campaign_same "$before/placement.err" "$1" && return
     reason=$(campaign_probe "$@") || return
     campaign_probed[$launcher]=$1
+}
+
+campaign_same() { # FILE FOLDER: copies a text without a process of its own
+    local text
+    IFS= read -r -d '' text <"$1"
+    [[ -e $1 ]] && printf '%s' "$text" >"$2/${1##*/}"
 }
 
 # shellcheck disable=SC2329  # called where the job looks how the ranks are placed
@@ -382,9 +389,10 @@ campaign_watch_tells() { # LINE
 
 # Until all of them have said WORD, or will not any more: then false.
 campaign_watch_await() { # WORD UNTIL
-    local ms=5 pause
+    local ms=5 pause alive=yes
     while [[ $(grep -c -F $'\t'"$1"$'\t' "$campaign_job_folder/ran.facts") -lt ${SLURM_JOB_NUM_NODES:-1} ]]; do
-        if ! campaign_watch_alive || [[ $SECONDS -ge $2 || -n $campaign_over ]]; then return 1; fi
+        [[ -n $alive && $SECONDS -lt $2 && -z $campaign_over ]] || return 1
+        campaign_watch_alive || alive='' # it may have been the last that they said
         printf -v pause '0.%03d' "$ms"
         read -r -t "$pause" -u "$campaign_never" _
         ms=$((ms < 200 ? ms * 4 / 3 : ms))
@@ -412,13 +420,19 @@ campaign_watch_end() { # FOLDER
     [[ -z $problems ]]
 }
 
+campaign_watch_no_more() { # tells them that no run follows
+    exec {campaign_watch_in}>&-
+    exec {campaign_watch_in}>/dev/null
+}
+
 # Ends the witnesses, and waits so long for what they end by themselves.
 campaign_watch_stop() { # SECONDS
     local until=$((SECONDS + $1))
     [[ -n $campaign_watch_pid ]] || return 0
-    exec {campaign_watch_in}>&-
-    exec {campaign_watch_in}>/dev/null
-    while campaign_watch_alive && [[ $SECONDS -lt $until && -z $campaign_over ]]; do sleep 0.05; done
+    campaign_watch_no_more
+    while campaign_watch_alive && [[ $SECONDS -lt $until && -z $campaign_over ]]; do
+        read -r -t 0.01 -u "$campaign_never" _
+    done
     kill "$campaign_watch_pid" 2>/dev/null
     wait "$campaign_watch_pid" 2>/dev/null
     campaign_watch_pid=''

@@ -36,7 +36,7 @@ from campaign.slurm import commands, scripts
 from campaign.slurm.collect import Follower
 from campaign.slurm.submit import Room, left_on, send
 
-FOLLOW_S = (0.1, 1.0)  # shortest and longest pause between two checks of the jobs' records
+FOLLOW_S = (0.05, 1.0)  # shortest and longest pause between two checks of the jobs' records
 GROWTH = 1.05  # of the pause, from check to check: it comes to a twentieth of what a run has taken
 MAX_SENDS = 3  # tries at a submission of which Slurm turned out to know nothing
 

@@ -23,7 +23,8 @@ from campaign.slurm import commands, messages
 
 PATIENCE_S = 60.0  # for Slurm to end a job whose last record is there: an Epilog may check the health of its nodes
 SILENCE_S = 10.0  # of this wait, after which it is explained
-PAUSE_S = 0.2  # between two questions
+PAUSE_S = (0.05, 1.0)  # shortest and longest time between two questions
+GROWTH = 1.3  # of this time, from question to question
 
 
 class Accountant:
@@ -35,7 +36,7 @@ class Accountant:
         self._since: dict[str, float] = {}  # when a job was first asked for
         self._closed: set[str] = set()  # jobs that this command does not ask for again
         self._explained: set[str] = set()
-        self._next = 0.0
+        self._next, self._pause_s = 0.0, PAUSE_S[0]
 
     def step(self, active: set[str], changed: bool) -> bool:
         """One round, in which jobs with attempts under way are `active`: True while Slurm is to be asked again.
@@ -44,6 +45,7 @@ class Accountant:
         """
         if self._open is None or changed:
             self._look()
+            self._pause_s = PAUSE_S[0]
         assert self._open is not None
         ended = {name: job for name, job in self._open.items() if name not in active}
         if not ended or self._clock() < self._next:
@@ -56,7 +58,8 @@ class Accountant:
         except EnvironmentLacks:
             self._open = {name: job for name, job in self._open.items() if name in active}
             return False
-        self._next = self._clock() + PAUSE_S
+        self._next = self._clock() + self._pause_s
+        self._pause_s = min(self._pause_s * GROWTH, PAUSE_S[1])
         return any(name not in active for name in self._open)
 
     def _look(self) -> None:

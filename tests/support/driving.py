@@ -58,7 +58,7 @@ class Driving:
         for name, value in FAST.items():
             monkeypatch.setattr(collect, name, value)
         monkeypatch.setattr(accounting, "PATIENCE_S", 0.5)
-        monkeypatch.setattr(accounting, "PAUSE_S", 0.02)
+        monkeypatch.setattr(accounting, "PAUSE_S", (0.02, 0.02))
         self.campaign = campaign(root, targets, allocation)
         self.pack: RulePack = builders.small_pack()
         self.runs: tuple[Run, ...] = builders.expand(self.campaign, self.pack)

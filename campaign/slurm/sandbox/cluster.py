@@ -135,6 +135,8 @@ class Sandbox:
             "SLURM_PMIX_FENCE": "ring",
             "CAMPAIGN_SCRATCH": str(self.layout.scratch),
             "OMPI_MCA_mpi_yield_when_idle": "1",
+            # What its nodes have, so that no rank waits 0.2 s for network adapters.
+            "OMPI_MCA_pml": "ob1",
             # All nodes are 127.0.0.1, which Open MPI leaves out by default.
             "OMPI_MCA_btl_tcp_if_include": "lo",
             "OMPI_MCA_oob_tcp_if_include": "lo",
