@@ -7,7 +7,7 @@
 
 # campaign_environment JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]: writes environment.json of docs/formats.md
 campaign_environment() {
-    local folder=$1 started facts="$1/nodes.facts" space job others rest
+    local folder=$1 started facts space job others rest
     campaign_now
     started=$REPLY
     campaign_problems=()
@@ -24,7 +24,7 @@ campaign_environment() {
         campaign_environment_variables
     )
     campaign_nodes_answer "$@"
-    campaign_fold "$facts"
+    campaign_fold "$campaign_asked.facts"
     facts=$REPLY
     campaign_now
     {
@@ -38,26 +38,44 @@ campaign_environment() {
     { campaign_surroundings=$(<"$folder/environment.json"); } 2>/dev/null
 }
 
-# Each node says its facts, all at once.
+campaign_asked='' # the name without suffix of the file that the nodes' facts come into
+
+# Each node says its facts, all at once: as the first of its witness, where the job has some.
 campaign_ask_nodes() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
-    local facts="$1/nodes.facts" nodes=${SLURM_JOB_NUM_NODES:-1}
+    local nodes=${SLURM_JOB_NUM_NODES:-1} about=("$2" "$3" "${campaign_mark##*/}" "${@:4}")
+    if [[ -n ${campaign_launchers[*]} ]]; then
+        campaign_asked=$1/ran
+        campaign_watch_start "${about[@]}"
+        return
+    fi
+    campaign_asked=$1/nodes
     timeout --kill-after=5 45 srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --job-name=environment --mpi=none \
         --cpu-bind=none --time=1 \
-        bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_read campaign_file campaign_node_facts campaign_kernel_parameters \
-            campaign_processors campaign_memory campaign_fabric campaign_mount campaign_mount_facts campaign_gluster campaign_lustre \
-            campaign_executable campaign_prefix campaign_script campaign_variables campaign_sees); campaign_longest=$campaign_longest; "'campaign_node_facts / "$@"' \
-        bash "$2" "$3" "${campaign_mark##*/}" "${@:4}" >"$facts" 2>"$1/nodes.err" </dev/null &
+        bash -c "$(campaign_of_node); "'campaign_node_facts / "$@"' \
+        bash "${about[@]}" >"$campaign_asked.facts" 2>"$campaign_asked.err" </dev/null &
     campaign_pid=$!
+}
+
+campaign_of_node() { # the functions by which a node says its facts
+    declare -f campaign_now campaign_quote campaign_fact campaign_read campaign_file campaign_node_facts campaign_kernel_parameters \
+        campaign_processors campaign_memory campaign_fabric campaign_mount campaign_mount_facts campaign_gluster campaign_lustre \
+        campaign_executable campaign_prefix campaign_script campaign_variables campaign_sees
+    printf 'campaign_longest=%d' "$campaign_longest"
 }
 
 # Waits for that; where they cannot be asked, this host speaks for itself.
 campaign_nodes_answer() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
-    local facts="$1/nodes.facts" status
-    campaign_wait_launcher
-    status=$?
+    local facts="$campaign_asked.facts" status=0
+    if [[ -z ${campaign_launchers[*]} ]]; then
+        campaign_wait_launcher
+        status=$?
+    elif ! campaign_watch_await end "$((SECONDS + 45))"; then
+        status=124
+        campaign_watch_stop 0 # who does not answer sees no run either
+    fi
     [[ -z $campaign_mark || ! -s $facts ]] || campaign_judge_nodes "$facts" "$2"
     [[ $status -ne 0 ]] || return 0
-    campaign_problems+=("the nodes were asked by srun, which ended with status $status: $(tail -n 1 "$1/nodes.err")")
+    campaign_problems+=("the nodes were asked by srun, which ended with status $status: $(tail -n 1 "$campaign_asked.err")")
     [[ -s $facts || -n $campaign_over ]] || (campaign_node_facts / "$2" "$3" '' "${@:4}") >"$facts"
 }
 

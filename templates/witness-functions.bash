@@ -319,14 +319,13 @@ campaign_same() { # FILE FOLDER: copies a text without a process of its own
 # shellcheck disable=SC2329  # called where the job looks how the ranks are placed
 campaign_launched_by() { # PROBE LAUNCHER...: a launcher of the job's runs
     local IFS=$'\n'
-    campaign_launchers+=("$*")
+    campaign_launchers=("$*" "${campaign_launchers[@]}") # the largest, which takes longest, is asked first
 }
 
-# Probes the launchers of all runs, and starts the witnesses, while the job writes down its surroundings. A run whose
-# launcher fails here probes it again, and says what is wrong.
+# Probes the launchers of all runs while the job writes down its surroundings. A run whose launcher fails here probes
+# it again, and says what is wrong.
 campaign_probe_ahead() {
     [[ -n ${campaign_launchers[*]} ]] || return 0
-    campaign_watch_start
     (
         local number words=() place="$campaign_job_folder/placement"
         for number in "${!campaign_launchers[@]}"; do
@@ -355,16 +354,17 @@ campaign_probed_ahead() {
 }
 
 # One step for all runs of a job: to start it takes longer than all that it does.
-campaign_watch_start() {
+# shellcheck disable=SC2120  # environment-functions.bash gives it words
+campaign_watch_start() { # [WORD...]: what campaign_node_facts is told, where the nodes say their facts first
     local nodes=${SLURM_JOB_NUM_NODES:-1} said="$campaign_job_folder/ran"
     : >"$said.facts"
+    # shellcheck disable=SC2016  # the nodes expand it
     exec {campaign_watch_in}> >(cd -- "$campaign_job_folder" && exec srun --overlap --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 \
         --job-name=witness --mpi=none --cpu-bind=none \
-        bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_watch_node campaign_watch_run \
-            campaign_watch_look campaign_watch_is_rank campaign_watch_executes campaign_watch_loads \
-            campaign_watch_hash campaign_watch_tell campaign_watch_told)
-            campaign_longest=$campaign_longest; campaign_watch_node" \
-        >>"$said.facts" 2>"$said.err")
+        bash -c "$(declare -f campaign_watch_node campaign_watch_run campaign_watch_look campaign_watch_is_rank \
+            campaign_watch_executes campaign_watch_loads campaign_watch_hash campaign_watch_tell campaign_watch_told)
+            $(campaign_of_node)"'; [[ $# -eq 0 ]] || campaign_node_facts / "$@"; campaign_watch_node' \
+        bash "$@" >>"$said.facts" 2>"$said.err")
     campaign_watch_pid=$!
 }
 
