@@ -88,6 +88,10 @@ class Book:
     def explored(self) -> Logs:
         return self.logs(fresh=False)
 
+    def all_logs(self) -> Logs:
+        """Those explored first."""
+        return [*self.explored(), *self.logs(fresh=True)]
+
 
 @dataclass(frozen=True, slots=True)
 class Estimates:

@@ -38,15 +38,11 @@ def slow_runs(book: Book) -> SlowRuns | None:
 def _about_usual(book: Book) -> list[float]:
     """Log rates less the median of their count, in the order of the runs."""
     by_count: dict[Geometry, list[float]] = {}
-    logs = _all(book)
+    logs = book.all_logs()
     for _, count, value in logs:
         by_count.setdefault(count, []).append(value)
     usual = {count: median(sorted(values)) for count, values in by_count.items() if len(values) >= RUNS}
     return [value - usual[count] for _, count, value in logs if count in usual]
-
-
-def _all(book: Book) -> Logs:
-    return [*book.explored(), *book.logs(fresh=True)]
 
 
 def outliers(book: Book) -> tuple[PlannedBlock, ...]:
@@ -62,6 +58,6 @@ def outliers(book: Book) -> tuple[PlannedBlock, ...]:
 
 def _about_effect(book: Book) -> Logs:
     """Log rates less the effect of their count, which the blocks' effects do not move, in the order of the runs."""
-    logs = _all(book)
+    logs = book.all_logs()
     effect = estimates(logs).effect
     return [(block, geometry, value - effect[geometry]) for block, geometry, value in logs]

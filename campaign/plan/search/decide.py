@@ -18,7 +18,7 @@ from campaign.statistics import intervals
 
 
 def decide(book: Book, complete: bool) -> Decision:
-    fresh, logs = book.fresh(), [*book.explored(), *book.logs(fresh=True)]
+    fresh, logs = book.fresh(), book.all_logs()
     confirmed = max(map(len, fresh.values()), default=0) >= book.settings.least
     why = messages.NO_RATE() if complete else messages.BUDGET_BEFORE_CONFIRMATION()
     if not logs:

@@ -58,7 +58,7 @@ class View:
 
 def view(book: Book, phase: str, draws: int = DRAWS) -> View:
     """By all runs so far; counts without runs take part too."""
-    logs = (*book.explored(), *book.logs(fresh=True))
+    logs = tuple(book.all_logs())
     given = logs, book.space, book.settings.margin, f"{book.settings.seed}/{phase}", frozenset(book.failed), draws
     seen = _view(*given, ())
     below = _below(book, seen)
@@ -68,7 +68,7 @@ def view(book: Book, phase: str, draws: int = DRAWS) -> View:
 def _below(book: Book, seen: View) -> tuple[Geometry, ...]:
     """Counts without runs between the fewest that may be within the margin and the next fewer that has runs."""
     fewest = min((one for one, share in seen.within.items() if share > 1 - book.settings.confidence), key=size)
-    known = {one for _, one, _ in (*book.explored(), *book.logs(fresh=True))} | book.failed.keys()
+    known = {one for _, one, _ in book.all_logs()} | book.failed.keys()
     return tuple(one for one in _toward(book.space, fewest, -1, known) if one not in seen.within)[:FURTHER]
 
 
@@ -158,7 +158,7 @@ def resolved(book: Book, seen: View) -> bool:
 def answer(book: Book, seen: View) -> Answer:
     """The answer, among the counts that have confirmation runs."""
     chosen, shown = _chosen(book, seen)
-    logs = (*book.explored(), *book.logs(fresh=True))
+    logs = tuple(book.all_logs())
     counts = tuple(sorted({*_all_below(book, chosen), *seen.within}, key=size))
     smaller = _smaller(logs, book.space, book.settings, counts, chosen, seen.peak)
     unsettled = smaller if shown else (*smaller, chosen)
