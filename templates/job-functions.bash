@@ -272,7 +272,7 @@ campaign_write() { # FILE TEXT: the input of a later phase
 # shellcheck disable=SC2329  # called by campaign_phase
 campaign_remove() { # what earlier phases wrote: the attempt's directory, of which its top stays, or something below it
     if [[ $1 == "$directory" ]]; then
-        find . -mindepth 1 -xdev -delete
+        campaign_empty
     elif [[ $1 == "$directory"/* && $1 != *..* ]]; then
         rm -rf --one-file-system -- "./${1#"$directory"/}"
     else

@@ -11,4 +11,3 @@ long crowd_ranks(void);
 
 /* Before what is not timed (true) and after it (false); nothing where there are fewer than 16 ranks for each processor. */
 void crowd_sleeps_longer(bool longer);
-

@@ -50,7 +50,6 @@ class Job:
     word: str
     reason: str = ""
     comment: str = ""
-    expected_start: float | None = None
     partition: str = ""
 
 
@@ -257,7 +256,7 @@ def parse_submission(reply: Reply) -> SbatchAnswer:
 
 # --- following
 
-_QUEUE_FORMAT = "%A|%T|%r|%S|%P|%j|%k"
+_QUEUE_FORMAT = "%A|%T|%r|%P|%j|%k"
 _BATCH = 200  # job names in one question to slurmctld, which compares each with each of its jobs
 _IN_ONE_WORD = 2000  # job names: Linux takes 128 KiB
 _NO_ACCOUNTING = "disabled"  # in what sacct says where the site keeps none
@@ -291,12 +290,11 @@ def rows(command: str, out: str, width: int, counts: Sequence[int] = ()) -> Iter
 
 def parse_queue(out: str) -> list[Job]:
     jobs = []
-    for job_id, word, reason, start, partition, name, comment in rows("squeue", out, 7):
-        expected = float(start) if start.isdigit() else None
+    for job_id, word, reason, partition, name, comment in rows("squeue", out, 6):
         why = "" if reason == "None" else reason
         if word not in STATES:
             why = messages.STATE_UNKNOWN(state=word)
-        jobs.append(Job(job_id, name, _state(word), word, why, comment, expected, partition))
+        jobs.append(Job(job_id, name, _state(word), word, why, comment, partition))
     return jobs
 
 

@@ -124,7 +124,7 @@ def test_a_job_starts_after_those_it_depends_on_have_ended_in_whatever_way(tmp_p
 def test_an_sbatch_that_hangs_is_uncertain(tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "SUBMIT_TIMEOUT_S", 0.3)
     cluster.fault("sbatch-hangs-after", 60)
-    answer = commands.submit(script(tmp_path), meanwhile=lambda _: fake_slurm.wait_until(cluster.jobs, "it has the job"))
+    answer = commands.submit(script(tmp_path), (), lambda _: fake_slurm.wait_until(cluster.jobs, "it has the job"))
     assert answer == SbatchAnswer(None, "sbatch did not answer within 0.3 s", uncertain=True)
     assert [job["name"] for job in cluster.jobs()] == ["campaign-test-1"]
 
@@ -276,7 +276,7 @@ MANUAL = {
 
 @pytest.mark.parametrize("word", WORDS)
 def test_slurms_state_means(word: str) -> None:
-    (job,) = commands.parse_queue(f"7|{word}|None|N/A|batch|job|\n")
+    (job,) = commands.parse_queue(f"7|{word}|None|batch|job|\n")
     assert (job.state, job.word, job.reason) == (WORDS[word], word, "")
 
 
@@ -285,15 +285,13 @@ def test_every_state_of_slurms_manual_is_known() -> None:
 
 
 def test_an_unknown_state_is_held_and_said() -> None:
-    (job,) = commands.parse_queue("7|DREAMING|None|N/A|batch|job|\n")
+    (job,) = commands.parse_queue("7|DREAMING|None|batch|job|\n")
     assert job.state is State.RUNNING
     assert job.reason == "unknown Slurm state DREAMING"
 
 
-def test_a_waiting_job_has_its_reason_and_its_expected_start() -> None:
-    assert commands.parse_queue(
-        "7|PENDING|ReqNodeNotAvail, UnavailableNodes:n3|1795235669|batch|job|campaign-target:ab|c\n"
-    ) == [
+def test_a_waiting_job_has_its_reason() -> None:
+    assert commands.parse_queue("7|PENDING|ReqNodeNotAvail, UnavailableNodes:n3|batch|job|campaign-target:ab|c\n") == [
         Job(
             "7",
             "job",
@@ -301,7 +299,6 @@ def test_a_waiting_job_has_its_reason_and_its_expected_start() -> None:
             "PENDING",
             "ReqNodeNotAvail, UnavailableNodes:n3",
             "campaign-target:ab|c",
-            1795235669.0,
             "batch",
         )
     ]
