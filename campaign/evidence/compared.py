@@ -19,7 +19,7 @@ from campaign.core.bagit import Bag
 from campaign.core.strict_yaml import shown
 from campaign.evidence import bundle, crate, messages, provenance, replay
 from campaign.evidence.replay import Judged
-from campaign.slurm import scripts
+from campaign.slurm import script_text, scripts
 
 LARGEST_TEXT = 16 << 20  # bytes of a text that is compared with what it should be
 LARGEST_INDEX = 16 << 20
@@ -99,8 +99,8 @@ def planned_otherwise(data: Path, bag: Bag, judged: Judged) -> dict[str, str]:
         digest = bag.digests.get(f"{bagit.PAYLOAD}{place}/job.sbatch", "")
         if digest not in steps:
             script = text_of(data / place / "job.sbatch")
-            steps[digest] = None if script is None else scripts.steps(script[:LARGEST_SCRIPT])
-        if (there := steps[digest]) is not None and not scripts.executes(there, run, attempt.token):
+            steps[digest] = None if script is None else script_text.steps(script[:LARGEST_SCRIPT])
+        if (there := steps[digest]) is not None and not script_text.executes(there, run, attempt.token):
             differing[f"{place}/job.sbatch"] = messages.SCRIPT_DIFFERS()
     return differing
 

@@ -16,7 +16,7 @@ from campaign.core.units import several
 from campaign.pipeline import messages
 from campaign.pipeline.plan import Plan
 from campaign.plan import matrix
-from campaign.slurm import scripts
+from campaign.slurm import script_text
 
 DEFAULT, NONE = "(default)", "none"
 _NAMED = 3  # runs that are written out
@@ -63,7 +63,8 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
     if not script:
         return
     for key in ("partition", "constraint"):
-        yield from _change(f"slurm.{key}", scripts.directive(script, key) or DEFAULT, getattr(slurm, key) or DEFAULT)
+        was = script_text.directive(script, key) or DEFAULT
+        yield from _change(f"slurm.{key}", was, getattr(slurm, key) or DEFAULT)
     mpi = re.search(r"^ +srun .*?--mpi=(\S+)", script, re.MULTILINE)
     yield from _change("slurm.mpi", mpi[1] if mpi else slurm.mpi, slurm.mpi)
     modules = re.findall(r"^campaign_module (\S+)$", script, re.MULTILINE)

@@ -31,7 +31,7 @@ from campaign.plan.search.nouns import LATEST
 from campaign.results.case import Case
 from campaign.results.environment import reading as environment
 from campaign.results.store import begun
-from campaign.slurm import commands, partitions, scripts
+from campaign.slurm import commands, partitions, script_text, scripts
 from campaign.slurm.collect import open_store
 from campaign.slurm.partitions import NotInSlurm
 
@@ -292,7 +292,7 @@ def _partition_begun(paths: Paths, settled: _Settled) -> tuple[str | None, str]:
         return settled.partition_written, partition.name if partition and partition.default else ""
     for script in sorted(paths.root.glob("jobs/*/job.sbatch")):
         job = environment.read(script.with_name("environment.json")).environment.job
-        written = scripts.directive(script.read_text(encoding="utf-8", errors="replace"), "partition")
+        written = script_text.directive(script.read_text(encoding="utf-8", errors="replace"), "partition")
         if job:
             return written, "" if written else job.get("Partition", "")
     return None, ""

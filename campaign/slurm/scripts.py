@@ -11,7 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,8 @@ from campaign.config.rules.format import GEOMETRY
 from campaign.core.errors import InputError
 from campaign.core.model import Planned, Run
 from campaign.core.resources import TEMPLATES
-from campaign.slurm import messages
+from campaign.slurm import messages, script_text
+from campaign.slurm.script_text import BEGIN, FILE, PHASE, STEP
 
 if TYPE_CHECKING:
     import jinja2
@@ -33,8 +34,6 @@ FUNCTIONS = {
     "environment-functions.bash": ("environment", "node", "witness"),
 }
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
-_UNQUOTED = re.compile(r"[ !#-&(-\[\]-~]*")
-_BEGIN, _STEP, _PHASE, _FILE = "campaign_begin", "campaign_run", "phase=", "file="
 # A function, an alias or a variable of the job's own functions, or an srun of its own.
 _SETS = re.compile(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
 
@@ -65,7 +64,7 @@ def _in_lines(run: Run, slurm: Slurm, token: str) -> list[list[tuple[str, ...]]]
     """A run's command, in parts that a script has on one line each."""
     directory, phases = run.attempt_directory(token), []
     for each in run.commands:
-        marks = ((_PHASE, each.phase), (_FILE, each.file))
+        marks = ((PHASE, each.phase), (FILE, each.file))
         named = tuple(f"{mark}{name}" for mark, name in marks if name)
         placed = () if each.untimed else launcher(run, slurm, each.other_nodes)
         phases.append([named + placed, each.words(directory)] if placed else [named + each.words(directory)])
@@ -278,7 +277,7 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
     A text does not tell what a shell makes of it: a condition around a line, another srun on PATH, a sourced file. What
     is executed in the end is judged by the benchmark's own output, and what leaves no record counts for nothing.
     """
-    given, planned = _directives_in(text), directives(job)
+    given, planned = script_text.directives(text), directives(job)
     problems: list[str] = [
         *(messages.SCRIPT_LACKS(template=template, option=word) for word in planned if word not in given),
         *(messages.SCRIPT_ADDS(template=template, option=word) for word in given if word not in planned),
@@ -292,11 +291,11 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
         around = around.replace(included, "\n" * included.count("\n"))
     problems += [messages.SCRIPT_SETS(template=template, name=name) for name in _SETS.findall(around)]
     first = job.steps[0].run
-    begin = shlex.join((_BEGIN, str(job.folder), first.directory, first.executable, *_beside(job)))
+    begin = shlex.join((BEGIN, str(job.folder), first.directory, first.executable, *_beside(job)))
     wanted, begun = {step.token: step for step in job.steps}, False
-    for line, raw, words in _commands(around):
+    for line, raw, words in script_text.commands(around):
         wrong: list[str] = []
-        if words[0] == _BEGIN:
+        if words[0] == BEGIN:
             if raw != begin or begun:
                 wrong.append(messages.LINE_BEGINS(found=raw, planned=begin))
             begun = True
@@ -315,7 +314,7 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
 def _step_words(job: JobScript, step: Planned) -> tuple[str, ...]:
     """The campaign_run line of a step."""
     where = (step.run.id, str(step.number), step.token, str(step.folder), step.directory, _probe(job, step.run))
-    return (_STEP, *where, *(word for words in each_command(step.run, job.slurm, step.token) for word in words))
+    return (STEP, *where, *(word for words in each_command(step.run, job.slurm, step.token) for word in words))
 
 
 def _beside(job: JobScript) -> tuple[str, ...]:
@@ -366,66 +365,3 @@ def _differences(job: JobScript, step: Planned, actual: tuple[str, ...], raw: st
 
 def _value_after(words: Sequence[str], flag: str) -> str | None:
     return next((value for word, value in pairwise(words) if word == flag), None)
-
-
-def _directives_in(text: str) -> list[str]:
-    """The #SBATCH options as sbatch finds them: it stops reading at the first command."""
-    head = takewhile(lambda line: not line.strip() or line.startswith("#"), text.split("\n"))
-    return [line.removeprefix("#SBATCH").strip() for line in head if line.startswith("#SBATCH")]
-
-
-def directive(text: str, key: str) -> str:
-    """The value of an #SBATCH option; "" where a script does not have it."""
-    match = re.search(rf'^#SBATCH --{key}="?([^"\n]*)', text, re.MULTILINE)
-    return match[1] if match else ""
-
-
-def steps(text: str) -> list[str]:
-    """The lines of a job script that execute its runs."""
-    after = f"\n{text}".replace("\\\n", " ").split(f"\n{_STEP} ")[1:]
-    return [f"{_STEP} {rest.partition(chr(10))[0]}" for rest in after]
-
-
-def executes(steps: Sequence[str], run: Run, token: str) -> bool:
-    """Whether one of a job script's steps executes the run as this attempt, with the commands as they are planned."""
-    lines = [line for line in steps if token in line]
-    words = _words(lines[0]) if len(lines) == 1 else None
-    if words is None:
-        return False
-    for command in reversed(run.commands):
-        planned = command.words(run.attempt_directory(token))
-        if words[-len(planned) :] != planned:
-            return False
-        if command.phase:
-            mark = f"{_PHASE}{command.phase}"
-            if mark not in words:
-                return False
-            words = words[: words.index(mark)]
-    return True
-
-
-def _commands(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """The commands that begin the job or execute a run, as (line number, text on one line, words)."""
-    lines = text.split("\n")
-    for number, line in enumerate(lines, 1):
-        if not line or line.lstrip().partition(" ")[0] not in (_BEGIN, _STEP):
-            continue
-        raw, following = line.lstrip(), iter(lines[number:])
-        while (words := _words(raw)) is None or raw.endswith("\\"):
-            more = next(following, None)
-            if more is None:
-                break
-            # Inside quotes the line's end belongs to the word; outside of them a backslash takes it away.
-            raw = f"{raw}\n{more}" if words is None else f"{raw[:-1].rstrip()} {more.lstrip()}"
-        yield number, raw.rstrip(), words or (raw,)
-
-
-def _words(raw: str) -> tuple[str, ...] | None:
-    """The words of a command; None inside an open quotation."""
-    given = raw.removesuffix("\\")
-    if _UNQUOTED.fullmatch(given):  # shlex reads character by character
-        return tuple(given.split())
-    try:
-        return tuple(shlex.split(given))
-    except ValueError:
-        return None

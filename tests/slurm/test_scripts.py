@@ -14,7 +14,7 @@ import pytest
 from campaign.config.load import Slurm
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry, Launcher, Planned, Run
-from campaign.slurm import scripts
+from campaign.slurm import script_text, scripts
 from tests.support import builders, fake_slurm
 from tests.support.fake_slurm import Fake
 
@@ -153,7 +153,7 @@ def test_mpirun_is_told_the_geometry_in_its_own_words_and_the_job_how_many_they_
     planned = steps([run])
     text = render(planned, probe=True)
     assert f"{planned[0].directory} 1:2:4:7 \\\n    {' '.join(words)} \\\n" in text
-    assert scripts.executes(scripts.steps(text), run, planned[0].token)
+    assert script_text.executes(script_text.steps(text), run, planned[0].token)
 
 
 def test_the_benchmark_works_in_a_directory_of_its_own_under_the_target() -> None:
