@@ -65,16 +65,16 @@ campaign_of_node() { # the functions by which a node says its facts
 
 # Waits for that; where they cannot be asked, this host speaks for itself.
 campaign_nodes_answer() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
-    local facts="$campaign_asked.facts" status=0
+    local facts="$campaign_asked.facts" status=''
     if [[ -z ${campaign_launchers[*]} ]]; then
-        campaign_wait_launcher
-        status=$?
+        campaign_wait_launcher || status=$?
     elif ! campaign_watch_await end "$((SECONDS + 45))"; then
-        status=124
+        status=124 # as timeout has it
+        campaign_watch_alive || { wait "$campaign_watch_pid"; status=$?; }
         campaign_watch_stop 0 # who does not answer sees no run either
     fi
     [[ -z $campaign_mark || ! -s $facts ]] || campaign_judge_nodes "$facts" "$2"
-    [[ $status -ne 0 ]] || return 0
+    [[ -n $status ]] || return 0
     campaign_problems+=("the nodes were asked by srun, which ended with status $status: $(tail -n 1 "$campaign_asked.err")")
     [[ -s $facts || -n $campaign_over ]] || (campaign_node_facts / "$2" "$3" '' "${@:4}") >"$facts"
 }

@@ -425,15 +425,18 @@ campaign_watch_no_more() { # tells them that no run follows
     exec {campaign_watch_in}>/dev/null
 }
 
-# Ends the witnesses, and waits so long for what they end by themselves.
+# Ends the witnesses, and waits so long for what they end by themselves. Their srun is asked to end, and then made to.
 campaign_watch_stop() { # SECONDS
-    local until=$((SECONDS + $1))
+    local signal until=$((SECONDS + $1))
     [[ -n $campaign_watch_pid ]] || return 0
     campaign_watch_no_more
-    while campaign_watch_alive && [[ $SECONDS -lt $until && -z $campaign_over ]]; do
-        read -r -t 0.01 -u "$campaign_never" _
+    for signal in TERM KILL; do
+        while campaign_watch_alive && [[ $SECONDS -lt $until && (-z $campaign_over || $signal == KILL) ]]; do
+            read -r -t 0.01 -u "$campaign_never" _
+        done
+        kill "-$signal" "$campaign_watch_pid" 2>/dev/null
+        until=$((SECONDS + 5))
     done
-    kill "$campaign_watch_pid" 2>/dev/null
     wait "$campaign_watch_pid" 2>/dev/null
     campaign_watch_pid=''
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
+import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +16,7 @@ from campaign.core.model import Geometry, Launcher
 from campaign.slurm import scripts
 from campaign.slurm.collect import read_evidence
 from tests.support import builders, fake_slurm
-from tests.support.jobs import FUNCTIONS, Job, cluster, job
+from tests.support.jobs import FUNCTIONS, LIMIT_S, Job, cluster, job
 
 __all__ = ["cluster", "job"]  # fixtures
 
@@ -201,5 +203,18 @@ def test_a_run_goes_on_where_nobody_can_look(job: Job) -> None:
     job.probe = True
     job.cluster.fault("witness-fails", "srun: error: no step can be made")
     assert job.plan(geometry=Geometry(2, 4)).run() == 0
-    witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
-    assert (witness.watched, witness.problems) == (True, ("srun: error: no step can be made",))
+    evidence = read_evidence(job.steps[0].folder, job.steps[0].token)[0]
+    assert (evidence.witness.watched, evidence.witness.problems) == (True, ("srun: error: no step can be made",))
+    told = "the nodes were asked by srun, which ended with status 1: srun: error: no step can be made"
+    assert evidence.environment.problems == (told,)
+
+
+def test_a_job_ends_though_the_srun_of_its_witnesses_cannot_be_asked_to(job: Job) -> None:
+    job.probe = True
+    job.cluster.fault("witness-hangs")
+    process = job.plan(geometry=Geometry(2, 4)).start()
+    fake_slurm.wait_until(job.cluster.witnesses, "the witnesses are started")
+    os.killpg(process.pid, signal.SIGTERM)
+    process.wait(LIMIT_S)
+    assert not (job.steps[0].folder / "claim").exists()
+    assert job.left() == []
