@@ -66,6 +66,7 @@ def test_a_secret_that_a_command_is_given_is_refused_by_its_name(text: str, name
         "slurm: {directives: [--wckey=storage, --mail-user=me@site.org], account: tokens, environment: {LC_ALL: C}}",
         "launcher: {prefix: [env, OMP_PLACES=cores, /opt/tokens/wrap.sh, --bind=/secrets]}",
         "explanations: [{text: 'the password=prompt of the site was switched off'}]",
+        "explanations: [{text: 'answered by https://forum.site?from=me@site.org'}]",
         "source: {pristine: 'ior.git@4.0.0'}",
     ],
 )
