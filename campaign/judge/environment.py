@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from campaign.core.model import Completion, Finding, State
 from campaign.core.units import listed, utc
 from campaign.judge.attested import attestations
-from campaign.judge.findings import cut, doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import disagreement, doubt, note, to_explain, unchecked, violation
 from campaign.judge.messages import environment as messages
 from campaign.judge.messages import shared
 from campaign.judge.timing import RATE, phase_seconds
@@ -168,10 +168,10 @@ def job_agrees(case: Case) -> Iterator[Finding]:
         yield unchecked(messages.NO_JOB_RECORDS(why=_why(environment)))
         return
     for name, values in _said_of_job(case, completion).items():
-        yield from _agree(case, name, values)
+        yield from disagreement(messages.RECORDS_DIFFER, name, values)
     had = _job_nodes(environment)
     if not accounting.ended:
-        yield from _while_completing(case, accounting, had)
+        yield from _while_completing(accounting, had)
     named = set(case.seen.node_names)
     if len(had) == case.seen.nodes and named and named < set(had):
         yield violation(messages.FEWER_NODES(), listed(had), listed(sorted(named)))
@@ -226,7 +226,7 @@ def _tasks_suffice(case: Case) -> Iterator[Finding]:
             yield violation(messages.MORE_PROCESSES(source=source), f"at most {tasks}", processes)
 
 
-def _while_completing(case: Case, accounting: Accounting, had: Sequence[str]) -> Iterator[Finding]:
+def _while_completing(accounting: Accounting, had: Sequence[str]) -> Iterator[Finding]:
     """What slurmctld lists while a job is COMPLETING: the nodes whose Epilog still runs."""
     completing = expand_nodes(accounting.job.get("NodeList", "")) or ()
     if set(completing) - set(had):
@@ -353,14 +353,6 @@ def started_again(case: Case) -> bool:
 def _log_nodes(case: Case) -> tuple[str, ...]:
     """The nodes that the output, or the job's probe before it, names, in the order of their first ranks."""
     return tuple(dict.fromkeys(case.seen.node_names or case.evidence.placement))
-
-
-def _agree(case: Case, what: str, values: Mapping[str, str | None]) -> Iterator[Finding]:
-    """One finding where sources differ; the first one is what is expected."""
-    if len({*filter(None, values.values())}) > 1:
-        first, *others = [(source, value) for source, value in values.items() if value]
-        differing = [f"{cut(value)} ({source})" for source, value in others if value != first[1]]
-        yield violation(messages.RECORDS_DIFFER(what=what), f"{cut(first[1])} ({first[0]})", ", ".join(differing))
 
 
 @functools.lru_cache(maxsize=1024)

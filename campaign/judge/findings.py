@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from campaign.core.messages import Message
 from campaign.core.model import Finding, Severity
-from campaign.core.units import several
+from campaign.core.units import listed, several
 
 Form = Callable[..., Finding]  # one of the four below
 CAMPAIGN = "campaign"  # the subject of what is about no cell or attempt
@@ -75,3 +76,11 @@ def processes_on(processes: int, nodes: int) -> str:
 
 def cut(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def disagreement(message: Message, what: str, said: Mapping[str, str | None]) -> Iterator[Finding]:
+    """A violation where the sources that say something of one thing say different things: the first is expected."""
+    if len({*filter(None, said.values())}) > 1:
+        (first, expected), *others = [(source, text) for source, text in said.items() if text]
+        differing = [f"{cut(text)} ({source})" for source, text in others if text != expected]
+        yield violation(message(what=what), f"{cut(expected)} ({first})", listed(differing))

@@ -14,7 +14,7 @@ from campaign.core.model import Finding, State
 from campaign.core.units import listed, utc
 from campaign.judge import attested
 from campaign.judge.environment import CONTROLLER_S, TOLERANCE_S, phases_s, started_again
-from campaign.judge.findings import to_explain, unchecked, violation
+from campaign.judge.findings import disagreement, to_explain, unchecked, violation
 from campaign.judge.messages import records as messages
 from campaign.judge.messages import shared
 from campaign.judge.phases import PROBES
@@ -45,14 +45,6 @@ def agree(case: Case) -> Iterator[Finding]:
     environment = case.evidence.environment
     yield from environment.once("EVD-06", lambda: tuple(_file_system(environment)))
     yield from attested.agrees(case)
-
-
-def _differ(what: str, values: Mapping[str, str | None]) -> Iterator[Finding]:
-    """One violation where records that say something of it say different things."""
-    if len({*filter(None, values.values())}) > 1:
-        (first, expected), *others = [(source, text) for source, text in values.items() if text]
-        differing = [f"{text} ({source})" for source, text in others if text != expected]
-        yield violation(messages.DISAGREE(what=what), f"{expected} ({first})", listed(differing))
 
 
 def _driver(case: Case) -> Iterator[Finding]:
@@ -106,7 +98,8 @@ def _slurm(case: Case) -> Iterator[Finding]:
         # Slurm keeps no record of this start; only what the job was submitted with is the same for each start.
         yield unchecked(shared.STARTED_AGAIN())
         began, allocation = None, {}
-    yield from _differ(
+    yield from disagreement(
+        messages.DISAGREE,
         "partition",
         {
             "environment.json": variables.get("SLURM_JOB_PARTITION"),
@@ -114,7 +107,8 @@ def _slurm(case: Case) -> Iterator[Finding]:
             "scontrol after the job": after.job.get("Partition"),
         },
     )
-    yield from _differ(
+    yield from disagreement(
+        messages.DISAGREE,
         "start of the job",
         {
             "scontrol during the job": during.get("StartTime"),
@@ -125,13 +119,19 @@ def _slurm(case: Case) -> Iterator[Finding]:
     if after.ended:
         # sacct writes that a job was cancelled before its script has ended.
         codes = {"scontrol after the job": after.job.get("ExitCode"), "sacct": allocation.get("ExitCode")}
-        yield from _differ("exit code of the job", codes if _word(allocation) in _WITH_EXIT_CODE else {})
-        yield from _differ(
-            "state of the job", {"scontrol after the job": after.job.get("JobState"), "sacct": _word(allocation)}
+        yield from disagreement(
+            messages.DISAGREE, "exit code of the job", codes if _word(allocation) in _WITH_EXIT_CODE else {}
+        )
+        yield from disagreement(
+            messages.DISAGREE,
+            "state of the job",
+            {"scontrol after the job": after.job.get("JobState"), "sacct": _word(allocation)},
         )
     if completion is not None:
         said = {"scontrol after the job": after.job.get("Restarts"), "scontrol during the job": during.get("Restarts")}
-        yield from _differ("restarts of the job", {"completion.json": str(completion.restart_count), **said})
+        yield from disagreement(
+            messages.DISAGREE, "restarts of the job", {"completion.json": str(completion.restart_count), **said}
+        )
     submitted, slurms = case.attempt.submitted, after.job.get("SubmitTime", during.get("SubmitTime", ""))
     if submitted is not None and slurms.isdigit() and abs(int(slurms) - submitted) > CONTROLLER_S:
         yield violation(messages.OTHER_SUBMISSION(), utc(submitted), utc(int(slurms)))

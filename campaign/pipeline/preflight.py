@@ -109,7 +109,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
         mistakes += _below_share(opened, missing, partition)
     jobs = _rendered(opened, missing)
     if partition is not None and not mistakes and not lacks:
-        mistakes += _refused(opened, jobs, partition)
+        mistakes += _refused(jobs, partition)
     if mistakes:
         raise InputError(*refusal(campaign, mistakes).problems, *lacks)
     if lacks:
@@ -346,7 +346,7 @@ def _rendered(opened: Opened, runs: Sequence[Run]) -> list[scripts.JobScript]:
     return [_prepared(opened, forms[form])[0] for form in sorted(forms, reverse=True)[:MOST_TESTED]]
 
 
-def _refused(opened: Opened, jobs: Sequence[scripts.JobScript], partition: Partition) -> list[Mistake]:
+def _refused(jobs: Sequence[scripts.JobScript], partition: Partition) -> list[Mistake]:
     """What sbatch says against the first job that it would not take."""
     for job in jobs:
         widest = max((step.run.geometry for step in job.steps), key=lambda geometry: geometry.nodes)
