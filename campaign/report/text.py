@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from campaign.config.opened import Opened
-from campaign.config.rules.catalogue import CATALOGUE
+from campaign.config.rules.catalogue import CATALOGUE, PRACTICE
 from campaign.config.rules.pack import RulePack, Variable
 from campaign.core import units
 from campaign.core.model import Attempt, Finding, Run, Severity
@@ -218,7 +218,6 @@ def _group(finding: Finding) -> int:
     return next(number for number, group in enumerate(GROUPS) if group.belongs(finding))
 
 
-PRACTICE = "practice"  # a clause: of sound measurement, in no RFP
 LISTED = 4  # subjects and values that are written out
 
 

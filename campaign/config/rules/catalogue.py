@@ -271,6 +271,8 @@ _RULES: Mapping[str, RuleEntry] = {
     "WVR-01": _rule("waivers are signed, limited in scope and time, and shown with the result", _E, Level.CAMPAIGN),
 }
 
+PRACTICE = "practice"  # a clause: of sound measurement, in no RFP
+
 # Always judged, whatever a pack lists: these rules are not about the RFP's requirements, but about whether the evidence
 # is true and belongs to the offered system. A pack may list them too, with its clause and other parameters.
 ALWAYS = ("SRC-06", "PHY-04", "PHY-05", "ENV-04", "ENV-05", "EVD-06", "EVD-07")
@@ -278,3 +280,8 @@ ALWAYS = ("SRC-06", "PHY-04", "PHY-05", "ENV-04", "ENV-05", "EVD-06", "EVD-07")
 CATALOGUE: Mapping[str, RuleEntry] = {
     rule: replace(entry, why=GUIDANCE[rule].why, remedy=GUIDANCE[rule].remedy) for rule, entry in _RULES.items()
 }
+
+
+def judged(checks: Mapping[str, str]) -> dict[str, str]:
+    """The rules that a pack lists, each with its clause, and those that are always judged."""
+    return {**checks, **{rule: PRACTICE for rule in ALWAYS if rule not in checks}}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from campaign.config.rules import sweeps
-from campaign.config.rules.catalogue import ALWAYS
+from campaign.config.rules.catalogue import judged
 from campaign.config.rules.format import GEOMETRY
 from campaign.config.rules.formulas import name_of
 from campaign.config.rules.pack import Operation, RulePack
@@ -46,7 +46,7 @@ def settle(pack: RulePack, profile: str, launch: Mapping[str, Geometry | None], 
         profile=profile,
         values=values,
         given=apart,
-        checks={**pack.checks, **{rule: "" for rule in ALWAYS if rule not in pack.checks}},
+        checks=judged(pack.checks),
     )
 
 

@@ -71,7 +71,7 @@ def text(pack: RulePack, width: int = 100) -> str:
         ],
         "Which attempt is reported": _entry(pack.selection.operation, pack.selection.clause, selected),
         "Rules that are checked (E: violation, the result is invalid; W: explanation required; I: note)": [
-            line for rule, clause in pack.checks.items() for line in _check(pack, rule, clause)
+            line for rule, clause in catalogue.judged(pack.checks).items() for line in _check(pack, rule, clause)
         ],
         "Interpretation of unclear clauses": [f"  {f'[{note.clause}]':<14}  {note.text}" for note in pack.notes],
     }

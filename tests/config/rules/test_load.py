@@ -477,6 +477,19 @@ Rules that are checked (E: violation, the result is invalid; W: explanation requ
   FLG-01 E  -F was used [3]
   RUN-07 W  phases are long enough to be measured, where the rules leave their length open
             [practice] (minimum 30s, unusable 1s)
+  SRC-06 E  the built-in benchmark was built from its published source [practice]
+  PHY-04 E  no operation is faster than a system call, and no bandwidth exceeds that of memory and
+            network adapters [practice] (call 0.1us, memory 4000)
+  PHY-05 W  stat rates are not below the creation rates of the same row, or are explained [practice]
+            (below 5%)
+  ENV-04 E  the file system that the nodes mounted is the one that the campaign file describes
+            [practice]
+  ENV-05 W  the measured system is configured as the proposed one, or each difference is explained
+            [practice]
+  EVD-06 E  the records of a run by driver, job, Slurm and benchmark do not contradict each other
+            [practice]
+  EVD-07 E  runs on one storage do not overlap, and each job ran the benchmark once for each of its
+            attempts [practice]
 
 Interpretation of unclear clauses
   [2]             word word word word word word word word word word word word word word word word
