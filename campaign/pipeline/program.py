@@ -20,6 +20,8 @@ def trouble(program: Path) -> str:
     if program.is_dir():
         return messages.PROGRAM_IS_A_DIRECTORY(path=program)
     if not program.exists():
+        if program.name.startswith("<") and program.name.endswith(">"):  # as `campaign init` writes it
+            return messages.PLACEHOLDER_LEFT(found=program.name)
         return messages.PROGRAM_MISSING(path=program)
     if not os.access(program, os.X_OK):
         return messages.PROGRAM_NOT_EXECUTABLE(path=program)

@@ -258,6 +258,10 @@ def test_what_cannot_be_executed_is_named_as_what_it_is(
     assert program.trouble(tmp_path) == f"{tmp_path} is a directory; name the program in it"
 
 
+def test_a_program_that_init_left_open_is_a_placeholder(tmp_path: Path) -> None:
+    assert program.trouble(tmp_path / "<path of fio>") == "still a placeholder: <path of fio>; fill it in"
+
+
 @pytest.mark.parametrize(
     ("first", "interpreter"),
     [("#!/bin/sh -e", "/bin/sh"), ("#!/usr/bin/env bash", shutil.which("bash")), ("#! /no/such", "/no/such")],
