@@ -19,6 +19,7 @@ from campaign.core.units import listed, several
 if TYPE_CHECKING:
     from campaign.config.opened import Opened
     from campaign.core.model import Cell
+    from campaign.judge.submission import Submission
     from campaign.pipeline.request import Request
     from campaign.results.cells import Row
 
@@ -133,17 +134,15 @@ def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> i
     from campaign.plan import matrix
 
     with progress.display(opened.paths.root, arguments.verbose, arguments.quiet) as shown:
-        rows = pipeline.run(opened, request, shown)
+        done = pipeline.run(opened, request, shown)
         shown.close()
         if request.detach:
             _print_submitted(opened, arguments)
             return OK
-        texts = (
-            _cell_lines(rows, matrix.cells(opened.campaign, opened.pack)) if request.chooses else _table(opened, rows)
-        )
+        texts = _cell_lines(done.rows, matrix.cells(opened.campaign, opened.pack)) if request.chooses else _table(done)
         for text in [*texts, messages.RESULTS(directory=opened.paths.root)]:
             shown.result(text)
-    return verdict(rows)
+    return verdict(done.rows)
 
 
 def _node_hours(text: str | None) -> float | None:
@@ -203,11 +202,16 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
         show(messages.SUBMITTED_NONE(file=typed(arguments.file)))
 
 
-def _table(opened: Opened, rows: Sequence[Row]) -> list[str]:
+def _table(done: Submission) -> list[str]:
+    """The table, what the results come to, and violations that are of no result, so that no table shows them."""
     from campaign.report import table as tables
-    from campaign.report.verdict import counted
+    from campaign.report.verdict import counted, sentence, violated_as_a_whole
 
-    return [tables.printed(rows, opened.campaign, opened.pack, "simple", columns()), counted(rows)]
+    rows, findings = done.rows, done.all_findings
+    texts = [tables.printed(rows, done.campaign, done.pack, "simple", columns()), counted(rows)]
+    if violated_as_a_whole(rows, findings):
+        texts.append(sentence(rows, findings, not done.full))
+    return texts
 
 
 def _cell_lines(rows: Sequence[Row], known: Sequence[Cell]) -> list[str]:

@@ -18,6 +18,7 @@ from campaign.core import journal
 from campaign.core.errors import UnknownState
 from campaign.core.model import Attempt, Observation, Run, State
 from campaign.core.units import digits, several
+from campaign.judge.submission import Submission
 from campaign.pipeline import messages
 from campaign.pipeline import plan as planning
 from campaign.pipeline.budget import in_use_node_s
@@ -29,7 +30,6 @@ from campaign.plan import matrix
 from campaign.plan import searches as searching
 from campaign.plan.time_left import TimeLeft, time_left
 from campaign.results.case import Case
-from campaign.results.cells import Row
 from campaign.results.source import record as sources
 from campaign.results.store import Records, Store, begun
 from campaign.slurm import commands, scripts
@@ -84,15 +84,16 @@ class _SameCauseError(Exception):
     """The first two runs failed with the same cause, and the rest was cancelled."""
 
 
-def run(opened: Opened, request: Request, display: Display) -> list[Row]:
-    """Submit what is missing and follow it to the end; gives the rows of the chosen cells."""
+def run(opened: Opened, request: Request, display: Display) -> Submission:
+    """Submit what is missing and follow it to the end; gives the campaign with the rows of the chosen cells alone."""
     campaign, pack = opened.campaign, opened.pack
     request.check(matrix.cells(campaign, pack))
     if request.statuses:
-        request = request.by_status(current(opened, display.say).rows)
+        recorded = current(opened, display.say)
+        request = request.by_status(recorded.rows)
         if not request.cells:
             display.say(messages.NOTHING_CHOSEN(statuses=" or ".join(request.statuses)))
-            return []
+            return replace(recorded, rows=())
     checked = preflight(opened, planning.plan(opened, may_submit=True), request)
     planned = checked.plan
     compared = sources.compare(campaign)
@@ -114,8 +115,8 @@ def run(opened: Opened, request: Request, display: Display) -> list[Row]:
         for target in dict.fromkeys(each.directory for each in campaign.targets):
             if directories := left_on(opened.paths, target, attempts):
                 display.warn(messages.LEFT_BEHIND(directories=", ".join(directories)))
-        rows = standing(opened, planned, store).rows
-    return [row for row in rows if request.means(row.cell)]
+        done = standing(opened, planned, store)
+    return replace(done, rows=tuple(row for row in done.rows if request.means(row.cell)))
 
 
 def _search(driver: Driver, planned: Plan, request: Request) -> Plan:

@@ -91,9 +91,8 @@ def counted(rows: Sequence[Row]) -> str:
 
 def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) -> str:
     """What is wrong with what, in one line: of the campaign as a whole, and of the results by their status."""
-    about_rows = {(finding.rule, finding.subject) for row in rows for finding in row.findings}
-    whole = [finding for finding in findings if finding.violated and (finding.rule, finding.subject) not in about_rows]
-    texts = [(each.rule, f"{each.message}{f' ({each.actual})' if each.actual else ''}") for each in whole]
+    violated = violated_as_a_whole(rows, findings)
+    texts = [(each.rule, f"{each.message}{f' ({each.actual})' if each.actual else ''}") for each in violated]
     wrong = [f"{rule}: {text}" for rule, text in _each_rule(texts)]
     wrong += [_of_status(rows, status) for status in OPEN if any(row.status is status for row in rows)]
     if wrong:
@@ -105,6 +104,12 @@ def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) 
     if left:
         present = messages.SOME_MEASURED(measured=measured, all=len(rows), others=", ".join(left))
     return messages.REHEARSAL(present=present) if rehearsal else present
+
+
+def violated_as_a_whole(rows: Sequence[Row], findings: Sequence[Finding]) -> list[Finding]:
+    """Violations that no row shows."""
+    of_rows = {(finding.rule, finding.subject) for row in rows for finding in row.findings}
+    return [finding for finding in findings if finding.violated and (finding.rule, finding.subject) not in of_rows]
 
 
 def _of_status(rows: Sequence[Row], status: Status) -> str:

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from campaign.core.model import Paths
+from campaign.cli import running
+from campaign.core.model import Finding, Paths, Severity
 from campaign.results.store import Store
+from tests.report.test_write import contents
 from tests.support import fake_slurm
 from tests.support.command_line import CAMPAIGN
 from tests.support.fake_slurm import Fake
+from tests.support.results import Results
 
 
 @pytest.fixture
@@ -44,6 +47,16 @@ def test_the_user_is_notified_when_the_campaign_stops_and_a_command_that_fails_i
     assert (tmp_path / "told").read_text().startswith("campaign scripted: stopped with status 3: ")
     assert "--notify: cat >" in done.stderr
     assert done.stderr.count("ended with status 7") == 1
+
+
+def test_a_violation_that_no_result_shows_is_told_below_the_table() -> None:
+    lacking = Finding("SRC-05", Severity.ERROR, "campaign", "build record lacks compiler")
+    assert [running._table(contents(Results(), findings))[2:] for findings in ((), (lacking,))] == [
+        [],
+        [
+            "not compliant: this is a rehearsal; SRC-05: build record lacks compiler; 36 of 36 results missing (not run yet)"
+        ],
+    ]
 
 
 @pytest.mark.parametrize(("verb", "status"), [("status", 130), ("check", 130), ("table", 0)])
