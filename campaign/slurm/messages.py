@@ -82,6 +82,7 @@ LINE_BEGINS = Message("{found}; expected {planned}, once", found="campaign_begin
 LINE_NOT_PLANNED = Message("{found}: not planned, or duplicated", found="campaign_run x")
 LINE_TOO_EARLY = Message("campaign_run before campaign_begin")
 NEVER_BEGUN = Message("{template}: no campaign_begin line; copy it from job.sbatch.j2", template="own.j2")
+NEVER_ENDED = Message("{template}: no campaign_end line; copy it from job.sbatch.j2", template="own.j2")
 NEVER_RUN = Message(
     "{template}: no campaign_run line for {run}, so the script would not execute it; copy the loop from job.sbatch.j2",
     template="own.j2",

@@ -10,7 +10,7 @@ from itertools import takewhile
 from campaign.core.model import Run
 
 # What the line that begins the job and those of its runs begin with, and what marks phases and files in these.
-BEGIN, STEP, PHASE, FILE = "campaign_begin", "campaign_run", "phase=", "file="
+BEGIN, STEP, END, PHASE, FILE = "campaign_begin", "campaign_run", "campaign_end", "phase=", "file="
 _UNQUOTED = re.compile(r"[ !#-&(-\[\]-~]*")
 
 

@@ -22,7 +22,7 @@ from campaign.core.errors import InputError
 from campaign.core.model import Planned, Run
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import messages, script_text
-from campaign.slurm.script_text import BEGIN, FILE, PHASE, STEP
+from campaign.slurm.script_text import BEGIN, END, FILE, PHASE, STEP
 
 if TYPE_CHECKING:
     import jinja2
@@ -308,6 +308,8 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
         problems += [messages.SCRIPT_LINE(template=template, line=line, what=what) for what in wrong]
     if not begun:
         problems.append(messages.NEVER_BEGUN(template=template))
+    if END not in around.splitlines():
+        problems.append(messages.NEVER_ENDED(template=template))
     return problems + [messages.NEVER_RUN(template=template, run=step.run.id) for step in wanted.values()]
 
 

@@ -343,6 +343,7 @@ BENDS = {
         "not quoted",
     ),
     "no beginning": (drop(BEGIN), "no campaign_begin line"),
+    "no end, before which the last run's record is complete": (drop("\ncampaign_end"), "no campaign_end line"),
     "the beginning behind the runs": (
         lambda text: text.replace(BEGIN, "").replace("\ncampaign_end\n", f"\n{BEGIN}campaign_end\n"),
         "campaign_run before campaign_begin",
