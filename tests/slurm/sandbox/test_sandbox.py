@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -16,6 +17,8 @@ from pathlib import Path
 import pytest
 
 import campaign
+from campaign.config import load as config
+from campaign.config.system import USER_TUNING
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, USAGE, EnvironmentLacks, InputError
 from campaign.slurm.sandbox import machine, processes, slurmconf
 from campaign.slurm.sandbox.cluster import Sandbox
@@ -578,6 +581,13 @@ def test_a_daemon_that_fails_is_quoted_and_nothing_is_left(sandbox_directory: Pa
 
 
 # Parts
+
+
+@pytest.mark.parametrize("example", ["crossroads-rehearsal", "crossroads-gluster"])
+def test_what_the_sandbox_sets_for_mpi_is_in_the_examples_that_run_on_it(example: str, tmp_path: Path) -> None:
+    described = config.load(Path(__file__).parents[3] / "docs" / "examples" / f"{example}.yaml").system
+    names = {name for name in Sandbox.at(tmp_path).environment() if name.startswith("OMPI_MCA_")}
+    assert names <= set(re.findall(r"\w+", dict(described)[USER_TUNING]))
 
 
 def test_a_process_with_the_pid_of_a_dead_one_is_not_taken_for_it() -> None:
