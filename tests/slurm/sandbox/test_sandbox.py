@@ -584,9 +584,9 @@ def test_a_daemon_that_fails_is_quoted_and_nothing_is_left(sandbox_directory: Pa
 
 
 @pytest.mark.parametrize("example", ["crossroads-rehearsal", "crossroads-gluster"])
-def test_what_the_sandbox_sets_for_mpi_is_in_the_examples_that_run_on_it(example: str, tmp_path: Path) -> None:
+def test_what_the_sandbox_sets_for_mpi_is_in_the_examples_that_run_on_it(example: str, sandbox_directory: Path) -> None:
     described = config.load(Path(__file__).parents[3] / "docs" / "examples" / f"{example}.yaml").system
-    names = {name for name in Sandbox.at(tmp_path).environment() if name.startswith("OMPI_MCA_")}
+    names = {name for name in Sandbox.at(sandbox_directory).environment() if name.startswith("OMPI_MCA_")}
     assert names <= set(re.findall(r"\w+", dict(described)[USER_TUNING]))
 
 
