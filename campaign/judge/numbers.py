@@ -134,7 +134,7 @@ def steady(submission: Submission) -> Iterator[Finding]:
         if cv is None:
             single.append(row.cell)
         elif cv > variation:
-            message = messages.HIGH_VARIATION(limit=explain) if cv > explain else messages.VARIATION()
+            message = messages.VARIATION(limit=explain if cv > explain else variation)
             yield form(message, f"at most {variation:.0%}", f"{cv:.1%}", about=row.cell)
         values = _values(submission, row, valid)
         trend = intervals.trend(values)
