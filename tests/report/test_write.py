@@ -144,6 +144,12 @@ def test_the_page_needs_nothing_beside_it(tmp_path: Path) -> None:
     assert not re.search(r"url\(|@import|@font-face", style)
 
 
+def test_the_buyers_verdict_has_its_outcome_alone_in_the_first_line(tmp_path: Path) -> None:
+    write_report(tmp_path, replace(contents(Results()), conclusion="VERDICT: NOT VALID. It was altered; see why."))
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "<p>VERDICT: NOT VALID</p>\n<p>It was altered; see why.</p>" in text
+
+
 def test_the_pages_policy_lets_its_own_style_and_script_run_and_nothing_else(tmp_path: Path) -> None:
     page = Page(write_report(tmp_path, contents(with_plot())))
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
