@@ -204,13 +204,14 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
 
 def _table(done: Submission) -> list[str]:
     """The table, what the results come to, and violations that are of no result, so that no table shows them."""
+    from campaign.report import fitting
     from campaign.report import table as tables
     from campaign.report.verdict import counted, sentence, violated_as_a_whole
 
     rows, findings = done.rows, done.all_findings
     texts = [tables.printed(rows, done.campaign, done.pack, "simple", columns()), counted(rows)]
     if violated_as_a_whole(rows, findings):
-        texts.append(sentence(rows, findings, not done.full))
+        texts += fitting.wrapped(sentence(rows, findings, not done.full), columns(), "", "    ")
     return texts
 
 

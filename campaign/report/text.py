@@ -128,23 +128,25 @@ def _standing(standing: searching.SearchProgress) -> str:
 
 
 def states(submission: Submission) -> list[dict[str, Any]]:
-    """Each run with its latest attempt; `planned` where there is none yet."""
+    """Each run with its latest attempt. Where there is none yet it is `planned`, or `left out` if it measures nothing
+    that is asked for: all its cells are declined or projected.
+    """
     runs = submission.all_runs
     counted = matrix.attempts_by_run(runs, submission.attempts)
-    return [_state(run, counted[run.id]) for run in runs]
+    return [_state(run, counted[run.id], left_out(submission.campaign, run.cells())) for run in runs]
 
 
-def _state(run: Run, attempts: Sequence[Attempt]) -> dict[str, Any]:
+def _state(run: Run, attempts: Sequence[Attempt], unasked: bool) -> dict[str, Any]:
     last = attempts[-1] if attempts else None
     return {
         "run": run.id,
         "phase": run.phase,
-        "state": last.state if last else "planned",
+        "state": last.state if last else "left out" if unasked else "planned",
         "active": last.state.active if last else False,
         "attempt": last.number if last else None,
         "attempts": len(attempts),
         "job_id": last.job_id if last else None,
-        "reason": last.reason if last else "",
+        "reason": last.reason if last else messages.NOT_ASKED() if unasked else "",
         "started": last.started if last else None,
         "ended": last.ended if last else None,
     }

@@ -54,8 +54,8 @@ def test_a_violation_that_no_result_shows_is_told_below_the_table() -> None:
     assert [running._table(contents(Results(), findings))[2:] for findings in ((), (lacking,))] == [
         [],
         [
-            "not compliant: this is a rehearsal; SRC-05: build record lacks compiler; "
-            "36 of 36 results missing (not run yet)"
+            "not compliant: this is a rehearsal; SRC-05: build record lacks compiler; 36 of 36 results missing",
+            "    (not run yet)",
         ],
     ]
 

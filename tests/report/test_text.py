@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.config.launch import AllCores
+from campaign.config.load import Declined
 from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import Variable
@@ -104,6 +105,15 @@ def test_each_run_has_the_state_of_its_latest_attempt() -> None:
         "started": None,
         "ended": None,
     }
+
+
+def test_a_run_whose_cells_are_all_declined_is_not_called_planned() -> None:
+    declined = (Declined("scratch/max/unique/*", "no time"), Declined("scratch/max/onefile/stat", "no time"))
+    results = everything()
+    results.campaign = replace(results.campaign, declined=declined)
+    states = {row["run"]: row["state"] for row in views.states(results.submission()) if "max" in row["run"]}
+    assert states["scratch.max.unique.r1"] == "left out"
+    assert states["scratch.max.onefile.r1"] != "left out"
 
 
 def test_the_states_as_text() -> None:

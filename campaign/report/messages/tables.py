@@ -83,6 +83,7 @@ PLANNED = Message(
     version=3,
     profile="full",
 )
+NOT_ASKED = Message("all its cells are declined or projected")
 LEFT_OUT = Message("{cells} declined or projected, without runs", cells="9 cells")
 PLANNED_RUNS = Message(
     "{runs} for {cells} in {jobs} (allocation: {allocation})",
