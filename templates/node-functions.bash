@@ -178,7 +178,7 @@ campaign_fabric() { # ROOT: what the node has of network adapters
 campaign_mount() { # ROOT DIRECTORY
     local point device inside at options rest kind
     campaign_mounted=()
-    point=$(stat -c %m -- "$2" 2>/dev/null) || return 1
+    point=$(stat -L -c %m -- "$2" 2>/dev/null) || return 1
     [[ -r $1/proc/self/mountinfo ]] || return 1
     while read -r _ _ device inside at options rest; do
         printf -v at '%b' "$at" # \040 is a blank

@@ -26,7 +26,7 @@ campaign_look_from_here() { # DIRECTORY
     read -r boot </proc/sys/kernel/random/boot_id || return 0
     if [[ ${boot%%-*} != "${campaign_here[0]}" ]]; then
         campaign_refusal="$1 is not shared: on $name it is of the node's own $kind; name a directory that all nodes see"
-    elif [[ -n ${campaign_here[1]} && $(stat -c %d:%i -- "$1") != "${campaign_here[1]}" ]]; then
+    elif [[ -n ${campaign_here[1]} && $(stat -L -c %d:%i -- "$1") != "${campaign_here[1]}" ]]; then
         campaign_refusal="$1 is not shared: $name and ${SLURM_SUBMIT_HOST:-the submit host} see different directories; name one that all nodes see"
     fi
 }
@@ -34,7 +34,7 @@ campaign_look_from_here() { # DIRECTORY
 # What is mounted at the target is kept by the campaign's first job; on something else no later one measures.
 campaign_same_mount() { # DIRECTORY
     local now before='' kept="${campaign_job_folder%/jobs/*}/mounts/${1//\//%}"
-    now="$(stat -f -c %T -- "$1" 2>/dev/null) $(stat -c %m -- "$1" 2>/dev/null)"
+    now="$(stat -f -c %T -- "$1" 2>/dev/null) $(stat -L -c %m -- "$1" 2>/dev/null)"
     if [[ -f $kept ]]; then
         read -r before <"$kept"
         if [[ $before != "$now" ]]; then

@@ -81,9 +81,12 @@ def test_an_external_benchmark_of_the_same_name_is_not_taken_for_the_built_in_on
     assert programs(opened) == {str(resources.binaries() / "mdtest")}
 
 
-def test_a_damaged_plan_is_named_with_the_way_out_and_one_written_anew_is_read(opened: Opened, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["{", "null"])
+def test_a_damaged_plan_is_named_with_the_way_out_and_one_written_anew_is_read(
+    text: str, opened: Opened, tmp_path: Path
+) -> None:
     whole = opened.paths.plan.read_text()
-    opened.paths.plan.write_text("{")
+    opened.paths.plan.write_text(text)
     with pytest.raises(EnvironmentLacks, match=r"plan\.json: damaged \(.*\); remove it to plan again"):
         planning.plan(opened)
     opened.paths.plan.write_text(whole)

@@ -230,6 +230,11 @@ def test_the_mount_on_top_is_the_one_that_counts(tmp_path: Path) -> None:
     assert facts_of(mounted(tmp_path, below), tmp_path).values("mount.source") == ("above",)
 
 
+def test_a_link_to_a_directory_is_told_with_the_mount_of_the_directory(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/proc/self")
+    assert facts_of(Path("/"), tmp_path / "link").values("mount.type") == ("proc",)
+
+
 def test_an_nfs_client_tells_what_was_negotiated(tmp_path: Path) -> None:
     root = mounted(tmp_path, "30 20 0:50 / {point} rw - nfs4 server:/a rw")
     point = facts_of(root, tmp_path).values("mount.point")[0]

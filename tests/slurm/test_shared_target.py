@@ -58,6 +58,14 @@ def test_virtual_nodes_of_one_machine_share_what_is_the_same_directory_on_it(job
     assert job.plan().run() == 0
 
 
+def test_a_link_to_a_directory_is_the_directory(job: Job, file_system: Path) -> None:
+    file_system.write_text("tmpfs")
+    job.target.rename(job.root / "behind")
+    job.target.symlink_to("behind")
+    job.submitted_from = (BOOT, seen(job.target))
+    assert job.plan().run() == 0
+
+
 def test_virtual_nodes_of_one_machine_do_not_share_what_is_another_directory_on_it(job: Job, file_system: Path) -> None:
     file_system.write_text("tmpfs")
     job.submitted_from = (BOOT, "1:1")

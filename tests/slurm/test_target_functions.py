@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -307,6 +308,15 @@ def test_a_target_on_another_mount_than_when_the_campaign_began_is_refused(job: 
     again = Job(job.root, job.cluster, "campaign-test-2", "2").plan()
     assert again.run() == 0
     assert kept.is_file()
+
+
+def test_the_mount_of_a_target_that_is_a_link_is_that_of_the_directory(job: Job) -> None:
+    with TemporaryDirectory(dir="/dev/shm") as behind:
+        job.target.rmdir()
+        job.target.symlink_to(behind)
+        assert job.plan().run() == 0
+    (kept,) = (job.folder.parents[1] / "mounts").iterdir()
+    assert kept.read_text() == "tmpfs /dev/shm\n"
 
 
 # --- others who may write in the target
