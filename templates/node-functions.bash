@@ -307,7 +307,7 @@ campaign_variables() { # names of the variables that say how a run is launched a
         *) continue ;;
         esac
         case ${name^^} in
-        *JWT* | *TOKEN* | *SECRET* | *PASSW* | *PASSPHRASE* | *CREDENTIAL* | *COOKIE* | *APIKEY* | *API_KEY* | *PRIVATE* | *AUTH*) continue ;;
+        *JWT* | *TOKEN* | *SECRET* | *PASSW* | *PASSPHRASE* | *CREDENTIAL* | *COOKIE* | *KEY* | *PRIVATE* | *AUTH*) continue ;;
         esac
         [[ ${!name} =~ ://[^/@[:space:]]+@ ]] || printf '%s\n' "$name" # nor one with a login in a URL
     done < <(compgen -e)

@@ -131,6 +131,7 @@ def test_a_run_that_is_refused_has_made_no_directory(job: Job) -> None:
 SECRETS = {
     "SLURM_JWT": "1", "OMPI_TOKEN": "2", "UCX_SECRET_KEY": "3", "MPI_PASSWORD": "4", "SLURM_AUTH_X": "5",
     "LD_API_KEY": "6", "GITHUB_TOKEN": "7", "HOME_SWEET": "8", "OMPI_PROXY": "http://user:hush@proxy:8080",
+    "IOR_ACCESS_KEY_ID": "9",
 }  # fmt: skip
 
 
