@@ -55,17 +55,18 @@ def plan(arguments: argparse.Namespace) -> int:
     opened = load(arguments)
     checked = preflight.check(opened, planning.plan(opened), Request())
     attempts = standing.attempts(opened)
-    if arguments.scripts:
-        preflight.write_scripts(opened, checked, arguments.scripts)
+    written = preflight.write_scripts(opened, checked, arguments.scripts) if arguments.scripts else None
     if arguments.json:
         print(json.dumps(planning.plan_json(opened, checked.plan), indent=1))
     else:
         show(views.plan_text(opened, checked.plan, attempts, columns(), sys.stdout.isatty()))
     for note in (*checked.notes, *outdated.outdated(opened, checked.plan, attempts)):
         say(messages.NOTE(remark=note))
+    if written is not None:
+        say(messages.WROTE_SCRIPTS(scripts=several(written, "job script"), directory=arguments.scripts))
     if arguments.probe and not checked.silent:
         return _probe(opened, checked)
-    if checked.silent or not arguments.json:
+    if checked.silent or (checked.missing and not arguments.json):
         (say if checked.silent else show)(checked.unchecked)
     return OK if not arguments.probe else ENVIRONMENT
 

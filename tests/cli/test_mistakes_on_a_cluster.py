@@ -262,6 +262,7 @@ def test_the_scripts_that_run_would_submit_are_written(desk: Path, sandbox: Sand
     (desk / "c.yaml").write_text(placed(FILE, desk) + 'declined: [{cells: "*/max/*/*", reason: none}]\n')
     done = call(desk, sandbox, "plan", "c.yaml", "--scripts", "scripts")
     assert done.returncode == OK, done.stderr
+    assert done.stderr.endswith("wrote 3 job scripts to scripts\n")
     assert "9 runs for 27 cells in 3 jobs (allocation: geometry)\n9 cells declined or projected" in done.stdout
     assert sorted(path.name for path in (desk / "scripts").iterdir()) == [
         "1-scratch.single.shared.r1.sbatch",
