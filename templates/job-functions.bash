@@ -214,7 +214,10 @@ campaign_phase() {
     if [[ $1 != campaign_* ]]; then
         [[ $probe == 0 || -n $campaign_watching ]] || campaign_watch_begin "$folder" "$1"
         campaign_geometry "$told" "$@"
-        [[ $probe == 0 ]] || campaign_probe_once "$place" "$@" || return 1
+        [[ $probe == 0 ]] || campaign_probe_once "$place" "$@" || {
+            campaign_look_for_loss "$place/placement.err"
+            return 1
+        }
         [[ -z $campaign_watch_until ]] || campaign_watch_await ready "$campaign_watch_until" # it must not begin before
         campaign_watch_until=''
     fi
@@ -317,10 +320,12 @@ campaign_launch() {
 }
 
 # Sets lost, of campaign_phase, where srun lost a node: it may end with status 0 then. A job's script whose own node is
-# lost gets no signal, and no step starts any more.
+# lost gets no signal, and no step starts any more; nor where slurmctld was killed before it had written down that the
+# job had started: it starts the job again, beside this script.
 campaign_look_for_loss() { # STDERR
     [[ -s $1 ]] || return
-    lost=$(sed -n 's/^srun: error: Node failure on //p' "$1" | sort -u)
+    lost=$(sed -n 's/^srun: error: Node failure on //p
+        s/^srun: error: Unable to confirm allocation for \(job [0-9]*\): .*[Jj]ob.*/\1/p' "$1" | sort -u)
     [[ -z $lost ]] || campaign_over="Slurm lost ${lost//$'\n'/ and } during the run"
 }
 

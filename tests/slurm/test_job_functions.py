@@ -293,6 +293,16 @@ def test_a_run_whose_node_is_lost_is_no_result_and_nothing_further_is_begun(job:
     assert job.left() == []
 
 
+@pytest.mark.parametrize("probe", [False, True])
+def test_a_job_that_slurmctld_does_not_know_to_run_fails_one_run_and_leaves_the_others(job: Job, probe: bool) -> None:
+    job.probe = probe
+    job.cluster.fault("srun-fails", "srun: error: Unable to confirm allocation for job 1: Job is pending execution")
+    assert job.plan(runs=2).run() == 1
+    assert job.end_of(1) == ("terminated", "Slurm lost job 1 during the run")
+    assert not (job.steps[1].folder / "claim").exists()
+    assert job.left() == []
+
+
 # --- modules
 
 
