@@ -75,7 +75,7 @@ def item_count(case: Case) -> Iterator[Finding]:
         return
     asked = case.pack.items_total.get("full", 0)
     if total < asked and case.full:
-        yield violation(messages.TOO_FEW_ITEMS(unit=case.pack.items_unit), shared.OR_MORE(least=asked), total)
+        yield violation(shared.TOO_FEW_ITEMS(unit=case.pack.items_unit), shared.OR_MORE(least=asked), total)
     elif total < asked:
         yield note(messages.REHEARSAL_SIZE(), shared.OR_MORE(least=asked), f"{total} {case.pack.items_unit}")
     counted = case.seen.files_reported

@@ -37,6 +37,20 @@ def units_of_the_rules(whole: Submission) -> Iterator[Finding]:
         yield from whole.over(to_explain, rounded, messages.ROUNDED(), "as measured", messages.MULTIPLES(step=ROUND))
 
 
+def full_size(whole: Submission) -> Iterator[Finding]:
+    """FLG-04: no number was measured with fewer items than the rules ask for, by the table's own words."""
+    asked = whole.pack.items_total.get("full", 0)
+    smaller: dict[int, list[Cell]] = {}
+    for row in numbers.measured_rows(whole.rows):
+        total = row.run.items_total if row.run else None
+        if total is not None and total < asked:
+            smaller.setdefault(total, []).append(row.cell)
+    for total, cells in smaller.items():
+        message = shared.TOO_FEW_ITEMS(unit=whole.pack.items_unit)
+        yield from whole.over(violation, cells, message, shared.OR_MORE(least=asked), str(total))
+    yield unchecked(shared.TABLE_ONLY())
+
+
 def above_zero(whole: Submission) -> Iterator[Finding]:
     """RUN-06: every number is above zero. What else the rule asks for is in an output."""
     nothing = [row for row in numbers.measured_rows(whole.rows) if row.value is not None and not row.value > 0]
@@ -89,6 +103,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "CMP-02": submission.every_target_answered,
     "CMP-03": submission.every_cell_answered,
     "CMP-04": submission.every_number_traced,
+    "FLG-04": full_size,
     "RUN-06": above_zero,
     "STA-01": numbers.from_one_run,
     "STA-03": numbers.repeated,

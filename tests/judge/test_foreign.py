@@ -149,6 +149,17 @@ def test_a_table_of_this_program_is_read_as_it_was_written(tmp_path: Path, suffi
     assert "raw output was not read again" in {one.message for one in judge_table(foreign.read(path, PACK))}
 
 
+def test_a_table_of_a_rehearsal_is_found_by_its_own_file_counts(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    head, line = "target,launch,files,operation,value,run,files_total\n", "scratch,single,shared,{},5702,r1,{}\n"
+    path.write_text(head + line.format("create", 16384) + line.format("stat", 1048576))
+    found = [one for one in judge_table(foreign.read(path, PACK)) if one.rule == "FLG-04" and one.checked]
+    assert [(one.subject, one.severity, one.message, one.expected, one.actual) for one in found] == [
+        ("scratch/single/shared/create", Severity.ERROR, "fewer files than the rules require", "1048576 or more",
+         "16384"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("suffix", "form"), [(".csv", tables.as_csv), (".json", tables.as_json)])
 def test_the_true_number_beside_an_inflated_one_is_read_from_both_forms(
     tmp_path: Path, suffix: str, form: object

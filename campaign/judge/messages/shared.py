@@ -9,6 +9,7 @@ NO_OPERATION_COUNT = Message(
     operation="remove",
 )
 NOT_ABOVE_ZERO = Message("the rate of {operation} is not above zero", operation="create")
+TOO_FEW_ITEMS = Message("fewer {unit} than the rules require", unit="files")
 OR_MORE = Message("{least} or more", least=1048576)
 SHIFT = Message("a rank shift of {ranks} among {processes} ranks", ranks=32, processes=32)
 SHIFT_AROUND = Message(
