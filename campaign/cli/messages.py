@@ -181,6 +181,4 @@ NOT_REBUILT = Message(
     "{bundle}: the bundle was altered or cannot be re-evaluated, so its source was not built; see 'campaign verify'",
     bundle="offer.zip",
 )
-NOT_SAMPLED = Message(
-    "{bundle}: the bundle cannot be re-evaluated, so no cells were drawn; see 'campaign verify'", bundle="offer.zip"
-)
+NOT_SAMPLED = Message("{bundle}: the bundle cannot be re-evaluated; see 'campaign verify'", bundle="offer.zip")

@@ -332,6 +332,11 @@ def _differences(first: Offer, other: Offer, column: Sequence[CellComparison]) -
             value, had = (given.get(name, messages.NOT_SET()) for given in (theirs, ours))
             yield messages.OTHER_VALUE(name=name, value=value, first=had)
     pairs = [(cell.first, cell.second) for cell in column if cell.first and cell.second]
+    ours_named, theirs_named = (dict.fromkeys(cell.target for cell in each.entries) for each in (first, other))
+    if not pairs and ours_named.keys().isdisjoint(theirs_named):
+        yield messages.OTHER_TARGETS(
+            targets=", ".join(theirs_named), first=", ".join(ours_named), name=next(iter(ours_named), "")
+        )
     for unlike, about in _UNLIKE:
         if number := sum(unlike(*pair) for pair in pairs):
             yield messages.IN_CELLS(cells=several(number, "cell"), difference=about)

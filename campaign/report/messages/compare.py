@@ -116,6 +116,12 @@ NOT_SET = Message("not set")
 IN_CELLS = Message("{cells}: {difference}", cells="4 cells", difference="process or node counts differ")
 OTHER_TOTAL = Message("total item count differs from the first's")
 OTHER_INFLATION = Message("the formula inflates the two campaigns differently")
+OTHER_TARGETS = Message(
+    "no cell in common: its targets are {targets}, the first's {first}; '--map {name}=OTHER' matches two targets",
+    targets="burst",
+    first="scratch",
+    name="scratch",
+)
 OTHER_GEOMETRY = Message("process or node counts differ from the first's")
 SAME_VALUES = Message("identical values: the same measurements?")
 NOT_COMPARABLE = Message(

@@ -181,6 +181,13 @@ def test_campaigns_of_other_rules_or_size_are_refused(key: str, value: str) -> N
         verdicts.compare([offer(row(LOW)), other])
 
 
+def test_campaigns_without_a_cell_in_common_are_told_how_to_compare_their_targets() -> None:
+    found = verdicts.compare([offer(row(LOW)), offer(row(LOW) | {"target": "burst"})])
+    assert found.remarks[1][0] == (
+        "no cell in common: its targets are burst, the first's scratch; '--map scratch=OTHER' matches two targets"
+    )
+
+
 def test_what_limits_a_comparison_is_said() -> None:
     other = row(LOW, rules={**offers.RULES, "version": 4, "variables": {"block": "1g"}}, processes=16, files_total=2000)
     together = {"n": 6, "values": list(LOW), "jobs": 1}
