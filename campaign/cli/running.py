@@ -238,7 +238,8 @@ def _cell_line(row: Row, cells: str) -> str:
     else:
         text = messages.CELL_WITHOUT_VALUE(cell=cells, status=row.status, why=row.note)
     if row.attempt:
-        text += messages.CELL_ATTEMPT(number=row.attempt.number, attempts=row.attempts)
+        number = row.attempt.number  # those that never ran or had other settings have numbers too
+        text += messages.CELL_ATTEMPT(number=number, attempts=max(number, row.attempts))
     if row.summary.n > 1:
         text += messages.CELL_MEDIAN(valid=row.summary.n, median=row.summary.median)
     against = [f"{finding.rule} {finding.message}" for finding in row.findings if finding.blocks]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -248,6 +249,10 @@ def test_cells_after_a_run_are_said_a_line_for_each_number_and_for_each_cause() 
         "scratch/peak/unique/remove: measured 800.000 ops/s (attempt 1 of 1)",
         "scratch/max/unique/*: failed: the benchmark ended with status 1: boom (attempt 1 of 1)",
     ]
+    row = rows[-1]
+    assert row.attempt is not None
+    second = replace(row, attempt=replace(row.attempt, number=2))  # the first was never sent
+    assert running._cell_line(second, "x").endswith("boom (attempt 2 of 2)")
 
 
 @pytest.mark.parametrize("verb", ["", *VERBS])
