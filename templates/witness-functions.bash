@@ -270,16 +270,21 @@ campaign_geometry() { # PROBE srun OPTION... PROGRAM ARGUMENT...
     done
 }
 
+campaign_probe_longest=300 # seconds: a step that is never launched must not hold the job until its limit
+
 # Launches the same geometry with a program that says where it is, for benchmarks that do not check it themselves.
 campaign_probe() { # FOLDER LAUNCHER...
-    local folder=$1
+    local folder=$1 status
     shift
     local words=("${@:1:campaign_words}")
     # Slurm places the ranks before it connects them.
     # shellcheck disable=SC2016  # expanded by the shell of each rank
-    if ! SLURM_OVERLAP=1 "${words[@]/#--mpi=*/--mpi=none}" bash -c \
+    SLURM_OVERLAP=1 timeout --kill-after=5 "$campaign_probe_longest" "${words[@]/#--mpi=*/--mpi=none}" bash -c \
         'echo "${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${PMI_RANK:-$SLURM_PROCID}}} ${SLURMD_NODENAME:-$HOSTNAME}"' \
-        >"$folder/placement.txt" 2>"$folder/placement.err" </dev/null; then
+        >"$folder/placement.txt" 2>"$folder/placement.err" </dev/null
+    status=$?
+    if [[ $status -ne 0 ]]; then
+        [[ $status -ne 124 && $status -ne 137 ]] || echo "it did not end in $campaign_probe_longest s" >>"$folder/placement.err"
         printf 'the placement probe failed: %s' "$(tail -n 1 "$folder/placement.err")"
         return 1
     fi

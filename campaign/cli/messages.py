@@ -26,6 +26,7 @@ NOTIFY_STOPPED = Message(
     "campaign {name}: stopped with status {status}: {why}", name="my-rfp", status=3, why="the file system is full"
 )
 NOTIFY_STATUS = Message("ended with status {status}", status=127)
+NOTIFY_ENDED_LATE = Message("killed after {seconds} s, with all that it had started", seconds=60)
 NOTIFY_FAILED = Message("--notify: {command}: {why}", command="mail me@site", why="ended with status 127")
 JOBS_WRONG = Message('--max-jobs: found "{given}"; allowed: a whole number above 0, such as 50', given="many")
 WORKBOOK_NEEDS_FILE = Message("--format xlsx needs -o OUT, since a workbook cannot be printed")

@@ -16,6 +16,8 @@ from campaign.core.errors import INTERRUPTED, OK, CampaignError, InputError
 from campaign.core.messages import typed
 from campaign.core.units import listed, several
 
+NOTIFY_S = 60.0  # that the user's command may take
+
 if TYPE_CHECKING:
     from campaign.config.opened import Opened
     from campaign.core.model import Cell
@@ -108,23 +110,26 @@ def _notify(command: str | None, name: str, status: int, text: str) -> None:
     """Run the user's command with what became of the campaign; what fails of it is said and changes nothing."""
     if command is None:
         return
+    import signal
     import subprocess
 
     variables = {"CAMPAIGN_NAME": name, "CAMPAIGN_STATUS": str(status)}
+    shell, environment = ["/bin/sh", "-c", command], os.environ | variables
     try:
-        done = subprocess.run(
-            ["/bin/sh", "-c", command],
-            input=f"{text}\n",
-            text=True,
-            env=os.environ | variables,
-            timeout=60,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        with subprocess.Popen(shell, stdin=subprocess.PIPE, text=True, env=environment, process_group=0) as process:
+            try:
+                process.communicate(f"{text}\n", NOTIFY_S)
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)  # with all that it started
+                raise
+    except subprocess.TimeoutExpired:
+        say(messages.NOTIFY_FAILED(command=command, why=messages.NOTIFY_ENDED_LATE(seconds=round(NOTIFY_S))))
+        return
+    except OSError as error:
         say(messages.NOTIFY_FAILED(command=command, why=error))
         return
-    if done.returncode != 0:
-        say(messages.NOTIFY_FAILED(command=command, why=messages.NOTIFY_STATUS(status=done.returncode)))
+    if process.returncode != 0:
+        say(messages.NOTIFY_FAILED(command=command, why=messages.NOTIFY_STATUS(status=process.returncode)))
 
 
 def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> int:

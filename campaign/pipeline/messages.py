@@ -176,6 +176,7 @@ PLAN_MISSING = Message(
     path="results/offer/plan.json",
     keys="launch.max",
 )
+PLAN_NO_OBJECT = Message("not an object: {found}", found="null")
 PLAN_DAMAGED = Message("{path}: damaged ({why}); remove it to plan again", path="results/site/plan.json", why="EOF")
 GEOMETRY_NOT_RECORDED = Message("plan.json does not record the process count of launch.{name}", name="max")
 GEOMETRY_WITHOUT_NODES = Message(

@@ -316,7 +316,7 @@ def _parsed(path: Path, _inode: int, _time: int) -> Any:
     """
     stored = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(stored, dict):
-        raise ValueError(f"not an object: {str(stored)[:100]}")
+        raise ValueError(messages.PLAN_NO_OBJECT(found=json.dumps(stored)[:100]))
     with suppress(LookupError, TypeError, AttributeError):
         prefix = stored.get("prefix", [])
         argvs = (each["argv"] for run in stored["runs"] for each in run.get("phases", [run]))

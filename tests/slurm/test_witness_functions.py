@@ -71,6 +71,17 @@ def test_all_launchers_of_a_job_are_probed_before_its_first_run_and_not_again(jo
     assert not (job.folder / "placement").exists()
 
 
+def test_a_probe_that_does_not_end_is_ended(tmp_path: Path) -> None:
+    launcher = tmp_path / "srun"
+    launcher.write_text("#!/bin/sh\nexec sleep 300\n")
+    launcher.chmod(0o755)
+    script = f"""{FUNCTIONS}
+        campaign_probe_longest=0.1 campaign_words=1 campaign_nodes=1 campaign_per_node=1
+        campaign_probe {tmp_path} {launcher}"""
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, "the placement probe failed: it did not end in 0.1 s")
+
+
 def test_a_launcher_that_failed_before_the_first_run_is_probed_again_when_its_turn_comes(job: Job) -> None:
     job.probe = True
     job.cluster.fault("srun-fails.once", "srun: error: Unable to create step")
