@@ -142,7 +142,7 @@ campaign_take_lock() {
     case $? in
     0)
         campaign_lock=$lock
-        [[ ! -e $campaign_job_folder/waiting ]] || rm -f -- "$campaign_job_folder/waiting"
+        rm -f -- "$campaign_job_folder/waiting"
         ;;
     1)
         rmdir -- "$lock"

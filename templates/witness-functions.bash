@@ -310,15 +310,9 @@ campaign_ahead=''             # the process that probes the placement by all lau
 campaign_probe_once() { # FOLDER LAUNCHER...
     local launcher="${*:2:campaign_words}" before
     before=${campaign_probed[$launcher]:-}
-    [[ -n $before ]] && campaign_same "$before/placement.txt" "$1" && campaign_same "$before/placement.err" "$1" && return
+    [[ -n $before ]] && cp -- "$before/placement.txt" "$before/placement.err" "$1" && return
     reason=$(campaign_probe "$@") || return
     campaign_probed[$launcher]=$1
-}
-
-campaign_same() { # FILE FOLDER: copies a text without a process of its own
-    local text
-    IFS= read -r -d '' text <"$1"
-    [[ -e $1 ]] && printf '%s' "$text" >"$2/${1##*/}"
 }
 
 # shellcheck disable=SC2329  # called where the job looks how the ranks are placed

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +35,6 @@ from campaign.slurm.partitions import NotInSlurm, Partition
 from campaign.slurm.submit import prepare
 
 MOST_TESTED = 16  # scripts that sbatch is asked about: the widest ones
-_PLACEHOLDER = re.compile(r"<(?! )[^<>]*(?<! )>")  # as `campaign init` writes them
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +164,7 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
         *((("contact", key), text) for key, text in campaign.contact),
     ]
     for at, text in texts:
-        if match := _PLACEHOLDER.search(text):
+        if match := program.PLACEHOLDER.search(text):
             yield Mistake(at, messages.PLACEHOLDER_LEFT(found=match[0]))
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from campaign.pipeline import messages
 
+PLACEHOLDER = re.compile(r"<(?! )[^<>]*(?<! )>")  # as `campaign init` writes what is to be replaced
 # e_machine of an ELF file, with the name that `uname -m` has for it.
 _MACHINES = {3: "i686", 20: "ppc", 21: "ppc64", 22: "s390x", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64",
              258: "loongarch64"}  # fmt: skip
@@ -20,7 +22,7 @@ def trouble(program: Path) -> str:
     if program.is_dir():
         return messages.PROGRAM_IS_A_DIRECTORY(path=program)
     if not program.exists():
-        if program.name.startswith("<") and program.name.endswith(">"):  # as `campaign init` writes it
+        if PLACEHOLDER.fullmatch(program.name):
             return messages.PLACEHOLDER_LEFT(found=program.name)
         return messages.PROGRAM_MISSING(path=program)
     if not os.access(program, os.X_OK):

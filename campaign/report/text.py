@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, NamedTuple
 
+from campaign.config.load import Campaign
 from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE, PRACTICE
 from campaign.config.rules.pack import RulePack, Variable
@@ -133,11 +134,12 @@ def states(submission: Submission) -> list[dict[str, Any]]:
     """
     runs = submission.all_runs
     counted = matrix.attempts_by_run(runs, submission.attempts)
-    return [_state(run, counted[run.id], left_out(submission.campaign, run.cells())) for run in runs]
+    return [_state(run, counted[run.id], submission.campaign) for run in runs]
 
 
-def _state(run: Run, attempts: Sequence[Attempt], unasked: bool) -> dict[str, Any]:
+def _state(run: Run, attempts: Sequence[Attempt], campaign: Campaign) -> dict[str, Any]:
     last = attempts[-1] if attempts else None
+    unasked = last is None and left_out(campaign, run.cells())
     return {
         "run": run.id,
         "phase": run.phase,

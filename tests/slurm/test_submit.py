@@ -358,9 +358,11 @@ def test_an_sbatch_that_answers_slowly_doubles_nothing_and_what_is_waited_for_is
     driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
     driver.send()
     said = [line for line in driver.said if not line.startswith("submitted job ")]
-    assert [re.sub(r"for \d+ s, so", "for N s, so", line) for line in said] == [
-        "sbatch has not answered for N s, so slurmctld is slow or busy; 4 jobs still to submit, one after another; "
-        "each sbatch may take up to 60 s"
+    waited = re.search(r"for (\d+) s", said[0])
+    assert waited and int(waited[1]) >= 1  # more where the machine is busy
+    assert said == [
+        f"sbatch has not answered for {waited[1]} s, so slurmctld is slow or busy; 4 jobs still to submit, one after "
+        "another; each sbatch may take up to 60 s"
     ]
     driver.follow()
     assert driver.states() == [State.DONE] * 4
