@@ -154,12 +154,13 @@ static struct mbw_load load_of(const struct config *config, int64_t size_bytes, 
     };
 }
 
-/* OSU's two decimals, and more where they would leave little of a number: a busy machine sends few small messages. */
+/* For JSON lines: ratios of what they hold are as exact as those that are printed. */
 static void emit_figure(const char *key, double value)
 {
-    emit_real(key, value, units_decimals(value));
+    emit_real(key, value, units_decimals(value) + 6);
 }
 
+/* OSU's two decimals, and more where they would leave little of a number: a busy machine sends few small messages. */
 static void print_figure(int width, double value)
 {
     emit_text("%*.*f", width, units_decimals(value), value);

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from campaign.results.messages import parsers as messages
-from campaign.results.parsers.consistency import agree, half_digit
+from campaign.results.parsers.consistency import Range
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _MIB = r"[0-9]{1,15}\.[0-9]{3}"
@@ -46,17 +46,16 @@ class _CheckpointReader(TextReader):
 
     def _contradiction(self, name: str, match: re.Match[str]) -> str:
         """What the columns of a row say against one another; iterations are counted."""
-        rate, time, moved = (float(match[column]) for column in ("rate", "time", "moved"))
-        processes, off = int(match["processes"]), half_digit(match["moved"])
+        rate, time, moved, each = (Range.printed(match[column]) for column in ("rate", "time", "moved", "memory"))
+        whole = each * Range.of(int(match["processes"]))
         iteration = self.values.counts().get(name, 0)
         if int(match["iteration"]) != iteration:
             return messages.CONTRADICTS(name=name, column="iter", found=match["iteration"], expected=iteration)
-        if not agree(moved, processes * float(match["memory"]), off * (processes + 1)):
-            expected = processes * float(match["memory"])
-            return messages.CONTRADICTS(name=name, column="MiB in all", found=moved, expected=expected)
-        error = off + rate * half_digit(match["time"]) + time * half_digit(match["rate"])
-        if not agree(rate * time, moved, error):
-            return messages.CONTRADICTS(name=name, column="MiB/s", found=rate, expected=moved / max(time, 1e-9))
+        if not moved.meets(whole):
+            return messages.CONTRADICTS(name=name, column="MiB in all", found=match["moved"], expected=whole.middle)
+        if not moved.meets(rate * time):
+            expected = moved.middle / time.middle
+            return messages.CONTRADICTS(name=name, column="MiB/s", found=match["rate"], expected=expected)
         return ""
 
     def finish(self, text: str) -> None:

@@ -16,8 +16,35 @@ def half_digit(text: str) -> float:
     return 0.5 * 10.0 ** -len(text.partition(".")[2])
 
 
-def agree(found: float, expected: float, error: float) -> bool:
-    return abs(found - expected) <= error + _FLOAT * max(abs(found), abs(expected))
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Where an exact number is, none of them negative, of which a rounded one is known."""
+
+    low: float
+    high: float
+
+    @staticmethod
+    def of(value: float, error: float = 0.0) -> Range:
+        return Range(max(0.0, value - error), value + error)
+
+    @staticmethod
+    def printed(text: str) -> Range:
+        return Range.of(float(text), half_digit(text))
+
+    def __mul__(self, other: Range) -> Range:
+        return Range(self.low * other.low, self.high * other.high)
+
+    def __truediv__(self, other: Range) -> Range:
+        highest = self.high / other.low if other.low else math.inf
+        return Range(self.low / other.high if other.high else math.inf, highest)
+
+    @property
+    def middle(self) -> float:
+        return (self.low + self.high) / 2
+
+    def meets(self, other: Range) -> bool:
+        """Whether both can be of one number."""
+        return self.low <= other.high * (1 + _FLOAT) and other.low <= self.high * (1 + _FLOAT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 from campaign.core.model import Observation, Record, Source
 from campaign.results.messages import parsers as messages
 from campaign.results.parsers import ior_text, local_time
+from campaign.results.parsers.consistency import Range
 from campaign.results.parsers.ior_summary import by_iterations, by_transfers, contradiction, row_contradiction
 from campaign.results.parsers.json_lines import JsonLine, WrongLine
 from campaign.results.parsers.lines import Notes
@@ -126,7 +127,8 @@ def _contradiction(record: Record, entry: dict[str, Any], rates: list[float] | N
     line, claims = JsonLine(record.source.line, entry), list(by_iterations(rates or (), _DIGIT))
     with contextlib.suppress(WrongLine):
         size = line.count("transferSize")
-        claims += [by_transfers(each.lower(), line.number_of(f"OPs{each}"), size, _DIGIT) for each in _COLUMNS]
+        for each in _COLUMNS:
+            claims.append(by_transfers(each.lower(), Range.of(line.number_of(f"OPs{each}"), _DIGIT), size))
     return contradiction(record, _DIGIT, rates, claims)
 
 

@@ -8,17 +8,16 @@ from typing import NamedTuple
 
 from campaign.core.model import Record
 from campaign.results.messages import parsers as messages
-from campaign.results.parsers.consistency import Spread, agree, half_digit
+from campaign.results.parsers.consistency import Range, Spread
 
 _MIB = 1 << 20
 
 
 class Claim(NamedTuple):
-    """What a column of the summary should hold, and by how much the number may be off."""
+    """What a column of the summary should hold."""
 
     column: str  # max | min | mean
-    expected: float
-    error: float
+    expected: Range
 
 
 def contradiction(record: Record, error: float, rates: Sequence[float] | None, claims: Sequence[Claim]) -> str:
@@ -37,8 +36,8 @@ def contradiction(record: Record, error: float, rates: Sequence[float] | None, c
     columns = {"max": value, "min": lowest, "mean": mean}
     for claim in claims:
         printed = columns[claim.column]
-        if not agree(printed, claim.expected, claim.error + error):
-            return messages.CONTRADICTS(name=name, column=claim.column, found=printed, expected=claim.expected)
+        if not Range.of(printed, error).meets(claim.expected):
+            return messages.CONTRADICTS(name=name, column=claim.column, found=printed, expected=claim.expected.middle)
     return ""
 
 
@@ -51,21 +50,21 @@ def row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> st
     names = ("bw(MiB/s)", "total(s)", "IOPS", "xfer(KiB)", "wr/rd(s)")
     if not all(re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,6})?", row.get(name, "")) for name in names):
         return ""
-    rate, total, transfers, size, busy = (float(row[name]) for name in names)
-    moved = transfers * size / 1024 * busy
-    off = sum(half_digit(row[name]) / max(float(row[name]), 1e-9) for name in names)  # relative
-    if not agree(rate * total, moved, 1.01 * off * moved):
-        return messages.CONTRADICTS(name=access, column="bw(MiB/s)", found=rate, expected=moved / max(total, 1e-9))
+    rate, total, transfers, size, busy = (Range.printed(row[name]) for name in names)
+    moved = transfers * size * busy / Range.of(1024)
+    if not moved.meets(rate * total):
+        expected = moved.middle / max(total.middle, 1e-9)
+        return messages.CONTRADICTS(name=access, column="bw(MiB/s)", found=row[names[0]], expected=expected)
     return ""
 
 
 def by_iterations(rates: Sequence[float], error: float) -> Iterator[Claim]:
     if rates:
-        yield Claim("max", max(rates), error)
-        yield Claim("min", min(rates), error)
-        yield Claim("mean", sum(rates) / len(rates), error)
+        yield Claim("max", Range.of(max(rates), error))
+        yield Claim("min", Range.of(min(rates), error))
+        yield Claim("mean", Range.of(sum(rates) / len(rates), error))
 
 
-def by_transfers(column: str, rate: float, size: int, error: float) -> Claim:
+def by_transfers(column: str, rate: Range, size: int) -> Claim:
     """Of a rate in transfers a second, and the bytes of a transfer."""
-    return Claim(column, rate * size / _MIB, error * size / _MIB)
+    return Claim(column, rate * Range.of(size / _MIB))

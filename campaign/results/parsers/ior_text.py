@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from campaign.core.model import Iteration, Record, Source
 from campaign.results.messages import parsers as messages
-from campaign.results.parsers.consistency import half_digit
+from campaign.results.parsers.consistency import Range, half_digit
 from campaign.results.parsers.ior_summary import Claim, by_iterations, by_transfers, contradiction, row_contradiction
 from campaign.results.parsers.lines import tells_of_failure
 from campaign.results.parsers.repeats import deviation
@@ -234,7 +234,7 @@ class _IorReader(TextReader):
         rates, error = [float(rate) for rate in printed], max(map(half_digit, printed), default=0.0)
         claims = list(by_iterations(rates, error))
         if best := self._best.get((test, record.operation)):
-            claims.append(Claim("max", float(best), half_digit(best)))
+            claims.append(Claim("max", Range.printed(best)))
         if not self._own:  # the applet's own operations a second are of the transfers' time alone
             claims += _by_transfers(row)
         return contradiction(record, half_digit(row["Max(MiB)"]), rates if self._iterations else None, claims)
@@ -249,7 +249,7 @@ def _by_transfers(row: Mapping[str, str]) -> Iterator[Claim]:
     for column in ("Max", "Min", "Mean"):
         rate = row.get(f"{column}(OPs)", "")
         if re.fullmatch(r"[0-9]{1,15}", size) and re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,3}", rate):
-            yield by_transfers(column.lower(), float(rate), int(size), half_digit(rate))
+            yield by_transfers(column.lower(), Range.printed(rate), int(size))
 
 
 parse = _IorReader.parse

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from campaign.core.model import Record
 from campaign.results.messages import parsers as messages
-from campaign.results.parsers.consistency import agree
+from campaign.results.parsers.consistency import Range
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{2}"
@@ -40,7 +40,7 @@ class _MpiioReader(TextReader):
             self.notes.error(number, messages.APPEARS_TWICE(name=operation, first=first))
         elif not re.fullmatch(_NUMBER, match["rate"]):
             self.notes.error(number, messages.CLOCK_TOO_COARSE(line=match[0]))
-        elif doubt := self._contradiction(operation, float(match["rate"])):
+        elif doubt := self._contradiction(operation, match["rate"]):
             self.notes.error(number, doubt)
         else:
             if match["unit"] == "MB":
@@ -51,15 +51,16 @@ class _MpiioReader(TextReader):
                 self.records[name] = replace(part, operation=name)
         self._parts = ()
 
-    def _contradiction(self, operation: str, rate: float) -> str:
+    def _contradiction(self, operation: str, rate: str) -> str:
         """What the lines above say against a bandwidth; those of the model's program say nothing."""
         parts = {part.operation: part.value for part in self._parts}
         if not parts.get("fastest", 0.0) >= parts.get("median", 0.0) >= parts.get("slowest", 0.0):
             slowest, fastest = parts["slowest"], parts["fastest"]
             return messages.CONTRADICTS(name=operation, column="slowest", found=slowest, expected=fastest)
-        if "sum" in parts and not agree(rate, parts["sum"] * parts["reached"], 0.0051 + 0.0005 * parts["sum"]):
-            expected = parts["sum"] * parts["reached"]
-            return messages.CONTRADICTS(name=operation, column="BW", found=rate, expected=expected)
+        if "sum" in parts:
+            expected = Range.of(parts["sum"], 0.005) * Range.of(parts["reached"], 0.0005)
+            if not Range.printed(rate).meets(expected):
+                return messages.CONTRADICTS(name=operation, column="BW", found=rate, expected=expected.middle)
         return ""
 
     @rules(

@@ -7,12 +7,13 @@ size of a file is not in the text, and they are named after the size of all file
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from campaign.results.messages import parsers as messages
-from campaign.results.parsers.consistency import agree
+from campaign.results.parsers.consistency import Range
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _UNIT = r"[KM]?b"
@@ -42,7 +43,7 @@ class _NfstestReader(TextReader):
     _files: int | None = None  # of all processes
     _iterations: int | None = None
     _done: frozenset[str] = frozenset()  # phases of this size and iteration
-    _highest: Mapping[str, tuple[float, str]] = {}  # of each operation: rate, and size of all files
+    _highest: Mapping[str, tuple[float, frozenset[str]]] = {}  # of each operation: rate, and sizes of all files with it
 
     @rules(r"FILETEST/NFS/MPI of \S+ is running with following parameters:")
     def title(self, number: int, match: re.Match[str]) -> None:
@@ -84,8 +85,10 @@ class _NfstestReader(TextReader):
             self.notes.unreadable(number, match[0], doubt)
             self.values.discard(name)
         else:
-            best = max((rate, match["total"]), self._highest.get(doing, (0.0, "")))
-            self._highest = {**self._highest, doing: best}
+            highest, totals = self._highest.get(doing, (0.0, frozenset()))
+            if rate >= highest:
+                alike = totals if rate == highest else frozenset()
+                self._highest = {**self._highest, doing: (rate, alike | {match["total"]})}
         self.values.add(name, rate, UNITS[match["unit"]], number)
 
     def _contradiction(self, name: str, match: re.Match[str]) -> str:
@@ -100,13 +103,14 @@ class _NfstestReader(TextReader):
             if (total, unit) != (size * self._files, its_unit):
                 expected = size * self._files
                 return messages.CONTRADICTS(name=name, column="TFS", found=match["total"], expected=expected)
-        rate, lowest = float(match["rate"]), float(match["lowest"])
-        processes = self.seen.processes or round(rate / max(lowest, 0.1))
-        if not agree(rate, lowest * processes, 0.05 * (processes + 1)):  # one decimal
-            return messages.CONTRADICTS(name=name, column="rate", found=rate, expected=lowest * processes)
-        if unit != match["unit"] or (rate and not agree(float(match["time"]), total / rate, 0.051)):
-            printed = match["time"]
-            return messages.CONTRADICTS(name=name, column="time", found=printed, expected=total / max(rate, 0.1))
+        rate, lowest, time = (Range.printed(match[column]) for column in ("rate", "lowest", "time"))
+        processes = self.seen.processes or max(1, math.ceil((rate / lowest).low * (1 - 1e-9)))  # the fewest that fit
+        of_all = lowest * Range.of(processes)
+        if not rate.meets(of_all):
+            return messages.CONTRADICTS(name=name, column="rate", found=match["rate"], expected=of_all.middle)
+        if unit != match["unit"] or not time.meets(Range.of(total) / rate):
+            seconds = total / max(rate.middle, 0.1)
+            return messages.CONTRADICTS(name=name, column="time", found=match["time"], expected=seconds)
         return ""
 
     @rules(
@@ -123,8 +127,8 @@ class _NfstestReader(TextReader):
     def _check_best(self, doing: str, number: int, match: re.Match[str]) -> None:
         """Against all rows, of which a damaged text may have some below."""
         operation = f"best-{doing}"
-        highest, total = self._highest.get(doing, (None, ""))
-        if highest is not None and (highest, total) != (float(match["rate"]), match["total"]):
+        highest, totals = self._highest.get(doing, (None, frozenset()))
+        if highest is not None and (highest != float(match["rate"]) or match["total"] not in totals):
             text = f"{match['rate']} (at TFS={match['total']})"
             against = messages.CONTRADICTS(name=operation, column="rate", found=text, expected=highest)
             self.notes.error(number, against)

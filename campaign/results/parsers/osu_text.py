@@ -13,7 +13,7 @@ import re
 from dataclasses import replace
 
 from campaign.results.messages import parsers as messages
-from campaign.results.parsers.consistency import agree, half_digit
+from campaign.results.parsers.consistency import Range
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{2,9}"
@@ -34,7 +34,7 @@ class _PairsReader(TextReader):
 
     def __init__(self, file: str) -> None:
         super().__init__(file)
-        self._half: dict[str, float] = {}  # by how much each number may differ from the exact one
+        self._exact: dict[str, Range] = {}  # where the exact number is, of each record
 
     @rules(
         r"# (?:(?P<osu>OSU MPI(?:-\S+)?) )?(?:MPI )?Multiple Bandwidth / Message Rate Test "
@@ -99,7 +99,7 @@ class _PairsReader(TextReader):
             self.notes.error(number, messages.APPEARS_TWICE(name=operation, first=first))
         else:
             self.records[operation] = self.record(operation, value, UNITS[what], number)
-            self._half[operation] = half_digit(value)
+            self._exact[operation] = Range.printed(value)
 
     def finish(self, text: str) -> None:
         if not self.seen.program:
@@ -113,23 +113,21 @@ class _PairsReader(TextReader):
 
     def _contradiction(self, point: str) -> str:
         """What the numbers of so many pairs and messages of a size say against one another."""
-        found = {what: name for what in UNITS if (name := f"{what}-{point}") in self.records}
-        values = {what: self.records[name].value for what, name in found.items()}
-        half = {what: self._half[name] for what, name in found.items()}
-        pairs, size = (int(word) for word in point.split("-")[:2])
-        if not {"total", "rate"} <= values.keys():
+        exact = {what: self._exact[name] for what in UNITS if (name := f"{what}-{point}") in self.records}
+        pairs, size = (Range.of(int(word)) for word in point.split("-")[:2])
+        if not {"total", "rate"} <= exact.keys():
             return messages.RATE_ALONE(name=point)
-        megabytes, rate = size / 1e6, values["rate"]
-        single = self.records.get(f"rate-1-{size}")
-        claims = [("total", rate * megabytes, half["total"] + megabytes * half["rate"])]  # column, expected, error
-        if "pair" in values:
-            claims.append(("total", values["pair"] * pairs, half["total"] + pairs * half["pair"]))
-        if "rise" in values and single and single.value and rate:
-            claims.append(("rise", rate / single.value, 1.02 * half["rise"]))
-            claims.append(("fall", pairs * single.value / rate, 1.02 * half["fall"]))
-        for what, expected, error in claims:
-            if not agree(values[what], expected, error):
-                return messages.CONTRADICTS(name=point, column=what, found=values[what], expected=expected)
+        claims = [("total", exact["rate"] * size / Range.of(1e6))]
+        if "pair" in exact:
+            claims.append(("total", exact["pair"] * pairs))
+        single = self._exact.get(f"rate-1-{point.split('-')[1]}")
+        if "rise" in exact and single:
+            claims.append(("rise", exact["rate"] / single))
+            claims.append(("fall", pairs * single / exact["rate"]))
+        for what, expected in claims:
+            if not exact[what].meets(expected):
+                found = self.records[f"{what}-{point}"].value
+                return messages.CONTRADICTS(name=point, column=what, found=found, expected=expected.middle)
         return ""
 
 

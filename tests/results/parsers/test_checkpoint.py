@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from campaign.results.parsers.checkpoint_text import memory_name, parse
 from tests.support import captures
@@ -48,6 +50,14 @@ def test_a_row_that_contradicts_itself_is_an_error_and_leaves_no_result_of_its_k
     lost = {record.operation for record in parse(TEXT, "stdout")[0]} - {record.operation for record in records}
     assert lost == {"checkpoint-1-1m", "checkpoint-time-1-1m"}
     assert "result not used" in str(seen.errors[0])
+
+
+@given(st.integers(1, 10**11), st.integers(1, 10**5), st.floats(1e-2, 1e5))
+def test_what_the_program_printed_never_contradicts_itself(memory: int, processes: int, elapsed: float) -> None:
+    each = memory / 1048576
+    whole, times = each * processes, f"{elapsed:14.6f}    0.000000    0.000000"
+    row = f"checkpoint  {processes:10}{each:16.3f}{whole:16.3f}{times}{whole / elapsed:16.3f}     0\n"
+    assert parse(row, "stdout")[1].errors == ()
 
 
 def test_what_lost_an_iteration_is_an_error_and_gives_no_number() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.results.parsers.consistency import Spread, half_digit
+from campaign.results.parsers.consistency import Range, Spread, half_digit
 
 THREE = Spread(3, 4.0, 1.0, 2.0, 1.414, 0.0005)  # 4, 1 and 1
 
@@ -17,6 +17,19 @@ THREE = Spread(3, 4.0, 1.0, 2.0, 1.414, 0.0005)  # 4, 1 and 1
 @pytest.mark.parametrize(("text", "error"), [("12102", 0.5), ("2061.20", 0.005), ("1.000", 0.0005)])
 def test_a_printed_number_is_off_by_half_of_its_last_digit(text: str, error: float) -> None:
     assert half_digit(text) == pytest.approx(error)
+
+
+@given(st.floats(1e-9, 1e12), st.floats(1e-9, 1e12), st.integers(0, 6))
+def test_printed_numbers_may_stand_for_those_that_they_were_printed_from(one: float, other: float, digits: int) -> None:
+    first, second = Range.printed(f"{one:.{digits}f}"), Range.printed(f"{other:.{digits}f}")
+    assert (first * second).meets(Range.of(one * other))
+    assert (first / second).meets(Range.of(one / other))
+
+
+def test_numbers_whose_ranges_have_nothing_in_common_cannot_be_one() -> None:
+    assert Range.printed("2.5").meets(Range.printed("2.54"))
+    assert not Range.printed("2.5").meets(Range.printed("2.56"))
+    assert Range.printed("0.0") == Range(0.0, 0.05)
 
 
 @given(st.lists(st.integers(0, 10**15).map(lambda number: number / 1000), min_size=1, max_size=9), st.booleans())

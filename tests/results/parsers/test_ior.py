@@ -6,6 +6,8 @@ import json
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from campaign.core.model import Record, Source
 from campaign.results.parsers.ior_formats import parse
@@ -253,6 +255,20 @@ def test_a_row_of_csv_whose_rate_does_not_fit_its_times_is_an_error_and_no_resul
     records, seen = parse(CSV.replace(old, new), "stdout")
     assert [(record.operation, record.value) for record in records] == [("read", 5535.3794)]
     assert "write: bw(MiB/s) is" in said(seen.errors)[0]
+
+
+@given(st.integers(1, 10**6), st.integers(1, 1 << 30), st.floats(1e-4, 1e5), st.floats(1.0, 3.0))
+def test_a_row_of_csv_as_ior_prints_it_never_contradicts_itself(
+    transfers: int, size: int, busy: float, longer: float
+) -> None:
+    total, moved = busy * longer, transfers * size / (1 << 20)
+    names = CSV.splitlines()[0].split(",")
+    row = {
+        "access": "write", "bw(MiB/s)": f"{moved / total:.4f}", "IOPS": f"{transfers / busy:.4f}", "iter": "0",
+        "xfer(KiB)": f"{size / 1024:.4f}", "wr/rd(s)": f"{busy:.4f}", "total(s)": f"{total:.4f}", "numTasks": "2",
+    }  # fmt: skip
+    text = ",".join(names) + "\n" + ",".join(row.get(name, "0.0000") for name in names) + "\n"
+    assert parse(text, "stdout")[1].errors == ()
 
 
 def test_a_row_of_csv_that_is_missing_is_noticed_by_the_next_ones_number() -> None:

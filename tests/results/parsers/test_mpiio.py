@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from campaign.results.parsers.mpiio_text import parse
 from tests.support import captures
@@ -61,6 +63,17 @@ def test_a_bandwidth_that_the_lines_above_it_contradict_is_an_error_and_no_resul
     records, seen = parse(text.replace(old, new), "stdout")
     assert not [record for record in records if record.operation.startswith("read")]
     assert "result not used" in said(seen.errors)[0]
+
+
+@given(st.lists(st.floats(0.001, 1e5), min_size=1, max_size=5), st.floats(0.01, 1.0))
+def test_what_the_program_printed_never_contradicts_itself(rates: list[float], reached: float) -> None:
+    text = (
+        f"Processes:\tfastest {max(rates):.2f}, median {sorted(rates)[len(rates) // 2]:.2f}, slowest {min(rates):.2f} "
+        f"MiB/sec (rank 0 on n0)\nSum:\t{sum(rates):.2f} MiB/sec of the processes while they were at work; "
+        f"reached: {reached:.3f} of it\nBW:\t{sum(rates) * reached:.2f} MiB/sec\n"
+    )
+    records, seen = parse(text, "stdout")
+    assert (len(records), seen.errors) == (6, ())
 
 
 def test_processes_that_are_named_twice_in_a_phase_are_an_error() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from campaign.core.model import Record, Source
 from campaign.results.parsers.nfstest_text import parse
@@ -119,6 +121,37 @@ def test_a_rate_that_the_text_contradicts_is_an_error_and_no_result(old: str, ne
     text = TEXT.replace(old, new, 1)
     assert values(text) == {operation: value for operation, value in values(TEXT).items() if operation != lost}
     assert "result not used" in said(parse(text, "stdout")[1].errors)[0]
+
+
+def printed(processes: int, sizes: list[tuple[int, float]]) -> str:
+    """A text as the program prints it, of the size of all files and the seconds of each phase."""
+    rows, best = [], dict.fromkeys("WR", (0.0, 0))
+    for total, elapsed in sizes:
+        for letter in "WR":
+            rate = total / elapsed
+            best[letter] = max(best[letter], (rate, total), key=lambda pair: pair[0])
+            times = f"{letter}TT={elapsed:4.1f}s A{letter}T={elapsed:4.1f}s"
+            rates = f"L{letter}R={rate / processes:.1f}Mb/s T{letter}R={rate:.1f}Mb/s"
+            rows.append(f"--- TFS={total}Mb     {times}   {rates}")
+    for letter, doing in (("W", "writing"), ("R", "reading")):
+        rate, total = best[letter]
+        rows.append(f"--- Best {doing} rate achieved: T{letter}R={rate:.1f} Mb/s (at TFS={total}Mb)")
+    return "\n".join(rows) + "\n"
+
+
+@given(st.integers(1, 64), st.dictionaries(st.integers(1, 10**7), st.floats(0.001, 1e5), min_size=1, max_size=4))
+def test_what_the_program_printed_never_contradicts_itself(processes: int, sizes: dict[int, float]) -> None:
+    assert parse(printed(processes, list(sizes.items())), "stdout")[1].errors == ()
+
+
+def test_a_phase_of_many_minutes_is_as_exact_as_its_rate() -> None:
+    """100.04 Mb/s are printed as 100.0: 16384 Mb at that rate take 163.8 s, not 163.84."""
+    assert values(printed(8, [(163_777, 1637.1)]))["write-of-163777mb"] == 100.0
+
+
+def test_of_two_sizes_with_the_same_printed_rate_either_may_be_the_best() -> None:
+    for sizes in ([(1024, 1.0001), (2048, 2.0)], [(1024, 1.0), (2048, 2.0002)]):
+        assert parse(printed(4, sizes), "stdout")[1].errors == ()
 
 
 def test_a_text_that_lost_its_parameters_but_not_its_title_shifts_no_number_to_another_name() -> None:

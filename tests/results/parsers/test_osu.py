@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from campaign.core.model import Record, Source
 from campaign.results.parsers.osu_text import parse
 from tests.support import captures
@@ -40,6 +43,26 @@ def test_a_small_rate_has_more_decimals_and_is_compared_with_all_of_them() -> No
     _, seen = parse(OSU.replace(line, row.replace("0.000400", "0.000410")), "stdout")
     assert "total-2-1" not in values(OSU.replace(line, row.replace("0.000400", "0.000410")))
     assert len(seen.errors) == 1
+
+
+@given(st.floats(0.01, 1e8), st.floats(0.01, 2.0), st.integers(2, 64), st.sampled_from([1, 4096, 1 << 30]))
+def test_what_the_program_printed_never_contradicts_itself(alone: float, fall: float, pairs: int, size: int) -> None:
+    """Rates in messages a second: of one pair, and of several, each of which has so much of it left."""
+    lines = [line for line in SWEEP.splitlines() if line.startswith("#") or not line]
+    for count, rate in ((1, alone), (pairs, alone * pairs * fall)):
+        total, single = rate * size / 1e6, alone * size / 1e6
+        figures = (total, total / single, total / count, single * count / total, rate)
+        lines.append(f"{size:<10}{count:8}" + "".join(f" {figure:.{decimals(figure)}f}" for figure in figures))
+    records, seen = parse("\n".join(lines) + "\n", "stdout")
+    assert (len(records), seen.errors) == (10, ())
+
+
+def decimals(value: float) -> int:
+    """Those of the program: two, and more for a small value, which would have too few digits left."""
+    count = 2
+    while 0 < value < 1 and count < 9:
+        value, count = value * 10, count + 1
+    return count
 
 
 def test_what_happened_with_a_wrong_message_is_an_error() -> None:
