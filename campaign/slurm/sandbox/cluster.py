@@ -82,6 +82,7 @@ class Sandbox:
             if state is None:
                 if self.layout.top.exists() and not self.layout.is_free():
                     raise InputError(messages.NO_SANDBOX(top=self.layout.top, state=self.layout.state_file.name))
+                _forget_unborn(self.layout)
                 return False
             if _answers(self._daemons(state)):
                 query.cancel_all(self.layout, CANCEL_WAIT_S)
@@ -178,20 +179,23 @@ class Sandbox:
         return tuple(statuses)
 
     def _make(self, shape: Shape) -> SandboxState:
-        """Make the directory and its first state."""
+        """Make the directory and its first state: where there was none, in one step."""
         top = self.layout.top
         try:
+            _forget_unborn(self.layout)
             created = not top.exists()
+            state = SandboxState(shape, os.geteuid(), created)
             if created:
-                top.mkdir(mode=0o700)
+                self.layout.unborn.mkdir(mode=0o700)
+                Layout(self.layout.unborn).save(state)
+                self.layout.unborn.rename(top)
             elif not self.layout.is_free():
                 raise InputError(messages.NOT_EMPTY(top=top))
             elif top.stat().st_uid != os.geteuid():
                 raise InputError(messages.OF_ANOTHER_USER(top=top, user=top.stat().st_uid))
             else:
                 top.chmod(0o700)  # it holds a key, and sockets that start programs
-            state = SandboxState(shape, os.geteuid(), created)
-            self.layout.save(state)
+                self.layout.save(state)
         except OSError as error:
             raise InputError(messages.CANNOT_CREATE(top=top, why=error.strerror)) from error
         return state
@@ -216,6 +220,12 @@ class Sandbox:
             if time.monotonic() > deadline:
                 raise EnvironmentLacks(messages.WRITTEN_TO(top=top))
             time.sleep(0.02)
+
+
+def _forget_unborn(layout: Layout) -> None:
+    """Remove what a start left that was killed before there was a sandbox."""
+    if os.path.lexists(layout.unborn):
+        machine.remove_tree(layout.unborn)
 
 
 def _emptied(layout: Layout, whole: bool) -> bool:

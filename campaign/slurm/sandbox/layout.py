@@ -89,6 +89,7 @@ class Layout:
     def __init__(self, top: Path) -> None:
         self.top = top
         self.state_file = top / STATE_FILE
+        self.unborn = top.with_name(f".{top.name}.new")  # the directory, until its state is in it
         self.slurm_conf = top / "slurm.conf"
         self.slurmdbd_conf = top / "slurmdbd.conf"
         self.scratch = top / "scratch"

@@ -141,8 +141,11 @@ def run(argv: Sequence[str], wait_s: float = 30.0, **environment: str) -> subpro
 def unmount_below(top: Path) -> None:
     """Unmount everything at and below a directory. Raises EnvironmentLacks where that fails."""
     for point in processes.mounts_below(top):
-        # Lazily where it is busy (someone's current directory, say): nothing may stay in the way of removal.
-        if run(["umount", str(point)]).returncode and (result := run(["umount", "--lazy", str(point)])).returncode:
+        # Lazily where it is busy (someone's current directory, say): nothing may stay in the way of removal. One that
+        # is gone was taken away meanwhile by the keeper of a start that was killed.
+        if not run(["umount", str(point)]).returncode or not processes.mounts_below(point):
+            continue
+        if (result := run(["umount", "--lazy", str(point)])).returncode and processes.mounts_below(point):
             raise EnvironmentLacks(messages.CANNOT_UNMOUNT(point=point, why=result.stderr.strip()))
 
 

@@ -255,6 +255,36 @@ def test_stop_leaves_nothing_after_a_start_killed_at(seconds: float, sandbox_dir
     wait_until(lambda: left_behind(sandbox_directory) == [])
 
 
+def test_a_start_that_is_killed_before_there_is_a_sandbox_leaves_nothing_in_the_way(
+    sandbox_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", killed)
+        with pytest.raises(KeyboardInterrupt):
+            Sandbox.start(sandbox_directory, Shape(nodes=1))
+    (unborn,) = sandbox_directory.parent.iterdir()
+    assert not Sandbox.at(sandbox_directory).stop()
+    assert not unborn.exists()
+    unborn.mkdir()
+    Sandbox.start(sandbox_directory, Shape(nodes=1)).stop()
+    assert list(sandbox_directory.parent.iterdir()) == []
+
+
+def test_what_is_unmounted_meanwhile_by_another_does_not_stop_a_stop(
+    sandbox_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1))
+    seen = processes.mounts_below(sandbox_directory)
+    assert seen
+    sandbox.stop()
+    still = iter([seen])
+    monkeypatch.setattr(processes, "mounts_below", lambda _: next(still, []))
+    machine.unmount_below(sandbox_directory)
+
+
 def test_daemons_end_with_a_start_that_is_killed_before_it_is_done(sandbox_directory: Path, tmp_path: Path) -> None:
     path = fake(tmp_path / "bin", "slurmctld", "exec sleep 1000")
     environment = os.environ | {"PATH": path}
