@@ -268,7 +268,6 @@ def show_head(arguments: argparse.Namespace) -> int:
 def verify(arguments: argparse.Namespace) -> int:
     from campaign.evidence import text, verify
     from campaign.report import table as tables
-    from campaign.report import text as views
     from campaign.report.write import write_report
 
     asked = verify.Asked(
@@ -293,8 +292,8 @@ def verify(arguments: argparse.Namespace) -> int:
                 print(f"\n{tables.printed(whole.rows, whole.campaign, whole.pack, 'simple', columns())}")
             show(text.conclusion(verified))
         if arguments.output and judged is not None:
-            contents = replace(views.contents(judged.submission), conclusion=verified.conclusion.sentence)
-            show(messages.WROTE(path=write_report(arguments.output, contents)))
+            tell = say if arguments.json else show
+            tell(messages.WROTE(path=write_report(arguments.output, text.contents(verified, judged))))
     return verified.conclusion.exit_status
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -15,7 +15,7 @@ from campaign.core.units import listed, several
 from campaign.evidence import messages
 from campaign.evidence.chosen import Copy
 from campaign.judge.submission import RECORDS, Submission
-from campaign.report.verdict import OPEN, Compliance, verdict
+from campaign.report.verdict import OPEN, Compliance, Reason, Verdict, verdict
 from campaign.results.case import Case
 
 NOT_FULLY_CHECKED = 4
@@ -37,6 +37,14 @@ EXIT_STATUS = {
 }
 
 
+_KINDS = {
+    VerifyOutcome.COMPLIANT: Compliance.COMPLIES,
+    VerifyOutcome.NOT_VALID: Compliance.BROKEN,
+    VerifyOutcome.OPEN: Compliance.UNCHECKED,
+    VerifyOutcome.REHEARSAL: Compliance.REHEARSAL,
+}
+
+
 class Seal(StrEnum):
     """What is known of who closed the bundle, and whether it was changed since."""
 
@@ -48,7 +56,7 @@ class Seal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """`sentence` says all of the others. `asks` and `unchecked` count findings over the bundle and the campaign."""
+    """`reasons` says all that is below the outcome. `asks` and `unchecked` count findings over bundle and campaign."""
 
     outcome: VerifyOutcome
     seal: Seal
@@ -65,14 +73,23 @@ class Conclusion:
     measured_to: str
     file_systems: dict[str, str]  # by target
     sampled: int
-    sentence: str
+    reasons: str
+
+    @property
+    def verdict(self) -> Verdict:
+        """As the report shows it."""
+        return Verdict(_KINDS[self.outcome], messages.VERDICT(outcome=self.outcome), (Reason(self.reasons),))
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.verdict.headline}. {self.reasons}"
 
     @property
     def exit_status(self) -> int:
         return EXIT_STATUS[self.outcome]
 
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "exit_status": self.exit_status}
+        return {**asdict(self), "sentence": self.sentence, "exit_status": self.exit_status}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +142,10 @@ def conclude(found: Found) -> Conclusion:
         measured_to=times[1],
         file_systems=systems,
         sampled=0,
-        sentence="",
+        reasons="",
     )
     parts = [_sealed(said, found), _consistency(said, contradictions), *_judged(said, whole, found), *_limits(found)]
-    sentence = messages.VERDICT(outcome=outcome, parts="; ".join(parts))
-    return Conclusion(**{**{name: getattr(said, name) for name in Conclusion.__slots__}, "sentence": sentence})
+    return replace(said, reasons=messages.VERDICT_REASONS(parts="; ".join(parts)))
 
 
 def _limits(found: Found) -> Iterator[str]:

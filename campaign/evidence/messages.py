@@ -142,11 +142,8 @@ SUITE = Message("bundle {name}", name="my-rfp.zip")
 NOT_REPLAYED = Message("not re-evaluated")
 
 # --- the verdict
-VERDICT = Message(
-    "VERDICT: {outcome}. The bundle is {parts}.",
-    outcome="rehearsal",
-    parts="not signed, so that it may have been altered",
-)
+VERDICT = Message("VERDICT: {outcome}", outcome="rehearsal")
+VERDICT_REASONS = Message("The bundle is {parts}.", parts="not signed, so that it may have been altered")
 VERDICT_SIGNED = Message("unaltered since {signer} signed it", signer="vendor@example.org")
 VERDICT_UNKNOWN_KEY = Message(
     "unaltered since it was signed, by a key that you did not list ({key})", key="SHA256:2gqF…"

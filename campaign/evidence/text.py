@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from campaign.config.rules.catalogue import CATALOGUE
@@ -12,9 +12,12 @@ from campaign.core.escaping import plain
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.evidence import messages
+from campaign.evidence.replay import Judged
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.report import fitting, junit, printing
+from campaign.report import text as views
+from campaign.report.contents import Contents
 from campaign.report.verdict import sentence
 
 # Rules that are judged over a bundle only where they find something, and what they are about.
@@ -79,6 +82,13 @@ def _journal(chain: Chain) -> str:
     if not chain.nonce:
         return messages.JOURNAL_NO_NONCE(events=events, head=head)
     return messages.JOURNAL_NONCE(events=events, nonce=plain(chain.nonce), head=head)
+
+
+def contents(verified: VerifiedBundle, judged: Judged) -> Contents:
+    """What the buyer's report is made of: the campaign as re-evaluated, with what was found over the bundle."""
+    campaign = judged.submission
+    whole = views.contents(replace(campaign, findings=(*verified.findings, *campaign.findings)))
+    return replace(whole, verified=verified.conclusion.verdict)
 
 
 def conclusion(verified: VerifiedBundle) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from campaign.core.model import Finding
 from campaign.core.units import several
 from campaign.judge.submission import Submission
+from campaign.report.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Contents(Submission):
 
     modifications: Sequence[Section] = ()
     environment: Sequence[Section] = ()
-    conclusion: str = ""  # of the buyer's verification, in one sentence
+    verified: Verdict | None = None  # that of the buyer's verification
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:

@@ -67,7 +67,7 @@ def html(
         script=Markup(script),
         policy=_policy(style, script),
         verdict=verdict(contents),
-        conclusion=contents.conclusion,
+        verified=contents.verified,
         counts=contents.counts,
         tried=contents.tried,
         measured=contents.measured,

@@ -153,6 +153,17 @@ def test_it_is_printed_above_everything_and_is_in_json_and_in_the_report(made: M
     assert "logs can be invented as a whole" in (tmp_path / "report/index.html").read_text()
 
 
+def test_the_report_counts_and_lists_what_the_verdict_counts(made: Made, tmp_path: Path) -> None:
+    told = json.loads(made.call("verify", made.root / "plain", "-o", tmp_path, "--json").stdout)
+    found = json.loads((tmp_path / "findings.json").read_text())
+    assert len({one["rule"] for one in found if not one["checked"]}) == told["conclusion"]["unchecked"]
+    assert {one["rule"] for one in found if one["subject"] == "bundle"} >= {"EVD-02", "EVD-03"}
+    page = (tmp_path / "index.html").read_text()
+    assert f"{told['conclusion']['unchecked']} rules of " in page
+    assert (told["conclusion"]["outcome"], told["conclusion"]["compliance"]) == ("NOT VALID", "rehearsal")
+    assert '<section class="verdict broken"' in page
+
+
 def test_every_finding_over_the_whole_campaign_is_printed(made: Made) -> None:
     found = json.loads(made.call("verify", made.root / "plain", "--json").stdout)["campaign_findings"]
     printed = " ".join(made.call("verify", made.root / "plain").stdout.split())

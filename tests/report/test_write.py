@@ -22,6 +22,7 @@ from campaign.core.errors import InputError
 from campaign.core.model import Finding, Severity, Target
 from campaign.report import origins
 from campaign.report.contents import Contents, Section
+from campaign.report.verdict import Compliance, Reason, Verdict
 from campaign.report.write import write_report
 from tests.support import builders
 from tests.support.results import Results, everything
@@ -145,9 +146,11 @@ def test_the_page_needs_nothing_beside_it(tmp_path: Path) -> None:
 
 
 def test_the_buyers_verdict_has_its_outcome_alone_in_the_first_line(tmp_path: Path) -> None:
-    write_report(tmp_path, replace(contents(Results()), conclusion="VERDICT: NOT VALID. It was altered; see why."))
+    found = Verdict(Compliance.BROKEN, "VERDICT: NOT VALID", (Reason("It was altered. See why."),))
+    write_report(tmp_path, replace(contents(Results()), verified=found))
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert "<p>VERDICT: NOT VALID</p>\n<p>It was altered; see why.</p>" in text
+    assert '<section class="verdict broken"' in text
+    assert "<p>VERDICT: NOT VALID</p>\n<p>It was altered. See why.</p>" in text
 
 
 def test_the_pages_policy_lets_its_own_style_and_script_run_and_nothing_else(tmp_path: Path) -> None:
