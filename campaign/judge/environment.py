@@ -168,7 +168,7 @@ def job_agrees(case: Case) -> Iterator[Finding]:
         yield unchecked(messages.NO_JOB_RECORDS(why=_why(environment)))
         return
     for name, values in _said_of_job(case, completion).items():
-        yield from disagreement(messages.RECORDS_DIFFER, name, values)
+        yield from disagreement(name, values)
     had = _job_nodes(environment)
     if not accounting.ended:
         yield from _while_completing(accounting, had)

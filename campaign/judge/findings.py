@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from campaign.core.messages import Message
 from campaign.core.model import Finding, Severity
 from campaign.core.units import listed, several
+from campaign.judge.messages import shared
 
 Form = Callable[..., Finding]  # one of the four below
 CAMPAIGN = "campaign"  # the subject of what is about no cell or attempt
@@ -78,9 +78,9 @@ def cut(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
-def disagreement(message: Message, what: str, said: Mapping[str, str | None]) -> Iterator[Finding]:
+def disagreement(what: str, said: Mapping[str, str | None]) -> Iterator[Finding]:
     """A violation where the sources that say something of one thing say different things: the first is expected."""
     if len({*filter(None, said.values())}) > 1:
         (first, expected), *others = [(source, text) for source, text in said.items() if text]
         differing = [f"{cut(text)} ({source})" for source, text in others if text != expected]
-        yield violation(message(what=what), f"{cut(expected)} ({first})", listed(differing))
+        yield violation(shared.RECORDS_DIFFER(what=what), f"{cut(expected)} ({first})", listed(differing))

@@ -99,7 +99,6 @@ def _slurm(case: Case) -> Iterator[Finding]:
         yield unchecked(shared.STARTED_AGAIN())
         began, allocation = None, {}
     yield from disagreement(
-        messages.DISAGREE,
         "partition",
         {
             "environment.json": variables.get("SLURM_JOB_PARTITION"),
@@ -108,7 +107,6 @@ def _slurm(case: Case) -> Iterator[Finding]:
         },
     )
     yield from disagreement(
-        messages.DISAGREE,
         "start of the job",
         {
             "scontrol during the job": during.get("StartTime"),
@@ -119,18 +117,15 @@ def _slurm(case: Case) -> Iterator[Finding]:
     if after.ended:
         # sacct writes that a job was cancelled before its script has ended.
         codes = {"scontrol after the job": after.job.get("ExitCode"), "sacct": allocation.get("ExitCode")}
+        yield from disagreement("exit code of the job", codes if _word(allocation) in _WITH_EXIT_CODE else {})
         yield from disagreement(
-            messages.DISAGREE, "exit code of the job", codes if _word(allocation) in _WITH_EXIT_CODE else {}
-        )
-        yield from disagreement(
-            messages.DISAGREE,
             "state of the job",
             {"scontrol after the job": after.job.get("JobState"), "sacct": _word(allocation)},
         )
     if completion is not None:
         said = {"scontrol after the job": after.job.get("Restarts"), "scontrol during the job": during.get("Restarts")}
         yield from disagreement(
-            messages.DISAGREE, "restarts of the job", {"completion.json": str(completion.restart_count), **said}
+            "number of restarts of the job", {"completion.json": str(completion.restart_count), **said}
         )
     submitted, slurms = case.attempt.submitted, after.job.get("SubmitTime", during.get("SubmitTime", ""))
     if submitted is not None and slurms.isdigit() and abs(int(slurms) - submitted) > CONTROLLER_S:

@@ -33,7 +33,6 @@ NO_ZONE = Message("timestamps in the output have no time zone, and the nodes' ti
 
 # --- RUN-03
 NO_JOB_RECORDS = Message("the job's records are missing{why}", why=": environment.json: not found")
-RECORDS_DIFFER = Message("{what} differs between the records", what="job id")
 FEWER_NODES = Message("the output names fewer nodes than it ran on")
 NO_PROCESS_COUNT = Message("process count not in the output")
 MORE_PROCESSES = Message("more processes ran than the job had tasks (according to {source})", source="scontrol")

@@ -3,7 +3,6 @@
 from campaign.core.messages import Message
 
 # --- EVD-06
-DISAGREE = Message("records disagree: {what}", what="partition")
 NO_JOB_RECORD = Message("completion.json is missing: nothing to compare the other records with")
 NO_SLURM = Message("Slurm's final record of the job is missing: nothing to compare the job's record with")
 JOURNAL_TIME = Message("{what} of the run differs between the journal and the job's record", what="start")

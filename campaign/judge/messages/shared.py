@@ -17,6 +17,7 @@ SHIFT_AROUND = Message(
 )
 SHIFT_OF_NODE = Message("a rank shift of {ranks} (one node)", ranks=16)
 IN_PHASES = Message("{message} (phase {phases})", message="the output is not complete", phases="ior-easy-write")
+RECORDS_DIFFER = Message("{what} differs between the records", what="job id")
 NO_VALUES = Message("no run produced a value")
 ON_BUNDLE = Message("checked only on a bundle, by the buyer with 'campaign verify'")
 UNSUPPORTED = Message("rule not supported by this version")
