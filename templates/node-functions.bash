@@ -306,8 +306,8 @@ campaign_variables() { # names of the variables that say how a run is launched a
             LOADEDMODULES | PATH | TZ | LC_ALL | LANG | TMPDIR) ;;
         *) continue ;;
         esac
-        case ${name^^} in
-        *JWT* | *TOKEN* | *SECRET* | *PASSW* | *PASSPHRASE* | *CREDENTIAL* | *COOKIE* | *KEY* | *PRIVATE* | *AUTH*) continue ;;
+        case _${name^^}_ in
+        *_PASS_* | *_BEARER_* | *_CERT_* | *JWT* | *TOKEN* | *SECRET* | *PASSW* | *PASSPHRASE* | *CREDENTIAL* | *COOKIE* | *KEY* | *PRIVATE* | *AUTH*) continue ;;
         esac
         [[ ${!name} =~ ://[^/@[:space:]]+@ ]] || printf '%s\n' "$name" # nor one with a login in a URL
     done < <(compgen -e)

@@ -23,7 +23,9 @@ static const char *const telling[] = {"LD_",    "GLIBC_", "MALLOC_", "OMPI_MCA_"
                                       "HCOLL_", "PSM",    "ROMIO_",  "I_MPI_",    "MPICH_",     "MV2_",    "CRAY_MPI", "DARSHAN_",
                                       "LUSTRE", "LLAPI",  "FAKE",    "LIBFAKE",   "NSS_WRAPPER", "UID_WRAPPER"};
 static const char *const of_ranks[] = {"OMPI_MCA_orte_", "OMPI_MCA_ess_", "OMPI_MCA_initial_", "OMPI_MCA_shmem_RUNTIME"};
-static const char *const secret[] = {"JWT", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "COOKIE", "KEY", "PRIVATE", "AUTH"};
+static const char *const secret[] = {"JWT",    "TOKEN", "SECRET",  "PASSW", "PASSPHRASE", "CREDENTIAL",
+                                     "COOKIE", "KEY",   "PRIVATE", "AUTH"};
+static const char *const secret_words[] = {"PASS", "BEARER", "CERT"}; /* whole, between underscores */
 
 static bool begins_with(const char *text, const char *const *list, size_t count)
 {
@@ -47,10 +49,15 @@ static bool has_login(const char *value)
 
 static bool is_secret(const char *name)
 {
-    for (; *name != '\0'; name++)
+    for (const char *at = name; *at != '\0'; at++) {
         for (size_t i = 0; i < sizeof secret / sizeof *secret; i++)
-            if (strncasecmp(name, secret[i], strlen(secret[i])) == 0)
+            if (strncasecmp(at, secret[i], strlen(secret[i])) == 0)
                 return true;
+        size_t word = at == name || at[-1] == '_' ? strcspn(at, "_") : 0;
+        for (size_t i = 0; i < sizeof secret_words / sizeof *secret_words; i++)
+            if (word == strlen(secret_words[i]) && strncasecmp(at, secret_words[i], word) == 0)
+                return true;
+    }
     return false;
 }
 

@@ -42,6 +42,9 @@ def test_a_url_with_a_login_is_refused_wherever_it_is_and_not_repeated(place: st
     ("text", "name"),
     [
         ("slurm: {environment: {HF_TOKEN: abc}}", "HF_TOKEN"),
+        ("slurm: {environment: {MY_PASS: abc}}", "MY_PASS"),
+        ("launcher: {prefix: [env, CLIENT_CERT_DATA=abc, ./wrap.sh]}", "CLIENT_CERT_DATA"),
+        ("source: {build: {command: 'API_BEARER=abc make'}}", "API_BEARER"),
         ("slurm: {directives: ['--export=HOME=/x,API_KEY=abc']}", "API_KEY"),
         ("launcher: {prefix: [env, HF_TOKEN=abc, ./wrap.sh]}", "HF_TOKEN"),
         ("launcher: {prefix: [./wrap.sh, --password, abc]}", "--password"),
@@ -64,6 +67,9 @@ def test_a_secret_that_a_command_is_given_is_refused_by_its_name(text: str, name
     "text",
     [
         "slurm: {directives: [--wckey=storage, --mail-user=me@site.org], account: tokens, environment: {LC_ALL: C}}",
+        "slurm: {environment: {COMPASS: north, PASSENGERS: '4', UCX_BYPASS: y, SSL_CERT_FILE: /etc/ssl/cert.pem}}",
+        "targets: [{server_counters: 'curl --cert client.pem https://site/x'}]",
+        "benchmark: {extra_arguments: ['--pass=3']}",
         "launcher: {prefix: [env, OMP_PLACES=cores, /opt/tokens/wrap.sh, --bind=/secrets]}",
         "explanations: [{text: 'the password=prompt of the site was switched off'}]",
         "explanations: [{text: 'answered by https://forum.site?from=me@site.org'}]",
