@@ -38,6 +38,7 @@ campaign_environment() {
     { campaign_surroundings=$(<"$folder/environment.json"); } 2>/dev/null
 }
 
+campaign_answer_s=45 # so long the nodes are waited for
 campaign_asked='' # the name without suffix of the file that the nodes' facts come into
 
 # Each node says its facts, all at once: as the first of its witness, where the job has some.
@@ -49,7 +50,7 @@ campaign_ask_nodes() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
         return
     fi
     campaign_asked=$1/nodes
-    timeout --kill-after=5 45 srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --job-name=environment --mpi=none \
+    timeout --kill-after=5 "$campaign_answer_s" srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --job-name=environment --mpi=none \
         --cpu-bind=none --time=1 \
         bash -c "$(campaign_of_node); "'campaign_node_facts / "$@"' \
         bash "${about[@]}" >"$campaign_asked.facts" 2>"$campaign_asked.err" </dev/null &
@@ -65,18 +66,38 @@ campaign_of_node() { # the functions by which a node says its facts
 
 # Waits for that; where they cannot be asked, this host speaks for itself.
 campaign_nodes_answer() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
-    local facts="$campaign_asked.facts" status=''
+    local facts="$campaign_asked.facts" status='' problem silent
     if [[ -z ${campaign_launchers[*]} ]]; then
         campaign_wait_launcher || status=$?
-    elif ! campaign_watch_await end "$((SECONDS + 45))"; then
+    elif ! campaign_watch_await end "$((SECONDS + campaign_answer_s))"; then
         status=124 # as timeout has it
         campaign_watch_alive || { wait "$campaign_watch_pid"; status=$?; }
         campaign_watch_stop 0 # who does not answer sees no run either
     fi
     [[ -z $campaign_mark || ! -s $facts ]] || campaign_judge_nodes "$facts" "$2"
     [[ -n $status ]] || return 0
-    campaign_problems+=("the nodes were asked by srun, which ended with status $status: $(tail -n 1 "$campaign_asked.err")")
+    problem=$(tail -n 1 "$campaign_asked.err")
+    problem="srun, by which the nodes are asked, ended with status $status${problem:+: $problem}"
+    [[ $status -ne 124 ]] || problem="the nodes had $campaign_answer_s s to answer"
     [[ -s $facts || -n $campaign_over ]] || (campaign_node_facts / "$2" "$3" '' "${@:4}") >"$facts"
+    silent=$(campaign_silent end "$facts")
+    campaign_problems+=("$problem${silent:+; no answer from $silent}")
+}
+
+# The nodes of the job that have not said a fact, the first ones by name.
+campaign_silent() { # FACT FILE
+    local said name number=0 names=''
+    said=$(awk -F '\t' -v fact="$1" '
+        $2 == fact { said[$1] }
+        $2 == "name" || $2 == "ready" { gsub(/"/, "", $3); name[$1] = $3 }
+        END { for (node in said) printf " %s ", name[node] }' "$2")
+    for name in $(scontrol show hostnames "${SLURM_JOB_NODELIST:-}" 2>/dev/null); do
+        [[ $said != *" $name "* ]] || continue
+        number=$((number + 1))
+        [[ $number -gt 8 ]] || names+="${names:+, }$name"
+    done
+    [[ $number -le 8 ]] || names+=" and $((number - 8)) more"
+    printf '%s' "$names"
 }
 
 campaign_try() { # COMMAND...: what it says, the beginning of it; nothing where it fails or is not there

@@ -199,7 +199,7 @@ campaign_recorded() {
     status=$?
     campaign_recording=''
     [[ $status -eq 0 || $status -eq 2 ]] || campaign_failures=$((campaign_failures + 1))
-    [[ $status -lt 2 ]] || campaign_watch_stop 0
+    [[ $status -lt 2 ]] || campaign_watch_quit
 }
 
 # One phase of campaign_run, whose variables it uses. What it prints goes into a folder of its name, where it has one.
@@ -218,8 +218,7 @@ campaign_phase() {
             campaign_look_for_loss "$place/placement.err"
             return 1
         }
-        [[ -z $campaign_watch_until ]] || campaign_watch_await ready "$campaign_watch_until" # it must not begin before
-        campaign_watch_until=''
+        campaign_watch_ready
     fi
     [[ -z $campaign_over ]] || return 1 # it came while the placement was probed
     if [[ $made == false ]]; then

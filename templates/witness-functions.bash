@@ -30,7 +30,7 @@ campaign_watch_run() { # FOLDER LAUNCHER
     local -A young=() born=() rank_of=() runs=() due=() executed=() loaded=() preloads=()
     local opened=()
     read -r _ _ _ _ newest </proc/loadavg
-    campaign_fact ready yes
+    campaign_fact ready "${SLURMD_NODENAME:-$HOSTNAME}"
     while :; do
         if read -r -t "$pause" line; then
             [[ $begun$line != end ]] || break
@@ -304,6 +304,10 @@ campaign_probe() { # FOLDER LAUNCHER...
 declare -A campaign_probed=() # by launcher: the folder with what the probe of its placement found
 campaign_watch_pid=''         # of the witnesses, once the job has some
 campaign_watch_until=''       # when those of a run are waited for no longer
+campaign_watch_ready_s=20     # so long they are waited for before a run, and after it
+campaign_watch_end_s=60
+campaign_watch_problem=''     # why they do not see the run
+campaign_watch_mute=''        # why they see no run any more: they were waited for once
 campaign_ahead=''             # the process that probes the placement by all launchers before the first run
 
 # The same launcher places the ranks of all runs of a job alike, so it is asked once; $reason says what is wrong.
@@ -370,12 +374,36 @@ campaign_watch_start() { # [WORD...]: what campaign_node_facts is told, where th
 # Tells the witnesses of a run, which must not begin before they look.
 campaign_watch_begin() { # FOLDER LAUNCHER
     campaign_watching=$1
+    campaign_watch_problem=$campaign_watch_mute
+    [[ -z $campaign_watch_mute ]] || return 0
     campaign_watch_alive || {
         campaign_recorded # it reads what those before have said
         campaign_watch_start
     }
     campaign_watch_tells "$1"$'\t'"$2"
-    campaign_watch_until=$((SECONDS + 20))
+    campaign_watch_until=$((SECONDS + campaign_watch_ready_s))
+}
+
+# Until they look. Later they would not see how the run's ranks start.
+campaign_watch_ready() {
+    [[ -n $campaign_watch_until ]] || return 0
+    campaign_watch_await ready "$campaign_watch_until" || campaign_watch_missed ready "$campaign_watch_ready_s"
+    campaign_watch_until=''
+    [[ -z $campaign_watch_problem ]] || campaign_watch_quit
+}
+
+campaign_watch_missed() { # WORD SECONDS
+    local said="$campaign_job_folder/ran" error within=''
+    [[ -z $campaign_watch_problem && -z $campaign_over ]] || return 0
+    ! campaign_watch_alive || within=" within $2 s"
+    error=$(tail -n 1 "$said.err")
+    campaign_watch_problem="no answer from the witness of $(campaign_silent "$1" "$said.facts")$within${error:+: $error}"
+}
+
+# Where they run and do not answer, no later run of the job waits for them again.
+campaign_watch_quit() {
+    ! campaign_watch_alive || campaign_watch_mute='not watched: in an earlier run of this job the witnesses had not answered in time'
+    campaign_watch_stop 0
 }
 
 campaign_watch_alive() {
@@ -409,8 +437,9 @@ campaign_watch_ends() {
 campaign_watch_end() { # FOLDER
     local said="$campaign_job_folder/ran" problems=''
     [[ -n $campaign_watching ]] || return 0
-    campaign_watch_await end "$((SECONDS + 60))" || {
-        campaign_quote "$(tail -n 1 "$said.err")"
+    campaign_watch_await end "$((SECONDS + campaign_watch_end_s))" || {
+        campaign_watch_missed end "$campaign_watch_end_s"
+        campaign_quote "${campaign_watch_problem:-$campaign_over}"
         problems=$REPLY
     }
     awk -F '\t' '$2 == "rank" { print $3 }' "$said.facts" | sort -n >"$1/ran.txt"

@@ -48,7 +48,7 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     if not names:
         yield unchecked(messages.NO_NODE_NAMES())
         return
-    spoke, had = environment.answered, _job_nodes(environment)
+    spoke, had = environment.answered, environment.job_nodes
     foreign = [name for name in names if name not in spoke and name not in had]
     if foreign:
         yield violation(messages.FOREIGN_NODES(), listed(had), listed(foreign))
@@ -71,7 +71,7 @@ def _faking(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _job_is_real(environment: Environment) -> Iterator[Finding]:
     """The number of nodes, and what was loaded before everything else, as the job and its nodes say it."""
-    had = _job_nodes(environment)
+    had = environment.job_nodes
     for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
         text = environment.told(name)
         if text.isdigit() and int(text) != len(had):
@@ -96,12 +96,6 @@ def _of_one_machine(case: Case, names: Sequence[str]) -> Finding:
             return violation(messages.ONE_CLIENT(), messages.CLIENT_EACH(), listed(names))
         return doubt(case.full)(messages.SEPARATE_CLIENTS(), messages.MACHINE_EACH(), listed(names))
     return doubt(case.full)(messages.ONE_MACHINE(), messages.MACHINE_EACH(), listed(names))
-
-
-def _job_nodes(environment: Environment) -> tuple[str, ...]:
-    """The nodes of a job by its own variables, where they are understood; otherwise those that spoke."""
-    listed = expand_nodes(environment.variables.get("SLURM_JOB_NODELIST", ""))
-    return listed or tuple([node.name for node in environment.nodes])
 
 
 def times_fit(case: Case) -> Iterator[Finding]:
@@ -169,7 +163,7 @@ def job_agrees(case: Case) -> Iterator[Finding]:
         return
     for name, values in _said_of_job(case, completion).items():
         yield from disagreement(name, values)
-    had = _job_nodes(environment)
+    had = environment.job_nodes
     if not accounting.ended:
         yield from _while_completing(accounting, had)
     named = set(case.seen.node_names)
@@ -182,7 +176,7 @@ def job_agrees(case: Case) -> Iterator[Finding]:
 def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str | None]]:
     """What each record says of the job, by what it is about; the first that says something is what is expected."""
     environment, accounting = case.evidence.environment, _accounting(case)
-    spoke, had = {node.name for node in environment.nodes if node.name}, _job_nodes(environment)
+    spoke, had = {node.name for node in environment.nodes if node.name}, environment.job_nodes
     return {
         "job id": {
             "submitted": case.attempt.job_id,

@@ -155,6 +155,7 @@ def unchanged(submission: Submission) -> Iterator[Finding]:
     jobs, without = _jobs(submission.results)
     if without:
         yield unchecked(messages.NO_ENVIRONMENTS(attempts=several(len(without), "attempt"), first=without[0]))
+    yield from _silent(jobs)
     for name, statements in _differing(jobs).items():
         changed = _changed(name, statements)
         if changed:
@@ -167,6 +168,18 @@ def unchanged(submission: Submission) -> Iterator[Finding]:
             others = [statement for statement in statements if not _same(name, statement.text, usual.text)]
             differing = "; ".join(dict.fromkeys(_said(statement, attempts=False) for statement in others[:4]))
             yield to_explain(messages.DIFFERS(name=name), _said(usual, attempts=False), differing)
+
+
+def _silent(jobs: Sequence[_Job]) -> Iterator[Finding]:
+    """Nodes of which nothing, or not everything, is known."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for environment, _, _, attempts in jobs:
+        if environment.format > 1 and environment.silent:
+            key = listed(environment.silent), next(iter(environment.problems), "")
+            told.setdefault(key, []).extend(attempts)
+    for (nodes, why), names in told.items():
+        counted, reason = several(len(names), "attempt"), f": {why}" if why else ""
+        yield unchecked(messages.SILENT_NODES(nodes=nodes, attempts=counted, first=names[0], why=reason))
 
 
 _Job = tuple[Environment, str, str, tuple[str, ...]]  # with target, executable and the attempts that share it

@@ -48,6 +48,7 @@ def test_a_rule_says_of_each_case_what_it_is_there_for(example: Example) -> None
         assert found == []
     elif example.outcome is Outcome.UNCHECKED:
         assert {finding.severity for finding in found if not finding.checked} == {Severity.WARNING}
+        assert example.finding is None or example.finding in found
     else:
         assert example.finding is not None
         heavier = [one for one in found if one.severity is example.finding.severity and one.checked]

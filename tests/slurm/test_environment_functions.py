@@ -104,10 +104,12 @@ def test_a_job_leaves_only_its_record(job: Job) -> None:
 
 def test_nodes_that_cannot_be_asked_are_recorded_and_fail_no_run(job: Job) -> None:
     job.cluster.fault("environment-fails", "srun: error: no \x01 way")
+    job.environment |= {"SLURM_JOB_NUM_NODES": "2", "SLURMD_NODENAME": "n1"}
     assert job.plan().run() == 0
     assert job.end_of() == ("done", "")
     found = recorded(job).environment
-    assert found.problems == ("the nodes were asked by srun, which ended with status 1: srun: error: no   way",)
+    told = "srun, by which the nodes are asked, ended with status 1: srun: error: no   way; no answer from n2"
+    assert found.problems == (told,)
     assert len(found.nodes) == 1, "the first node speaks for itself"
     assert found.values("executable.sha256")
 

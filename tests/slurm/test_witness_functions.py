@@ -211,13 +211,42 @@ def test_witnesses_that_ended_are_started_again_for_the_next_run(job: Job) -> No
 
 
 def test_a_run_goes_on_where_nobody_can_look(job: Job) -> None:
-    job.probe = True
+    job.probe, job.environment["SLURMD_NODENAME"] = True, "n1"
     job.cluster.fault("witness-fails", "srun: error: no step can be made")
     assert job.plan(geometry=Geometry(2, 4)).run() == 0
     evidence = read_evidence(job.steps[0].folder, job.steps[0].token)[0]
-    assert (evidence.witness.watched, evidence.witness.problems) == (True, ("srun: error: no step can be made",))
-    told = "the nodes were asked by srun, which ended with status 1: srun: error: no step can be made"
-    assert evidence.environment.problems == (told,)
+    seen = "no answer from the witness of n1, n2: srun: error: no step can be made"
+    assert (evidence.witness.watched, evidence.witness.problems) == (True, (seen,))
+    told = "srun, by which the nodes are asked, ended with status 1: srun: error: no step can be made"
+    assert evidence.environment.problems == (f"{told}; no answer from n2",)
+
+
+def test_witnesses_that_do_not_answer_are_waited_for_once_a_job(job: Job) -> None:
+    job.probe, job.environment = True, {"SLURM_JOB_NUM_NODES": "2", "SLURMD_NODENAME": "n1"}
+    job.constants = {"campaign_answer_s": 1, "campaign_watch_ready_s": 1}
+    job.cluster.fault("witness-hangs")
+    assert job.plan(3, Geometry(2, 4)).run() == 0
+    problems = [read_evidence(step.folder, step.token)[0].witness.problems for step in job.steps]
+    never = "not watched: in an earlier run of this job the witnesses had not answered in time"
+    assert problems == [("no answer from the witness of n1, n2 within 1 s",), (never,), (never,)]
+    assert job.cluster.witnesses() == 2  # for the environment, and for the first run
+    told = read_evidence(job.steps[0].folder, job.steps[0].token)[0].environment
+    assert told.problems == ("the nodes had 1 s to answer; no answer from n2",)
+
+
+def test_witnesses_that_do_not_tell_of_a_run_are_waited_for_once_a_job(job: Job) -> None:
+    job.probe, job.environment["SLURM_JOB_NUM_NODES"] = True, "2"
+    job.constants = {"campaign_watch_ready_s": 1, "campaign_watch_end_s": 1}
+    job.plan(3, Geometry(2, 4))
+    stop = program(job, "stop", 'kill -STOP $(<"$FAKE_SLURM/witness.pids")')
+    job.steps = [
+        replace(step, run=builders.with_words(step.run, executable=str(stop), arguments=())) for step in job.steps
+    ]
+    assert job.run() == 0, job.out() + job.complain()
+    problems = [read_evidence(step.folder, step.token)[0].witness.problems for step in job.steps]
+    assert all(problem.startswith("no answer from the witness of n1, n2") for problem in problems[0])
+    assert problems[-1] == ("not watched: in an earlier run of this job the witnesses had not answered in time",)
+    assert job.cluster.witnesses() == 1
 
 
 def test_a_job_ends_though_the_srun_of_its_witnesses_cannot_be_asked_to(job: Job) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -42,6 +43,7 @@ class Job:
         self.steps: list[Planned] = []
         self.slurm = Slurm(time_s=90)
         self.probe = False
+        self.constants: dict[str, int] = {}  # of the functions, with another value
         self.counters = ""
         self.submitted_from = ("", "")  # boot of the machine, and the target as it sees it
 
@@ -65,7 +67,11 @@ class Job:
         job = scripts.JobScript(
             "test", self.name, self.folder, steps, self.slurm, self.probe, boot=boot, seen=seen, counters=self.counters
         )
-        script.write_text(scripts.render(job))
+        text = scripts.render(job)
+        for name, value in self.constants.items():
+            text, found = re.subn(rf"^{name}=\d+", f"{name}={value}", text, flags=re.MULTILINE)
+            assert found == 1, name
+        script.write_text(text)
         slurm = {
             "SLURM_JOB_ID": self.number,
             "SLURM_JOB_NAME": self.name,

@@ -14,6 +14,13 @@ DIFFERENT_TUNING = Message("different entries")
 NO_ENVIRONMENTS = Message(
     "environment not recorded for {attempts} (first: {first})", attempts="3 attempts", first="scratch.node.shared.r1/1"
 )
+SILENT_NODES = Message(
+    "environment of {nodes} not recorded in {attempts} (first: {first}){why}",
+    nodes="n2, n3",
+    attempts="3 attempts",
+    first="scratch.node.shared.r1/1",
+    why=": srun: error: Unable to create step",
+)
 CHANGED = Message("{name} changed during the campaign", name="kernel")
 DIFFERS = Message("{name} differs between nodes", name="kernel")
 TUNING_UNSAID = Message("tuning variables of MPI, network or loader were set, but are not in the system description")

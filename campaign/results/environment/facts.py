@@ -11,6 +11,7 @@ from typing import Any
 from campaign.core.frozen import dataclass
 from campaign.core.model import Completion
 from campaign.core.once import Once, cached_property
+from campaign.results.environment.slurm_text import expand_nodes
 from campaign.results.environment.witness import Witness
 
 
@@ -139,6 +140,17 @@ class Environment(Once):
         """The nodes that told something of themselves, by each of their names."""
         named = {name: node for node in self.nodes for name in (node.hostname, node.hostname.partition(".")[0])}
         return named | {node.name: node for node in self.nodes}  # several of a virtual cluster share a host's name
+
+    @cached_property
+    def job_nodes(self) -> tuple[str, ...]:
+        """The nodes of the job by its own variables, where they are understood; otherwise those that spoke."""
+        return expand_nodes(self.variables.get("SLURM_JOB_NODELIST", "")) or tuple([node.name for node in self.nodes])
+
+    @cached_property
+    def silent(self) -> tuple[str, ...]:
+        """The nodes of the job that did not tell everything of themselves."""
+        cut = {self.nodes[node] for node in self.incomplete}
+        return tuple([name for name in self.job_nodes if self.answered.get(name) in {None, *cut}])
 
     def values(self, fact: str) -> tuple[str, ...]:
         """The different values of a fact, most nodes first."""

@@ -85,8 +85,10 @@ def kept(rule: str, name: str, given: Given) -> Example:
     return Example(rule, Outcome.KEPT, given, name)
 
 
-def unchecked(rule: str, name: str, given: Given) -> Example:
-    return Example(rule, Outcome.UNCHECKED, given, name)
+def unchecked(rule: str, name: str, given: Given, message: str = "") -> Example:
+    """`message`: what is said, where that is compared."""
+    found = replace(_finding(rule, Severity.WARNING, given, message, "", "", ""), checked=False)
+    return Example(rule, Outcome.UNCHECKED, given, name, found if message else None)
 
 
 def _finding(

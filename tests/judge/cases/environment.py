@@ -141,6 +141,11 @@ def over_time(*environments: Environment) -> Submission:
     return replace(given, results=results)
 
 
+def first_node_alone() -> Environment:
+    given = builders.environment(3)
+    return replace(given, nodes=given.nodes[:1], facts=Facts(), problems=("srun ended",))
+
+
 def with_facts(**facts: str) -> Environment:
     return builders.environment(facts={name.replace("_", ".", 1): text for name, text in facts.items()})
 
@@ -643,4 +648,16 @@ EXAMPLES: list[Example] = [
         "50 kB (on n3)",
     ),
     unchecked("ENV-03", "no environments on record", whole()),
+    unchecked(
+        "ENV-03",
+        "nodes that did not answer",
+        over_time(*[first_node_alone()] * 2),
+        f"environment of n2, n3 not recorded in 2 attempts (first: {FIRST}): srun ended",
+    ),
+    unchecked(
+        "ENV-03",
+        "an answer that was cut off",
+        over_time(builders.environment(incomplete=(1,))),
+        f"environment of n2 not recorded in 1 attempt (first: {FIRST})",
+    ),
 ]
