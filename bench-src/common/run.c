@@ -174,8 +174,7 @@ int run_begin(struct run *run, const char *applet, const struct opt_common *comm
     attest_look(&run->attest, &run->place, directory);
     crowd_sleeps_longer(false);
     emit_start(run, applet);
-    run->began_ns = timer_ns();
-    run->began_raw_ns = raw_ns();
+    raw_beside(timer_ns, raw_ns, &run->began_ns, &run->began_raw_ns);
     return check_geometry(&run->place);
 }
 
@@ -219,7 +218,9 @@ static void emit_clocks(const struct run *run)
         double apart_s;
         int rank;
     } own, worst;
-    double clocks_s[2] = {timer_s(run->began_ns, timer_ns()), timer_s(run->began_raw_ns, raw_ns())};
+    uint64_t now_ns = 0, now_raw_ns = 0;
+    raw_beside(timer_ns, raw_ns, &now_ns, &now_raw_ns);
+    double clocks_s[2] = {timer_s(run->began_ns, now_ns), timer_s(run->began_raw_ns, now_raw_ns)};
     own.apart_s = clocks_s[0] > clocks_s[1] ? clocks_s[0] - clocks_s[1] : clocks_s[1] - clocks_s[0];
     own.rank = run->place.rank;
     MPI_Allreduce(&own, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, run->place.comm);

@@ -75,7 +75,7 @@ def test_bandwidth_is_all_memory_over_the_slowest_process_s_time(tmp_path: Path)
     assert [phase["iteration"] for phase in phases] == [0, 1, 2]
     rows = [line.split() for line in reply.out.splitlines() if line.startswith("checkpoint ")]
     for phase, row in zip(phases, rows, strict=True):
-        assert phase["rate_mib_s"] == pytest.approx(12 / phase["elapsed_s"], rel=1e-4)
+        assert phase["rate_mib_s"] == pytest.approx(12 / phase["elapsed_s"], rel=1e-4, abs=5.01e-4)
         assert max(phase[step] for step in ("open_s", "write_s", "fsync_s", "close_s")) <= phase["elapsed_s"]
         assert phase["fsync_s"] > 0
         assert row[4:8] == [

@@ -158,8 +158,8 @@ def test_bandwidth_is_bytes_over_the_total_time(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-e")
     for phase in reply.of("phase"):
         assert phase["bytes"] == MIB
-        assert phase["rate_mib_s"] == pytest.approx(1 / phase["elapsed_s"], rel=1e-4)
-        assert phase["rate_ops_s"] == pytest.approx(16 / phase["elapsed_s"], rel=1e-4)
+        assert phase["rate_mib_s"] == pytest.approx(1 / phase["elapsed_s"], rel=1e-4, abs=5.01e-4)
+        assert phase["rate_ops_s"] == pytest.approx(16 / phase["elapsed_s"], rel=1e-4, abs=5.01e-4)
         parts = phase["open_s"] + phase["transfer_s"] + phase["close_s"]
         assert phase["transfer_s"] <= phase["elapsed_s"] <= parts + 0.5
 
@@ -713,7 +713,8 @@ def test_a_process_far_from_the_mean_is_named(tmp_path: Path) -> None:
     assert reply.one("phase")["elapsed_s"] > 2.5
     told = [w for w in warnings(reply) if "(-j)" in w]
     assert len(told) == 1
-    assert "write 0: 1 processes took more than 1 s (-j) more or less than the mean of 0.8" in told[0]
+    said = re.search(r"write 0: 1 processes took more than 1 s \(-j\) more or less than the mean of (\S+)", told[0])
+    assert said is not None and 0.833 <= float(said[1]) < 1.5, told[0]  # the others take a moment, too
     assert "the furthest: rank 0, 2.5" in told[0]
 
 
