@@ -44,7 +44,7 @@ campaign_asked='' # the name without suffix of the file that the nodes' facts co
 # Each node says its facts, all at once: as the first of its witness, where the job has some.
 campaign_ask_nodes() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
     local nodes=${SLURM_JOB_NUM_NODES:-1} about=("$2" "$3" "${campaign_mark##*/}" "${@:4}")
-    if [[ -n ${campaign_launchers[*]} ]]; then
+    if [[ -n $campaign_witnessed ]]; then
         campaign_asked=$1/ran
         campaign_watch_start "${about[@]}"
         return
@@ -67,7 +67,7 @@ campaign_of_node() { # the functions by which a node says its facts
 # Waits for that; where they cannot be asked, this host speaks for itself.
 campaign_nodes_answer() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
     local facts="$campaign_asked.facts" status='' problem silent
-    if [[ -z ${campaign_launchers[*]} ]]; then
+    if [[ -z $campaign_witnessed ]]; then
         campaign_wait_launcher || status=$?
     elif ! campaign_watch_await end "$((SECONDS + campaign_answer_s))"; then
         status=124 # as timeout has it

@@ -11,6 +11,8 @@ campaign_watch_in=''   # what the witnesses read, once the job has some
 campaign_watching=''   # the folder of the run that they look at
 exec {campaign_watch_in}>/dev/null
 exec {campaign_never}<> <(:) # nothing comes of it: to wait for that is a pause that starts no process
+exec {campaign_idle}<> <(:)  # a line comes of it while no run is under way: idle, or why the job ends
+campaign_ask_first=''        # each launcher is asked how it places ranks before a run: of one before, it was not seen
 campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
 campaign_free=''     # what campaign_space said after the run before, which is what is there before the next
 campaign_over=''     # why the job is at its end: nothing further is begun
@@ -19,8 +21,10 @@ campaign_over=''     # why the job is at its end: nothing further is begun
 campaign_ran='' # what the witnesses saw of the run, as JSON
 # shellcheck disable=SC2034
 campaign_surroundings='' # the job's environment.json, which each run adds its own part to
-# The launchers of the job's runs, where it looks how each places the ranks: what campaign_geometry is told, a word on
-# each line.
+# shellcheck disable=SC2034
+campaign_witnessed='' # where witnesses look at the job's runs
+# The launchers that are asked how they place the ranks before the job's first run: what campaign_geometry is told, a
+# word on each line. srun, whose options are the campaign's own, is seen at work instead.
 # shellcheck disable=SC2034
 campaign_launchers=()
 # shellcheck disable=SC2034
@@ -104,6 +108,7 @@ campaign_independent_storage() { # MARK...: the comments of jobs on targets of o
 campaign_run() {
     local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended status=-1 outcome reason=''
     local leftover=0 before after made=false times='' name='' words=() word whole=false
+    local launched=() # folder, name and launcher of each phase, on a line each, whose launcher was not asked before it
     shift 6
     [[ -z $campaign_over ]] || return # the job is ending: what was not begun stays unclaimed
     # Whoever makes this directory owns the attempt: this job, or a driver that has given the job up.
@@ -167,12 +172,13 @@ campaign_run() {
 }
 
 # What is left of campaign_run, whose variables it uses: the run's record, in a process of its own, so that the next
-# run's launcher starts meanwhile. It ends with 1 where the record cannot be written, and with 2 more where the
-# witnesses did not answer.
+# run's launcher starts meanwhile. It ends with 1 where the record cannot be written, with 2 more where the
+# witnesses did not answer, and with 4 more where they saw ranks in other places than asked, or not all of them.
 campaign_record() {
     local word quoted=() failed=0
     trap '' TERM INT
     campaign_watch_end "$folder" || failed=2
+    [[ $outcome != 'done' ]] || campaign_placed_as_seen || failed=$((failed + 4))
     campaign_attempt_environment "$folder" "$made" "$before" "$after"
     for word in "$run" "$token" "$SLURM_JOB_ID" "$SLURM_JOB_NAME" "${SLURM_CLUSTER_NAME:-}" "$SLURM_JOB_NODELIST" "$reason"; do
         campaign_quote "$word"
@@ -191,20 +197,23 @@ campaign_record() {
     return "$failed"
 }
 
-# Waits until the record of the run before is written.
+# Waits until the record of the run before is written, while no run is under way.
 campaign_recorded() {
     local status
     [[ -n $campaign_recording ]] || return 0
+    printf '%s\n' "${campaign_over:-idle}" >&"$campaign_idle"
     campaign_wait "$campaign_recording"
     status=$?
     campaign_recording=''
-    [[ $status -eq 0 || $status -eq 2 ]] || campaign_failures=$((campaign_failures + 1))
-    [[ $status -lt 2 ]] || campaign_watch_quit
+    ! read -r -t 0 -u "$campaign_idle" _ || read -r -u "$campaign_idle" _ # it did not ask
+    [[ $((status & 1)) -eq 0 ]] || campaign_failures=$((campaign_failures + 1))
+    [[ $((status & 2)) -eq 0 ]] || campaign_watch_quit
+    [[ $((status & 4)) -eq 0 ]] || campaign_ask_first=yes
 }
 
 # One phase of campaign_run, whose variables it uses. What it prints goes into a folder of its name, where it has one.
 campaign_phase() {
-    local place=$folder${name:+/$name} began error file='' lost=''
+    local place=$folder${name:+/$name} began error file='' lost='' launcher
     if [[ $1 == file=* ]]; then
         file=${1#file=}
         shift
@@ -214,11 +223,16 @@ campaign_phase() {
     if [[ $1 != campaign_* ]]; then
         [[ $probe == 0 || -n $campaign_watching ]] || campaign_watch_begin "$folder" "$1"
         campaign_geometry "$told" "$@"
-        [[ $probe == 0 ]] || campaign_probe_once "$place" "$@" || {
-            campaign_look_for_loss "$place/placement.err"
-            return 1
-        }
         campaign_watch_ready
+        if [[ $probe == 1 && ($told == *:* || -n $campaign_ask_first$campaign_watch_problem) ]]; then
+            campaign_probe_once "$place" "$@" || {
+                campaign_look_for_loss "$place/placement.err"
+                return 1
+            }
+        elif [[ $probe == 1 ]]; then
+            printf -v launcher "%s\n" "$place" "$name" "${@:1:campaign_words}"
+            launched+=("${launcher%$'\n'}")
+        fi
     fi
     [[ -z $campaign_over ]] || return 1 # it came while the placement was probed
     if [[ $made == false ]]; then
@@ -303,7 +317,7 @@ campaign_launch() {
         # overlap.
         (SLURM_OVERLAP=1 BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes \
             BENCH_EXPECT_PPN=$campaign_per_node exec "$@") >"$folder/stdout" 2>"$folder/stderr" </dev/null \
-            {campaign_watch_in}>&- {campaign_never}<&- &
+            {campaign_watch_in}>&- {campaign_never}<&- {campaign_idle}<&- &
         campaign_pid=$!
         campaign_wait_launcher
         status=$?

@@ -270,6 +270,35 @@ campaign_geometry() { # PROBE srun OPTION... PROGRAM ARGUMENT...
     done
 }
 
+# Whether the ranks in a file are placed as the run asks: blocks of the same number on each node. 2 where some are
+# missing.
+campaign_placed() { # FILE [PHASE]
+    awk -v nodes="$campaign_nodes" -v per_node="$campaign_per_node" -v phase="${2:-}" '
+        $4 != phase { next }
+        $2 != last { if ($2 in count) uneven = 1; last = $2; distinct++ }
+        { count[$2]++; ranks++ }
+        END {
+            for (node in count) if (count[node] != per_node) uneven = 1
+            exit ranks < nodes * per_node ? 2 : distinct != nodes || uneven
+        }' "$1"
+}
+
+# The same of a run whose launcher was not asked before it, by what the witnesses saw. Where they did not see all, the
+# launcher is asked once nothing runs any more; its answer stands beside the run's output.
+campaign_placed_as_seen() { # uses campaign_run's variables
+    local phase words=() idle='' right=true
+    for phase in "${launched[@]}"; do
+        mapfile -t words <<<"$phase" # folder, name, launcher
+        campaign_placed "$folder/ran.txt" "${words[1]}" && continue
+        [[ $? -ne 2 ]] || {
+            [[ -n $idle ]] || read -r -u "$campaign_idle" idle
+            [[ $idle != idle ]] || campaign_probe "${words[0]}" "${words[@]:2}" >/dev/null
+        }
+        right=false
+    done
+    [[ $right == true ]]
+}
+
 campaign_probe_longest=300 # seconds: a step that is never launched must not hold the job until its limit
 
 # Launches the same geometry with a program that says where it is, for benchmarks that do not check it themselves.
@@ -289,16 +318,11 @@ campaign_probe() { # FOLDER LAUNCHER...
         return 1
     fi
     sort -n -o "$folder/placement.txt" "$folder/placement.txt"
-    awk -v nodes="$campaign_nodes" -v per_node="$campaign_per_node" '
-        $2 != last { if ($2 in count) uneven = 1; last = $2; distinct++ }
-        { count[$2]++ }
-        END {
-            for (node in count) if (count[node] != per_node) uneven = 1
-            if (distinct != nodes || uneven) {
-                printf "the ranks are not block-placed and even on %d nodes with %d each: see placement.txt", nodes, per_node
-                exit 1
-            }
-        }' "$folder/placement.txt"
+    campaign_placed "$folder/placement.txt" || {
+        printf 'the ranks are not block-placed and even on %d nodes with %d each: see placement.txt' \
+            "$campaign_nodes" "$campaign_per_node"
+        return 1
+    }
 }
 
 declare -A campaign_probed=() # by launcher: the folder with what the probe of its placement found
@@ -322,7 +346,8 @@ campaign_probe_once() { # FOLDER LAUNCHER...
 # shellcheck disable=SC2329  # called where the job looks how the ranks are placed
 campaign_launched_by() { # PROBE LAUNCHER...: a launcher of the job's runs
     local IFS=$'\n'
-    campaign_launchers=("$*" "${campaign_launchers[@]}") # the largest, which takes longest, is asked first
+    campaign_witnessed=yes
+    [[ $1 != *:* ]] || campaign_launchers=("$*" "${campaign_launchers[@]}") # the largest, which takes longest, first
 }
 
 # Probes the launchers of all runs while the job writes down its surroundings. A run whose launcher fails here probes

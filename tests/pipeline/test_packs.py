@@ -329,14 +329,16 @@ def test_a_pack_with_an_error_is_refused_with_its_place_before_anything_is_submi
 # --- a program of the RFP's own
 
 
-def test_an_external_ior_is_read_from_its_text_and_placed_by_the_jobs_probe(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_an_external_ior_is_read_from_its_text_and_placed_where_the_job_saw_it(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
     binary = build() / "ior"
     setting = PACKS["ior-cache-ladder"]
     more = f"benchmark:\n  executable: {binary}\n"
     case = case_of(tmp_path, sandbox, "ior-cache-ladder", setting.launch, setting.variables, more)
     case.call("run", "--only", "scratch/nodes/synced/*")
     folder = case.results / "runs" / "scratch.nodes.synced.r1" / "1"
-    nodes = [line.split()[1] for line in (folder / "placement.txt").read_text().splitlines()]
+    nodes = [line.split()[1] for line in (folder / "ran.txt").read_text().splitlines()]
     assert nodes == [nodes[0]] * 2 + [nodes[2]] * 2
     rows = [row for row in case.table(status=1) if row["status"] == "measured"]
     assert {row["operation"] for row in rows} == {"write", "read"}

@@ -82,13 +82,13 @@ def test_an_edited_launch_condition_measures_only_what_it_changes(tmp_path: Path
 # --- an external binary
 
 
-def test_an_external_binary_is_probed_for_its_placement_and_its_dialect(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_an_external_binary_is_asked_for_its_dialect_and_seen_where_it_runs(tmp_path: Path, sandbox: Sandbox) -> None:
     binary = Path(__file__).parents[2] / "bench-src" / "build" / "mdtest"
     more = f"benchmark:\n  executable: {binary}\n"
     case = make_case(tmp_path, sandbox, "external", more=more)
     case.call("run", "--only", "scratch/peak/unique/*")
-    placement = (case.results / "runs/scratch.peak.unique.r1/1/placement.txt").read_text()
-    nodes = [line.split()[1] for line in placement.splitlines()]
+    seen = (case.results / "runs/scratch.peak.unique.r1/1/ran.txt").read_text()
+    nodes = [line.split()[1] for line in seen.splitlines()]
     assert nodes == [nodes[0]] * 4 + [nodes[4]] * 4
     assert nodes[0] != nodes[4]
     rows = [row for row in case.table(status=1) if row["status"] == "measured"]

@@ -365,10 +365,9 @@ def test_any_bytes_give_json_that_can_be_read(texts: list[bytes]) -> None:
 
 def test_a_reason_full_of_odd_bytes_leaves_a_record_that_can_be_read(tmp_path: Path, cluster: Fake) -> None:
     job = Job(tmp_path, cluster)
-    job.probe = True
     odd = b'srun: error: "\\ \t\x01 \xff\xfe \xc3\xbc {"a": 1}'
     (cluster.root / "faults" / "srun-fails").write_bytes(odd.replace(b"\xff\xfe ", b""))
-    job.plan().run()
+    job.plan_with_mpirun(ONE).run()
     assert job.end_of() == ("refused", 'the placement probe failed: srun: error: "\\    ü {"a": 1}')
 
 
@@ -442,6 +441,17 @@ def test_a_job_that_is_ended_between_phases_is_no_result(tmp_path: Path, cluster
     process.wait(LIMIT_S)
     assert job.end_of()[0] == "terminated"
     assert not (job.steps[0].folder / "read").exists()
+
+
+def test_the_ranks_of_each_phase_that_were_not_seen_are_asked_for_where_it_ran(tmp_path: Path, cluster: Fake) -> None:
+    apart = replace(shell("read", "true"), other_nodes=True)
+    job = phased(Job(tmp_path, cluster), WRITE, shell("write", "true"), apart)
+    job.probe = True
+    cluster.fault("witness-blind")
+    assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
+    asked = [next(word for word in words if word.startswith("--relative")) for words, _ in cluster.launched()]
+    assert asked == ["--relative=0", f"--relative={ONE.nodes}"] * 2
+    assert {path.parent.name for path in job.steps[0].folder.rglob("placement.txt")} == {"write", "read"}
 
 
 def test_phases_on_other_nodes_begin_behind_those_of_the_others(tmp_path: Path, cluster: Fake) -> None:

@@ -24,51 +24,92 @@ __all__ = ["cluster", "job"]  # fixtures
 # --- the placement, for benchmarks that do not check it
 
 
+def probes(job: Job) -> list[str]:
+    """The number of tasks of each probe of a placement, in their order among all launches; "run" for the others."""
+    return [
+        next(word for word in words if word.startswith("--ntasks=")) if "bash" in words else "run"
+        for words, _ in job.cluster.launched()
+    ]
+
+
+def placements(job: Job) -> list[list[str]]:
+    return [(step.folder / "placement.txt").read_text().splitlines() for step in job.steps]
+
+
 @pytest.mark.parametrize("geometry", [Geometry(1, 1), Geometry(1, 4), Geometry(2, 8), Geometry(3, 3)])
-def test_the_probe_accepts_an_even_block_placement(job: Job, geometry: Geometry) -> None:
+def test_ranks_that_were_not_all_seen_are_asked_for_after_the_run(job: Job, geometry: Geometry) -> None:
     job.probe = True
+    job.cluster.fault("witness-blind")
     assert job.plan(geometry=geometry).run() == 0
-    (probe, _), (launch, _) = job.cluster.launched()
+    (launch, _), (probe, _) = job.cluster.launched()
     options = list(scripts.launcher(job.steps[0].run, job.slurm)[1:])
     without_mpi = ["--mpi=none" if word.startswith("--mpi=") else word for word in options]
     assert probe[: len(options) + 1] == [*without_mpi, "bash"]
     assert launch[: len(options) + 1] == [*options, str(fake_slurm.MDTEST)]
-    lines = [f"{rank} n{rank // geometry.processes_per_node + 1}" for rank in range(geometry.processes)]
-    assert (job.steps[0].folder / "placement.txt").read_text().splitlines() == lines
-
-
-def test_the_placement_is_probed_once_for_runs_of_one_geometry(job: Job) -> None:
-    job.probe = True
-    assert job.plan(2, Geometry(2, 8)).run() == 0
-    probes = [
-        words for words, _ in job.cluster.launched() if "bash" in words and any("PMIX_RANK" in word for word in words)
+    assert placements(job) == [
+        [f"{rank} n{rank // geometry.processes_per_node + 1}" for rank in range(geometry.processes)]
     ]
-    assert len(probes) == 1
-    first, second = ((step.folder / "placement.txt").read_text() for step in job.steps)
-    assert first == second != ""
+
+
+def test_where_nobody_looks_the_launcher_is_asked_before_the_run_once_for_a_geometry(job: Job) -> None:
+    job.probe = True
+    job.cluster.fault("witness-fails", "srun: error: Unable to create step")
+    assert job.plan(2, Geometry(2, 8)).run() == 0
+    assert probes(job) == ["--ntasks=8", "run", "run"]
+    first, second = placements(job)
+    assert first == second != []
+
+
+def test_ranks_that_were_all_seen_are_not_asked_for(job: Job) -> None:
+    watched(job, program(job, "bench"))
+    assert probes(job) == ["run"]
+    assert not (job.steps[0].folder / "placement.txt").exists()
+
+
+def test_a_run_whose_ranks_were_not_all_seen_is_recorded_once_nothing_runs_and_later_launchers_are_asked_before(
+    job: Job,
+) -> None:
+    """Only n1 has a witness. What each launch asks: the first and the second run, then of both, and once beforehand."""
+    job.probe = True
+    assert job.plan(4, Geometry(2, 8)).run() == 0
+    assert probes(job) == ["run", "run", "--ntasks=8", "--ntasks=8", "run", "--ntasks=8", "run"]
+    first, *others = placements(job)
+    assert len(first) == 8
+    assert others == [first] * 3
+    assert [job.end_of(number)[0] for number in (1, 2, 3, 4)] == ["done"] * 4
+
+
+@pytest.mark.parametrize("placement", ["cyclic", "uneven"])
+def test_any_other_placement_is_found_out_after_a_run_and_refused_from_then_on(job: Job, placement: str) -> None:
+    job.probe, job.environment["SLURM_JOB_NUM_NODES"] = True, "2"
+    job.cluster.fault("placement", placement)
+    job.plan(3, Geometry(2, 4))
+    words = {"executable": str(program(job, "bench")), "arguments": ("1",)}
+    job.steps = [replace(step, run=builders.with_words(step.run, **words)) for step in job.steps]
+    assert job.run() == 1
+    reason = "the ranks are not block-placed and even on 2 nodes with 2 each: see placement.txt"
+    assert [job.end_of(number) for number in (1, 2, 3)] == [("done", ""), ("done", ""), ("refused", reason)]
+    assert probes(job) == ["run", "run", "--ntasks=4"]
+    assert job.left() == []
+
+
+def test_launchers_with_options_of_the_users_are_asked_before_the_first_run_and_not_again(job: Job) -> None:
+    job.plan_with_mpirun(Geometry(2, 8), Geometry(2, 4))
+    assert job.run() == 0, job.out() + job.complain()
+    asked = probes(job)
+    assert (set(asked[:2]), asked[2:]) == ({"--ntasks=8", "--ntasks=4"}, ["run", "run"])
+    assert [len(lines) for lines in placements(job)] == [8, 4]
+    assert not (job.folder / "placement").exists()
 
 
 @pytest.mark.parametrize("placement", ["cyclic", "uneven"])
 def test_the_probe_refuses_any_other_placement(job: Job, placement: str) -> None:
-    job.probe = True
     job.cluster.fault("placement", placement)
-    assert job.plan(geometry=Geometry(2, 8)).run() == 1
+    assert job.plan_with_mpirun(Geometry(2, 8)).run() == 1
     reason = "the ranks are not block-placed and even on 2 nodes with 4 each: see placement.txt"
     assert job.end_of() == ("refused", reason)
-    assert len(job.cluster.launched()) == 2  # before the first run, and again when its turn came
+    assert probes(job) == ["--ntasks=8"] * 2  # before the first run, and again when its turn came
     assert job.left() == []
-
-
-def test_all_launchers_of_a_job_are_probed_before_its_first_run_and_not_again(job: Job) -> None:
-    job.probe = True
-    job.plan(2, Geometry(2, 8))
-    first, second = job.steps
-    job.steps = [first, replace(second, run=replace(second.run, geometry=Geometry(2, 4)))]
-    assert job.run() == 0
-    tasks = [next(word for word in words if word.startswith("--ntasks=")) for words, _ in job.cluster.launched()]
-    assert (set(tasks[:2]), tasks[2:]) == ({"--ntasks=8", "--ntasks=4"}, ["--ntasks=8", "--ntasks=4"])
-    assert [len((step.folder / "placement.txt").read_text().splitlines()) for step in job.steps] == [8, 4]
-    assert not (job.folder / "placement").exists()
 
 
 def test_a_probe_that_does_not_end_is_ended(tmp_path: Path) -> None:
@@ -83,17 +124,15 @@ def test_a_probe_that_does_not_end_is_ended(tmp_path: Path) -> None:
 
 
 def test_a_launcher_that_failed_before_the_first_run_is_probed_again_when_its_turn_comes(job: Job) -> None:
-    job.probe = True
     job.cluster.fault("srun-fails.once", "srun: error: Unable to create step")
-    assert job.plan(geometry=Geometry(2, 8)).run() == 0
-    assert len(job.cluster.launched()) == 3
-    assert len((job.steps[0].folder / "placement.txt").read_text().splitlines()) == 8
+    assert job.plan_with_mpirun(Geometry(2, 8)).run() == 0
+    assert probes(job) == ["--ntasks=8", "--ntasks=8", "run"]
+    assert len(placements(job)[0]) == 8
 
 
 def test_a_probe_that_cannot_be_launched_is_said(job: Job) -> None:
-    job.probe = True
     job.cluster.fault("srun-fails", "srun: error: Invalid MPI type 'pmix'")
-    assert job.plan().run() == 1
+    assert job.plan_with_mpirun(Geometry(1, 1)).run() == 1
     assert job.end_of() == ("refused", "the placement probe failed: srun: error: Invalid MPI type 'pmix'")
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from campaign.config.load import Slurm
-from campaign.core.model import Geometry, Planned
+from campaign.core.model import Geometry, Launcher, Planned
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import scripts
 from tests.support import builders, fake_slurm
@@ -59,6 +60,20 @@ class Job:
             folder.mkdir(parents=True)
             self.steps.append(Planned(run, 1, f"{self.number}{number}", folder, stale))
         self.folder.mkdir(parents=True)
+        return self
+
+    def plan_with_mpirun(self, *geometries: Geometry) -> Job:
+        """Runs whose launcher the user has told how to place the ranks."""
+        self.probe = True
+        program = self.root / "mpirun"
+        program.symlink_to(fake_slurm.BIN / "srun")
+        words = ("--nodes={nodes}", "--ntasks={processes}", "--ntasks-per-node={processes_per_node}")
+        launcher = Launcher(str(program), placement=words)
+        self.plan(len(geometries))
+        self.steps = [
+            replace(step, run=replace(step.run, geometry=geometry, launcher=launcher))
+            for step, geometry in zip(self.steps, geometries, strict=True)
+        ]
         return self
 
     def start(self, *wrapper: str) -> subprocess.Popen[str]:
