@@ -81,9 +81,20 @@ NOT_IN_BUNDLE = Message("missing from the bundle, or not UTF-8")
 PLANNED_OTHERWISE = Message("{name} is {found}; planned: {planned}", name="nodes", found='"4"', planned='"8"')
 SCRIPT_DIFFERS = Message("the job script does not execute the planned command")
 COPY_DIFFERS = Message("{place} differs from {original}", place="runs/x/1/job.sbatch", original="jobs/y/job.sbatch")
-SCRIPT_NOT_RENDERED = Message("job scripts of another version, or from a vendor's template, cannot be rendered again")
+SCRIPT_OF_OTHER = Message(
+    "campaign {own} cannot render the job scripts of {tool} again: verify with that version",
+    own="0.3.0",
+    tool="campaign 0.2.0",
+)
+SCRIPT_OF_TEMPLATE = Message("job scripts from the vendor's own template (slurm.template) are not rendered again")
 SCRIPT_UNRENDERED = Message("{place}: cannot be rendered again: {why}", place="jobs/y/job.sbatch", why="no such option")
-SCRIPT_LINE = Message("{place}: line {line} differs from the script rendered again", place="jobs/y/job.sbatch", line=12)
+SCRIPT_LINE = Message(
+    "{place}: line {line} differs from the script as campaign {version} renders it: it was edited, or the vendor has "
+    "another development state of {version}, with which you have to verify then",
+    place="jobs/y/job.sbatch",
+    line=12,
+    version="0.3.0",
+)
 CHANGED_AFTER_END = Message(
     "{place} differs from the file whose hash the journal recorded at the end of the run", place="runs/x/1/stdout"
 )

@@ -106,9 +106,11 @@ def _script(
     text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made: Set[str], whole: Submission, tool: str
 ) -> Iterator[Finding]:
     place = f"jobs/{job}/job.sbatch"
-    # A template is a program, and the vendor's is not run here.
-    if tool != f"campaign {__version__}" or whole.campaign.slurm.template is not None:
-        yield unchecked(messages.SCRIPT_NOT_RENDERED(), about=BUNDLE)
+    if tool != f"campaign {__version__}":
+        yield unchecked(messages.SCRIPT_OF_OTHER(own=__version__, tool=tool), about=BUNDLE)
+        return
+    if whole.campaign.slurm.template is not None:  # it is a program, and the vendor's is not run here
+        yield unchecked(messages.SCRIPT_OF_TEMPLATE(), about=BUNDLE)
         return
     try:
         again = _rendered(text, job, attempts, made, whole)
@@ -123,7 +125,7 @@ def _script(
         others = (Counter(lines[0]) - Counter(lines[1])) + (Counter(lines[1]) - Counter(lines[0]))
         form = to_explain if all(map(_SETTING.match, others)) else violation
         texts = (line[:LONGEST_LINE] or "no such line" for line in (planned, kept))
-        yield form(messages.SCRIPT_LINE(place=place, line=number), *texts)
+        yield form(messages.SCRIPT_LINE(place=place, line=number, version=__version__), *texts)
 
 
 def _rendered(text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made: Set[str], whole: Submission) -> str:

@@ -25,6 +25,7 @@ from campaign.evidence import bundle, verify
 from campaign.evidence import text as verify_text
 from campaign.evidence.verify import Asked
 from campaign.results.store import Store
+from campaign.slurm import scripts
 from tests.support import bundled, reference
 from tests.support.bundled import Made
 
@@ -262,6 +263,30 @@ def test_words_of_a_later_version_are_compared(made: Made, tmp_path: Path) -> No
     (bag / "data/tables/table.txt").write_text("words of a version that nobody here knows\n")
     bundled.forge(bag)
     assert rules(bag) == {"EVD-04"}
+
+
+def about_scripts(bag: Path) -> set[tuple[str, bool]]:
+    with verify.verify(bag, NOTHING) as found:
+        told = [each for each in found.findings if each.rule == "EVD-06"]
+        return {(each.message, each.checked) for each in told if "script" in each.message}
+
+
+def test_job_scripts_of_another_version_are_left_to_that_version(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    by_version(bag, "0.2.0")
+    bundled.forge(bag)
+    message = f"campaign {__version__} cannot render the job scripts of campaign 0.2.0 again: verify with that version"
+    assert about_scripts(bag) == {(message, False)}
+
+
+def test_scripts_of_another_development_state_of_this_version_are_told_with_the_way_out(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_now = scripts.rendered
+    monkeypatch.setattr(scripts, "rendered", lambda script: of_now(script).replace("\n", " # changed\n", 1))
+    found = about_scripts(made.root / "plain")
+    assert found and all("line 1 differs" in message and checked for message, checked in found)
+    assert all(f"the vendor has another development state of {__version__}, with" in message for message, _ in found)
 
 
 def test_a_bundle_that_version_0_1_0_made_is_verified() -> None:

@@ -34,7 +34,8 @@ NOT_REPRODUCIBLE = Message(
     "{name} cannot be reproduced from the evidence: {how}", name="tables/table.csv", how="missing from the bundle"
 )
 NOT_REPRODUCIBLE_BY_OTHER = Message(
-    "{name} cannot be reproduced from the evidence (made by {tool}, whose checks may differ): {how}",
+    "{name} cannot be reproduced from the evidence (made by {tool}, whose checks may differ: verify with that "
+    "version): {how}",
     name="tables/table.csv",
     tool="campaign 0.3.0",
     how="missing from the bundle",

@@ -117,7 +117,8 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "EVD-04",
-        "tables/table.txt cannot be reproduced from the evidence (made by campaign 9, whose checks may differ): line 3",
+        "tables/table.txt cannot be reproduced from the evidence (made by campaign 9, whose checks may differ: verify "
+        "with that version): line 3",
         looked("EVD-04", replace(GOOD, differing={"tables/table.txt": "line 3"}, tool="campaign 9")),
         subject="bundle",
     ),
