@@ -14,16 +14,26 @@ from campaign.core.errors import InputError
 
 EPILOG = """exit status:
 0    all results valid
-1    finished, but results are missing, failed or invalid
+1    finished, but results are missing, failed or invalid; check and verify: or the campaign as a whole violates a rule
 2    wrong usage or input
 3    the environment lacks something
 130  interrupted (submitted jobs go on; 'campaign run' again continues)
 
 CELL is target/launch/files/operation; * matches any text: 'scratch/node/*/*'"""
 
-STATUS_STATUS = """exit status:
+RESULTS_ONLY = """
+Rules about the campaign as a whole do not change it: 'campaign check' gives 1 where one of these is violated too."""
+RESULTS_STATUS = f"""exit status:
 0  all results valid
-1  results are missing, failed or invalid, or jobs are under way"""
+1  results are missing, failed or invalid{RESULTS_ONLY}"""
+
+STATUS_STATUS = f"""exit status:
+0  all results valid
+1  results are missing, failed or invalid, or jobs are under way{RESULTS_ONLY}"""
+
+CHECK_STATUS = """exit status:
+0  all results valid, and no rule violated
+1  a rule is violated, or results are missing or failed"""
 
 VERIFY_STATUS = """exit status:
 0  compliant and fully checked
@@ -175,7 +185,7 @@ VERBS = (
                help="if no Slurm answers, start a sandbox on this machine and stop it at the end"),
         Option("--storage", default="", metavar="KIND", help="with --sandbox: its network file system, such as "
                "gluster,bricks=2; see 'campaign sandbox start --help'"),
-    ]),
+    ], RESULTS_STATUS),
     Verb("status", running.status, "list all runs: state, attempt, job, reason for waiting", [
         FILE,
         JSON,
@@ -185,19 +195,19 @@ VERBS = (
         FILE,
         Option("cells", nargs="+", metavar="CELL", help="such as 'scratch/node/*/*'"),
         *UNDER_WAY,
-    ]),
+    ], RESULTS_STATUS),
     Verb("cancel", running.cancel, "cancel this campaign's jobs", [FILE]),
     Verb("collect", verbs.collect, "read all raw outputs again; rebuilds a lost database", [FILE]),
     Verb("table", verbs.table, "print the result table", [
         FILE,
         table_format("csv, json, xlsx, or a tabulate format such as simple, github, latex_booktabs, html"),
         OUT,
-    ]),
+    ], RESULTS_STATUS),
     Verb("report", verbs.report, "write tables, findings and plots, with an HTML page that shows all of them", [
         FILE, directory("directory (default: report in the results)"),
         Option("--pdf", action="store_true",
                help="also print the page to index.pdf, with an installed Chromium or Chrome"),
-    ]),
+    ], RESULTS_STATUS),
     Verb("check", verbs.check, "check the results, or another party's table, against the run rules", [
         FILE,
         JSON,
@@ -206,7 +216,7 @@ VERBS = (
         Option("--rules", default=PACK, metavar="ID", help="rule pack if FILE is a table (.csv, .xlsx or .json as "
                "'campaign table' writes it; default: %(default)s)"),
         JUNIT,
-    ]),
+    ], CHECK_STATUS),
     Verb("compare", verbs.compare, "cell-by-cell comparison with statistical significance", [
         Option("campaigns", nargs="+", type=Path, metavar="CAMPAIGN", help="campaign file, results directory, "
                "bundle, or table (.json, .csv, .xlsx); all are compared with the first"),
@@ -231,7 +241,7 @@ VERBS = (
         FILE,
         directory("new directory, or a new .zip or .tar.gz", required=True),
         Option("--sign", type=Path, metavar="KEY", help="sign it with this SSH key (ssh-keygen -Y)"),
-    ]),
+    ], RESULTS_STATUS),
     Verb("head", verbs.show_head, "print the journal's head, a hash over all outputs so far, to send to the buyer", [
         FILE,
         JSON,
