@@ -28,6 +28,22 @@ static int add(struct checkpoint_list *list, const char *what, int64_t value, st
     return 0;
 }
 
+/* Rows of two values that the text prints alike could not be told apart. */
+static int check_apart(const struct checkpoint_list *list, const char *what, double unit, struct refusal *why)
+{
+    char texts[CHECKPOINT_MOST_POINTS][32];
+    for (int i = 0; i < list->count; i++) {
+        snprintf(texts[i], sizeof texts[i], "%.3f", (double)list->values[i] / unit);
+        for (int j = 0; j < i; j++)
+            if (strcmp(texts[i], texts[j]) == 0)
+                return list->values[i] == list->values[j]
+                           ? refuse(why, "%s: %" PRId64 " is in the list twice", what, list->values[i])
+                           : refuse(why, "%s: %" PRId64 " and %" PRId64 " bytes are both printed as %s MiB", what,
+                                    list->values[j], list->values[i], texts[i]);
+    }
+    return 0;
+}
+
 int checkpoint_read_list(struct checkpoint_list *list, const char *what, const char *text, enum units_suffix suffix,
                          int64_t most, struct refusal *why)
 {
@@ -53,7 +69,7 @@ int checkpoint_read_list(struct checkpoint_list *list, const char *what, const c
         if (add(list, what, last, why) != 0)
             return -1;
         if (*at == '\0')
-            return 0;
+            return check_apart(list, what, suffix == UNITS_PLAIN ? 1 : 1 << 20, why);
         if (*at != ',')
             return refuse(why, "%s: '%s' is not a list (4,8) or a range (1:8)", what, text);
     }

@@ -87,7 +87,8 @@ static void reduce(const struct mpiio_test *test, const struct mpiio_agent *agen
 {
     const struct place *place = &test->run->place;
     const struct mpiio_worker *worker = agent->worker;
-    double rate = (double)worker->bytes / 1048576 / worker->own_s;
+    /* A rank that was given nothing may have taken no time of a coarse clock. */
+    double rate = worker->bytes > 0 ? (double)worker->bytes / 1048576 / worker->own_s : 0;
     double most[5] = {worker->own_s, worker->sync_s, worker->starved_s, agent->longest_wait_s,
                       place->rank > 0 ? agent->cpu_s : 0};
     double sums[3] = {rate, worker->starved_s, agent->wait_s};

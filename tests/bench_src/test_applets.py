@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from campaign.results.parsers.output import read
 from tests.support.bench_binary import ROOT, launch
 from tests.support.bench_faults import option_names, undocumented
 
@@ -33,3 +34,22 @@ def test_every_option_stands_in_the_manual(tmp_path: Path, applet: str) -> None:
 def test_every_field_of_the_json_lines_is_documented(tmp_path: Path, applet: str) -> None:
     reply = launch(tmp_path, applet, *APPLETS[applet][1], ranks=2)
     assert (reply.status, undocumented(reply)) == (0, set())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ior -t 1k -b 4k -e -g -i 2 -O summaryFormat=JSON",
+        "ior -t 1k -b 4k -e -g -i 2 -O summaryFormat=CSV",
+        "mdtest -n 3 -d d -u -t",
+        "mbw_mr -m 8:64 -i 5 --time-windows",
+        "mpiio -b 100 -c 300 -s 200 --read --verify",  # of one chunk: three processes are given nothing
+        "checkpoint -m 1,1k,3m -p 1:2 -i 2 -r",
+    ],
+)
+def test_what_is_printed_is_read_without_a_doubt(tmp_path: Path, command: str) -> None:
+    reply = launch(tmp_path, *command.split(), ranks=4)
+    (tmp_path / "stdout").write_text(reply.out)
+    records, seen = read(command.split()[0], tmp_path, tmp_path)
+    assert (reply.status, seen.errors, seen.unparsed) == (0, (), ())
+    assert records

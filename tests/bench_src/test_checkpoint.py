@@ -195,6 +195,11 @@ def test_more_memory_than_there_is_is_refused_before_anything_is_taken(tmp_path:
         (("-m", "x"), "option -m: 'x' is not a whole number, with k, m, g or t (checkpoint -h explains LIST)"),
         (("-p", 9), "option -p: '9' is out of range: 1 to 4 is allowed (checkpoint -h explains LIST)"),
         (("-p", "4:2"), "option -p: '4:2' goes downwards (checkpoint -h explains LIST)"),
+        (("-p", "1:4,4"), "option -p: 4 is in the list twice (checkpoint -h explains LIST)"),
+        (
+            ("-m", "1300,1400"),
+            "option -m: 1300 and 1400 bytes are both printed as 0.001 MiB (checkpoint -h explains LIST)",
+        ),
         (("-t", 0), "option -t: '0' is out of range: 1 to 1073741824 is allowed (checkpoint -h lists the options)"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
 from collections import Counter
 from dataclasses import replace
@@ -19,6 +20,9 @@ from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import Repeats
 
 _MAXIMUM = re.compile(r'\s*"bwMaxMIB": *(.*?),? *\r?$')
+# What IOR prints among its lines in whichever format.
+_BETWEEN = re.compile(r"^(?!(?:true|false|null)\b|(?:access|write|read),)[A-Za-z#].*$", re.MULTILINE)
+_WARNING = re.compile(r"(?:ior )?WARNING: .*")
 _SHOWN = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 _COLUMNS = ("Max", "Min", "Mean")
 _DIGIT = 0.00005  # half of the last of four
@@ -27,19 +31,23 @@ _LARGEST = 1e15  # MiB/s: beyond it is no number of a benchmark
 
 def parse(text: str, file: str) -> tuple[list[Record], Observation]:
     """IOR's output in whichever of its three formats it is. Nothing is raised."""
-    start = text.lstrip()[:20]
-    if start.startswith("{"):
-        return _json(text, file)
-    if start.startswith("access,bw(MiB/s)"):
-        return _csv(text, file)
-    return ior_text.parse(text, file)
+    without = _BETWEEN.sub("", text)
+    start = without.lstrip()[:20]
+    if not start.startswith(("{", "access,bw(MiB/s)")):
+        return ior_text.parse(text, file)
+    notes = Notes(file)
+    for number, line in enumerate(text.split("\n"), 1):
+        if _WARNING.fullmatch(line):
+            (notes.error if ior_text.tells_of_wrong(line) else notes.warning)(number, line)
+        elif _BETWEEN.fullmatch(line) and not ior_text.tells_nothing(line):
+            notes.unknown(number, line)
+    return (_json if start.startswith("{") else _csv)(without, file, notes)
 
 
 # --- JSON
 
 
-def _json(text: str, file: str) -> tuple[list[Record], Observation]:
-    notes = Notes(file)
+def _json(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -49,8 +57,9 @@ def _json(text: str, file: str) -> tuple[list[Record], Observation]:
     options = _first_options(data)
     command, times = data.get("Command line"), (data.get("Began"), data.get("Finished"))
     began, ended = (local_time.parse(time) if isinstance(time, str) else None for time in times)
+    version = data["Version"] if isinstance(data.get("Version"), str) else ""
     seen = Observation(
-        program=f"IOR-{data['Version']}" if isinstance(data.get("Version"), str) else "",
+        program=version if not version or version.startswith("campaign bench ") else f"IOR-{version}",
         argv=tuple(command.split()) if isinstance(command, str) else (),
         processes=_whole(options.get("tasks")),
         nodes=_whole(options.get("nodes")),
@@ -135,9 +144,9 @@ def _contradiction(record: Record, entry: dict[str, Any], rates: list[float] | N
 # --- CSV
 
 
-def _csv(text: str, file: str) -> tuple[list[Record], Observation]:
+def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]:
     """A row for each iteration and no closing line: whether the execution reached its end is not in it."""
-    notes, values, counted = Notes(file), Repeats(), Counter[str]()
+    values, counted = Repeats(), Counter[str]()
     tasks: int | None = None
     lines = text.replace("\r\n", "\n").split("\n")
     first = next(number for number, line in enumerate(lines) if line.strip())
@@ -163,4 +172,10 @@ def _csv(text: str, file: str) -> tuple[list[Record], Observation]:
     notes.warning(None, messages.CSV_NO_END())
     if not values:
         notes.error(None, messages.NO_ROWS())
-    return values.records(file), notes.added_to(Observation(processes=tasks))
+    return [*map(_of_all, values.records(file))], notes.added_to(Observation(processes=tasks))
+
+
+def _of_all(record: Record) -> Record:
+    """With the deviation that IOR gives in its other formats: of all values, not of a sample."""
+    n, deviation = record.iterations, record.stddev or 0.0
+    return replace(record, stddev=deviation * math.sqrt((n - 1) / n))

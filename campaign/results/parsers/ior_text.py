@@ -34,12 +34,13 @@ _KNOWN = (
     r"|stonewallingTime|stoneWallingWearOut|Lustre stripe size|Lustre stripe count|hints.*|clients) *[:=] ?.*"
     r"|Options: |Results: |Summary:|Test [0-9]+ started: .*|[- ]+|remove( +-)+ +[0-9.]+ +[0-9]+ *"
     r"|(?:[0-9]+: )?stonewalling pairs accessed.*|Start time skew across all tasks: .*|Participating tasks *: .*"
-    r"|Using reorderTasks .*"
+    r"|Using reorderTasks .*|Pairs deadlineForStonewallingaccessed: [0-9]+"
     r"|Commencing (?:write|read) performance test: .*|Page cache before read: .*|Signature of the data .*"
     r"|Ranks: fastest .*|(?:Latency|Bandwidth) of (?:write|read) .*"
-    r"|Used Time Stamp [0-9]+ .* for Data Signature"
+    r"|Us(?:ed|ing) Time Stamp [0-9]+ .* for Data Signature|#File Hits Dist:[ 0-9]*"
     r"|\[RANK [0-9]+\]: .*"
 )
+_TELLS_NOTHING = re.compile(_KNOWN)
 
 
 class _IorReader(TextReader):
@@ -163,8 +164,7 @@ class _IorReader(TextReader):
         """IOR calls data that is not what was written a warning, and files of which tasks see different sizes; the
         applet's own warnings are what they say.
         """
-        failed = tells_of_failure(match[0]) or _WRONG.search(match[0])
-        if failed and not self._own and not _HARMLESS.fullmatch(match[0]):
+        if tells_of_wrong(match[0]) and not self._own:
             self.notes.error(number, match[0])
         else:
             self.notes.warning(number, match[0])
@@ -238,6 +238,15 @@ class _IorReader(TextReader):
         if not self._own:  # the applet's own operations a second are of the transfers' time alone
             claims += _by_transfers(row)
         return contradiction(record, half_digit(row["Max(MiB)"]), rates if self._iterations else None, claims)
+
+
+def tells_of_wrong(warning: str) -> bool:
+    """Whether what IOR calls a warning makes its numbers worthless."""
+    return bool(tells_of_failure(warning) or _WRONG.search(warning)) and not _HARMLESS.fullmatch(warning)
+
+
+def tells_nothing(line: str) -> bool:
+    return _TELLS_NOTHING.fullmatch(line) is not None
 
 
 def _bytes(mebibytes: str) -> int:

@@ -87,7 +87,8 @@ def _check_spread(spread: Mapping[str, float | None], rate: float, processes: in
     fastest, median, slowest = spread.values()
     if fastest is None or median is None or slowest is None or processes is None:
         return
-    if not slowest <= median <= fastest or (slowest if alike else fastest) * processes < rate * 0.99 - 0.001:
+    most = ((slowest if alike else fastest) + 0.001) * processes  # both are rounded
+    if not slowest <= median <= fastest or most < rate * 0.99:
         ranks = {"slowest": slowest, "median": median, "fastest": fastest, "ranks": processes}
         raise WrongLine(messages.SPREAD_WRONG(rate=rate, **ranks))
 

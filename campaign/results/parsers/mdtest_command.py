@@ -74,7 +74,8 @@ def asked(argv: Sequence[str]) -> frozenset[str]:
     """The operations that this command line has mdtest measure: all of them where it names no phase."""
     given = {name for name, _ in options(argv[1:])}
     phases = {phase for letter, phase in _PHASES.items() if letter in given} or set(_PHASES.values())
-    operations = {f"tree_{phase}" for phase in phases & {"create", "remove"}}
+    within = {"t", "u"} <= given  # trees are made within the time of the items, and have none of their own
+    operations = set() if within else {f"tree_{phase}" for phase in phases & {"create", "remove"}}
     if "F" in given or "D" not in given:
         operations |= phases - {"rename"}
     if "D" in given or "F" not in given:

@@ -26,6 +26,7 @@ class _MpiioReader(TextReader):
         known=r"|Rank [0-9]+ \| (?:Max outstanding requests|File name|Chunk size|Number of chunks"
         r"|Requested bytes to write|Bytes to (?:write|read)):? .*|Server started|Static split|Chunks left\t[0-9]+"
         r"|Rank [0-9]+ \| (?:Wrote|Read) [0-9]+ chunks, [0-9]+ ?|Process on rank [0-9]+ said 'bye'"
+        r"|Verified:\t[0-9]+ bytes"
     )
 
     _under_way = False

@@ -25,6 +25,7 @@ class _PairsReader(TextReader):
 
     rules = LineRules(
         known=r"|# Datatype: .*|# Rise: .*|# The number of processes is odd: .*|# [0-9]+ of [0-9]+ processes idle\."
+        r"|# Each window is timed by itself, .*"
     )
 
     _pairs: str | None = None

@@ -355,6 +355,24 @@ def test_rates_of_ranks_that_do_not_give_the_rate_are_an_error(ranks: tuple[floa
     )
 
 
+@given(st.integers(1, 100_000), st.integers(1, 10**9), st.floats(1e-4, 1e5), st.floats(0.001, 1.0))
+def test_what_the_program_writes_of_a_phase_never_contradicts_itself(
+    processes: int, items: int, elapsed: float, share: float
+) -> None:
+    """All ranks do as many items; the fastest takes a share of the slowest's time. Rates have three decimals."""
+    rates = {"fastest": items / elapsed / share, "median": items / elapsed, "slowest": items / elapsed}
+    total, rate = processes * items, float(f"{processes * items / elapsed:.3f}")
+    counts = dict.fromkeys(("operations_counted", "operations_done", "files_counted", "files_true"), total)
+    line = phase(
+        rate_ops_s=rate, true_rate_ops_s=rate, elapsed_s=float(f"{elapsed:.9f}"), **counts,
+        rank_rate_ops_s={name: float(f"{value:.3f}") for name, value in rates.items()},
+    )  # fmt: skip
+    nodes = [{"node": "n1", "ranks": f"0-{processes - 1}"}]
+    start = START | {"processes": processes, "nodes": 1, "processes_per_node": processes, "rank_to_node": nodes}
+    lines = start, SHIFT, line, result(max=rate, min=rate, mean=rate), END
+    assert said(parse(text(*lines), "bench.jsonl")[1].errors) == ()
+
+
 def test_ranks_of_which_operations_failed_may_be_slower_than_the_phase() -> None:
     rates = {"fastest": 60.0, "median": 55.0, "slowest": 10.0}
     line = phase(rank_rate_ops_s=rates, failed=1)

@@ -212,6 +212,37 @@ def test_the_json_of_ior_gives_the_numbers_at_their_lines() -> None:
     assert (seen.processes, seen.nodes, seen.complete) == (2, 1, True)
 
 
+def test_the_json_of_the_applet_names_its_program_as_its_other_outputs_do() -> None:
+    text = JSON.replace('"Version": "', '"Version": "campaign bench ')
+    assert parse(text, "stdout")[1].program.startswith("campaign bench 4")
+
+
+@pytest.mark.parametrize("text", ["json", "csv"])
+def test_what_ior_prints_between_the_lines_of_another_format_changes_none_of_its_numbers(text: str) -> None:
+    whole = (captures.DATA / "ior" / f"ior-4.1.{text}").read_text()
+    lines = whole.splitlines(keepends=True)
+    between = (
+        'WARNING: The file "f" exists already and will be deleted\n',
+        "stonewalling pairs accessed min: 8 max: 8 -- min data: 0.0 GiB mean data: 0.0 GiB time: 0.0s\n",
+        "Using Time Stamp 1795410752 (0x6b03cb40) for Data Signature\n",
+    )
+    (records, seen), (plain, before) = (
+        parse("".join((*between, *lines[:3], *between, *lines[3:])), "stdout"),
+        parse(whole, "stdout"),
+    )
+    assert [(one.operation, one.value, one.stddev) for one in records] == [
+        (one.operation, one.value, one.stddev) for one in plain
+    ]
+    assert len(plain) == 2
+    assert [one.source.line for one in records] == [
+        one.source.line + (6 if one.source.line > 3 else 3) for one in plain
+    ]
+    assert (seen.errors, seen.unparsed) == ((), ())
+    assert len(seen.warnings) == len(before.warnings) + 2
+    wrong = "WARNING: incorrect data on read (4 errors found).\n"
+    assert said(parse(wrong + whole, "stdout")[1].errors) == (f"stdout:1: {wrong.strip()}",)
+
+
 def test_json_that_was_cut_off_gives_nothing() -> None:
     records, seen = parse(JSON[: len(JSON) // 2], "stdout")
     assert (records, seen.complete) == ([], False)
@@ -261,10 +292,16 @@ def test_a_row_of_csv_whose_rate_does_not_fit_its_times_is_an_error_and_no_resul
 def test_a_row_of_csv_as_ior_prints_it_never_contradicts_itself(
     transfers: int, size: int, busy: float, longer: float
 ) -> None:
-    total, moved = busy * longer, transfers * size / (1 << 20)
+    """The applet counts transfers over the whole time, IOR over that of the transfers alone."""
+    for counted_s in (busy, busy * longer):
+        row_is_read(transfers, size, busy, busy * longer, counted_s)
+
+
+def row_is_read(transfers: int, size: int, busy: float, total: float, counted_s: float) -> None:
+    moved = transfers * size / (1 << 20)
     names = CSV.splitlines()[0].split(",")
     row = {
-        "access": "write", "bw(MiB/s)": f"{moved / total:.4f}", "IOPS": f"{transfers / busy:.4f}", "iter": "0",
+        "access": "write", "bw(MiB/s)": f"{moved / total:.4f}", "IOPS": f"{transfers / counted_s:.4f}", "iter": "0",
         "xfer(KiB)": f"{size / 1024:.4f}", "wr/rd(s)": f"{busy:.4f}", "total(s)": f"{total:.4f}", "numTasks": "2",
     }  # fmt: skip
     text = ",".join(names) + "\n" + ",".join(row.get(name, "0.0000") for name in names) + "\n"

@@ -315,6 +315,17 @@ def test_a_summary_of_fewer_tasks_than_were_launched_is_an_error() -> None:
     assert said(seen.errors) == ("stdout:11: summary of 2 tasks; expected 4",)
 
 
+def test_a_rank_that_was_faster_than_the_clock_can_tell_takes_no_row_of_the_iterations_away() -> None:
+    layout = next(name for name, layout in LAYOUTS.items() if layout.ranks)
+    text = plain(layout).text()
+    of_rank = re.search("File stat .*?(0.009)", text)
+    assert of_rank
+    fast = text[: of_rank.start(1)] + "  inf" + text[of_rank.end(1) :] + "Test Directory read inf,inf\n"
+    records, seen = parse(fast, "stdout")
+    assert rates(records) == rates(parse(text, "stdout")[0])
+    assert (seen.errors, seen.unparsed) == ((), ())
+
+
 def test_a_row_that_the_benchmark_marks_as_invalid_is_kept_with_an_error() -> None:
     text = re.sub("(File stat .*)", r"\1   INVALID", plain("own").text())
     records, seen = parse(text, "stdout")

@@ -74,6 +74,8 @@ def test_the_rank_offset_is_the_last_value_of_N(words: str, offset: int | None) 
         ("-C", {"create", "dir_create", "tree_create"}),
         ("-D -F -r", {"remove", "dir_remove", "tree_remove"}),
         ("-F -E -d -C", {"read"}),
+        ("-F -C -u", {"create", "tree_create"}),
+        ("-F -C -u -t", {"create"}),
         ("", {"create", "stat", "read", "remove", "tree_create", "tree_remove",
               "dir_create", "dir_stat", "dir_rename", "dir_remove"}),
     ],
