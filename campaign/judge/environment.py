@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from campaign.core.model import Completion, Finding, State
+from campaign.core.model import Completion, Finding, Record, State
 from campaign.core.units import listed, utc
 from campaign.judge.attested import attestations
 from campaign.judge.findings import disagreement, doubt, note, to_explain, unchecked, violation
@@ -150,9 +150,18 @@ def _printed_times(case: Case) -> tuple[dict[str, float], str]:
 
 def phases_s(case: Case) -> float:
     """Seconds that the phases of the output lasted at least. Phases of rates of items follow one another."""
-    lasted = [(phase_seconds(case, record) or 0.0) * record.iterations for _, record in case.reported]
-    following = [seconds for (_, record), seconds in zip(case.reported, lasted, strict=True) if record.unit == RATE]
-    return max([sum(following), *lasted])
+    measured = {record.operation: record for _, record in case.reported if not record.parts}  # some in several columns
+    lasted = {name: _all_iterations_s(case, record) for name, record in measured.items()}
+    following = [seconds for name, seconds in lasted.items() if measured[name].unit == RATE]
+    return max([sum(following), *lasted.values()])
+
+
+def _all_iterations_s(case: Case, record: Record) -> float:
+    """At least: of an iteration that is not the fastest, the others may have been shorter."""
+    known = [seconds for each in record.each if (seconds := each.details.get("elapsed_s")) is not None]
+    if known and len(known) == len(record.each):
+        return sum(known)
+    return (phase_seconds(case, record) or 0.0) * (record.iterations if record.statistic in ("maximum", "mean") else 1)
 
 
 def job_agrees(case: Case) -> Iterator[Finding]:

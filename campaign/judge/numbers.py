@@ -6,7 +6,7 @@ They use rows alone where they can, so that they also judge a table from another
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from campaign.config.rules.catalogue import Quantity, show
@@ -21,6 +21,7 @@ from campaign.results.case import Case, selected
 from campaign.results.cells import Row
 from campaign.statistics import intervals
 
+MOST_CHANCE_DIGITS = 15  # that two measurements of a large campaign may have alike by chance
 Line = tuple[str, str, str]  # target, launch condition, file configuration
 
 
@@ -263,22 +264,39 @@ def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
         for line, rows in _lines(measured_rows(submission.rows)).items()
         if len(values := {row.cell.operation: row.value for row in rows if row.value}) >= 2
     }
+    apart = {line: _of_own_lines(rows) for line, rows in _lines(measured_rows(submission.rows)).items()}
     order = list(lines)
     for later, line in enumerate(order):
         for other in order[:later]:
-            factor = _multiple(lines[line], lines[other]) if line[2] == other[2] else None
+            factor = _multiple(apart[line], apart[other]) if line[2] == other[2] else None
             if lines[line] == lines[other]:
                 factor = 1.0
             if factor is None:
                 continue
             like = "/".join((*other, "*"))
-            yield violation(
+            form = violation if are_their_own(lines[line].values()) else doubt(submission.full)
+            yield form(
                 messages.REPEATED(line=like) if factor == 1 else messages.MULTIPLIED(factor=digits(factor), line=like),
                 messages.INDEPENDENT(),
                 ", ".join(f"{operation} {value:.10g}" for operation, value in lines[line].items()),
                 about="/".join((*line, "*")),
             )
             break
+
+
+def are_their_own(values: Iterable[float]) -> bool:
+    """Whether numbers have so many digits that no other measurement has all of them by chance."""
+    digits = [len(f"{value:.15g}".partition("e")[0].replace(".", "").strip("-0")) for value in values]
+    return sum(digits) >= MOST_CHANCE_DIGITS
+
+
+def _of_own_lines(rows: Iterable[Row]) -> dict[str, float]:
+    """One value of each line of an output: others of it, and what is computed of it, may follow from that one."""
+    first: dict[Hashable, Row] = {}
+    for row in rows:
+        if row.value:
+            first.setdefault(row.record.source if row.record else row.cell.operation, row)
+    return {row.cell.operation: row.value for row in first.values() if row.value}
 
 
 def _multiple(values: dict[str, float], others: dict[str, float]) -> float | None:

@@ -186,7 +186,9 @@ def _projected(submission: Submission) -> Iterator[tuple[Row, Projection]]:
 
 def _is_twin(other: Row, row: Row) -> bool:
     measured = other.status in (Status.MEASURED, Status.INVALID)
-    return measured and other.value is not None and row.value is not None and _same(other.value, row.value)
+    if not measured or other.value is None or row.value is None or other.unit != row.unit:
+        return False
+    return _same(other.value, row.value)
 
 
 def _same(first: float, second: float) -> bool:

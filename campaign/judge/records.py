@@ -17,6 +17,7 @@ from campaign.judge.environment import CONTROLLER_S, TOLERANCE_S, phases_s, star
 from campaign.judge.findings import disagreement, to_explain, unchecked, violation
 from campaign.judge.messages import records as messages
 from campaign.judge.messages import shared
+from campaign.judge.numbers import are_their_own
 from campaign.judge.phases import PROBES
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
@@ -24,7 +25,6 @@ from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment
 from campaign.results.environment.slurm_text import expand_nodes
 
-MOST_CHANCE_DIGITS = 15  # that two measurements of a large campaign may have alike by chance
 SAME_S = 1.0  # between two copies of one time of which one may be cut to a second
 _OF_SRUN = re.compile("[0-9]{1,6}")  # other steps have names, or numbers from 4294967290
 _WITH_EXIT_CODE = ("COMPLETED", "FAILED")  # states of jobs that ended by themselves
@@ -309,7 +309,7 @@ def _copied(done: Iterable[Case]) -> Iterator[Finding]:
     first: dict[tuple[tuple[str, float], ...], Case] = {}
     for case in done:
         numbers = _numbers(case)
-        if (other := first.setdefault(numbers, case)) is not case and _are_its_own(numbers):
+        if (other := first.setdefault(numbers, case)) is not case and are_their_own(value for _, value in numbers):
             text = messages.SAME_NUMBERS(other=other.subject)
             shown = listed(f"{name} {value:.10g}" for name, value in numbers)
             yield violation(text, messages.NUMBERS_OF_ITS_OWN(), shown, about=case.subject)
@@ -318,16 +318,11 @@ def _copied(done: Iterable[Case]) -> Iterator[Finding]:
 def fingerprint(case: Case) -> tuple[tuple[str, float], ...]:
     """The values of a measurement, where they have so many digits that no other one has all of them by chance."""
     numbers = _numbers(case)
-    return numbers if _are_its_own(numbers) else ()
+    return numbers if are_their_own(value for _, value in numbers) else ()
 
 
 def _numbers(case: Case) -> tuple[tuple[str, float], ...]:
     return tuple([(operation.id, record.value) for operation, record in case.reported])
-
-
-def _are_its_own(numbers: Iterable[tuple[str, float]]) -> bool:
-    digits = [len(f"{value:.15g}".partition("e")[0].replace(".", "").strip("-0")) for _, value in numbers]
-    return sum(digits) >= MOST_CHANCE_DIGITS
 
 
 def _restarted(done: Iterable[Case]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from campaign.config.rules.pack import Operation
 from campaign.config.system import SYSTEM
-from campaign.core.model import Geometry, Severity, State
+from campaign.core.model import Geometry, Iteration, Record, Severity, Source, State
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, Value
@@ -93,6 +93,19 @@ def stonewalled() -> Case:
     """Phases of which nobody knows how many items they did."""
     given = external(records=builders.records((100.0, 4000.0, 800.0)))
     return replace(given, run=builders.with_words(given.run, arguments=(*given.run.arguments, "-W", "2")))
+
+
+def iterated(statistic: str, *seconds: float, shown: bool = False) -> Case:
+    """Creations that lasted so long in a run of 2.5 s, reported by this statistic, and by the best in a column more.
+    `shown`: each by itself.
+    """
+    items, place = builders.run().items_total or 0, Source("stdout", 20)
+    each = tuple(Iteration(items / lasted, place, {"elapsed_s": lasted}) for lasted in seconds)
+    best, lowest = (items / extreme for extreme in (min(seconds), max(seconds)))
+    record = Record("create", best, "ops/s", place, lowest, iterations=len(seconds), each=each if shown else ())
+    create = replace(builders.pack().operations[0], statistic=statistic)
+    pack = builders.pack(operations=(create, replace(create, id="best", statistic="maximum")))
+    return replace(case(), pack=pack, records=(record,))
 
 
 NO_RECORD = case(Evidence())
@@ -328,6 +341,15 @@ EXAMPLES: list[Example] = [
     ),
     kept("RUN-02", "two clocks of one output", clocks()),
     kept("RUN-02", "a phase that a timer ended before all items were done", stonewalled()),
+    kept("RUN-02", "of several iterations the slowest is reported", iterated("minimum", 2.3, 0.1, 0.1)),
+    kept("RUN-02", "of several iterations the first is reported", iterated("first", 2.3, 0.1, 0.1, shown=True)),
+    broken(
+        "RUN-02",
+        "phases in the output took longer than the run",
+        iterated("maximum", 1.6, 1.5, 1.5, shown=True),
+        "at most 2.5 s",
+        "4.6 s",
+    ),
     broken(
         "RUN-02",
         "outside the run: the output's printed start time",

@@ -28,6 +28,16 @@ def rates(**values: Sequence[float]) -> Submission:
     return replace(given, rows=tuple(rows))
 
 
+def of_one_line(given: Submission) -> Submission:
+    """A campaign whose programs print all numbers of an execution in one line."""
+
+    def moved(row: Row) -> Row:
+        assert row.record
+        return replace(row, record=replace(row.record, source=replace(row.record.source, line=1)))
+
+    return replace(given, rows=tuple(map(moved, given.rows)))
+
+
 def without(launch: str, given: Submission | None = None) -> Submission:
     """A campaign in which one launch condition has no numbers."""
     given = given or whole()
@@ -268,10 +278,19 @@ EXAMPLES: list[Example] = [
     broken(
         "PRJ-01",
         "reported as measured, but every operation is equal to scratch/peak/unique/*",
+        rates(peak_unique=(8012.345, 32101.57, 6411.219), max_unique=(8012.345, 32101.57, 6411.219)),
+        "independent measurements, or a declared projection",
+        "create 8012.345, stat 32101.57, remove 6411.219",
+        "scratch/max/unique/*",
+    ),
+    broken(  # which chance may do where numbers have few digits
+        "PRJ-01",
+        "reported as measured, but every operation is equal to scratch/peak/unique/*",
         rates(peak_unique=(8000.0, 32000.0, 6400.0), max_unique=(8000.0, 32000.0, 6400.0)),
         "independent measurements, or a declared projection",
         "create 8000, stat 32000, remove 6400",
         "scratch/max/unique/*",
+        severity=Severity.WARNING,
     ),
     broken(
         "PRJ-01",
@@ -282,5 +301,10 @@ EXAMPLES: list[Example] = [
         "scratch/max/unique/*",
     ),
     kept("PRJ-01", "numbers of their own", whole()),
+    kept(
+        "PRJ-01",
+        "numbers of one line of an output, which follow from each other",
+        of_one_line(rates(peak_unique=(8001.0, 32003.0, 6407.0), max_unique=(28004.0, 112010.0, 22424.0))),
+    ),
     kept("PRJ-01", "a labelled projection", projected()),
 ]
