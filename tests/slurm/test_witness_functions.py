@@ -156,7 +156,7 @@ def watched(job: Job, executable: Path, *prefix: str) -> tuple[dict[str, str], l
     job.probe, job.environment["SLURM_JOB_NUM_NODES"] = True, "2"
     geometry, launcher = Geometry(2, 4), Launcher(prefix=prefix)
     job.plan(geometry=geometry)
-    words = {"executable": str(executable), "arguments": ("1",), "prefix": prefix}
+    words = {"executable": str(executable), "arguments": ("2",), "prefix": prefix}
     job.steps = [replace(step, run=builders.with_words(step.run, launcher=launcher, **words)) for step in job.steps]
     assert job.run() == 0, job.out() + job.complain()
     witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
