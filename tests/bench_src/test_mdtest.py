@@ -21,7 +21,7 @@ from campaign.results.parsers import bench_jsonl
 from tests.support.bench_binary import Reply, build, launch, run_group, shell_words
 from tests.support.bench_faults import launch_and_lose_a_rank, sanitizers_said, under_sanitizers
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
 
 CROSSROADS = ("mdtest", "-F", "-C", "-T", "-r")
 
@@ -784,7 +784,9 @@ def test_the_spread_over_ranks_is_that_of_their_numbers(tmp_path: Path, ranks: i
     for phase in phases:
         each, spread = rates[str(phase["iteration"]), "file", phase["operation"]], phase["rank_rate_ops_s"]
         expected = (min(each), statistics.median(each), max(each))
-        assert (spread["slowest"], spread["median"], spread["fastest"]) == pytest.approx(expected, rel=1e-4)
+        assert (spread["slowest"], spread["median"], spread["fastest"]) == pytest.approx(
+            expected, rel=1e-4, abs=5.01e-4
+        )
         assert each[phase["slowest_rank"]] == min(each)
 
 

@@ -498,7 +498,7 @@ def test_a_file_without_a_mistake_is_planned_without_slurm(desk: Path) -> None:
     assert main(["plan", "c.yaml"]) == OK
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_a_file_without_a_mistake_is_refused_by_neither_plan_nor_run_on_a_cluster(desk: Path, sandbox: Sandbox) -> None:
     environment = {**sandbox.environment(), "PATH": "/usr/bin:/bin", "HOME": str(desk)}
     target = desk / "target"

@@ -20,7 +20,7 @@ from tests.support.bench_binary import build
 from tests.support.cases import Case, new_target
 from tests.support.command_line import call
 
-pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(300)]
 
 RULES = Path(__file__).parents[2] / "rules"
 

@@ -21,7 +21,7 @@ from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Shape
 from tests.support.cases import make_case, wait_until
 
-pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(300)]
 
 
 def daemon(sandbox: Sandbox, name: str) -> int:

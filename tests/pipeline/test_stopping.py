@@ -12,7 +12,7 @@ from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support.cases import Case, make_case, new_target
 from tests.support.command_line import CAMPAIGN
 
-pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(300)]
 
 
 def called(case: Case, *words: str) -> subprocess.CompletedProcess[str]:
@@ -31,7 +31,9 @@ def of_script(folder: Path, sandbox: Sandbox, name: str, text: str) -> Case:
 def test_the_same_cause_of_the_first_two_failures_ends_the_campaign_unless_it_is_to_keep_going(
     tmp_path: Path, sandbox: Sandbox
 ) -> None:
-    case = of_script(tmp_path, sandbox, "failfast", "echo the library is missing >&2; sleep 2; exit 3")
+    # The third run goes on until it is cancelled, however late the driver sees that the first two have failed.
+    waits = f"mkdir {tmp_path}/1 2>/dev/null || mkdir {tmp_path}/2 2>/dev/null || [ -e {tmp_path}/3 ] || exec sleep 200"
+    case = of_script(tmp_path, sandbox, "failfast", f"{waits}\necho the library is missing >&2; exit 3")
     done = called(case, "run", str(case.file))
     assert done.returncode == 1
     assert done.stderr.count("campaign: the first two runs failed with the same cause: ") == 1
@@ -42,6 +44,7 @@ def test_the_same_cause_of_the_first_two_failures_ends_the_campaign_unless_it_is
 
     # Those that failed, and no other; the others were cancelled and are failed too, until they are measured.
     failed = states.count("failed")
+    (tmp_path / "3").touch()
     done = called(case, "run", str(case.file), "--only", "scratch/single/*/*", "--failed", "--keep-going")
     assert done.returncode == 1
     assert "the same cause" not in done.stderr

@@ -13,7 +13,7 @@ from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support import command_line
 from tests.support.cases import Case, make_case, wait_until
 
-pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")

@@ -28,13 +28,19 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Fake) -> Dr
     return Driving(tmp_path, monkeypatch)
 
 
+def run(driver: Driving, cluster: Fake) -> None:
+    """To the job's end by Slurm's word: the driver is impatient here, and would not wait for it on a busy machine."""
+    driver.send()
+    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+
+
 def told(driver: Driving) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((driver.paths.jobs(driver.attempt().job) / "accounting.json").read_text())
     return found
 
 
 def test_an_ended_job_is_put_down_with_what_both_of_slurms_memories_say(driver: Driving, cluster: Fake) -> None:
-    driver.send()
+    run(driver, cluster)
     driver.follow()
     found = told(driver)
     assert (found["format"], found["accounting"], found["problems"]) == (1, True, [])
@@ -46,7 +52,7 @@ def test_an_ended_job_is_put_down_with_what_both_of_slurms_memories_say(driver: 
 
 def test_a_cluster_without_accounting_is_put_down_as_one(driver: Driving, cluster: Fake) -> None:
     cluster.fault("no-accounting")
-    driver.send()
+    run(driver, cluster)
     driver.follow()
     assert (told(driver)["accounting"], told(driver)["steps"], told(driver)["problems"]) == (False, [], [])
 
@@ -54,16 +60,14 @@ def test_a_cluster_without_accounting_is_put_down_as_one(driver: Driving, cluste
 def test_a_job_that_slurm_has_forgotten_is_put_down_as_such_once(driver: Driving, cluster: Fake) -> None:
     cluster.fault("vanish")
     cluster.fault("no-accounting")
-    driver.send()
-    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    run(driver, cluster)
     driver.follow()
     assert driver.attempt().state is State.DONE
     assert told(driver)["problems"] == ["Slurm no longer has a record of the job"]
 
 
 def test_a_slurm_that_does_not_answer_is_asked_by_the_next_command(driver: Driving, cluster: Fake) -> None:
-    driver.send()
-    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    run(driver, cluster)
     cluster.fault("scontrol-fails", "slurm_load_jobs error: Socket timed out")
     driver.follow()
     path = driver.paths.jobs(driver.attempt().job) / "accounting.json"
@@ -75,8 +79,7 @@ def test_a_slurm_that_does_not_answer_is_asked_by_the_next_command(driver: Drivi
 
 
 def test_a_job_is_not_asked_for_while_one_of_its_attempts_is_under_way(driver: Driving, cluster: Fake) -> None:
-    driver.send()
-    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    run(driver, cluster)
     waiting = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
     assert waiting.step({driver.attempt().job}, changed=True) is False
     assert not (driver.paths.jobs(driver.attempt().job) / "accounting.json").exists()
@@ -86,8 +89,7 @@ def test_a_job_is_not_asked_for_while_one_of_its_attempts_is_under_way(driver: D
 def test_a_job_that_has_not_ended_is_waited_for_and_then_put_down_for_the_time_being(
     driver: Driving, cluster: Fake, state: str
 ) -> None:
-    driver.send()
-    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    run(driver, cluster)
     job, number = driver.attempt().job, cluster.jobs()[0]["id"]
     cluster.pretend(number, job, state)
     clock = [0.0]
@@ -105,8 +107,7 @@ def test_a_job_that_has_not_ended_is_waited_for_and_then_put_down_for_the_time_b
 
 
 def test_the_wait_for_a_jobs_end_begins_when_its_last_attempt_has_ended(driver: Driving, cluster: Fake) -> None:
-    driver.send()
-    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    run(driver, cluster)
     job = driver.attempt().job
     cluster.pretend(cluster.jobs()[0]["id"], job, "COMPLETING")
     clock = [0.0]
@@ -120,7 +121,7 @@ def test_the_wait_for_a_jobs_end_begins_when_its_last_attempt_has_ended(driver: 
 def test_a_job_that_slurm_forgot_before_it_was_seen_to_end_keeps_its_record_and_is_not_asked_for_again(
     driver: Driving, cluster: Fake
 ) -> None:
-    driver.send()
+    run(driver, cluster)
     driver.follow()
     path = driver.paths.jobs(driver.attempt().job) / "accounting.json"
     left = told(driver)
@@ -142,7 +143,7 @@ def test_a_job_that_slurm_forgot_before_it_was_seen_to_end_keeps_its_record_and_
 def test_a_rebuilt_database_has_it_again(driver: Driving, cluster: Fake) -> None:
     from campaign.slurm.collect import import_all
 
-    driver.send()
+    run(driver, cluster)
     driver.follow()
     before = driver.store.evidence()
     driver.store.rebuild()

@@ -433,11 +433,13 @@ def test_the_first_phase_that_fails_ends_the_run(tmp_path: Path, cluster: Fake) 
 
 
 def test_a_job_that_is_ended_between_phases_is_no_result(tmp_path: Path, cluster: Fake) -> None:
-    job = phased(Job(tmp_path, cluster), shell("write", "trap '' TERM; echo on; sleep 1"), shell("read", "true"))
+    told = tmp_path / "told"
+    words = f"trap '' TERM; echo on; until [ -e {told} ]; do /bin/sleep 0.02; done"
+    job = phased(Job(tmp_path, cluster), shell("write", words), shell("read", "true"))
     process, printed = job.start(), job.steps[0].folder / "write" / "stdout"
-    while not (printed.exists() and printed.stat().st_size):
-        time.sleep(0.02)
+    fake_slurm.wait_until(lambda: printed.exists() and printed.stat().st_size, "the first phase works")
     os.kill(process.pid, signal.SIGTERM)
+    told.touch()
     process.wait(LIMIT_S)
     assert job.end_of()[0] == "terminated"
     assert not (job.steps[0].folder / "read").exists()

@@ -28,7 +28,7 @@ from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape, default_d
 from campaign.slurm.sandbox.query import DaemonStatus, NodeStatus, SandboxStatus
 
 CANCEL_WAIT_S = 4.0
-KILL_WAIT_S = 10.0
+KILL_WAIT_S = 60.0
 TELL_AGAIN_S = 10.0
 
 

@@ -27,7 +27,7 @@ class Daemon:
     mount: Path | None = None
     within: str = ""
     node: str = ""
-    ready_s: float = 20.0
+    ready_s: float = 60.0
 
 
 def hosts(shape: Shape, of_machine: str) -> str:
@@ -70,7 +70,7 @@ def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_m
         # that crashes then takes it for a waiting one. One that the main scheduler starts is written within 5 s.
         "SchedulerParameters=batch_sched_delay=0,sched_interval=1",
         "CompleteWait=0",
-        "KillWait=2",
+        "KillWait=10",
         "SlurmdTimeout=10",
         "SlurmctldDebug=info",
         "SlurmdDebug=info",
@@ -137,8 +137,9 @@ def daemons(layout: Layout, shape: Shape, base_port: int, user: str, as_root: bo
     )
     order = [Daemon("munged", (*drop, *munged), socket=layout.munge_socket)]
     if shape.accounting:
-        order.append(Daemon("mariadbd", (*drop, *_mariadbd(layout, user)), socket=layout.database_socket, ready_s=60.0))
-        order.append(Daemon("slurmdbd", (*drop, "slurmdbd", "-D"), port=base_port + ACCOUNTING, ready_s=40.0))
+        database = (*drop, *_mariadbd(layout, user))
+        order.append(Daemon("mariadbd", database, socket=layout.database_socket, ready_s=120.0))
+        order.append(Daemon("slurmdbd", (*drop, "slurmdbd", "-D"), port=base_port + ACCOUNTING, ready_s=120.0))
     order.append(Daemon("slurmctld", (*drop, "slurmctld", "-D"), port=base_port + CONTROLLER))
     order += [_brick(layout, name, port) for name, port in brick_ports(shape, base_port).items()]
     for node in shape.node_names:

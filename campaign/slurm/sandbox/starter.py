@@ -21,8 +21,8 @@ from campaign.slurm.sandbox.machine import PROGRAMS_PATH
 from campaign.slurm.sandbox.processes import Process
 from campaign.slurm.sandbox.slurmconf import Daemon
 
-KEEPER_WAIT_S = 10.0
-NODES_WAIT_S = 30.0
+KEEPER_WAIT_S = 60.0
+NODES_WAIT_S = 120.0
 MEMORY = "mode=0755,nr_inodes=8m"  # inodes for the 2^20 files of a full-size run several times over
 
 

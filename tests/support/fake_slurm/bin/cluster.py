@@ -52,9 +52,11 @@ class locked:
         self.file.close()
 
 
-def new_job(**values):
+def new_job(begin, **values):
+    """`begin` is given its number; the job is known once that is done, however soon its sbatch is killed then."""
     with locked():
         number = str(len(os.listdir(f"{ROOT}/jobs")) + 101)
+        begin(number)
         _write({"id": number, "state": "PENDING", "reason": "None", "submitted": time.time(), "exit": 0, **values})
     return number
 
