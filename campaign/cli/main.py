@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import pwd
+import stat
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -61,11 +63,35 @@ def _do(words: Sequence[str]) -> int:
 def _in_words(error: OSError) -> str:
     """The file, or else the place in this program, where something was refused, and why."""
     if error.filename:
+        if isinstance(error, PermissionError):
+            place = _denied(Path(error.filename))
+            whose = {"owner": _user(place.stat().st_uid), "mode": f"{stat.S_IMODE(place.stat().st_mode):04o}"}
+            user = _user(os.geteuid())
+            return messages.REFUSED_TO(path=error.filename, why=error.strerror, place=place, user=user, **whose)
+        if isinstance(error, NotADirectoryError):
+            path = Path(error.filename)
+            first = next((each for each in reversed(path.parents) if each.exists() and not each.is_dir()), path)
+            return messages.REFUSED_BELOW(path=path, place=first)
         text = messages.FULL if is_full(error) else messages.REFUSED_AT
         return text(path=error.filename, why=error.strerror)
     frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(PACKAGE)]
     place = f"{Path(frames[-1].filename).relative_to(PACKAGE.parent)}:{frames[-1].lineno}"
     return messages.REFUSED_IN(why=error.strerror or error, place=place, code=frames[-1].line)
+
+
+def _denied(path: Path) -> Path:
+    """What this user may not enter, read or write in: the outermost directory, otherwise the file or its directory."""
+    closed = (place for place in reversed(path.absolute().parents) if not os.access(place, os.X_OK))
+    if directory := next(closed, None):
+        return directory
+    return path if path.exists() and not os.access(path, os.R_OK) else path.parent
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:  # a container knows none but its own
+        return str(number)
 
 
 def _last(text: str) -> None:

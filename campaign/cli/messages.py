@@ -56,6 +56,15 @@ FULL = Message(
     why="No space left on device",
 )  # fmt: skip
 REFUSED_AT = Message("{path}: {why}", path="results/my-rfp/run.log", why="Permission denied")
+REFUSED_TO = Message(
+    "{path}: {why}: {place} belongs to {owner} and has mode {mode}; you are {user}. Change its permissions",
+    path="results/my-rfp/plan.json", why="Permission denied", place="results/my-rfp", owner="alice", mode="700",
+    user="bob",
+)  # fmt: skip
+REFUSED_BELOW = Message(
+    "{path}: {place} is not a directory; move it away, then run the same command again",
+    path="results/my-rfp/jobs/campaign-my-rfp-1", place="results/my-rfp/jobs",
+)  # fmt: skip
 REFUSED_IN = Message(
     "the operating system refused an operation: {why}, at {place}: {code}; check disks, memory and limits (ulimit -a), "
     "then run the same command again",
@@ -88,6 +97,11 @@ STORAGE_UNUSED = Message(
 )
 SANDBOX_STARTED = Message("no Slurm found: started a sandbox of virtual nodes in {directory}", directory="/run/sandbox")
 LOG = Message("log: {path}", path="results/offer/run.log")
+NO_LOG = Message(
+    "no log is kept: {path}: {why}; move it away, and 'campaign run' keeps one again",
+    path="results/offer/run.log",
+    why="Is a directory",
+)
 INTERRUPTED = Message("interrupted")
 NOTHING_SUBMITTED = Message(
     "interrupted; no job of this campaign is in Slurm; 'campaign run {file}' submits what is missing",

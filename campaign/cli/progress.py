@@ -121,6 +121,14 @@ class Log:
     def begun(self) -> bool:
         return self.path.parent.is_dir()
 
+    def refused(self) -> str:
+        """Why it cannot be written, "" where it can."""
+        try:
+            with self.path.open("a"):
+                return ""
+        except OSError as error:
+            return error.strerror or str(error)
+
     def write(self, text: str) -> None:
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         self._kept += [f"{now} {line}\n" for line in text.splitlines() or [""]]
@@ -156,7 +164,10 @@ class Lines(AbstractContextManager["Lines"]):
     def _tell(self, text: str, level: Importance) -> None:
         if self._log.begun and not self._named:
             self._named = True
-            self._tell(messages.LOG(path=self._log.path), Importance.NORMAL)
+            if why := self._log.refused():
+                self._tell(messages.NO_LOG(path=self._log.path, why=why), Importance.ALWAYS)
+            else:
+                self._tell(messages.LOG(path=self._log.path), Importance.NORMAL)
         self._log.write(text)
         if level >= self._level:
             self._print(folded(text, self._stream))

@@ -177,7 +177,11 @@ PLAN_MISSING = Message(
     keys="launch.max",
 )
 PLAN_NO_OBJECT = Message("not an object: {found}", found="null")
-PLAN_DAMAGED = Message("{path}: damaged ({why}); remove it to plan again", path="results/site/plan.json", why="EOF")
+PLAN_DAMAGED = Message(
+    "{path}: damaged ({why}); restore it from a backup, or remove it to plan again",
+    path="results/site/plan.json",
+    why="EOF",
+)
 GEOMETRY_NOT_RECORDED = Message("plan.json does not record the process count of launch.{name}", name="max")
 GEOMETRY_WITHOUT_NODES = Message(
     "launch.{name} is {word}, but no node is usable ({account}); name another partition under slurm.partition, or ask "

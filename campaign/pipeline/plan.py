@@ -305,7 +305,7 @@ def _stored(paths: Paths) -> Any:
         return _parsed(paths.plan, written.st_ino, written.st_mtime_ns)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, IsADirectoryError) as error:
         raise _damaged(paths.plan, error) from error
 
 
@@ -326,7 +326,7 @@ def _parsed(path: Path, _inode: int, _time: int) -> Any:
 
 
 def _damaged(path: Path, error: Exception) -> EnvironmentLacks:
-    return EnvironmentLacks(messages.PLAN_DAMAGED(path=path, why=repr(error)))
+    return EnvironmentLacks(messages.PLAN_DAMAGED(path=path, why=getattr(error, "strerror", None) or repr(error)))
 
 
 def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> dict[str, Geometry]:

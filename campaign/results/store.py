@@ -113,6 +113,7 @@ class Store:
         self._journal = paths.journal
         self._path = paths.database
         self._unsynced = False  # whether the disk may lack events of this transaction
+        _examine(paths)
         try:
             paths.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -121,6 +122,8 @@ class Store:
         self.in_memory = in_memory or not os.access(paths.root, os.W_OK)
         with self._explained():
             place = ":memory:" if self.in_memory else self._path
+            if not self.in_memory and self._path.exists() and not os.access(self._path, os.R_OK | os.W_OK):
+                raise EnvironmentLacks(messages.DATABASE_CLOSED(path=self._path))
             self._db = sqlite3.connect(place, timeout=LOCK_TIMEOUT_S, isolation_level=None)
         try:
             self._db.row_factory = sqlite3.Row
@@ -416,11 +419,24 @@ class Store:
 
 
 def begun(paths: Paths) -> bool:
-    """Whether a campaign has a record of what it did. Raises EnvironmentLacks where only the index of it is left."""
+    """Whether a campaign has a record of what it did. Raises EnvironmentLacks where only the index of it is left, or
+    something else is in its place.
+    """
+    _examine(paths)
     if not paths.journal.exists() and paths.database.exists():
         with Store(paths):
             pass
     return paths.journal.exists()
+
+
+def _examine(paths: Paths) -> None:
+    """Raises EnvironmentLacks where something else is in the place of the journal or of the database."""
+    if os.path.isdir(paths.journal):  # noqa: PTH112  # never raises, as Path.is_dir does
+        raise EnvironmentLacks(messages.JOURNAL_IS_DIRECTORY(path=paths.journal, root=paths.root))
+    if os.path.isdir(paths.database):  # noqa: PTH112
+        raise EnvironmentLacks(messages.DATABASE_IS_DIRECTORY(path=paths.database))
+    with suppress(FileNotFoundError, NotADirectoryError), paths.journal.open("rb"):
+        pass  # the error of one that must not be read names it
 
 
 def _attempt(row: tuple[Any, ...]) -> Attempt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import subprocess
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import NoReturn
 
 import pytest
 
+import campaign.cli.main
 from campaign.cli import arguments, running, verbs
 from campaign.cli.main import main
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, USAGE
@@ -107,6 +109,43 @@ def test_help_of_a_verb_is_what_its_own_option_prints(verb: str) -> None:
 
 def test_help_alone_lists_the_verbs() -> None:
     assert call("help").stdout == call("--help").stdout
+
+
+def test_a_file_below_what_this_user_may_not_enter_is_told_with_whose_that_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = tmp_path / "results"
+    closed.mkdir(mode=0o500)
+    plan = closed / "offer" / "plan.json"
+
+    def refuse(_arguments: object) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied", str(plan))
+
+    monkeypatch.setattr(verbs, "load", refuse)
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != closed)
+    monkeypatch.setattr(campaign.cli.main, "_user", lambda number: f"user{number}")
+    told = call("table", "c.yaml")
+    user = f"user{os.geteuid()}"
+    assert (told.returncode, told.stderr) == (
+        ENVIRONMENT,
+        f"campaign: {plan}: Permission denied: {closed} belongs to {user} and has mode 0500; you are {user}. "
+        "Change its permissions\n",
+    )
+
+
+def test_a_file_below_what_is_no_directory_is_told_with_what_is_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jobs").write_text("")
+
+    def refuse(_arguments: object) -> NoReturn:
+        (tmp_path / "jobs" / "first").mkdir()
+        raise AssertionError
+
+    monkeypatch.setattr(verbs, "load", refuse)
+    remedy = "move it away, then run the same command again"
+    told = f"campaign: {tmp_path}/jobs/first: {tmp_path}/jobs is not a directory; {remedy}\n"
+    assert call("table", "c.yaml").stderr == told
 
 
 def test_help_of_an_unknown_verb_is_refused() -> None:

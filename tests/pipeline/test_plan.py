@@ -87,7 +87,7 @@ def test_a_damaged_plan_is_named_with_the_way_out_and_one_written_anew_is_read(
 ) -> None:
     whole = opened.paths.plan.read_text()
     opened.paths.plan.write_text(text)
-    with pytest.raises(EnvironmentLacks, match=r"plan\.json: damaged \(.*\); remove it to plan again"):
+    with pytest.raises(EnvironmentLacks, match=r"plan\.json: damaged \(.*\); restore it from a backup, or remove it"):
         planning.plan(opened)
     opened.paths.plan.write_text(whole)
     assert programs(opened) == {str(tmp_path / "elsewhere" / "mdtest")}

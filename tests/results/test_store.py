@@ -351,6 +351,33 @@ def test_a_damaged_database_is_named_with_the_way_out_and_nothing_is_lost(tmp_pa
     assert content(tmp_path) == before
 
 
+def test_a_directory_in_the_place_of_the_journal_or_the_database_is_told_as_one(tmp_path: Path) -> None:
+    builders.filled_store(tmp_path, [builders.run()]).close()
+    before = content(tmp_path)
+    paths = Paths(tmp_path)
+    paths.database.rename(tmp_path / "aside.db")
+    paths.database.mkdir()
+    told = r"campaign\.db is a directory, where the database must be; .* the next command rebuilds the database"
+    with pytest.raises(EnvironmentLacks, match=told):
+        store.begun(paths)
+    paths.database.rmdir()
+    assert content(tmp_path) == before
+    paths.journal.unlink()
+    paths.journal.mkdir()
+    for use in (store.begun, Store):
+        with pytest.raises(
+            EnvironmentLacks, match=r"journal\.jsonl is a directory, .*: restore the journal from a backup"
+        ):
+            use(paths)
+
+
+def test_a_database_that_may_not_be_written_is_told_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    builders.filled_store(tmp_path, [builders.run()]).close()
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path).name != "campaign.db")
+    with pytest.raises(EnvironmentLacks, match=r"no permission to read and write the database .*campaign\.db; change"):
+        Store(Paths(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("table", "data"), [("observations", "{}["), ("observations", '{"no": 1}'), ("observations", "7")]
 )

@@ -5,6 +5,21 @@ from __future__ import annotations
 from campaign.core.messages import Message
 
 RESULTS_NOT_MADE = Message("{path}: {error}", path="results/my-rfp", error="Permission denied")
+JOURNAL_IS_DIRECTORY = Message(
+    "{path} is a directory, where the journal must be: restore the journal from a backup; without one, move {root} "
+    "away and run the campaign again",
+    path="results/my-rfp/journal.jsonl", root="results/my-rfp",
+)  # fmt: skip
+DATABASE_IS_DIRECTORY = Message(
+    "{path} is a directory, where the database must be; no data is lost: move it away, and the next command rebuilds "
+    "the database",
+    path="results/my-rfp/campaign.db",
+)  # fmt: skip
+DATABASE_CLOSED = Message(
+    "no permission to read and write the database {path}; change its permissions, or move it away: no data is lost, "
+    "the next command rebuilds it",
+    path="results/my-rfp/campaign.db",
+)  # fmt: skip
 DATABASE_FULL = Message(
     "{path}: No space left on device; nothing is lost: free space, then run the same command again",
     path="results/my-rfp/campaign.db",

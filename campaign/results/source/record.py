@@ -203,7 +203,7 @@ Fact = TypeVar("Fact")
 def _kept(kind: type[Fact], path: Path) -> Fact | None:
     try:
         return source_facts.from_json(kind, _json(path))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         raise InputError(messages.RECORD_DAMAGED(path=path, error=error)) from error
@@ -229,5 +229,5 @@ def patch_of(paths: Paths) -> bytes:
     """The patch that was kept; empty where there is none."""
     try:
         return strict_json.content(paths.source / modifications.PATCH, LARGEST_PATCH)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return b""
