@@ -64,14 +64,15 @@ def _in_words(error: OSError) -> str:
     """The file, or else the place in this program, where something was refused, and why."""
     if error.filename:
         if isinstance(error, PermissionError):
-            place = _denied(Path(error.filename))
-            whose = {"owner": _user(place.stat().st_uid), "mode": f"{stat.S_IMODE(place.stat().st_mode):04o}"}
+            denied = _denied(Path(error.filename))
+            whose = {"owner": _user(denied.stat().st_uid), "mode": f"{stat.S_IMODE(denied.stat().st_mode):04o}"}
             user = _user(os.geteuid())
-            return messages.REFUSED_TO(path=error.filename, why=error.strerror, place=place, user=user, **whose)
+            return messages.REFUSED_TO(path=error.filename, why=error.strerror, place=denied, user=user, **whose)
         if isinstance(error, NotADirectoryError):
-            path = Path(error.filename)
-            first = next((each for each in reversed(path.parents) if each.exists() and not each.is_dir()), path)
-            return messages.REFUSED_BELOW(path=path, place=first)
+            way = (*reversed(Path(error.filename).parents), Path(error.filename))
+            return messages.REFUSED_BELOW(
+                path=way[-1], place=next((each for each in way if not each.is_dir()), way[-1])
+            )
         text = messages.FULL if is_full(error) else messages.REFUSED_AT
         return text(path=error.filename, why=error.strerror)
     frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(PACKAGE)]

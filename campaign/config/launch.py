@@ -44,7 +44,7 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
     misspelt = set()  # whose absence follows from a typo
     for name in given:
         if name not in ids:
-            meant = near(name, [id for id in ids if id not in given])
+            meant = near(name, [id for id in ids if id not in given and id not in misspelt])
             remedy = suggestion(name, [meant] if meant else ids)
             document.problem(("launch", name), messages.NO_LAUNCH_CONDITION(pack=pack.id, remedy=remedy))
             misspelt.add(meant)
@@ -140,6 +140,8 @@ def _geometry(value: Any, condition: LaunchCondition, form: str, at: Place, docu
     count = value[key] if value[key] is not None else condition.processes_per_node
     if value["processes"] is not None and value["processes_per_node"] is not None:
         document.problem((*at, "processes_per_node"), messages.LAUNCH_COUNTED_TWICE(**about))
+    elif (nodes is None or count is None) and document.has_problem_below(at):
+        return None  # which says why it lacks one
     elif nodes is None or count is None:
         document.problem(at, messages.LAUNCH_LACKS(lacking="nodes" if nodes is None else "processes", **about))
     elif isinstance(nodes, str) and key == "processes":

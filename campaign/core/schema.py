@@ -288,9 +288,10 @@ class KeyedMap:
             return _refuse(node, at, document, self.allowed)
         values = self.absent()
         missing = {name for name, field in self.fields.items() if field.required}
-        unknown = []
+        unknown, given = [], set()
         for key, value in _unique(node, at, document):
             if key.text in self.fields:
+                given.add(key.text)
                 missing.discard(key.text)
                 place = (*at, key.text)
                 values[key.text] = self._read_field(self.fields[key.text], _or_key(value, key), place, document)
@@ -298,7 +299,9 @@ class KeyedMap:
                 unknown.append(key)
         for key in unknown:
             meant = near(key.text, missing)
-            missing.discard(meant)  # its absence follows from the typo
+            if meant := meant or near(key.text, self.fields.keys() - given, cutoff=0.85):
+                missing.discard(meant)  # its absence follows from the typo
+                values[meant] = None  # as of a wrong value, of which nothing more is said
             document.problem((*at, key.text), self._unknown(key.text, meant), key)
         for name in self.fields:
             if name in missing:

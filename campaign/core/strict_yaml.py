@@ -110,6 +110,9 @@ class Document:
         if problem not in self._problems:  # a problem of both profiles is reported once
             self._problems.append(problem)
 
+    def has_problem_below(self, at: Place) -> bool:
+        return any(message.startswith(f"{path_text(at)}.") for _, _, message in self._problems)
+
     def require(self, at: Place, name: str | None, known: Collection[str], allowed: str = "") -> None:
         """Keep a problem with a name, if there is one, that is none of those known."""
         from campaign.core.schema import near

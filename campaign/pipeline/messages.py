@@ -37,6 +37,20 @@ PLACEHOLDERS_LEFT = Message(
     texts="2 placeholders",
     keys="system.node, contact.name",
 )
+WAIVER_WITHOUT_EFFECT = Message(
+    "{key}: has no effect and makes the results of {cells} invalid (WVR-01): {problem}; have it signed by a key in "
+    "allowed_signers, or remove it",
+    key="waivers[0]",
+    cells="scratch/*/*/*",
+    problem="the waiver is not signed",
+)
+WAIVER_EXPIRED = Message(
+    "{key}: has expired on {day}: what is measured now makes the results of {cells} invalid (WVR-01); have it granted "
+    "again, or remove it",
+    key="waivers[0]",
+    day="2026-01-31",
+    cells="scratch/*/*/*",
+)
 RESULTS_OF_ANOTHER = Message(
     "found {name}, but {results} holds the results of {file}; give this campaign another name, or another results "
     "directory",

@@ -8,6 +8,7 @@ import itertools
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from campaign.config.load import Campaign
@@ -76,6 +77,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
     if unfilled and not mistakes:
         keys = ", ".join(path_text(mistake.at) for mistake in unfilled)
         notes = (messages.PLACEHOLDERS_LEFT(texts=units.several(len(unfilled), "placeholder"), keys=keys),)
+    notes = (*notes, *vain_waivers(opened))
     mistakes += _paths(opened, planned)
     mistakes += _sources(campaign)
     silent = commands.reachable()
@@ -113,6 +115,17 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
     if lacks:
         raise EnvironmentLacks("\n".join(lacks))
     return Checked(planned, missing, "", (*notes, *_not_here(campaign)))
+
+
+def vain_waivers(opened: Opened) -> Iterator[str]:
+    """What to say of waivers that violate WVR-01, whatever is measured now."""
+    today = datetime.now(UTC).date()
+    for index, granted in enumerate(opened.answers.waivers):
+        waiver, key = granted.waiver, path_text(("waivers", index))
+        if not granted.signer:
+            yield messages.WAIVER_WITHOUT_EFFECT(key=key, cells=waiver.cells, problem=granted.problem)
+        elif waiver.expires < today:
+            yield messages.WAIVER_EXPIRED(key=key, day=waiver.expires, cells=waiver.cells)
 
 
 def _paths(opened: Opened, planned: Plan) -> Iterator[Mistake]:

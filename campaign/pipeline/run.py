@@ -23,7 +23,7 @@ from campaign.pipeline import messages
 from campaign.pipeline import plan as planning
 from campaign.pipeline.budget import in_use_node_s
 from campaign.pipeline.plan import Plan
-from campaign.pipeline.preflight import is_missing, preflight
+from campaign.pipeline.preflight import is_missing, preflight, vain_waivers
 from campaign.pipeline.request import Request
 from campaign.pipeline.standing import Say, current, follower_of, say_of_journal, standing
 from campaign.plan import matrix
@@ -96,6 +96,8 @@ def run(opened: Opened, request: Request, display: Display) -> Submission:
             return replace(recorded, rows=())
     checked = preflight(opened, planning.plan(opened, may_submit=True), request)
     planned = checked.plan
+    for text in vain_waivers(opened) if checked.missing else ():
+        display.say(text)
     compared = sources.compare(campaign)
     with Store(opened.paths) as store:
         # What an earlier driver did not come to submit failed by that driver's end, not by a cause of its own.

@@ -376,6 +376,20 @@ def test_a_launch_condition_that_contradicts_the_rules_is_refused_with_the_claus
     assert problems(f"{HEAD}{TARGETS}launch: {launch}\n") == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("lauch: {node: 4, peak: {nodes: 2, processes: 8}}", "5:1: lauch: unknown key; did you mean launch?"),
+        (
+            "launch: {node: 4, peak: {node: 2, processes: 8}}",
+            "5:26: launch.peak.node: unknown key; did you mean nodes?",
+        ),
+    ],
+)
+def test_what_is_missing_because_its_key_is_misspelt_is_told_once(text: str, expected: str, problems: Problems) -> None:
+    assert problems(f"{HEAD}{TARGETS}{text}\n") == [expected]
+
+
 DIRECTORIES = {
     "/": 'found "/", which is the root directory',
     "//": 'found "/", which is the root directory',

@@ -6,6 +6,8 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +16,7 @@ import pytest
 from campaign.cli.main import main
 from campaign.config import init
 from campaign.config.opened import Opened, open_campaign
+from campaign.config.waivers import Answers, Granted
 from campaign.core import resources
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, EnvironmentLacks, InputError
 from campaign.pipeline import plan as planning
@@ -311,6 +314,21 @@ def test_placeholders_are_noted_in_a_rehearsal_and_refused_at_full_size(cluster:
         "c.yaml:11:16: system.node: still a placeholder: <sockets, cores>; fill it in",
         "c.yaml:12:17: contact.name: still a placeholder: <who>; fill it in",
     ]
+
+
+def test_a_waiver_that_makes_results_invalid_is_noted_before_they_are_measured(cluster: Fake) -> None:
+    dates = 'reason: agreed, by: buyer, date: "2020-01-01", expires: "2099-01-01"'
+    given = opened(f'waivers: [{{rule: SRC-05, cells: "scratch/*/*/*", {dates}}}]\n')
+    assert check(given).notes == (
+        "waivers[0]: has no effect and makes the results of scratch/*/*/* invalid (WVR-01): the waiver is not signed; "
+        "have it signed by a key in allowed_signers, or remove it",
+    )
+    waiver = replace(given.answers.waivers[0].waiver, expires=date(2020, 1, 31))
+    signed = replace(given, answers=Answers((Granted(waiver, "buyer"),)))
+    assert check(signed).notes == (
+        "waivers[0]: has expired on 2020-01-31: what is measured now makes the results of scratch/*/*/* invalid "
+        "(WVR-01); have it granted again, or remove it",
+    )
 
 
 def test_a_mistake_has_the_line_of_its_key_or_of_the_nearest_one_above(cluster: Fake) -> None:
