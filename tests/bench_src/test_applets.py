@@ -51,5 +51,5 @@ def test_what_is_printed_is_read_without_a_doubt(tmp_path: Path, command: str) -
     reply = launch(tmp_path, *command.split(), ranks=4)
     (tmp_path / "stdout").write_text(reply.out)
     records, seen = read(command.split()[0], tmp_path, tmp_path)
-    assert (reply.status, seen.errors, seen.unparsed) == (0, (), ())
+    assert (reply.status, seen.errors, seen.unparsed, seen.complete) == (0, (), (), True)
     assert records

@@ -213,6 +213,8 @@ def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
         )
         for record in records
     ]
+    told = tuple(warning for warning in seen.warnings if warning.text != messages.CSV_NO_END())
+    ended = seen.complete or len(told) < len(seen.warnings)  # as far as the text can tell
     return merged, replace(
         seen,
         **known,
@@ -225,9 +227,9 @@ def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
         ended=exact.ended,
         clock_step_s=exact.clock_step_s,
         attestation=exact.attestation,
-        complete=seen.complete and exact.complete,
+        complete=ended and exact.complete,
         errors=(*exact.errors, *seen.errors, *errors),
-        warnings=(*exact.warnings, *seen.warnings),
+        warnings=(*exact.warnings, *told),
         unparsed=(*exact.unparsed, *seen.unparsed),
     )
 

@@ -265,6 +265,7 @@ EXAMPLES: list[Example] = [
     kept("GEO-05", "no requirement", case()),
     kept("GEO-05", "as much as is required", required("moved >= memory * nodes")),
     kept("GEO-05", "by the memory that Slurm is told, a little less", required("moved == 1.04 * memory * nodes")),
+    kept("GEO-05", "as many bytes, but for the digits that IOR does not print", required("moved >= 48.001 * 2^30")),
     kept("GEO-05", "other launch conditions", required("processes == 1", launch=("single",))),
     kept("GEO-05", "other file configurations", required("processes == 1", files=("onefile",))),
     unchecked("GEO-05", "a number that nothing recorded", required("cores >= 1")),
