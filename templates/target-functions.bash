@@ -262,8 +262,13 @@ campaign_remove_stale() { # DIRECTORY [INODE]
     [[ -z $campaign_refusal ]] && [[ -e $1 || -L $1 ]] || return 0
     campaign_say "removing what an earlier attempt left behind: $1"
     (
-        if [[ -L $1 ]] || ! campaign_go_to "$1" || [[ -n ${2:-} && $2 != "$(stat -c %i .)" ]]; then
+        if [[ -L $1 ]] || ! campaign_go_to "$1"; then
             campaign_say "not removed: $(campaign_replaced "$1")"
+            exit 1
+        fi
+        inode=$(stat -c %i .)
+        if [[ -n ${2:-} && $2 != "$inode" ]]; then
+            campaign_say "not removed: $1 has inode $inode, but the job that created it noted inode $2: another directory is in its place, or the file system gives the same directory another number (FUSE); look what is in it, and remove it yourself if it is what the benchmark left"
             exit 1
         fi
         campaign_empty

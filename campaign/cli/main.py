@@ -15,6 +15,7 @@ from traceback import extract_tb
 from campaign.cli import messages, streams
 from campaign.cli.arguments import check_verb, parser
 from campaign.cli.output import say
+from campaign.core import waiting
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, is_full
 
 PACKAGE = Path(__file__).parents[1]
@@ -54,10 +55,15 @@ def _do(words: Sequence[str]) -> int:
         if words:
             check_verb(*words)
         arguments = parser(sandbox=words[:1] == ["sandbox"]).parse_args(words)
-        status: int = arguments.do(arguments)
+        with waiting.told_to(_ignore if "--json" in words else say):
+            status: int = arguments.do(arguments)
     finally:  # also where argparse ends it, after --help
         sys.stdout.flush()
     return status
+
+
+def _ignore(_text: str) -> None:
+    """Nobody reads what is said beside data."""
 
 
 def _in_words(error: OSError) -> str:

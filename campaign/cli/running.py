@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from campaign.cli import messages
 from campaign.cli.output import columns, load, say, show, verdict
+from campaign.core import waiting
 from campaign.core.errors import INTERRUPTED, OK, CampaignError, InputError
 from campaign.core.messages import typed
 from campaign.core.units import listed, several
@@ -138,7 +139,8 @@ def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> i
     from campaign.pipeline import run as pipeline
     from campaign.plan import matrix
 
-    with progress.display(opened.paths.root, arguments.verbose, arguments.quiet) as shown:
+    display = progress.display(opened.paths.root, arguments.verbose, arguments.quiet)
+    with display as shown, waiting.told_to(shown.say):
         done = pipeline.run(opened, request, shown)
         shown.close()
         if request.detach:

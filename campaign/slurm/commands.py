@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaign.core import temporary
+from campaign.core import temporary, waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import State
 from campaign.results.environment.slurm_text import slurm_fields
@@ -82,10 +82,11 @@ def call(
     arguments: Sequence[str],
     timeout_s: float = QUERY_TIMEOUT_S,
     cwd: Path | None = None,
-    meanwhile: Callable[[float], None] = lambda _: None,
+    meanwhile: Callable[[float], None] | None = None,
 ) -> Reply:
     """Run one of Slurm's commands. Beside it `meanwhile` is called, at once and then each second, with the seconds that
-    it has taken so far. Raises EnvironmentLacks where it is not installed, UnknownState where it hangs.
+    it has taken so far; without it, a wait for a slow one is told. Raises EnvironmentLacks where it is not installed,
+    UnknownState where it hangs.
     """
     try:
         process = subprocess.Popen(
@@ -102,14 +103,19 @@ def call(
         raise EnvironmentLacks(messages.PROGRAM_MISSING(program=arguments[0])) from None
     except OSError as error:
         raise EnvironmentLacks(f"{arguments[0]}: {error.strerror}") from error
-    began, out = time.monotonic(), None
+    began, out, told = time.monotonic(), None, meanwhile is not None
     with process:
         try:
             while out is None:
                 waited_s = time.monotonic() - began
                 if waited_s >= timeout_s:
                     raise UnknownState(messages.COMMAND_HANGS(command=arguments[0], seconds=timeout_s))
-                meanwhile(waited_s)
+                if meanwhile is not None:
+                    meanwhile(waited_s)
+                if waited_s >= waiting.SLOW_S and not told:
+                    told = True
+                    seconds = {"waited": round(waited_s), "longest": round(timeout_s)}
+                    waiting.tell(messages.COMMAND_SLOW(command=arguments[0], **seconds))
                 with suppress(subprocess.TimeoutExpired):
                     out, err = process.communicate(timeout=min(1.0, timeout_s - waited_s))
         except BaseException:
@@ -229,9 +235,7 @@ _REFUSAL = re.compile(
 )
 
 
-def submit(
-    script: Path, after: Sequence[str] = (), meanwhile: Callable[[float], None] = lambda _: None
-) -> SbatchAnswer:
+def submit(script: Path, after: Sequence[str] = (), meanwhile: Callable[[float], None] | None = None) -> SbatchAnswer:
     """Submit `script`, to start when the jobs `after` have ended in whatever way. `meanwhile`: as in `call`."""
     dependency = ["--dependency=afterany:" + ":".join(after)] if after else []
     try:

@@ -10,6 +10,12 @@ PROGRAM_MISSING = Message(
     "{program} is not on PATH; run this on a login node, or install Slurm's client commands", program="scontrol"
 )
 COMMAND_HANGS = Message("{command} did not answer within {seconds:g} s", command="squeue", seconds=30.0)
+COMMAND_SLOW = Message(
+    "waiting for {command}, which has not answered for {waited} s; given up after {longest} s",
+    command="squeue",
+    waited=5,
+    longest=30,
+)
 COMMAND_FAILED = Message(
     "{command} failed with status {status}: {said}", command="scontrol", status=1, said="Unable to contact slurmctld"
 )

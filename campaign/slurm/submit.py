@@ -23,7 +23,7 @@ from types import MappingProxyType
 from campaign.config.load import Campaign
 from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
-from campaign.core import atomic, journal
+from campaign.core import atomic, journal, waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import Attempt, Paths, Planned, Run, State, directory_name
 from campaign.core.units import several
@@ -33,7 +33,6 @@ from campaign.slurm import commands, messages, scripts
 from campaign.slurm.sandbox.processes import Process
 
 SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is taken for dead
-SLOW_S = 5.0  # of an sbatch, before it is said what is waited for
 RECORD_S = 0.25  # the shortest time between two waits for the disk while jobs are submitted
 TRY_AGAIN_S = 60.0  # where Slurm has no room and none of the campaign's jobs ends: others' may have
 MOST_JOBS = 1000  # of one campaign that Slurm has at once, unless the user says otherwise
@@ -140,7 +139,7 @@ class _Sender:
         """Beside an sbatch that has worked for so long."""
         if time.monotonic() - self._recorded >= RECORD_S:
             self.record()
-        if waited_s >= SLOW_S and not self._slow:
+        if waited_s >= waiting.SLOW_S and not self._slow:
             self._slow = True
             left, longest = several(len(self._room.unsent) + 1, "job"), round(commands.SUBMIT_TIMEOUT_S)
             self._say(messages.SBATCH_SLOW(waited=round(waited_s), left=left, longest=longest))

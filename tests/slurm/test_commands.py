@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import State
 from campaign.slurm import commands
@@ -190,6 +192,18 @@ def test_a_command_that_hangs_gives_no_answer(cluster: Fake, monkeypatch: pytest
     cluster.fault("squeue-hangs", 60)
     with pytest.raises(UnknownState, match=r"^squeue did not answer within 0\.3 s$"):
         commands.queue(["one"])
+
+
+def test_a_wait_for_a_slow_command_is_told_once(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "SLOW_S", 0.5)
+    monkeypatch.setattr(commands.call, "__defaults__", (4.0, *(commands.call.__defaults__ or ())[1:]))
+    told: list[str] = []
+    cluster.fault("squeue-hangs", 60)
+    with waiting.told_to(told.append), pytest.raises(UnknownState):
+        commands.queue(["one"])
+    assert [re.sub("for [0-9]+ s", "for N s", text) for text in told] == [
+        "waiting for squeue, which has not answered for N s; given up after 4 s"
+    ]
 
 
 def test_whether_slurmctld_answers_is_asked_with_no_less_patience_than_all_else(

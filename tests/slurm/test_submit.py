@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from campaign.config.opened import Opened
-from campaign.core import journal
+from campaign.core import journal, waiting
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths, State
 from campaign.results.store import Store, StoredJob
@@ -353,7 +353,7 @@ def test_jobs_whose_ids_a_killed_driver_had_not_put_on_record_are_found_by_their
 def test_an_sbatch_that_answers_slowly_doubles_nothing_and_what_is_waited_for_is_said_once(
     tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(submit, "SLOW_S", 0.5)
+    monkeypatch.setattr(waiting, "SLOW_S", 0.5)
     cluster.fault("sbatch-hangs-after", 1.2)
     driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
     driver.send()
