@@ -147,7 +147,7 @@ def test_the_timeline_of_a_chunk_pool_shows_the_processes_of_the_slow_brick(tmp_
 
     with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
         sandbox = Sandbox.start(
-            Path(folder) / "s", Shape(nodes=2, cpus=4, storage=Storage(bricks=2, slow_ms=20)), os.getpid()
+            Path(folder) / "s", Shape(nodes=2, cpus=4, storage=Storage(bricks=2, slow_ms=60)), os.getpid()
         )
         try:
             launch, target = "node: 2\n  clients: {nodes: 2, processes: 8}", sandbox.layout.storage

@@ -253,7 +253,7 @@ def test_a_pack_that_slows_one_process_shows_what_the_pool_is_for(tmp_path: Path
     text = text.replace("full: 1M, rehearsal: 256K", "full: 1M, rehearsal: 32K")
     packs = written(tmp_path, "slow-pool", text)
     case = case_of(
-        tmp_path, sandbox, "slow-pool", "node: 2\n  clients: {nodes: 2, processes: 4}", "total: 8M", packs=packs
+        tmp_path, sandbox, "slow-pool", "node: 2\n  clients: {nodes: 2, processes: 4}", "total: 32M", packs=packs
     )
     case.call("run", "--only", "scratch/clients/*/*")
     found = values(case)

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),

@@ -385,6 +385,7 @@ def test_start_brings_a_dead_daemon_back_and_touches_no_other(victim: str, sandb
     wait_until(lambda: [job.state for job in sandbox.status().jobs] == ["RUNNING"])
     if victim == "slurmctld":
         running = time.time()  # what it has written down by its crash is what it knows after it
+        on(sandbox, "scontrol", "update", f"JobId={job}", "Comment=kept")  # else it may have nothing more to write down
         wait_until(lambda: written_after(sandbox.layout.controller_state / "job_state", running))
     assert process_of(sandbox, victim).kill(5)
     shown = run("status", "--dir", sandbox_directory)
