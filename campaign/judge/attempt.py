@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.pack import Operation, RulePack
-from campaign.core.model import Finding, Run, State
+from campaign.core.model import Finding, Record, Run, State
 from campaign.core.units import digits, format_size, listed
 from campaign.judge.findings import at_full_size, note, processes_on, unchecked, violation
 from campaign.judge.messages import attempt as messages
@@ -258,11 +258,11 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
     """PHY-03: where the benchmark's formula counts more than happened, both numbers are given."""
     for operation, record in case.reported:
         if operation.id not in case.files.inflated:
-            if record.true_value is not None and record.true_value < record.value:
+            if (actual := _less(record)) is not None:
                 yield violation(
                     messages.DONE_LESS(operation=operation.id),
                     messages.FORMULA_RATE(rate=digits(record.value), unit=record.unit),
-                    messages.ACTUAL_RATE(rate=digits(record.true_value), unit=record.unit),
+                    messages.ACTUAL_RATE(rate=digits(actual), unit=record.unit),
                 )
             continue
         # The project's own says what was done, so that its silence is no answer.
@@ -272,10 +272,10 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
             yield violation(silent) if builtin else unchecked(silent)
         elif builtin and record.true_value is None and case.run.geometry.processes > 1:
             yield violation(messages.COUNT_IMPOSSIBLE(operation=operation.id))
-        elif record.true_value is not None and record.true_value < record.value:
+        elif (actual := _less(record)) is not None:
             yield note(
                 messages.OVERCOUNTED(operation=operation.id),
-                messages.ACTUAL_RATE(rate=digits(record.true_value), unit=record.unit),
+                messages.ACTUAL_RATE(rate=digits(actual), unit=record.unit),
                 messages.FORMULA_RATE(rate=digits(record.value), unit=record.unit),
             )
         elif record.files_true is not None and record.files_true != case.run.items_total:
@@ -284,6 +284,12 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
                 messages.ITEMS_CREATED(count=record.files_true, unit=case.pack.items_unit),
                 messages.ITEMS_COUNTED(count=case.run.items_total, unit=case.pack.items_unit),
             )
+
+
+def _less(record: Record) -> float | None:
+    """What really happened, where that is less than the formula's; of means the one is rounded, the other is not."""
+    actual = record.true_value
+    return None if actual is None or actual >= record.value - 0.001 else actual
 
 
 def units_as_asked(case: Case) -> Iterator[Finding]:

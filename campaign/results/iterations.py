@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
 from campaign.config.rules.output_format import ONE_ITERATION
@@ -24,11 +24,11 @@ def by_statistic(record: Record, wanted: str) -> Record:
         return record if printed is None else replace(record, value=printed, statistic=wanted)
     order = sorted(range(len(record.each)), key=lambda place: record.each[place].value)
     places = {"first": 0, "last": -1, "minimum": order[0], "maximum": order[-1]}
-    chosen = _at(record, record.each[places.get(wanted, order[(len(order) - 1) // 2])])
+    middle = order[(len(order) - 1) // 2 : len(order) // 2 + 1]
+    chosen = _at(record, record.each[places.get(wanted, middle[0])])
     if wanted in ("mean", "median"):
-        values = [each.value for each in record.each]
-        value = median(values) if wanted == "median" else fmean(values)
-        chosen = replace(chosen, value=value, **_averaged(record.each))
+        among = [record.each[place] for place in (order if wanted == "mean" else middle)]
+        chosen = replace(chosen, value=fmean(each.value for each in among), **_averaged(among))
     # What the program prints beside its best is of the same line.
     source = chosen.source if printed is None else record.source
     return replace(chosen, value=chosen.value if printed is None else printed, source=source, statistic=wanted)

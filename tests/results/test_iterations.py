@@ -35,7 +35,7 @@ def printed(operation: str, values: tuple[float, ...], shown: bool = True) -> Re
     [
         ("minimum", 100.0, Source("stdout", 14), 10.0),
         ("mean", 250.0, Source("stdout", 14), (10 + 10 / 3 + 5 + 2.5) / 4),
-        ("median", 250.0, Source("bench.jsonl", 102), (10 + 10 / 3 + 5 + 2.5) / 4),
+        ("median", 250.0, Source("bench.jsonl", 102), (10 / 3 + 5) / 2),
         ("first", 100.0, Source("bench.jsonl", 100), 10.0),
         ("last", 400.0, Source("bench.jsonl", 103), 2.5),
     ],

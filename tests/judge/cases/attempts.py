@@ -352,6 +352,11 @@ EXAMPLES: list[Example] = [
     ),
     kept("PHY-03", "all as planned", case()),
     kept("PHY-03", "all that was counted was done", inflated(operations_done=1000)),
+    kept(
+        "PHY-03",
+        "a mean that is rounded beside one that is not",
+        case(records=(replace(builders.records()[0], true_value=999.9996), *builders.records()[1:])),
+    ),
     broken(
         "PHY-03",
         "create: the rate assumes one operation for each process and file; this benchmark does not print how many "
