@@ -286,9 +286,9 @@ EXAMPLES: list[Example] = [
     broken(  # which chance may do where numbers have few digits
         "PRJ-01",
         "reported as measured, but every operation is equal to scratch/peak/unique/*",
-        rates(peak_unique=(8000.0, 32000.0, 6400.0), max_unique=(8000.0, 32000.0, 6400.0)),
+        rates(peak_unique=(8.4, 32.0, 6.4), max_unique=(8.4, 32.0, 6.4)),
         "independent measurements, or a declared projection",
-        "create 8000, stat 32000, remove 6400",
+        "create 8.4, stat 32, remove 6.4",
         "scratch/max/unique/*",
         severity=Severity.WARNING,
     ),
