@@ -89,9 +89,9 @@ SCRIPT_OF_OTHER = Message(
 SCRIPT_OF_TEMPLATE = Message("job scripts from the vendor's own template (slurm.template) are not rendered again")
 SCRIPT_UNRENDERED = Message("{place}: cannot be rendered again: {why}", place="jobs/y/job.sbatch", why="no such option")
 SCRIPT_LINE = Message(
-    "{place}: line {line} differs from the script as campaign {version} renders it: it was edited, or the vendor has "
-    "another development state of {version}, with which you have to verify then",
-    place="jobs/y/job.sbatch",
+    "{places}: line {line} is not as campaign {version} renders it: the script was edited, or the vendor has another "
+    "development state of {version} (then verify with that)",
+    places="jobs/y/job.sbatch and 3 more",
     line=12,
     version="0.3.0",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import groupby, zip_longest
 from pathlib import Path
@@ -21,7 +21,7 @@ from campaign.evidence.compared import is_earlier, object_of, text_of
 from campaign.evidence.replay import Judged
 from campaign.judge.environment import CONTROLLER_S
 from campaign.judge.evidence import BUNDLE
-from campaign.judge.findings import to_explain, unchecked, violation
+from campaign.judge.findings import Form, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.slurm import scripts, submit
 
@@ -88,6 +88,7 @@ def _scripts(data: Path, bag: Bag, whole: Submission, tool: str) -> Iterator[Fin
         jobs.setdefault(attempt.job, []).append(attempt)
     runs = {run.id: run for run in whole.all_runs}
     made = frozenset(runs[each.run].attempt_directory(each.token) for each in whole.attempts if each.run in runs)
+    planned: dict[str, tuple[str, list[tuple[Attempt, Run]]]] = {}  # scripts whose runs are those of the plan, by job
     for job, attempts in jobs.items():
         original = f"jobs/{job}/job.sbatch"
         text = text_of(data / "results" / original)
@@ -99,33 +100,45 @@ def _scripts(data: Path, bag: Bag, whole: Submission, tool: str) -> Iterator[Fin
             if bag.digests.get(results + place, bag.digests[results + original]) != bag.digests[results + original]:
                 yield violation(messages.COPY_DIFFERS(place=place, original=original))
         if all(attempt.run in runs and runs[attempt.run].fingerprint == attempt.fingerprint for attempt in attempts):
-            yield from _script(text, job, [(attempt, runs[attempt.run]) for attempt in attempts], made, whole, tool)
-
-
-def _script(
-    text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made: Set[str], whole: Submission, tool: str
-) -> Iterator[Finding]:
-    place = f"jobs/{job}/job.sbatch"
-    if tool != f"campaign {__version__}":
+            planned[job] = text, [(attempt, runs[attempt.run]) for attempt in attempts]
+    if planned and tool != f"campaign {__version__}":
         yield unchecked(messages.SCRIPT_OF_OTHER(own=__version__, tool=tool), about=BUNDLE)
-        return
-    if whole.campaign.slurm.template is not None:  # it is a program, and the vendor's is not run here
+    elif planned and whole.campaign.slurm.template is not None:  # it is a program, and the vendor's is not run here
         yield unchecked(messages.SCRIPT_OF_TEMPLATE(), about=BUNDLE)
-        return
-    try:
-        again = _rendered(text, job, attempts, made, whole)
-    except (CampaignError, ValueError) as error:
-        yield violation(messages.SCRIPT_UNRENDERED(place=place, why=error))
-        return
+    else:
+        yield from _against_plan(planned, made, whole)
+
+
+def _against_plan(
+    planned: Mapping[str, tuple[str, Sequence[tuple[Attempt, Run]]]], made: Set[str], whole: Submission
+) -> Iterator[Finding]:
+    """Scripts that differ alike are one finding."""
+    differing: dict[_Differing, list[str]] = {}
+    for job, (text, attempts) in planned.items():
+        place = f"jobs/{job}/job.sbatch"
+        try:
+            difference = _first_difference(text, _rendered(text, job, attempts, made, whole))
+        except (CampaignError, ValueError) as error:
+            yield violation(messages.SCRIPT_UNRENDERED(place=place, why=error))
+            continue
+        if difference is not None:
+            differing.setdefault(difference, []).append(place)
+    for (form, number, *texts), places in differing.items():
+        yield form(messages.SCRIPT_LINE(places=listed(places, 1), line=number, version=__version__), *texts)
+
+
+_Differing = tuple[Form, int, str, str]  # the form of its finding, the line, what it should be, what it is
+
+
+def _first_difference(text: str, again: str) -> _Differing | None:
     lines = text.split("\n"), again.split("\n")
     pairs = enumerate(zip_longest(*lines, fillvalue=""), 1)
     differing = next(((number, *pair) for number, pair in pairs if pair[0] != pair[1]), None)
-    if differing is not None:
-        number, kept, planned = differing
-        others = (Counter(lines[0]) - Counter(lines[1])) + (Counter(lines[1]) - Counter(lines[0]))
-        form = to_explain if all(map(_SETTING.match, others)) else violation
-        texts = (line[:LONGEST_LINE] or "no such line" for line in (planned, kept))
-        yield form(messages.SCRIPT_LINE(place=place, line=number, version=__version__), *texts)
+    if differing is None:
+        return None
+    number, kept, planned = (differing[0], *(line[:LONGEST_LINE] or "no such line" for line in differing[1:]))
+    others = (Counter(lines[0]) - Counter(lines[1])) + (Counter(lines[1]) - Counter(lines[0]))
+    return to_explain if all(map(_SETTING.match, others)) else violation, number, planned, kept
 
 
 def _rendered(text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made: Set[str], whole: Submission) -> str:
