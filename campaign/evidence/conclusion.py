@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +14,7 @@ from campaign.core.units import listed, several
 from campaign.evidence import messages
 from campaign.evidence.chosen import Copy
 from campaign.judge.submission import RECORDS, Submission
+from campaign.report.contents import measured
 from campaign.report.verdict import OPEN, Compliance, Reason, Verdict, verdict
 from campaign.results.case import Case
 
@@ -124,7 +124,7 @@ def conclude(found: Found) -> Conclusion:
     else:
         outcome = VerifyOutcome.COMPLIANT
     contradictions = sorted(wrong & {"EVD-02", "EVD-04", "EVD-06"} | _contradicted(whole))
-    times = measured(whole)
+    times = measured(whole.attempts) if whole else None
     systems = file_systems(whole.results) if whole else {}
     said = Conclusion(
         outcome=outcome,
@@ -138,8 +138,8 @@ def conclude(found: Found) -> Conclusion:
         asks=len(asked),
         answered=sum(bool(finding.explained) for finding in asked),
         unchecked=len({finding.rule for finding in unchecked}),
-        measured_from=times[0],
-        measured_to=times[1],
+        measured_from=f"{times[0]:%Y-%m-%d %H:%M}" if times else "",
+        measured_to=f"{times[1]:%Y-%m-%d %H:%M} UTC" if times else "",
         file_systems=systems,
         sampled=0,
         reasons="",
@@ -226,21 +226,6 @@ def _compliance(said: Conclusion, whole: Submission) -> str:
         Compliance.REHEARSAL: messages.VERDICT_REHEARSAL,
         Compliance.UNCHECKED: messages.VERDICT_UNCHECKED,
     }.get(Compliance(said.compliance), messages.VERDICT_COMPLIES)()
-
-
-def measured(whole: Submission | None) -> tuple[str, str]:
-    """When the first result began and the last one ended, as the jobs recorded it, in UTC; "" where none is known."""
-    ended = [case.evidence.completion for case in whole.results if case.evidence.completion] if whole else []
-    if not ended:
-        return "", ""
-    try:
-        first, last = (
-            datetime.fromtimestamp(time, UTC)
-            for time in (min(each.started for each in ended), max(each.ended for each in ended))
-        )
-    except (ValueError, OverflowError, OSError):
-        return "", ""
-    return f"{first:%Y-%m-%d %H:%M}", f"{last:%Y-%m-%d %H:%M} UTC"
 
 
 def file_systems(results: tuple[Case, ...]) -> dict[str, str]:

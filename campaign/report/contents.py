@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from campaign.core.model import Finding
+from campaign.core.model import Attempt, Finding
 from campaign.core.units import several
 from campaign.judge.submission import Submission
 from campaign.report.verdict import Verdict
@@ -50,12 +50,11 @@ class Contents(Submission):
 
     @property
     def measured(self) -> str:
-        """When: the first start and the last end of the attempts on record, in UTC; "" if there are none."""
-        started = [attempt.started for attempt in self.attempts if attempt.started is not None]
-        ended = [attempt.ended for attempt in self.attempts if attempt.ended is not None]
-        if not started or not ended:
+        """When, in UTC; "" if nothing was."""
+        times = measured(self.attempts)
+        if times is None:
             return ""
-        first, last = (datetime.fromtimestamp(time, UTC) for time in (min(started), max(ended)))
+        first, last = times
         same = first.date() == last.date()
         return f"{first:%Y-%m-%d %H:%M:%S} to {last:{'%H:%M:%S' if same else '%Y-%m-%d %H:%M:%S'}} UTC"
 
@@ -63,6 +62,17 @@ class Contents(Submission):
     def tried(self) -> str:
         """`14 attempts: 12 done, 1 timeout, 1 superseded`."""
         return _counted("attempt", [attempt.state for attempt in self.attempts])
+
+
+def measured(attempts: Sequence[Attempt]) -> tuple[datetime, datetime] | None:
+    """The first start and the last end of the attempts on record, in UTC; None where none is known."""
+    started = [attempt.started for attempt in attempts if attempt.started is not None]
+    ended = [attempt.ended for attempt in attempts if attempt.ended is not None]
+    try:
+        first, last = (datetime.fromtimestamp(time, UTC) for time in (min(started), max(ended)))
+    except (ValueError, OverflowError, OSError):  # there is none, or none that can be a time
+        return None
+    return first, last
 
 
 def _counted(what: str, states: Sequence[str]) -> str:

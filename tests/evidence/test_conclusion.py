@@ -164,6 +164,13 @@ def test_the_report_counts_and_lists_what_the_verdict_counts(made: Made, tmp_pat
     assert '<section class="verdict broken"' in page
 
 
+def test_the_report_has_the_times_of_the_verdict(made: Made, tmp_path: Path) -> None:
+    told = json.loads(made.call("verify", made.root / "plain", "-o", tmp_path, "--json").stdout)["conclusion"]
+    shown = (tmp_path / "index.html").read_text().split("Measured ")[1].split(" UTC")[0]
+    assert shown.startswith(told["measured_from"])
+    assert shown.split(" to ")[1].rpartition(":")[0] in told["measured_to"]
+
+
 def test_every_finding_over_the_whole_campaign_is_printed(made: Made) -> None:
     found = json.loads(made.call("verify", made.root / "plain", "--json").stdout)["campaign_findings"]
     printed = " ".join(made.call("verify", made.root / "plain").stdout.split())
