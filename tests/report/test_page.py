@@ -199,6 +199,16 @@ def test_in_print_panels_and_filters_are_left_out_and_all_origins_are_listed(tab
 
 
 @pytest.mark.programs
+def test_in_print_two_plots_stand_beside_each_other_on_a_sheet_of_a4(browser: Browser, page: Path) -> None:
+    tab = browser.open(page, DESKTOP)
+    tab.call("Emulation.setEmulatedMedia", media="print")
+    tab.get("document.body.style.width = '182mm'")  # without the margins
+    panels = "[...document.querySelectorAll('.panels')]"
+    tops = tab.get(f"{panels}.map(one => [...one.children].map(each => each.getBoundingClientRect().top))")
+    assert [len(of) - len(set(of)) for of in tops] == [1, 2]  # of 3 panels, and of 4
+    tab.close()
+
+
 def test_the_page_is_printed_to_pdf_by_an_installed_browser(page: Path) -> None:
     made = pdf.write(page)
     assert made == page.with_suffix(".pdf")

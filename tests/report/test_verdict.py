@@ -76,7 +76,7 @@ def test_a_warning_that_has_its_answer_asks_nothing() -> None:
 def test_a_rehearsal_never_complies_and_says_how_small_it_is(findings: tuple[Finding, ...]) -> None:
     found = verdict(answered(*findings, profile="rehearsal"))
     assert (found.kind, found.headline) == (Compliance.REHEARSAL, "Rehearsal size: not a compliant result")
-    assert says(found)[0] == "Trial run: 1000 files instead of 1048576."
+    assert says(found)[0] == "Rehearsal: 1000 files instead of 1048576."
 
 
 def test_rules_of_unknown_origin_are_said_first(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def untold(title: str) -> str:
     return title.replace("{items_total} ", "")
 
 
-def folded(text: str, most: int, lines: int = 5) -> str:
+def folded(text: str, most: int, lines: int = 6) -> str:
     """A title on several short lines."""
     wrapped = textwrap.wrap(untold(text), most, break_long_words=False)
     return "\n".join(wrapped if len(wrapped) <= lines else [*wrapped[: lines - 1], f"{wrapped[lines - 1]}…"])
