@@ -166,7 +166,9 @@ def test_findings_as_text_are_said_once_with_where_and_what_was_found() -> None:
 def test_no_findings_are_said_too() -> None:
     pack = builders.pack(checks={"FLG-01": "8"})
     assert views.findings_text(pack, []) == "no findings"
-    assert views.check_text(replace(Results(pack=pack).submission(), rows=())).endswith("\n\n1 rule: 1 passed")
+    assert views.check_text(replace(Results(pack=pack).submission(), rows=())).endswith(
+        "\n\n1 rule, by worst finding: 1 passed"
+    )
 
 
 def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
@@ -182,8 +184,8 @@ def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
         *(one("STA-03", "W", explained="why"), one("STA-03", "I")),
     ]
     assert views.rules_summary(pack, findings) == (
-        "7 rules: 1 violated, 1 waived, 1 explanation required, 1 not checked, 1 explained, 1 passed with "
-        "notes, 1 passed"
+        "7 rules, by worst finding: 1 violated, 1 waived, 1 explanation required, 1 not checked, 1 explained, 1 passed "
+        "with notes, 1 passed"
     )
 
 

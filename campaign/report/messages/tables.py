@@ -73,7 +73,9 @@ AT = Message("at {cells}", cells="scratch/node/*/create")
 EXPECTED = Message("expected {expected}", expected="1 s or more")
 FOUND = Message("found {actual}", actual="0.6 s")
 NO_FINDINGS = Message("no findings")
-RULES_COUNTED = Message("{rules}: {counts}", rules="48 rules", counts="2 violated, 3 not checked, 43 passed")
+RULES_COUNTED = Message(
+    "{rules}, by worst finding: {counts}", rules="48 rules", counts="2 violated, 3 not checked, 43 passed"
+)
 
 # --- the plan
 PLANNED = Message(
