@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +40,7 @@ class Chain:
     problem: str = ""
     latest: float = 0.0
     back: tuple[int, float] = (0, 0.0)
+    cut_off: bool = False  # whether the problem is the end of the last line alone
 
     @property
     def head(self) -> str:
@@ -122,10 +123,10 @@ def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, i
             if not data.endswith(b"\n") and len(data) <= LONGEST_LINE:
                 os.truncate(path, offset)
                 return
-            event = _parse(data, f"{path}: at byte {offset}")
+            event = _parse(data, lambda: f"{path}:{_line_at(path, offset)}")  # noqa: B023  # called at once
             if event.get("previous") != previous:
                 hashes = {"expected": previous[:12], "found": str(event.get("previous"))[:12]}
-                raise EnvironmentLacks(messages.JOURNAL_CHANGED(path=path, byte=offset, **hashes))
+                raise EnvironmentLacks(messages.JOURNAL_CHANGED(path=path, line=_line_at(path, offset), **hashes))
             offset += len(data)
             previous = _hash(data)
             yield event, previous, offset
@@ -138,11 +139,11 @@ def look(path: Path) -> Chain:
     try:
         with path.open("rb") as file:
             for number, data in enumerate(_lines(file), 1):
-                event = _parse(data, f"line {number}")
+                if not data.endswith(b"\n") and len(data) <= LONGEST_LINE:
+                    return Chain(heads, nonce, messages.JOURNAL_LINE_TRUNCATED(line=number), cut_off=True)
+                event = _parse(data, lambda: f"line {number}")  # noqa: B023  # called at once
                 if event.get("previous") != previous:
                     return Chain(heads, nonce, messages.JOURNAL_LINE_CHANGED(line=number))
-                if not data.endswith(b"\n"):
-                    return Chain(heads, nonce, messages.JOURNAL_LINE_TRUNCATED(line=number))
                 if number == 1 and event.get("event") == "begin":
                     nonce = str(event.get("nonce", ""))
                 time_s = event.get("time")
@@ -166,15 +167,20 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
             return
 
 
-def _parse(data: bytes, place: str) -> Event:
+def _line_at(path: Path, offset: int) -> int:
+    with path.open("rb") as file:
+        return file.read(offset).count(b"\n") + 1
+
+
+def _parse(data: bytes, place: Callable[[], str]) -> Event:
     try:
         event = json.loads(data)
     except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict):
-        raise EnvironmentLacks(messages.JOURNAL_NOT_JSON(place=place, found=data[:80]))
+        raise EnvironmentLacks(messages.JOURNAL_NOT_JSON(place=place(), found=data[:80]))
     if event.get("format") != FORMAT:
-        raise EnvironmentLacks(messages.JOURNAL_FORMAT(place=place, found=event.get("format"), known=FORMAT))
+        raise EnvironmentLacks(messages.JOURNAL_FORMAT(place=place(), found=event.get("format"), known=FORMAT))
     return event
 
 

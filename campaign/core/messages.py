@@ -270,9 +270,9 @@ JOURNAL_UNWRITABLE = Message(
     path="results/cli/journal.jsonl", why="No space left on device",
 )  # fmt: skip
 JOURNAL_CHANGED = Message(
-    "{path}: at byte {byte}: the hash chain is broken (expected {expected}…, found {found}…): "
+    "{path}:{line}: the hash chain is broken (expected {expected}…, found {found}…): "
     "the journal was edited; restore it from a backup",
-    path="results/cli/journal.jsonl", byte=512, expected="3f1c0a9b2d4e", found="77aa10c9e0f1",
+    path="results/cli/journal.jsonl", line=7, expected="3f1c0a9b2d4e", found="77aa10c9e0f1",
 )  # fmt: skip
 JOURNAL_LINE_CHANGED = Message("hash chain broken at line {line}: a line was changed, added or removed", line=7)
 JOURNAL_LINE_TRUNCATED = Message("line {line} is truncated", line=7)

@@ -229,8 +229,12 @@ class Store:
         if size < offset and not self._journal.exists():
             raise EnvironmentLacks(messages.JOURNAL_GONE(journal=self._journal, database=self._path.name))
         if size < offset:
-            shorter = messages.JOURNAL_SHORTER(journal=self._journal, bytes=offset, database=self._path.name)
-            raise EnvironmentLacks(shorter)
+            chain = journal.look(self._journal)
+            if chain.problem and not chain.cut_off:
+                damaged = messages.JOURNAL_DAMAGED(journal=self._journal, problem=chain.problem, root=self._paths.root)
+                raise EnvironmentLacks(damaged)
+            sizes = {"found": size, "bytes": offset, "cut": f"; {chain.problem}" if chain.problem else ""}
+            raise EnvironmentLacks(messages.JOURNAL_SHORTER(journal=self._journal, database=self._path.name, **sizes))
         head = self._meta("journal_hash", journal.START)
         for event, line, end in journal.read(self._journal, offset, head):
             self._apply(event)

@@ -66,7 +66,7 @@ def test_a_changed_byte_in_any_line_but_the_last_is_found(written: list[journal.
         last = content.rindex(b"\n", 0, -1) + 1
         content[place(data, 0, last)] ^= data.draw(st.integers(1, 255))
         path.write_bytes(content)
-        with pytest.raises(EnvironmentLacks, match=r"journal\.jsonl: at byte \d+: "):
+        with pytest.raises(EnvironmentLacks, match=r"journal\.jsonl:\d+: "):
             events_of(path)
 
 
@@ -97,7 +97,7 @@ def test_a_line_that_was_taken_out_is_found(tmp_path: Path) -> None:
         events_of(path)
     line = json.loads(third)
     assert str(caught.value) == (
-        f"{path}: at byte {len(first)}: the hash chain is broken "
+        f"{path}:2: the hash chain is broken "
         f"(expected {journal._hash(first)[:12]}…, found {line['previous'][:12]}…): "
         "the journal was edited; restore it from a backup"
     )
@@ -106,7 +106,7 @@ def test_a_line_that_was_taken_out_is_found(tmp_path: Path) -> None:
 def test_a_line_that_is_no_event_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b'["event"]\n')
-    with pytest.raises(EnvironmentLacks, match=r"""at byte 0: not a JSON event: b'\["event"\]\\n'"""):
+    with pytest.raises(EnvironmentLacks, match=r"""journal.jsonl:1: not a JSON event: b'\["event"\]\\n'"""):
         events_of(path)
 
 
@@ -119,7 +119,7 @@ def test_a_line_that_is_nested_without_end_is_no_event(tmp_path: Path) -> None:
 def test_another_format_is_refused_with_the_one_that_is_known(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_text(json.dumps({"format": 2, "event": "job", "previous": journal.START}) + "\n")
-    with pytest.raises(EnvironmentLacks, match=r"at byte 0: found format 2; known: 1; use a newer campaign$"):
+    with pytest.raises(EnvironmentLacks, match=r"journal.jsonl:1: found format 2; known: 1; use a newer campaign$"):
         events_of(path)
 
 

@@ -417,13 +417,26 @@ def test_a_journal_shorter_than_the_database_knows_it_is_refused(tmp_path: Path)
     builders.filled_store(tmp_path, [builders.run()]).close()
     path = tmp_path / "journal.jsonl"
     size = path.stat().st_size
-    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+    path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(EnvironmentLacks) as caught:
         Store(Paths(tmp_path))
+    lines = len(path.read_bytes().splitlines())
+    found = f"{size - 5} of {size} bytes; line {lines} is truncated"
     assert str(caught.value) == (
-        f"the journal {path} is shorter than before ({size} bytes expected): restore it from a backup, or move "
-        "campaign.db away and run 'campaign collect FILE' to rebuild it from the shorter journal"
+        f"the journal {path} is shorter than before ({found}): restore it from a backup, or move campaign.db away and "
+        "run 'campaign collect FILE' to rebuild it from the shorter journal"
     )
+    (tmp_path / "campaign.db").unlink()
+    Store(Paths(tmp_path)).close()  # as it says
+    assert path.read_bytes().endswith(b"\n")
+
+
+def test_a_journal_that_is_shorter_and_damaged_is_not_said_to_be_whole_but_for_its_end(tmp_path: Path) -> None:
+    builders.filled_store(tmp_path, [builders.run()]).close()
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"x\n" + path.read_bytes().split(b"\n", 1)[1])
+    with pytest.raises(EnvironmentLacks, match=r"is damaged: line 1: not a JSON event: .*run the campaign again$"):
+        Store(Paths(tmp_path))
 
 
 def test_a_journal_that_was_changed_is_refused_when_the_database_is_built_again(tmp_path: Path) -> None:
@@ -431,7 +444,7 @@ def test_a_journal_that_was_changed_is_refused_when_the_database_is_built_again(
     path = tmp_path / "journal.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"target": "scratch"', b'"target": "scraped"'))
     (tmp_path / "campaign.db").unlink()
-    with pytest.raises(EnvironmentLacks, match=r"journal\.jsonl: at byte \d+: the hash chain is broken"):
+    with pytest.raises(EnvironmentLacks, match=r"journal\.jsonl:\d+: the hash chain is broken"):
         Store(Paths(tmp_path))
 
 

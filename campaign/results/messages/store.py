@@ -45,8 +45,15 @@ JOURNAL_GONE = Message(
     "backup, or move the results directory away and run the campaign again",
     journal="results/my-rfp/journal.jsonl", database="campaign.db",
 )  # fmt: skip
+JOURNAL_DAMAGED = Message(
+    "the journal {journal} is damaged: {problem}. Without a backup, move {root} away and run the campaign again",
+    journal="results/my-rfp/journal.jsonl",
+    problem="line 7: not a JSON event: b'x': the journal was edited; restore it from a backup",
+    root="results/my-rfp",
+)
 JOURNAL_SHORTER = Message(
-    "the journal {journal} is shorter than before ({bytes} bytes expected): restore it from a backup, "
+    "the journal {journal} is shorter than before ({found} of {bytes} bytes{cut}): restore it from a backup, "
     "or move {database} away and run 'campaign collect FILE' to rebuild it from the shorter journal",
-    journal="results/my-rfp/journal.jsonl", bytes=12345, database="campaign.db",
+    journal="results/my-rfp/journal.jsonl", found=12340, bytes=12345, cut="; line 29 is truncated",
+    database="campaign.db",
 )  # fmt: skip
