@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.fake_slurm import wait_until
 from tests.support.jobs import LIMIT_S, Job, cluster, job
 
 __all__ = ["cluster", "job"]  # fixtures
@@ -33,8 +34,12 @@ def test_the_servers_are_asked_before_and_after_and_the_benchmark_can_ask_betwee
 
 def test_an_external_benchmark_is_sampled_while_it_runs(job: Job) -> None:
     job.counters, job.probe = "echo stat 1", True
-    job.cluster.fault("bench-sleep", 0.5)
-    assert job.plan().run() == 0
+    job.cluster.fault("bench-waits")
+    process = job.plan().start()
+    rows = job.steps[0].folder / "counters.jsonl"
+    wait_until(lambda: rows.exists() and '"sample"' in rows.read_text(), "it is sampled")
+    job.cluster.mend("bench-waits")
+    assert process.wait(LIMIT_S) == 0
     began, *sampled, ended = [row["when"] for row in counted(job)]
     assert (began, set(sampled), ended) == ("begin", {"sample"}, "end")
 
