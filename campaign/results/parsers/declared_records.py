@@ -138,12 +138,12 @@ class Numbers:
         inputs = {key: number for key, (number, _) in known.items()}
         try:
             expected = formula.value(record.plausible, inputs)
+            lowest, highest = _ends(record.plausible, known)
         except ValueError as error:
             self._notes.error(sample.line, messages.NOT_CHECKED(record=name, error=error))
             return
-        allowed = record.within * max(abs(expected), abs(sample.value))
-        allowed += _left_open(record.plausible, known)
-        if abs(sample.value - expected) > allowed:
+        allowed = record.within * max(abs(expected), abs(sample.value)) + known["value"][1]
+        if not lowest - allowed <= sample.value <= highest + allowed:
             text = messages.NOT_PLAUSIBLE(
                 record=name, value=sample.value, unit=sample.unit, formula=record.plausible, expected=expected
             )
@@ -156,15 +156,16 @@ class Numbers:
         return {**self._found, **own, "value": (sample.value, _half(sample))}
 
 
-def _left_open(plausible: str, known: Mapping[str, tuple[float, float]]) -> float:
-    """By how much the number and what the formula gives may differ because their digits were rounded in print."""
-    inputs, slack = {name: number for name, (number, _) in known.items()}, known["value"][1]
+def _ends(plausible: str, known: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
+    """Between which numbers lies what the formula gives, whose inputs were rounded in print."""
+    inputs = {name: number for name, (number, _) in known.items()}
+    least, most = dict(inputs), dict(inputs)
     for name in formula.names(plausible):
         number, half = known[name]
         if name != "value" and half:
-            ends = [formula.value(plausible, {**inputs, name: number + side}) for side in (-half, half)]
-            slack += abs(ends[1] - ends[0]) / 2
-    return slack
+            ends = {formula.value(plausible, {**inputs, name: end}): end for end in (number - half, number + half)}
+            least[name], most[name] = ends[min(ends)], ends[max(ends)]
+    return formula.value(plausible, least), formula.value(plausible, most)
 
 
 def _half(sample: _Sample) -> float:

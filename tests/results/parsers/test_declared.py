@@ -102,6 +102,19 @@ def test_a_rate_may_differ_by_what_the_rounding_of_its_digits_leaves_open(rate: 
     assert bool(errors(form("text", record), f"1 {rate} 25413.27\n")) is not agrees
 
 
+MICROSECONDS = st.integers(6, 500).map(lambda count: count * 1e-6)
+
+
+@given(st.integers(10**6, 10**12), MICROSECONDS, MICROSECONDS)
+def test_what_a_program_prints_in_few_digits_never_contradicts_itself(size: int, seconds: float, pause: float) -> None:
+    record = DeclaredRecord(
+        "rate", "MB/s", r"(?P<size>[0-9]+) +(?P<value>[0-9.]+) +(?P<seconds>[0-9.]+) +(?P<pause>[0-9.]+)",
+        plausible="size / (seconds + pause) / 1e6", within=0.0,
+    )  # fmt: skip
+    rate = size / (seconds + pause) / 1e6
+    assert not errors(form("text", record), f"{size} {rate:.3f} {seconds:.5f} {pause:.5f}\n")
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
