@@ -10,7 +10,7 @@ from campaign.results.parsers.output import read
 from tests.support.bench_binary import ROOT, launch
 from tests.support.bench_faults import option_names, undocumented
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
 # Of each: how many options it has at least, and a command line that writes every kind of JSON line.
 APPLETS = {

@@ -11,7 +11,7 @@ import pytest
 from tests.support.bench_binary import Reply, build, launch
 from tests.support.bench_faults import library
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
 MDTEST = ("mdtest", "-F", "-C", "-T", "-r", "-n", 8, "-d")
 

@@ -15,7 +15,7 @@ from campaign.results.source import trees
 from campaign.results.source.record import BUILDS
 from tests.support.bench_binary import SOURCES, build
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
 
 def copy(top: Path) -> Path:
@@ -34,7 +34,7 @@ def copy_with_build(top: Path) -> Path:
 
 def make(top: Path, *words: str) -> dict[str, Any]:
     """Build there; gives the record."""
-    subprocess.run(["make", "-C", top, "-s", "-j", "2", "build/build.json", *words], check=True, timeout=300)
+    subprocess.run(["make", "-C", top, "-s", "-j", "2", "build/build.json", *words], check=True, timeout=600)
     record: dict[str, Any] = json.loads((top / "build" / "build.json").read_text())
     return record
 
@@ -59,7 +59,7 @@ def test_the_record_is_of_the_binary_and_of_the_source(built: Path) -> None:
 
 def elsewhere(top: Path, place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command: list[str | Path] = ["make", "-C", top, "-s", "-j", "2", f"BUILD={place}", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 def test_a_build_elsewhere_gives_the_same_binary_and_writes_nothing_beside_the_sources(

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.bench_binary import Reply, launch
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
 
 def tree(folder: Path) -> Path:

@@ -20,7 +20,7 @@ from tests.support import bench_faults
 from tests.support.again import measured_again
 from tests.support.bench_binary import SOURCES, Reply, build, launch, make
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
 MIB = 1 << 20
 CACHESTAT, IO_URING_SETUP = 451, 425

@@ -21,7 +21,7 @@ from campaign.results.parsers import bench_jsonl
 from tests.support.bench_binary import Reply, build, launch, run_group, shell_words
 from tests.support.bench_faults import launch_and_lose_a_rank, sanitizers_said, under_sanitizers
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
 CROSSROADS = ("mdtest", "-F", "-C", "-T", "-r")
 

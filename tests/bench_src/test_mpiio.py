@@ -22,7 +22,7 @@ from tests.support.bench_faults import (
     warnings,
 )
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
 MIB = 1 << 20
 APIS = ("URING", "AIO", "POSIX")

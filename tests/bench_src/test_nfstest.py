@@ -20,7 +20,7 @@ from tests.support.bench_faults import (
     warnings,
 )
 
-pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
 EXAMPLE = ("n3", "uK", "m256", "M1024", "b256", "K2", "d1", "c1", "v1", "R2")
 

@@ -498,7 +498,7 @@ def test_a_file_without_a_mistake_is_planned_without_slurm(desk: Path) -> None:
     assert main(["plan", "c.yaml"]) == OK
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_file_without_a_mistake_is_refused_by_neither_plan_nor_run_on_a_cluster(desk: Path, sandbox: Sandbox) -> None:
     environment = {**sandbox.environment(), "PATH": "/usr/bin:/bin", "HOME": str(desk)}
     target = desk / "target"
@@ -506,6 +506,6 @@ def test_a_file_without_a_mistake_is_refused_by_neither_plan_nor_run_on_a_cluste
     (desk / "c.yaml").write_text(FILE.replace("/scratch/cli", str(target)))
     for words in (["plan", "c.yaml"], ["run", "c.yaml", "--only", "scratch/single/unique/create"]):
         done = subprocess.run(
-            [CAMPAIGN, *words], cwd=desk, env=environment, capture_output=True, text=True, timeout=100
+            [CAMPAIGN, *words], cwd=desk, env=environment, capture_output=True, text=True, timeout=300
         )
         assert done.returncode == OK, done.stderr

@@ -12,7 +12,7 @@ from campaign.slurm.sandbox.cluster import Sandbox
 from tests.cli.test_mistakes import FILE, InFile
 from tests.support import command_line
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 # fmt: off
 # TARGET is a directory of the cluster, HERE the one of the campaign file, which is the home directory.

@@ -60,7 +60,7 @@ def submitted(data: Path) -> Submission:
 
 
 @pytest.mark.mpi
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_source_in_a_bundle_gives_the_recorded_binary_in_any_directory(tmp_path: Path) -> None:
     (once,) = rebuild.rebuild(tmp_path, submitted(tmp_path), "", "", foreign=False)
     assert (once.identical, once.differences) == (True, ())
@@ -68,7 +68,7 @@ def test_the_source_in_a_bundle_gives_the_recorded_binary_in_any_directory(tmp_p
 
 
 @pytest.mark.mpi
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_source_that_is_not_that_of_this_version_is_built_on_demand_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from tests.support.captures import DATA
 from tests.support.cases import Case, new_target
 from tests.support.command_line import call
 
-pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 CAPTURES = DATA / "declared"
 
 

@@ -23,7 +23,7 @@ from tests.pipeline.test_packs import case_of
 from tests.support.cases import Case, make_case, wait_until
 from tests.support.sandbox_fixture import need_storage
 
-pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 
 BENCH = Path(__file__).parents[2] / "bench-src" / "build" / "mdtest"
 SHARED, UNIQUE, ONE_FILE = (f"scratch/peak/{files}/*" for files in ("shared", "unique", "onefile"))
@@ -155,7 +155,7 @@ def test_the_timeline_of_a_chunk_pool_shows_the_processes_of_the_slow_brick(tmp_
             running = case.start("run", "--only", "scratch/clients/static/*")
             try:
                 wait_until(lambda: seen(sandbox.layout.bricks))
-                assert running.wait(100) == 0
+                assert running.wait(300) == 0
             finally:
                 running.kill()
         finally:
@@ -255,7 +255,7 @@ def test_a_fault_of_the_storage_fails_the_run_with_its_reason_and_the_next_one_c
     wait_until(lambda: created() - earlier)
     fault(broken)
     try:
-        running.communicate(timeout=100)
+        running.communicate(timeout=300)
     finally:
         running.kill()
         repair(broken)

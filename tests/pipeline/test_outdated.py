@@ -20,7 +20,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch, fake_slurm.started(folder, patch):
         fake_slurm.campaign_file(folder, "changed")
         only = [word for launch in ("single", "node") for word in ("--only", f"scratch/{launch}/*/*")]
-        subprocess.run([CAMPAIGN, "run", "c.yaml", *only], cwd=folder, capture_output=True, timeout=120)
+        subprocess.run([CAMPAIGN, "run", "c.yaml", *only], cwd=folder, capture_output=True, timeout=300)
         yield folder
 
 

@@ -20,7 +20,7 @@ from tests.support.bench_binary import build
 from tests.support.cases import Case, new_target
 from tests.support.command_line import call
 
-pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 
 RULES = Path(__file__).parents[2] / "rules"
 
@@ -320,7 +320,7 @@ def test_a_pack_with_an_error_is_refused_with_its_place_before_anything_is_submi
     case = case_of(tmp_path, sandbox, "own-metadata", "pair: 4", packs=packs)
     (packs / "own-metadata.yaml").write_text(OWN.replace("{bytes} -d", "{byts} -d"))
     driver = case.start("run")
-    _, err = driver.communicate(timeout=120)
+    _, err = driver.communicate(timeout=300)
     assert driver.returncode == 2
     assert "own-metadata.yaml:7:12: arguments: found {byts}; allowed:" in err
     assert not case.results.exists()

@@ -16,7 +16,7 @@ from tests.pipeline.test_packs import case_of
 from tests.support.cases import Case
 from tests.support.command_line import call
 
-pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 
 SIZES = "block: 2m\n  segments: 20\n  easy_files: 100\n  hard_files: 50"
 RUN = "scratch.production.all.r1"

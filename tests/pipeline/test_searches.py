@@ -12,7 +12,7 @@ import pytest
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support.cases import Case, new_target
 
-pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 
 FILE = """name: {name}
 rules: crossroads-mdtest

@@ -12,11 +12,11 @@ from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support.cases import Case, make_case, new_target
 from tests.support.command_line import CAMPAIGN
 
-pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 
 
 def called(case: Case, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([CAMPAIGN, *words], env=case.environment(), capture_output=True, text=True, timeout=200)
+    return subprocess.run([CAMPAIGN, *words], env=case.environment(), capture_output=True, text=True, timeout=300)
 
 
 def of_script(folder: Path, sandbox: Sandbox, name: str, text: str) -> Case:

@@ -13,14 +13,14 @@ from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support import command_line
 from tests.support.cases import Case, make_case, wait_until
 
-pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Case:
     """A campaign that has run from beginning to end."""
     case = make_case(tmp_path_factory.mktemp("whole"), sandbox, "whole")
-    case.call("run", timeout=200)
+    case.call("run", timeout=300)
     return case
 
 

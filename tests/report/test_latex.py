@@ -17,7 +17,7 @@ LABELS = ("256 files in shared dir", "  Minimal MPI processes on multiple nodes 
 SPECIAL = r"a_b % & # ~ ^ \ { } $ < > | ` [x] * \textbf µ μ × ≥ ≤ ± – — → − ä é"
 PATH = "/lustre/projects/procurement_2026/flash-tier/" + "a_very_long_directory_name/" * 5
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 def columns(numbers: int) -> tuple[list[str], list[list[str]]]:

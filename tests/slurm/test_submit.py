@@ -566,7 +566,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, tuple
             cluster.stop()
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("point", POINTS)
 def test_a_driver_killed_at_any_line_loses_no_run_and_leaves_none_to_be_measured_twice(
     killed: dict[int, tuple[Path, Fake, Future[None]]], point: int
@@ -576,7 +576,7 @@ def test_a_driver_killed_at_any_line_loses_no_run_and_leaves_none_to_be_measured
     assert_all_measured_once(root, cluster)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_driver_killed_while_sbatch_is_under_way_leaves_nothing_measured_twice(tmp_path: Path, cluster: Fake) -> None:
     """The next driver asks Slurm before the job exists, gives it up and sends another: the late one does nothing."""
     held = cluster.root / "faults" / "sbatch-waits.held"
@@ -591,7 +591,7 @@ def test_a_driver_killed_while_sbatch_is_under_way_leaves_nothing_measured_twice
     assert_all_measured_once(tmp_path, cluster)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_driver_killed_again_and_again_comes_to_an_end(tmp_path: Path, cluster: Fake) -> None:
     for point in (150, 700, 250):
         driving.start(tmp_path, cluster, kill_at=point).communicate(timeout=LIMIT_S)
@@ -599,7 +599,7 @@ def test_a_driver_killed_again_and_again_comes_to_an_end(tmp_path: Path, cluster
     assert_all_measured_once(tmp_path, cluster)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_two_drivers_at_once_submit_every_run_once(tmp_path: Path, cluster: Fake) -> None:
     cluster.fault("bench-sleep", 0.1)
     both = [driving.start(tmp_path, cluster, targets=2) for _ in range(2)]
@@ -608,7 +608,7 @@ def test_two_drivers_at_once_submit_every_run_once(tmp_path: Path, cluster: Fake
     assert_all_measured_once(tmp_path, cluster, runs=4)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_driver_that_is_done_finds_nothing_to_do(tmp_path: Path, cluster: Fake) -> None:
     ended_well(driving.start(tmp_path, cluster), tmp_path)
     before = len(cluster.jobs())

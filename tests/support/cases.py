@@ -61,7 +61,7 @@ class Case:
             text=True,
         )
 
-    def call(self, verb: str, *arguments: str, status: int | None = 0, timeout: float = 120) -> str:
+    def call(self, verb: str, *arguments: str, status: int | None = 0, timeout: float = 300) -> str:
         """Its standard output. A driver, which may wait for ever, has a process of its own."""
         if verb in ("run", "rerun"):
             command = self.command(verb, *arguments)

@@ -271,7 +271,7 @@ def test_diff_judges_the_sources_whatever_the_pack_asks_for(file: Path, capsys: 
 
 @pytest.mark.slurm
 @pytest.mark.mpi
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_benchmark_that_was_built_again_between_two_attempts_is_noticed(file: Path, sandbox: Sandbox) -> None:
     program = file.parent / "modified" / "mdtest"
     shutil.copy(build() / "bench", program)

@@ -17,7 +17,7 @@ from campaign.slurm.sandbox.storage import Storage
 from tests.slurm.sandbox.test_sandbox import command, left_behind, on, process_of, wait_until
 from tests.support.sandbox_fixture import need_storage
 
-TIMED = pytest.mark.timeout(300)
+TIMED = pytest.mark.timeout(900)
 
 
 def on_node(sandbox: Sandbox, node: str, script: str) -> str:
