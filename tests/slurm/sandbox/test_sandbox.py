@@ -70,7 +70,9 @@ def command(*arguments: str | Path) -> list[str]:
 
 
 def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), env=os.environ | environment, capture_output=True, text=True, timeout=200)
+    return subprocess.run(
+        command(*arguments), env=os.environ | environment, capture_output=True, text=True, timeout=200
+    )
 
 
 def process_of(sandbox: Sandbox, name: str) -> Process:
