@@ -324,6 +324,8 @@ class Follower:
             since = stored.created - SAME_CLOCK_S
             nodes = [each for each in self._out_of_service(job.partition) if each.by_script]
             before = _with_nodes(before, [each for each in nodes if (each.since or 0) >= since])
+        elif state is State.FAILED and not (output := self._paths.jobs(attempt.job) / "stdout").exists():
+            before += messages.OUTPUT_NOT_CREATED(path=output)
         if give_up(self._paths, self._store, attempt, state, before):
             return
         if self._waited_s(attempt) < GRACE_S:

@@ -188,6 +188,10 @@ SLURM_ANSWERS = Message("Slurm answers again")
 HOPELESS = Message("{reason} (cannot start by itself; cancel it and correct the campaign file)", reason="JobHeldUser")
 WAITS_FOR_TURN = Message("waiting for its turn in job {job} (running)", job="12")
 ENDED_BEFORE = Message("job {job}: {why} before this run started", job="12", why="TIMEOUT")
+OUTPUT_NOT_CREATED = Message(
+    "; its node did not create {path}: check that all nodes see the results directory ('campaign plan --probe FILE')",
+    path="results/offer/jobs/campaign-offer-0a1b2c3d/stdout",
+)
 ENDED_DURING = Message("job {job}: {why} during this run", job="12", why="TIMEOUT")
 ONLY_IN_ACCOUNTING = Message("job {job} is not in squeue; sacct says {word}", job="12", word="RUNNING")
 NOT_SUBMITTED = Message("not submitted: no job named {job} in Slurm", job="campaign-offer-0a1b2c3d")

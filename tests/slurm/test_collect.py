@@ -371,11 +371,15 @@ def test_a_job_cancelled_before_it_began_is_cancelled(driver: Driving, cluster: 
 def test_a_job_that_leaves_no_log_is_failed_and_nothing_is_taken_for_measured(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold")
     send_one(driver)
-    shutil.rmtree(driver.paths.jobs(driver.attempt().job))
+    folder = driver.paths.jobs(driver.attempt().job)
+    shutil.rmtree(folder)
     cluster.mend("hold")
     driver.follow()
     assert driver.attempt().state is State.FAILED
-    assert driver.attempt().reason.endswith("FAILED before this run started")
+    assert driver.attempt().reason.endswith(
+        f"FAILED before this run started; its node did not create {folder}/stdout: check that all nodes see the results "
+        "directory ('campaign plan --probe FILE')"
+    )
 
 
 def test_a_record_that_a_slow_file_system_shows_late_counts(
