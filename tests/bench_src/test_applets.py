@@ -41,6 +41,7 @@ def test_every_field_of_the_json_lines_is_documented(tmp_path: Path, applet: str
     [
         "ior -t 1k -b 4k -e -g -i 2 -O summaryFormat=JSON",
         "ior -t 1k -b 4k -e -g -i 2 -O summaryFormat=CSV",
+        "ior -t 1k -b 4k -w -r -v -W -R",
         "mdtest -n 3 -d d -u -t",
         "mbw_mr -m 8:64 -i 5 --time-windows",
         "mpiio -b 100 -c 300 -s 200 --read --verify",  # of one chunk: three processes are given nothing

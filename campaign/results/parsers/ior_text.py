@@ -35,6 +35,7 @@ _KNOWN = (
     r"|Options: |Results: |Summary:|Test [0-9]+ started: .*|[- ]+|remove( +-)+ +[0-9.]+ +[0-9]+ *"
     r"|(?:[0-9]+: )?stonewalling pairs accessed.*|Start time skew across all tasks: .*|Participating tasks *: .*"
     r"|Using reorderTasks .*|Pairs deadlineForStonewallingaccessed: [0-9]+"
+    r"|(?:write|read) check of the data, outside the timed part"
     r"|Commencing (?:write|read) performance test: .*|Page cache before read: .*|Signature of the data .*"
     r"|Ranks: fastest .*|(?:Latency|Bandwidth) of (?:write|read) .*"
     r"|Us(?:ed|ing) Time Stamp [0-9]+ .* for Data Signature|#File Hits Dist:[ 0-9]*"

@@ -32,8 +32,9 @@ from campaign.results.parsers import (
 from campaign.results.parsers.lines import Notes, shown
 from campaign.results.parsers.text_reader import Parsed
 
-READ_BYTES = 64 << 20  # of one file; what is longer is read so far, which is an error
-READ_LINES = 200_000  # of one file, likewise: each is compared with every rule of the parser
+# Of one file; what is longer is read so far, which is an error. A chunk pool of 100,000 processes prints 400,000 lines,
+# each of which is compared with every rule of the parser.
+READ_BYTES, READ_LINES = 128 << 20, 500_000
 
 # Of each applet: the reader of its text, and by how much a number there may differ from that of the JSON lines, which
 # has all its digits: half of the text's last one.

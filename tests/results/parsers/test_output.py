@@ -240,6 +240,17 @@ def test_an_output_of_millions_of_lines_is_read_as_far_as_the_limit_and_that_is_
     assert "runs/x/1/stdout: more than 16 lines; the rest was not read" in said(seen.errors)
 
 
+def test_a_chunk_pool_of_a_hundred_thousand_processes_is_read_to_its_end(tmp_path: Path) -> None:
+    processes = "".join(
+        f"Rank {rank:05} | Wrote 3 chunks, 300\nProcess on rank {rank} said 'bye'\n" for rank in range(10**5)
+    )
+    phase = f"Rank 00000 | Blocksize: 100\n{processes}BW:\t9.00 MiB/sec\n"
+    (tmp_path / "stdout").write_text(phase + phase.replace("Wrote", "Read").replace("BW", "Read BW"))
+    records, seen = output.read("mpiio", tmp_path, tmp_path)
+    assert [record.operation for record in records] == ["write", "read"]
+    assert (seen.errors, seen.complete) == ((), True)
+
+
 def test_a_file_of_many_gigabytes_is_not_taken_into_memory(folder: Path) -> None:
     os.truncate(folder / "stdout", 1 << 40)
     _, seen = read(folder)
