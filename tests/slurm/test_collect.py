@@ -377,8 +377,8 @@ def test_a_job_that_leaves_no_log_is_failed_and_nothing_is_taken_for_measured(dr
     driver.follow()
     assert driver.attempt().state is State.FAILED
     assert driver.attempt().reason.endswith(
-        f"FAILED before this run started; its node did not create {folder}/stdout: check that all nodes see the results "
-        "directory ('campaign plan --probe FILE')"
+        f"FAILED before this run started; its node did not create {folder}/stdout: check that all nodes see the "
+        "results directory ('campaign plan --probe FILE')"
     )
 
 
