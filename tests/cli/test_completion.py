@@ -111,7 +111,7 @@ def test_in_fish_the_same_is_offered(directory: Path) -> None:
         env=surroundings(directory),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     for part in done.stdout.split(": campaign ")[1:]:
         line, *offered = part.splitlines()

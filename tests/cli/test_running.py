@@ -27,7 +27,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
 
 
 def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([CAMPAIGN, *words], cwd=folder, capture_output=True, text=True, timeout=120)
+    return subprocess.run([CAMPAIGN, *words], cwd=folder, capture_output=True, text=True, timeout=300)
 
 
 def test_the_user_is_notified_when_the_campaign_ends(tmp_path: Path, cluster: Fake) -> None:
@@ -83,7 +83,7 @@ def test_a_reader_that_has_gone_does_not_make_an_unfinished_campaign_look_finish
 ) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([CAMPAIGN, verb, "c.yaml"], cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, timeout=60)
+    done = subprocess.run([CAMPAIGN, verb, "c.yaml"], cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, timeout=300)
     os.close(writing)
     assert done.returncode == status
 

@@ -30,7 +30,7 @@ DIGEST = hashlib.sha256(b"head").hexdigest()
 
 
 def openssl(*words: str | Path) -> None:
-    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, timeout=60)
+    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, timeout=300)
 
 
 @pytest.fixture(scope="module")

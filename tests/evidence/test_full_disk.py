@@ -18,7 +18,7 @@ def within(made: Made, place: Path, size: str, command: str) -> subprocess.Compl
     mount = f"mount -t tmpfs -o size={size} none '{place}' && {command}"
     return subprocess.run(
         ["unshare", "--map-root-user", "--mount", "sh", "-c", mount],
-        capture_output=True, text=True, timeout=120, env=made.environment,
+        capture_output=True, text=True, timeout=300, env=made.environment,
     )  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def test_a_bundle_that_finds_no_room_to_be_unpacked_and_judged_is_not_called_alt
 ) -> None:
     size = sum(path.stat().st_size for path in (made.root / "plain").rglob("*") if path.is_file())
     packed = tmp_path / "plain.tar.gz"
-    subprocess.run(["tar", "-C", made.root, "-czf", packed, "plain"], check=True, timeout=60)
+    subprocess.run(["tar", "-C", made.root, "-czf", packed, "plain"], check=True, timeout=300)
     place = tmp_path / "small"
     for bundle in (packed, made.root / "plain"):
         verify = f"TMPDIR='{place}' {CAMPAIGN} verify '{bundle}'"

@@ -121,11 +121,11 @@ def one_client(gluster: Sandbox) -> Iterator[Path]:
         gluster.layout.log("one-client"),
         point,
     ]
-    subprocess.run(client, check=True, timeout=60)
+    subprocess.run(client, check=True, timeout=300)
     try:
         yield point
     finally:
-        subprocess.run(["umount", "--lazy", point], check=True, timeout=60)
+        subprocess.run(["umount", "--lazy", point], check=True, timeout=300)
 
 
 def test_the_cache_of_one_client_posing_as_four_nodes_is_caught(
@@ -212,7 +212,7 @@ def restart(sandbox: Sandbox) -> None:
 
 def unmount(sandbox: Sandbox) -> None:
     enter = ["nsenter", "--mount", "--pid", "--target", str(process(sandbox, "client.node2").pid)]
-    subprocess.run([*enter, "umount", "--lazy", sandbox.layout.storage], check=True, timeout=60)
+    subprocess.run([*enter, "umount", "--lazy", sandbox.layout.storage], check=True, timeout=300)
 
 
 def fill(sandbox: Sandbox) -> None:
@@ -220,13 +220,13 @@ def fill(sandbox: Sandbox) -> None:
     for more in range(300, 3000, 300):  # the run may create as many before the limit is there
         used = os.statvfs(sandbox.layout.bricks)
         limit = f"remount,nr_inodes={used.f_files - used.f_ffree + more}"
-        if subprocess.run(["mount", "-o", limit, sandbox.layout.bricks], timeout=60, check=False).returncode == 0:
+        if subprocess.run(["mount", "-o", limit, sandbox.layout.bricks], timeout=300, check=False).returncode == 0:
             return
     raise AssertionError("the bricks cannot be limited")
 
 
 def room(sandbox: Sandbox) -> None:
-    subprocess.run(["mount", "-o", "remount,nr_inodes=1m", sandbox.layout.bricks], check=True, timeout=60)
+    subprocess.run(["mount", "-o", "remount,nr_inodes=1m", sandbox.layout.bricks], check=True, timeout=300)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def compiled(text: str, paper: str, tmp_path: Path) -> tuple[list[float], str]:
     )
     words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
     for _ in range(2):  # the second time with the labels and column widths of the first
-        done = subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=300, check=False)
     log = done.stdout.decode("latin-1")
     assert done.returncode == 0, log[-2000:]
     assert not re.search(r"LaTeX Warning: (?!Float)", log), log

@@ -119,7 +119,7 @@ def test_a_probe_that_does_not_end_is_ended(tmp_path: Path) -> None:
     script = f"""{FUNCTIONS}
         campaign_probe_longest=0.1 campaign_words=1 campaign_nodes=1 campaign_per_node=1
         campaign_probe {tmp_path} {launcher}"""
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (1, "the placement probe failed: it did not end in 0.1 s")
 
 
@@ -228,7 +228,7 @@ def test_a_file_is_read_once_a_job_unless_it_changes_however_well_that_is_hidden
         look; sleep 3; look; look
         touch -r {file} {tmp_path}/time; tr 1 2 <{file} | dd of={file} conv=notrunc status=none
         touch -r {tmp_path}/time {file}; look"""
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.split() == [first, first, first, second]
     assert log.read_text().split() == ["read"] * 3  # too new to be sure of at first; then once; then it had changed
 

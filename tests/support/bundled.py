@@ -52,7 +52,7 @@ def make(root: Path, repetitions: int = 1) -> Made:
     made = Made(root, {**os.environ, **fake_slurm.Fake(root / "fake").environment()})
     more = f"repetitions: {repetitions}\nnonce: buyer-2026\n"
     fake_slurm.campaign_file(root, "bundled", made.file.name, more)
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", made.key], timeout=60, check=True)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", made.key], timeout=300, check=True)
     made.signers.write_text(f"vendor {made.key.with_suffix('.pub').read_text()}")
     done = made.call("run", made.file)
     assert done.returncode in (0, 1), done.stderr

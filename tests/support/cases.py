@@ -79,7 +79,7 @@ class Case:
         return {row["run"]: row for row in json.loads(self.call("status", "--json", status=None))}
 
     def slurm(self, *command: str) -> str:
-        done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=300, check=True)
         return done.stdout
 
     def completions(self) -> list[dict[str, Any]]:
