@@ -38,7 +38,7 @@ CONDITION_NOT_MET = Message("process or node count does not meet the launch cond
 ENDED_BADLY = Message("the run ended as {state}: {reason}", state="failed", reason="exit status 1")
 OUTPUT_ERROR = Message("error in the benchmark output: {line}", line="stderr:3: No space left on device")
 OUTPUT_WARNING = Message("warning in the benchmark output: {line}", line="ranks started 4 ms apart")
-NO_JSON_LINES = Message("bench.jsonl is missing; the built-in benchmark always writes it")
+NO_JSON_LINES = Message("bench.jsonl is missing or unreadable; the built-in benchmark always writes it")
 OPERATIONS_FAILED = Message("operations failed")
 INCOMPLETE_OUTPUT = Message("the benchmark output is incomplete (no closing line)")
 NO_RESULT = Message("no result for {operation} in the output", operation="stat")
