@@ -147,7 +147,7 @@ def test_of_a_campaign_whose_every_run_failed_one_line_says_what_was_not_checked
     assert {finding.rule for finding in unchecked} == set(rules) - {"RUN-01", "CMP-03"}
     assert {(finding.subject, finding.message) for finding in unchecked} == {("campaign", "no run produced a value")}
     assert " ".join(check_text(judged).split()).count("no run produced a value") == 1
-    assert f"{len(rules)} rules: 2 violated, {len(rules) - 2} not checked" in check_text(judged)
+    assert f"{len(rules)} rules, by worst finding: 2 violated, {len(rules) - 2} not checked" in check_text(judged)
 
 
 def test_where_one_run_measured_no_line_is_said_of_those_that_did_not() -> None:
