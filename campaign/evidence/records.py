@@ -88,11 +88,10 @@ def _scripts(data: Path, bag: Bag, whole: Submission, tool: str) -> Iterator[Fin
         jobs.setdefault(attempt.job, []).append(attempt)
     runs = {run.id: run for run in whole.all_runs}
     made = frozenset(runs[each.run].attempt_directory(each.token) for each in whole.attempts if each.run in runs)
-    planned: dict[str, tuple[str, list[tuple[Attempt, Run]]]] = {}  # scripts whose runs are those of the plan, by job
+    planned: dict[str, list[tuple[Attempt, Run]]] = {}  # by job, where its runs are those of the plan
     for job, attempts in jobs.items():
         original = f"jobs/{job}/job.sbatch"
-        text = text_of(data / "results" / original)
-        if text is None:
+        if text_of(data / "results" / original) is None:
             continue
         results = f"{bagit.PAYLOAD}results/"
         for attempt in attempts:
@@ -100,22 +99,23 @@ def _scripts(data: Path, bag: Bag, whole: Submission, tool: str) -> Iterator[Fin
             if bag.digests.get(results + place, bag.digests[results + original]) != bag.digests[results + original]:
                 yield violation(messages.COPY_DIFFERS(place=place, original=original))
         if all(attempt.run in runs and runs[attempt.run].fingerprint == attempt.fingerprint for attempt in attempts):
-            planned[job] = text, [(attempt, runs[attempt.run]) for attempt in attempts]
+            planned[job] = [(attempt, runs[attempt.run]) for attempt in attempts]
     if planned and tool != f"campaign {__version__}":
         yield unchecked(messages.SCRIPT_OF_OTHER(own=__version__, tool=tool), about=BUNDLE)
     elif planned and whole.campaign.slurm.template is not None:  # it is a program, and the vendor's is not run here
         yield unchecked(messages.SCRIPT_OF_TEMPLATE(), about=BUNDLE)
     else:
-        yield from _against_plan(planned, made, whole)
+        yield from _against_plan(data, planned, made, whole)
 
 
 def _against_plan(
-    planned: Mapping[str, tuple[str, Sequence[tuple[Attempt, Run]]]], made: Set[str], whole: Submission
+    data: Path, planned: Mapping[str, Sequence[tuple[Attempt, Run]]], made: Set[str], whole: Submission
 ) -> Iterator[Finding]:
     """Scripts that differ alike are one finding."""
     differing: dict[_Differing, list[str]] = {}
-    for job, (text, attempts) in planned.items():
+    for job, attempts in planned.items():
         place = f"jobs/{job}/job.sbatch"
+        text = text_of(data / "results" / place) or ""  # one at a time
         try:
             difference = _first_difference(text, _rendered(text, job, attempts, made, whole))
         except (CampaignError, ValueError) as error:
@@ -131,6 +131,8 @@ _Differing = tuple[Form, int, str, str]  # the form of its finding, the line, wh
 
 
 def _first_difference(text: str, again: str) -> _Differing | None:
+    if text == again:
+        return None
     lines = text.split("\n"), again.split("\n")
     pairs = enumerate(zip_longest(*lines, fillvalue=""), 1)
     differing = next(((number, *pair) for number, pair in pairs if pair[0] != pair[1]), None)

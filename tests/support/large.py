@@ -29,7 +29,7 @@ RUNS_OF_ONE = 12  # of a target and repetition
 LARGEST_JOB = 24  # runs
 # Times in an environment.json: of the file system after the run, and all others.
 _STAMP = re.compile(r'("(after|before|space)": {"time": |"(?:started|ended|clock)": "?)[0-9.]+')
-_COPIED = ("stdout", "stderr", "placement.txt", "placement.err", "directory-made")
+_COPIED = ("stdout", "stderr", "ran.txt", "placement.txt", "placement.err", "directory-made")  # those that there are
 _OWN = ("made", "before", "after", "ran")  # of an attempt's environment.json: the rest is its job's
 
 
@@ -154,6 +154,8 @@ class _Writer:
         old = pattern[completion["run"]].attempt_directory(completion["token"])
         before = completion["job_name"], completion["job_id"]
         for name in _COPIED:
+            if not (source / name).exists():
+                continue
             text = (source / name).read_text().replace(old, run.attempt_directory(token))
             text = text.replace(f"/{completion['token']}", f"/{token}")
             (folder / name).write_text(_of_job(_at(text, self._time), before, (job.name, number)))
