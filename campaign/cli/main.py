@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import pwd
 import stat
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from traceback import extract_tb
 from campaign.cli import messages, streams
 from campaign.cli.arguments import check_verb, parser
 from campaign.cli.output import say
-from campaign.core import waiting
+from campaign.core import users, waiting
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, is_full
 
 PACKAGE = Path(__file__).parents[1]
@@ -71,8 +70,8 @@ def _in_words(error: OSError) -> str:
     if error.filename:
         if isinstance(error, PermissionError):
             denied = _denied(Path(error.filename))
-            whose = {"owner": _user(denied.stat().st_uid), "mode": f"{stat.S_IMODE(denied.stat().st_mode):04o}"}
-            user = _user(os.geteuid())
+            whose = {"owner": users.name_of(denied.stat().st_uid), "mode": f"{stat.S_IMODE(denied.stat().st_mode):04o}"}
+            user = users.name_of(os.geteuid())
             return messages.REFUSED_TO(path=error.filename, why=error.strerror, place=denied, user=user, **whose)
         if isinstance(error, NotADirectoryError):
             way = (*reversed(Path(error.filename).parents), Path(error.filename))
@@ -92,13 +91,6 @@ def _denied(path: Path) -> Path:
     if directory := next(closed, None):
         return directory
     return path if path.exists() and not os.access(path, os.R_OK) else path.parent
-
-
-def _user(number: int) -> str:
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:  # a container knows none but its own
-        return str(number)
 
 
 def _last(text: str) -> None:

@@ -12,9 +12,9 @@ from typing import NoReturn
 
 import pytest
 
-import campaign.cli.main
 from campaign.cli import arguments, running, verbs
 from campaign.cli.main import main
+from campaign.core import users
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, USAGE
 from campaign.core.model import State
 from tests.support import reference
@@ -123,7 +123,7 @@ def test_a_file_below_what_this_user_may_not_enter_is_told_with_whose_that_is(
 
     monkeypatch.setattr(verbs, "load", refuse)
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != closed)
-    monkeypatch.setattr(campaign.cli.main, "_user", lambda number: f"user{number}")
+    monkeypatch.setattr(users, "name_of", lambda number: f"user{number}")
     told = call("table", "c.yaml")
     user = f"user{os.geteuid()}"
     assert (told.returncode, told.stderr) == (

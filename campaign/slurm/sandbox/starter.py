@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pwd
 import socket
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from campaign.core import users
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.slurm.sandbox import keeper, machine, messages, processes, query, slurmconf, storage
 from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape
@@ -28,7 +28,7 @@ MEMORY = "mode=0755,nr_inodes=8m"  # inodes for the 2^20 files of a full-size ru
 
 def daemons(layout: Layout, state: SandboxState) -> tuple[Daemon, ...]:
     """The daemons of a sandbox in the order in which they are started."""
-    return slurmconf.daemons(layout, state.shape, state.base_port, _user(), machine.is_root())
+    return slurmconf.daemons(layout, state.shape, state.base_port, users.name_of(os.geteuid()), machine.is_root())
 
 
 def start(layout: Layout, state: SandboxState, owner: int | None = None) -> None:
@@ -128,13 +128,13 @@ def _write_configuration(layout: Layout, state: SandboxState) -> None:
     layout.hosts.write_text(slurmconf.hosts(state.shape, Path("/etc/hosts").read_text()))
     memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 // state.shape.nodes
     layout.slurm_conf.write_text(
-        slurmconf.slurm_conf(layout, state.shape, state.base_port, _user(), max(1, memory_mib))
+        slurmconf.slurm_conf(layout, state.shape, state.base_port, users.name_of(os.geteuid()), max(1, memory_mib))
     )
     if state.shape.storage:
         _write_volumes(layout, state)
     if state.shape.accounting:
         layout.slurmdbd_conf.touch(mode=0o600)  # slurmdbd refuses one that others can read
-        layout.slurmdbd_conf.write_text(slurmconf.slurmdbd_conf(layout, state.base_port, _user()))
+        layout.slurmdbd_conf.write_text(slurmconf.slurmdbd_conf(layout, state.base_port, users.name_of(os.geteuid())))
 
 
 def _write_volumes(layout: Layout, state: SandboxState) -> None:
@@ -251,11 +251,3 @@ def _record(layout: Layout, state: SandboxState, name: str, process: Process) ->
 def _failed(layout: Layout, name: str, how: str) -> EnvironmentLacks:
     log = layout.log(name)
     return EnvironmentLacks(messages.DAEMON_FAILED(name=name, how=how, log=log, said=processes.tail(log)))
-
-
-def _user() -> str:
-    """The name of this user; its number if it has none, which Slurm takes as well."""
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
-        return str(os.geteuid())
