@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config import counts, messages
@@ -14,6 +13,7 @@ from campaign.config.rules.pack import LaunchCondition, RulePack
 from campaign.config.system import CONTACT, SYSTEM
 from campaign.core import resources, units
 from campaign.core.errors import InputError
+from campaign.core.frozen import dataclass
 
 DIRECTORY = "/path/to/scratch"  # where no better one is known: `plan` names it
 

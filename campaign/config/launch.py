@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from campaign.config import counts, messages
@@ -11,6 +10,7 @@ from campaign.config.counts import Count
 from campaign.config.rules.pack import LaunchCondition, RulePack
 from campaign.config.search import NotRun, Searched
 from campaign.config.values import ALL, PROJECTED, SEARCH
+from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 from campaign.core.schema import near, suggestion
 from campaign.core.strict_yaml import Document, Place

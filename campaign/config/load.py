@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from campaign.config.values import BUILTIN, DESIGN, beside
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core import schema
 from campaign.core.errors import InputError
+from campaign.core.frozen import dataclass
 from campaign.core.messages import typed
 from campaign.core.model import SRUN, Launcher, Target
 from campaign.core.strict_yaml import Document, Place

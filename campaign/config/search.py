@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from campaign.config.format import SEARCH_RECORD
 from campaign.config.rules.pack import RulePack
 from campaign.config.values import DESIGN
 from campaign.core import formula
+from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place

@@ -6,8 +6,9 @@ A waiver is signed over its `statement`, so that it holds for this campaign, the
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
 from pathlib import Path
+
+from campaign.core.frozen import dataclass
 
 NAMESPACE = "campaign-waiver"  # of ssh-keygen -Y
 

@@ -11,13 +11,13 @@ import stat
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from campaign.core import messages
 from campaign.core.errors import CampaignError, InputError, is_full
+from campaign.core.frozen import dataclass
 
 if TYPE_CHECKING:
     import tarfile

@@ -11,7 +11,9 @@ import functools
 import re
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from campaign.core.frozen import dataclass
 
 # Controls, marks that change the direction of writing, halves of surrogate pairs, private use, what is no character.
 _UNSEEN = re.compile(

@@ -11,10 +11,10 @@ import operator
 import re
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from campaign.core import messages
+from campaign.core.frozen import dataclass
 
 LONGEST = 500  # characters
 ALLOWED = (

@@ -1,6 +1,8 @@
-"""`dataclass` for what a large campaign has hundreds of thousands of: frozen by the type checker, not by the program.
+"""`dataclass` as this program uses it: frozen by the type checker, not by the program.
 
-A frozen dataclass sets each field through `object.__setattr__`, which makes one of twenty fields six times slower.
+A frozen dataclass sets each field through `object.__setattr__`, which makes one of twenty fields six times slower. It
+has two more methods, which refuse to set a field: to make them is a quarter of the time that a class takes, and a
+command makes two hundred.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ if TYPE_CHECKING:
 else:
     import dataclasses
 
-    def dataclass(*, frozen: bool, slots: bool = False):
-        return dataclasses.dataclass(unsafe_hash=frozen, slots=slots)
+    def dataclass(cls=None, /, *, frozen: bool = False, slots: bool = False, eq: bool = True, **options: bool):
+        return dataclasses.dataclass(cls, unsafe_hash=frozen and eq, slots=slots, eq=eq, **options)
 
 
 __all__ = ["dataclass"]

@@ -14,12 +14,12 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, overload
 
 from campaign.core import messages
 from campaign.core.errors import EnvironmentLacks
+from campaign.core.frozen import dataclass
 
 FORMAT = 1
 START = "0" * 64

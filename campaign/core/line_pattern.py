@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from campaign.core import messages
+from campaign.core.frozen import dataclass
 
 LONGEST = 400  # characters of a pattern
 DEEPEST = 10  # groups within groups

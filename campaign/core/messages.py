@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from campaign.core.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True, init=False)

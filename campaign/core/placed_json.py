@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from campaign.core import messages
+from campaign.core.frozen import dataclass
 
 DEEPEST = 100
 MOST_VALUES = 1_000_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core import messages
 from campaign.core.errors import InputError
+from campaign.core.frozen import dataclass
 
 PATIENCE_S = 20
 _VERSION = b"SSHSIG\0\0\0\1"  # ssh-keygen takes version 0 for 1

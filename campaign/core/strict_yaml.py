@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from campaign.core import messages
 from campaign.core.errors import InputError
+from campaign.core.frozen import dataclass
 from campaign.core.messages import Message
 
 MAX_BYTES = 256 * 1024

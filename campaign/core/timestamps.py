@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from campaign.core import messages
 from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.core.frozen import dataclass
 
 PATIENCE_S = 20
 LARGEST = 1 << 20  # bytes of a reply

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from campaign.config.rules import load as rules
 from campaign.config.rules.catalogue import CATALOGUE, show
 from campaign.config.rules.pack import RulePack
 from campaign.core.errors import InputError
+from campaign.core.frozen import dataclass
 from campaign.core.model import Finding
 from campaign.evidence import messages
 from campaign.judge.findings import unchecked, violation

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from campaign.core import bagit
+from campaign.core.frozen import dataclass
 from campaign.evidence.replay import Judged
 
 NAME = "ro-crate-metadata.json"

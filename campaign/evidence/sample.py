@@ -12,13 +12,14 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 from campaign.core import temporary
 from campaign.core.errors import InputError
+from campaign.core.frozen import dataclass
 from campaign.core.model import Status
 from campaign.core.strict_yaml import shown
 from campaign.core.units import utc

@@ -10,11 +10,12 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from campaign.config.opened import Opened
 from campaign.core.errors import EnvironmentLacks, UnknownState
+from campaign.core.frozen import dataclass
 from campaign.core.model import State
 from campaign.core.units import several
 from campaign.pipeline import messages

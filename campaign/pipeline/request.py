@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 
 from campaign.config.load import Campaign
 from campaign.core.errors import InputError
+from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Run, Status
 from campaign.core.schema import near, suggestion
 from campaign.pipeline import messages

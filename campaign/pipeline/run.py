@@ -10,12 +10,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.errors import UnknownState
+from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Observation, Run, State
 from campaign.core.units import digits, several
 from campaign.judge.submission import Submission

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 
 MOST_KINDS = 60  # that are compared: the work grows with the cube of it

@@ -11,7 +11,7 @@ import json
 import random
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Protocol, TypeVar
 
 from campaign.config.load import Campaign
@@ -20,6 +20,7 @@ from campaign.config.rules.pack import FileConfiguration, RulePack
 from campaign.config.rules.programs import Phase
 from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError
+from campaign.core.frozen import dataclass
 from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run, Target
 from campaign.plan import messages
 from campaign.plan.search.nouns import PlannedBlock

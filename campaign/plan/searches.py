@@ -10,7 +10,7 @@ import functools
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import chain
 from typing import Any
 
@@ -18,6 +18,7 @@ from campaign.config.load import Campaign
 from campaign.config.rules.pack import LaunchCondition, RulePack
 from campaign.config.search import Searched
 from campaign.core.errors import EnvironmentLacks
+from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Geometry, Run, State
 from campaign.plan import matrix, messages
 from campaign.plan.search import explore, nouns

@@ -9,11 +9,11 @@ import functools
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median, stdev
 
 from campaign.config.load import Campaign
+from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Run
 from campaign.plan import matrix
 from campaign.plan.estimate import kind_of, measured_lengths, side_by_side, work_is_shared

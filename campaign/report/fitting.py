@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from campaign.core import escaping
+from campaign.core.frozen import dataclass
 
 LABEL = 36  # width of a table's first column, where a line may go on below
 LEAST = (16, 10)  # to which the first column and other texts are folded

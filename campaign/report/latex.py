@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from campaign.core.frozen import dataclass
 from campaign.report import fitting
 from campaign.report.fitting import TextTable
 

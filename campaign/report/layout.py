@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from campaign.config.rules.pack import FileConfiguration, RulePack
+from campaign.core.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any, NamedTuple
 
 from campaign.config.load import Campaign
@@ -16,6 +16,7 @@ from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE, PRACTICE
 from campaign.config.rules.pack import RulePack, Variable
 from campaign.core import units
+from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Finding, Run, Severity
 from campaign.judge.submission import Submission
 from campaign.pipeline.plan import Plan

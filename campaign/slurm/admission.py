@@ -8,9 +8,9 @@ import os
 import pwd
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from campaign.core.errors import EnvironmentLacks
+from campaign.core.frozen import dataclass
 from campaign.slurm import commands
 from campaign.slurm.partitions import parse_limit
 

@@ -13,11 +13,11 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core import temporary, waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
+from campaign.core.frozen import dataclass
 from campaign.core.model import State
 from campaign.results.environment.slurm_text import slurm_fields
 from campaign.slurm import messages

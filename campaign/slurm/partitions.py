@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
+from campaign.core.frozen import dataclass
 from campaign.core.schema import suggestion
 from campaign.core.units import listed, parse_duration, several, utc
 from campaign.results.environment.slurm_text import expand_nodes

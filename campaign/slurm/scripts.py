@@ -10,7 +10,6 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from campaign.config.load import Slurm
 from campaign.config.rules import sweeps
 from campaign.config.rules.format import GEOMETRY
 from campaign.core.errors import InputError
+from campaign.core.frozen import dataclass
 from campaign.core.model import Planned, Run
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import messages, script_text

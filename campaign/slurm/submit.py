@@ -16,7 +16,7 @@ import socket
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -25,6 +25,7 @@ from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
 from campaign.core import atomic, journal, waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
+from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Paths, Planned, Run, State, directory_name
 from campaign.core.units import several
 from campaign.plan import matrix

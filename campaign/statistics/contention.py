@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, astuple, fields
 from typing import Any
 
+from campaign.core.frozen import dataclass
 from campaign.statistics import messages
 from campaign.statistics.ranks import median
 

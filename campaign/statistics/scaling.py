@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from campaign.core.frozen import dataclass
 from campaign.statistics import messages
 
 RESAMPLES = 200

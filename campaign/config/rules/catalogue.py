@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from campaign.config.rules.guidance import GUIDANCE
+from campaign.core.frozen import dataclass
 from campaign.core.messages import FOUND
 from campaign.core.model import Severity
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from campaign.config.rules.pack import (
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import schema
 from campaign.core.errors import InputError
+from campaign.core.frozen import dataclass
 from campaign.core.resources import PACKS
 from campaign.core.strict_yaml import Document, is_file
 

@@ -5,10 +5,10 @@ what must hold between the values is in `output_check`, the reference is docs/pa
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from campaign.config import messages
+from campaign.core.frozen import dataclass
 from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, Text, matching, required, whole
 
 # Programs whose output campaign/results/parsers reads by itself.

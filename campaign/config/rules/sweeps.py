@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from campaign.config import messages
 from campaign.config.rules.format import GEOMETRY
+from campaign.core.frozen import dataclass
 
 MOST_VALUES = 1000  # of one sweep
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 from campaign.plan.search.nouns import CONFIRM, Measured, Outcome, PlannedBlock, SearchSpace, Settings, size
 

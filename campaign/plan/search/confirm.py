@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 from campaign.plan import messages
 from campaign.plan.search.book import Book, estimates

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 from campaign.plan import messages
 from campaign.plan.search import course

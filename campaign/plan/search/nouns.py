@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 
 CONFIRM = "confirm"  # the phase of the fresh runs

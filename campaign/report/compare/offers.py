@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from campaign.core.errors import InputError
+from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Status
 from campaign.core.strict_yaml import shown
 from campaign.report.messages import compare as messages

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from campaign.core.errors import InputError
+from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Status
 from campaign.core.units import several
 from campaign.report.compare.offers import Offer, OfferedCell, renamed

@@ -6,7 +6,8 @@ An output that contradicts itself was changed or damaged: which of its numbers i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from campaign.core.frozen import dataclass
 
 _FLOAT = 1e-9  # relative: sums and quotients of doubles
 

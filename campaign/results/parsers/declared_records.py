@@ -6,7 +6,6 @@ import math
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from statistics import fmean, median
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.output_format import COUNTS, SECONDS, STATISTICS, DeclaredRecord, OutputFormat
 from campaign.core import formula
+from campaign.core.frozen import dataclass
 from campaign.core.model import Record, Source
 from campaign.results.messages import declared as messages
 from campaign.results.messages import parsers as any_messages

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 
+from campaign.core.frozen import dataclass
 from campaign.core.messages import Message
 from campaign.core.model import Iteration, Observation, Record, Source
 from campaign.results.messages import parsers as messages

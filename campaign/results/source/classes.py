@@ -6,8 +6,8 @@ A class is given by the first path rule that matches; what a line says goes befo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from campaign.core.frozen import dataclass
 from campaign.results.source.facts import ChangeClass
 
 

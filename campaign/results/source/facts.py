@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from campaign.core.decode import decode
+from campaign.core.frozen import dataclass
 from campaign.results.messages import source as messages
 
 FORMAT = 1

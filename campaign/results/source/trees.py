@@ -11,13 +11,14 @@ import itertools
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from campaign.core import archives, git
 from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.errors import InputError
+from campaign.core.frozen import dataclass
 from campaign.results.messages import source as messages
 from campaign.results.source.facts import Ignored
 

@@ -7,13 +7,13 @@ import difflib
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from campaign.core import strict_json
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
+from campaign.core.frozen import dataclass
 from campaign.results.messages import tables as messages
 from campaign.results.tabular import xlsx
 from campaign.results.tabular.xlsx import TabularLine
