@@ -7,17 +7,18 @@ from collections.abc import Iterator
 
 from campaign.config import messages
 from campaign.config import names as resolution
+from campaign.core.regex import regex
 from campaign.core.strict_yaml import Document, Mapping, Node, Place, Scalar, Sequence, shown
 
-_LOGIN = re.compile(r"://[^/?#@\s]+@")  # a URL with a user's name or password
-_SECRET = re.compile(
+_LOGIN = regex(r"://[^/?#@\s]+@")  # a URL with a user's name or password
+_SECRET = regex(
     r"JWT|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|(?:API|ACCESS|PRIVATE)[_-]?KEY"
     # Of a variable alone: `--pass` and `--cert` are also options that give a number and a file.
     r"|(?-i:(?:\b|_)(?:PASS|BEARER|CERT(?!_(?:FILE|DIR|PATH)))(?:\b|_))",
     re.IGNORECASE,
 )
 # In a command: a name to which a value is given, or an option.
-_NAMED = re.compile(r"(?:^|[\s\"'=,;(])(-*[A-Za-z_][\w-]*)=|(?:^|[\s\"'])(--?[A-Za-z][\w-]*)")
+_NAMED = regex(r"(?:^|[\s\"'=,;(])(-*[A-Za-z_][\w-]*)=|(?:^|[\s\"'])(--?[A-Za-z][\w-]*)")
 # Texts that are words of a command; "*" is any one key or number.
 _COMMANDS: tuple[Place, ...] = (
     ("launcher", "options", "*"),

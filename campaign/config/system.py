@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from campaign.core.frozen import dataclass
+from campaign.core.regex import regex
 
 USER_TUNING, ADMINISTRATOR_TUNING = "tuning by users", "tuning by administrators"
 
@@ -44,12 +45,12 @@ class Proposed:
     operating_system: str = ""
 
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = regex(
     r"<(?! )[^<>]*(?<! )>|\b(?:tbd|tba|tbc|todo|fixme|x{3,}|lorem|ipsum|foo|bar|placeholder|fill (?:me )?in)\b"
     r"|\bto be (?:defined|determined|done|decided|confirmed|announced|filled)\b",
     re.IGNORECASE,
 )
-_EMPTY = re.compile(r"[\W_]*|n/?a|unknown|test|example|dummy|asdf\w*", re.IGNORECASE)
+_EMPTY = regex(r"[\W_]*|n/?a|unknown|test|example|dummy|asdf\w*", re.IGNORECASE)
 
 
 def placeholder(text: str) -> str:

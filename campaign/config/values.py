@@ -13,6 +13,7 @@ from campaign.config import messages
 from campaign.config import names as resolution
 from campaign.core import formula, units
 from campaign.core.messages import FOUND
+from campaign.core.regex import regex
 from campaign.core.schema import Text, whole
 from campaign.core.strict_yaml import is_file, shown
 
@@ -38,7 +39,7 @@ DESIGN = "design"  # of an input that was not measured
 _INPUT_SOURCE = f'"LOG:LINE OPERATION" such as "earlier/mdtest.out:27 File stat", or {DESIGN}'
 _INPUT_NAME = "letters, digits and _, no digit first; not nodes or processes, which every formula knows"
 
-_VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+_VARIABLE = regex(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 
 RESERVED_VARIABLES = ("SLURM_", "SBATCH_", "BENCH_")
 UNRESERVED_VARIABLES = ("SLURM_PMIX_FENCE",)  # the sandbox needs it, a real cluster may

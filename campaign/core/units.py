@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from campaign.core import messages
+from campaign.core.regex import regex
 
 LARGEST = 2**63 - 1  # what a C program can hold
 
@@ -21,11 +22,11 @@ DURATION = (
 )
 
 _DIGITS = r"0|[1-9][0-9]{0,18}"
-_POWER = re.compile(r"([1-9][0-9]{0,9})\^(0|[1-9][0-9]?)")
+_POWER = regex(r"([1-9][0-9]{0,9})\^(0|[1-9][0-9]?)")
 _SECONDS = {"w": 604800, "d": 86400, "h": 3600, "m": 60, "s": 1}
-_UNITS = re.compile("".join(rf"(?:(?P<{unit}>[0-9]{{1,12}}){unit})?" for unit in _SECONDS))
-_CLOCK = re.compile(r"(?:(?P<h>[0-9]{1,9}):)?(?P<m>[0-9]{1,9}):(?P<s>[0-9]{1,9})")
-_DAYS = re.compile(r"(?P<d>[0-9]{1,9})-(?P<h>[0-9]{1,2})(?::(?P<m>[0-9]{1,2})(?::(?P<s>[0-9]{1,2}))?)?")
+_UNITS = regex("".join(rf"(?:(?P<{unit}>[0-9]{{1,12}}){unit})?" for unit in _SECONDS))
+_CLOCK = regex(r"(?:(?P<h>[0-9]{1,9}):)?(?P<m>[0-9]{1,9}):(?P<s>[0-9]{1,9})")
+_DAYS = regex(r"(?P<d>[0-9]{1,9})-(?P<h>[0-9]{1,2})(?::(?P<m>[0-9]{1,2})(?::(?P<s>[0-9]{1,2}))?)?")
 
 
 def _bounded(value: int, text: str) -> int:

@@ -14,6 +14,7 @@ from campaign.core import bagit, journal
 from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
+from campaign.core.regex import regex
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
 from campaign.evidence import messages, provenance
@@ -27,7 +28,7 @@ from campaign.slurm import scripts, submit
 
 LONGEST_LINE = 200  # characters that are shown
 # Lines that a changed setting changes without changing what is executed: directives, and the time limit of srun.
-_SETTING = re.compile(r"#SBATCH |campaign_count_by |\s+srun .*--time=")
+_SETTING = regex(r"#SBATCH |campaign_count_by |\s+srun .*--time=")
 
 
 def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from campaign.core import temporary
 from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
 from campaign.core.model import Status
+from campaign.core.regex import regex
 from campaign.core.strict_yaml import shown
 from campaign.core.units import utc
 from campaign.evidence import bundle, messages, verify
@@ -35,7 +36,7 @@ from campaign.results.cells import Row
 from campaign.results.store import begun
 
 HEAD = "# challenge of the bundle with journal head {head}, seed {seed}, cells: {cells}\n"
-_HEAD = re.compile(r"# challenge of the bundle with journal head (\S+), seed (\S+), cells: (.+)")
+_HEAD = regex(r"# challenge of the bundle with journal head (\S+), seed (\S+), cells: (.+)")
 # Keys of a campaign file that may be others on the installed system.
 OF_MACHINE = ("slurm", "launcher", "targets", "benchmark", "results")
 MOST_OBJECTIONS = 8

@@ -8,13 +8,14 @@ from string import Formatter
 
 from campaign.core.messages import Message, Said
 from campaign.core.model import Cell
+from campaign.core.regex import regex
 from campaign.report.messages.tables import AND_MORE
 
 LISTED = 6  # different values that one text writes out
 _OPERATION = "{operation}: "
-_NAMES = re.compile(r"[^\s,]+(, [^\s,]+)*")
-_PLACE = re.compile(r"\bruns/[^\s:]+(?::\d+)?:")  # of a line in a run's raw output
-_OWN = re.compile(r"/campaign-[0-9a-f]{8,}[^\s'\",;)]*")  # what is in an attempt's own directory
+_NAMES = regex(r"[^\s,]+(, [^\s,]+)*")
+_PLACE = regex(r"\bruns/[^\s:]+(?::\d+)?:")  # of a line in a run's raw output
+_OWN = regex(r"/campaign-[0-9a-f]{8,}[^\s'\",;)]*")  # what is in an attempt's own directory
 
 
 def merged(texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:

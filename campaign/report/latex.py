@@ -6,10 +6,10 @@ Widths are shares of \\linewidth, for the class article, whose text is 345 pt wi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from campaign.core.frozen import dataclass
+from campaign.core.regex import regex
 from campaign.report import fitting
 from campaign.report.fitting import TextTable
 
@@ -17,7 +17,7 @@ STYLES = ("latex", "latex_raw", "latex_booktabs", "latex_longtable")
 LINE_PT, GAP_PT = 345.0, 6.0  # GAP_PT: of both \tabcolsep of a column
 SIZES = {"footnotesize": 4.6, "scriptsize": 4.0}  # with the width of a letter in pt
 WIDE = 1.5  # letters that a capital, or another wide character, is as wide as
-_SPECIFICATION = re.compile(r"(?<=\\begin\{)(tabular|longtable)\}\{\w+\}")
+_SPECIFICATION = regex(r"(?<=\\begin\{)(tabular|longtable)\}\{\w+\}")
 _PACKAGES = {"latex_booktabs": "array,booktabs", "latex_longtable": "array,booktabs,longtable"}
 
 

@@ -19,6 +19,7 @@ from campaign.core import temporary, waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.frozen import dataclass
 from campaign.core.model import State
+from campaign.core.regex import regex
 from campaign.results.environment.slurm_text import slurm_fields
 from campaign.slurm import messages
 from campaign.slurm.states import STATES
@@ -29,8 +30,8 @@ SUBMIT_TIMEOUT_S = 60.0
 # Kept of SLURM_* when calling Slurm: which cluster it is, and the PMIx fence, which several slurmd on one host need.
 _KEPT = frozenset({"SLURM_CONF", "SLURM_PMIX_FENCE"})
 # Shell functions that the submitter exports would take the place of the job's commands; `module` is one of them.
-_SCRUBBED = re.compile("(SBATCH|SLURM|SRUN|SQUEUE|SACCT|SCANCEL|SINFO|PMIX|PMI|OMPI_COMM|BENCH|BASH_FUNC)_")
-_MODULES = re.compile(r"BASH_FUNC_(_?module\w*|ml|switchml)(%%|\(\))$")
+_SCRUBBED = regex("(SBATCH|SLURM|SRUN|SQUEUE|SACCT|SCANCEL|SINFO|PMIX|PMI|OMPI_COMM|BENCH|BASH_FUNC)_")
+_MODULES = regex(r"BASH_FUNC_(_?module\w*|ml|switchml)(%%|\(\))$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +196,9 @@ def unloadable(modules: Sequence[str]) -> tuple[str, str] | None:
 
 # --- submitting
 
-_SAYS_WHO = re.compile(r"^(sbatch: )?(error: )?((allocation failure|Batch job submission failed): )?")
+_SAYS_WHO = regex(r"^(sbatch: )?(error: )?((allocation failure|Batch job submission failed): )?")
 # A job that is refused so by --test-only is taken, and waits until nodes come back.
-_FOR_NOW = re.compile("(?i)nodes are busy|node not available|nodes required .* down")
+_FOR_NOW = regex("(?i)nodes are busy|node not available|nodes required .* down")
 
 
 def refusal(script: str) -> str:
@@ -216,14 +217,14 @@ def refusal(script: str) -> str:
 
 
 # A limit of the account, QOS or user on the number of jobs; sbatch names it in the line above its own.
-_FULL = re.compile("(?i)(Max|Grp)SubmitJob|submit limit (was |has been )?(reached|exceeded)")
+_FULL = regex("(?i)(Max|Grp)SubmitJob|submit limit (was |has been )?(reached|exceeded)")
 _POLICY = "Job violates accounting/QOS policy"
-_JOB_ID = re.compile(r"^(\d+)(?:;(\S+))?$")
+_JOB_ID = regex(r"^(\d+)(?:;(\S+))?$")
 # Words of a failure on the way to slurmctld or back.
-_TRANSPORT = re.compile("(?i)timed out|contact|Zero Bytes|transport|connect|temporarily|communication|Killed")
+_TRANSPORT = regex("(?i)timed out|contact|Zero Bytes|transport|connect|temporarily|communication|Killed")
 # What slurmctld, or sbatch before it asks, says of a job that it does not take (slurm_errno.c, 20.11 to 25.05). After
 # any other failure the job may exist: "Message receive failure", "Unspecified error", a text of the site's own.
-_REFUSAL = re.compile(
+_REFUSAL = regex(
     "(?i)(max|grp)submitjob|submit limit|"
     "invalid (account|qos|partition|generic|feature|license|wckey|job array|gres|trackable|directive|time-min)|"
     "no partition specified|not permitted to use|not in this partition|more (processors|tasks) (requested )?than|"

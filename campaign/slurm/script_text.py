@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from campaign.core.model import Run
+from campaign.core.regex import regex
 
 # What the line that begins the job and those of its runs begin with, and what marks phases and files in these.
 BEGIN, STEP, END, PHASE, FILE = "campaign_begin", "campaign_run", "campaign_end", "phase=", "file="
-_UNQUOTED = re.compile(r"[ !#-&(-\[\]-~]*")
+_UNQUOTED = regex(r"[ !#-&(-\[\]-~]*")
 
 
 def directives(text: str) -> list[str]:

@@ -20,6 +20,7 @@ from campaign.config.rules.format import GEOMETRY
 from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
 from campaign.core.model import Planned, Run
+from campaign.core.regex import regex
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import messages, script_text
 from campaign.slurm.script_text import BEGIN, END, FILE, PHASE, STEP
@@ -35,7 +36,7 @@ FUNCTIONS = {
 }
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
 # A function, an alias or a variable of the job's own functions, or an srun of its own.
-_SETS = re.compile(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
+_SETS = regex(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from campaign.config import messages
 from campaign.config.rules.format import GEOMETRY
 from campaign.core.frozen import dataclass
+from campaign.core.regex import regex
 
 MOST_VALUES = 1000  # of one sweep
 
-_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_PLACEHOLDER = regex(r"\{([a-z][a-z0-9_]*)\}")
 
 
 def names(text: str) -> tuple[str, ...]:

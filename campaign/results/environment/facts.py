@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Hashable, Mapping
 from dataclasses import field
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from campaign.core.frozen import dataclass
 from campaign.core.model import Completion
 from campaign.core.once import Once, cached_property
+from campaign.core.regex import regex
 from campaign.results.environment.slurm_text import expand_nodes
 from campaign.results.environment.witness import Witness
 
@@ -199,7 +199,7 @@ class Accounting(Once):
         return not any(_UNDER_WAY.search(word) for word in words)
 
 
-_UNDER_WAY = re.compile(
+_UNDER_WAY = regex(
     "PENDING|CONFIGURING|RUNNING|COMPLETING|STAGE_OUT|SIGNALING|RESIZING|SUSPENDED|STOPPED|REQUEUE|SPECIAL_EXIT|RESV_DEL"
 )
 

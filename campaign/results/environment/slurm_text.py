@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import re
 
+from campaign.core.regex import regex
+
 MOST_NODES = 100_000
 
 
@@ -27,7 +29,7 @@ def expand_nodes(text: str) -> tuple[str, ...] | None:
     return tuple(nodes) if nodes else None
 
 
-_NODES = re.compile(r"([A-Za-z0-9_.-]*)(?:\[([0-9,-]+)\](.*))?")
+_NODES = regex(r"([A-Za-z0-9_.-]*)(?:\[([0-9,-]+)\](.*))?")
 
 
 def _expand(part: str, room: int) -> list[str] | None:

@@ -16,6 +16,7 @@ from campaign.core.line_pattern import LinePattern
 from campaign.core.model import Observation
 from campaign.core.placed_json import JsonPath, NotJson, PlacedValue
 from campaign.core.placed_json import read as read_json
+from campaign.core.regex import regex
 from campaign.results.messages import declared as messages
 from campaign.results.messages import parsers as any_messages
 from campaign.results.parsers.declared_records import Numbers
@@ -25,8 +26,8 @@ from campaign.results.parsers.text_reader import Parsed
 LONGEST_LINE = 10_000  # of those that patterns are tried on
 MOST_STEPS = 10**10  # of matching, as the patterns' costs estimate it
 
-_BEGINS_JSON = re.compile(r"[ \t]*(?:\{|\[[ \t\r]*(?:$|[\[{]))", re.MULTILINE)
-_RULER = re.compile(r"[-=_+|\s]*")
+_BEGINS_JSON = regex(r"[ \t]*(?:\{|\[[ \t\r]*(?:$|[\[{]))", re.MULTILINE)
+_RULER = regex(r"[-=_+|\s]*")
 
 
 def parse(form: OutputFormat, text: str, file: str) -> Parsed:

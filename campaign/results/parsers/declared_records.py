@@ -15,13 +15,14 @@ from campaign.config.rules.output_format import COUNTS, SECONDS, STATISTICS, Dec
 from campaign.core import formula
 from campaign.core.frozen import dataclass
 from campaign.core.model import Record, Source
+from campaign.core.regex import regex
 from campaign.results.messages import declared as messages
 from campaign.results.messages import parsers as any_messages
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import deviation
 
-_NUMBER = re.compile(r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?")
-_NAME = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
+_NUMBER = regex(r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?")
+_NAME = regex(r"[a-z][a-z0-9_.-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
+from campaign.core.regex import regex
+
 _TAKES_VALUE = frozenset("abdefGiIlnNpsVwWxz")
 _LONG_TAKES_VALUE = frozenset(
     {
@@ -13,7 +15,7 @@ _LONG_TAKES_VALUE = frozenset(
         "saveRankPerformanceDetails", "savePerOpDataCSV", "allocateBufferOnGPU", "GPUid",
     }
 )  # fmt: skip
-_QUOTED = re.compile(r"""(?:^| )["']-""")  # the word behind a quote that was lost
+_QUOTED = regex(r"""(?:^| )["']-""")  # the word behind a quote that was lost
 _PHASES = {"C": "create", "T": "stat", "E": "read", "r": "remove", "U": "rename"}
 
 

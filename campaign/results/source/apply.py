@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from campaign.core.regex import regex
 from campaign.results.messages import source as messages
 from campaign.results.source.diff import QUOTED, lines_of
 from campaign.results.source.trees import LARGEST_FILE, PLAIN, TreeEntry, shown
@@ -31,7 +32,7 @@ def apply_patch(patch: bytes, tree: Mapping[str, TreeEntry]) -> dict[str, TreeEn
     return _PatchReader(lines_of(patch), dict(tree)).run()
 
 
-_HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_HUNK = regex(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _ESCAPES = {f"\\{letter}".encode(): bytes([byte]) for byte, letter in QUOTED.items()}
 
 

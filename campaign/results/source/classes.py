@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from campaign.core.frozen import dataclass
+from campaign.core.regex import regex
 from campaign.results.source.facts import ChangeClass
 
 
@@ -27,11 +28,11 @@ class LineRule:
 
 
 def _path(kind: ChangeClass, pattern: str, why: str) -> PathRule:
-    return PathRule(kind, re.compile(rf"(?:^|/)(?:{pattern})$"), why)
+    return PathRule(kind, regex(rf"(?:^|/)(?:{pattern})$"), why)
 
 
 def _line(why: str, pattern: bytes) -> LineRule:
-    return LineRule(re.compile(pattern), why)
+    return LineRule(regex(pattern), why)
 
 
 PATHS = (
@@ -59,8 +60,8 @@ PATHS = (
 
 # Languages whose lines are treated as code.
 _BRACES = r"c|h|cc|cpp|cxx|c\+\+|hh|hpp|hxx|inc|inl|cu|hip|y|l|go|rs|java"
-SOURCE = re.compile(rf"\.({_BRACES}|f|f77|f90|f95|f03|f08|for|ftn|s|d)$")
-BRACES = re.compile(rf"\.({_BRACES})$")  # of these, functions are found
+SOURCE = regex(rf"\.({_BRACES}|f|f77|f90|f95|f03|f08|for|ftn|s|d)$")
+BRACES = regex(rf"\.({_BRACES})$")  # of these, functions are found
 
 _CLOCK = (
     rb"P?MPI_W(?:time|tick)|mpi_wtime|clock_gettime|clock_getres|gettimeofday|GetTimeStamp|__?rdtscp?|getrusage"
@@ -97,10 +98,10 @@ LINES = (
 )
 
 # What decides whether the lines around it are executed at all.
-CONTROL = re.compile(
+CONTROL = regex(
     rb"(?<!\w)(?:if|else|for|while|do|switch|case|return|goto|break|continue|exit|abort|longjmp)(?!\w)"
     rb"|#\s*(?:if|ifdef|ifndef|elif|else|endif)|/\*|\*/|^[ \t]*[{}]"
 )
 # Of the preprocessor, or nothing at all; not a macro that contains code.
-DIRECTIVE = re.compile(rb"\s*(?:#(?!\s*define\s+\w+(?:\(|\s+[^\n]*[(;{])).*|extern\b[^(){}]*;?)?\s*")
-CALL = re.compile(rb"\w\s*\(.*;")  # a statement, in a file that calls itself documentation
+DIRECTIVE = regex(rb"\s*(?:#(?!\s*define\s+\w+(?:\(|\s+[^\n]*[(;{])).*|extern\b[^(){}]*;?)?\s*")
+CALL = regex(rb"\w\s*\(.*;")  # a statement, in a file that calls itself documentation

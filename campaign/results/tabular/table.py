@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import difflib
 import io
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from campaign.core import strict_json
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
 from campaign.core.frozen import dataclass
+from campaign.core.regex import regex
 from campaign.results.messages import tables as messages
 from campaign.results.tabular import xlsx
 from campaign.results.tabular.xlsx import TabularLine
@@ -26,7 +26,7 @@ ALLOWED_CSV = "a table in UTF-8 (Excel saves it as 'CSV UTF-8')"
 NEEDED = ("target", "launch", "files", "operation", "value")
 TEXTS = (*NEEDED[:4], "unit", "run", "file", "job_id")
 _SEPARATORS = ",;\t"
-_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+_NUMBER = regex(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
