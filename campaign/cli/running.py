@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import sys
@@ -18,6 +19,15 @@ from campaign.core.messages import typed
 from campaign.core.units import listed, several
 
 NOTIFY_S = 60.0  # that the user's command may take
+# What is needed once a run has ended, and for the table: loaded while Slurm starts the jobs, not before or after that.
+AFTERWARDS = (
+    "campaign.results.parsers.output",
+    "campaign.results.source.trees",
+    "campaign.judge.engine",
+    "campaign.report.table",
+    "campaign.report.verdict",
+    "tabulate",
+)
 
 if TYPE_CHECKING:
     from campaign.config.opened import Opened
@@ -139,9 +149,13 @@ def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> i
     from campaign.pipeline import run as pipeline
     from campaign.plan import matrix
 
+    def load_the_rest() -> None:
+        for name in AFTERWARDS:
+            importlib.import_module(name)
+
     display = progress.display(opened.paths.root, arguments.verbose, arguments.quiet)
     with display as shown, waiting.told_to(shown.say):
-        done = pipeline.run(opened, request, shown)
+        done = pipeline.run(opened, request, shown, load_the_rest)
         shown.close()
         if request.detach:
             _print_submitted(opened, arguments)

@@ -23,7 +23,6 @@ from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Geometry, Paths, Run
-from campaign.judge import engine
 from campaign.pipeline import messages, program
 from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.plan import matrix, repetitions
@@ -32,20 +31,24 @@ from campaign.plan.search.nouns import LATEST
 from campaign.results.case import Case
 from campaign.results.environment import reading as environment
 from campaign.results.store import begun
-from campaign.slurm import commands, partitions, script_text, scripts
+from campaign.slurm import admission, commands, partitions, script_text, scripts
+from campaign.slurm.admission import Asked
 from campaign.slurm.collect import open_store
 from campaign.slurm.partitions import NotInSlurm
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`unresolved`: launch conditions without a geometry, with the reason. `runs` are those that cells report."""
+    """`unresolved`: launch conditions without a geometry, with the reason. `runs` are those that cells report. `asked`:
+    where Slurm was asked to make the plan.
+    """
 
     runs: tuple[Run, ...]
     unresolved: dict[str, str]
     dialect: str  # of an external benchmark's -N
     partition: partitions.Partition | None = None  # as it was when the campaign began
     searches: tuple[searching.SearchProgress, ...] = ()
+    asked: Asked | None = None
 
     @property
     def all_runs(self) -> tuple[Run, ...]:
@@ -64,7 +67,7 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
         problem = messages.RESULTS_OF_ANOTHER(name=opened.campaign.name, results=opened.paths.root, file=owner)
         raise refusal(opened.campaign, [Mistake(("name",), problem)])
     settled = _settled(opened.paths)
-    partition, unresolved = _partition(opened, settled)
+    partition, asked, unresolved = _partition(opened, settled)
     dialect = _dialect(opened, settled, may_submit)
     standings: tuple[searching.SearchProgress, ...] = ()
     if partition is not None and any(isinstance(condition, Searched) for condition in opened.campaign.launch.values()):
@@ -75,7 +78,7 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
             unresolved["search"] = str(error)
         else:
             standings = _standings(opened, sought, dialect, partition)
-    return _with_runs(opened, Plan((), unresolved, dialect, partition, standings))
+    return _with_runs(opened, Plan((), unresolved, dialect, partition, standings, asked))
 
 
 def _owner(opened: Opened) -> str:
@@ -176,10 +179,6 @@ def not_built(opened: Opened) -> str:
     return ""
 
 
-def ask_partition(campaign: Campaign) -> partitions.Partition:
-    return partitions.read(campaign.slurm.partition, campaign.slurm.reservation)
-
-
 def _with_node(opened: Opened, partition: partitions.Partition | None) -> Campaign:
     """The campaign as it was begun, with what a node has: memory as in the file, otherwise as Slurm says."""
     campaign = _as_begun(opened)
@@ -189,34 +188,39 @@ def _with_node(opened: Opened, partition: partitions.Partition | None) -> Campai
     return replace(campaign, slurm=replace(campaign.slurm, node_memory=memory, node_cores=partition.cores_per_node))
 
 
-def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition | None, dict[str, str]]:
-    """The partition where it is needed, and why launch conditions lack it."""
+def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition | None, Asked | None, dict[str, str]]:
+    """The partition where it is needed, what Slurm says of it where it was asked, and why launch conditions lack it."""
     campaign, pack = opened.campaign, opened.pack
     with_memory = pack.computes_memory and campaign.slurm.node_memory is None
     words = {AllCores: ALL, Searched: SEARCH}
     needed = {name: words[type(wanted)] for name, wanted in campaign.launch.items() if type(wanted) in words}
     if settled.partition is not None or not (needed or with_memory or pack.computes_cores):
-        return settled.partition, {}
+        return settled.partition, None, {}
     if resolution.replayed():
-        return None, {name: messages.GEOMETRY_NOT_RECORDED(name=name) for name in needed}
+        return None, None, {name: messages.GEOMETRY_NOT_RECORDED(name=name) for name in needed}
     if needed and not opened.paths.plan.exists() and (opened.paths.root / "jobs").is_dir():
         # What the partition has now need not be what it had when the campaign began.
         keys = ", ".join(f"launch.{name}" for name in needed)
         raise EnvironmentLacks(messages.PLAN_MISSING(path=opened.paths.plan, keys=keys))
     try:
-        partition = ask_partition(campaign)
-        if with_memory:
-            partition = partitions.with_memory(partition)
+        asked = admission.ask(campaign.slurm.partition, campaign.slurm.reservation)
+        partition = partitions.with_memory(asked.partition) if with_memory else asked.partition
     except (EnvironmentLacks, NotInSlurm) as error:
-        return None, {
-            name: messages.GEOMETRY_WITHOUT_SLURM(name=name, word=word, why=error) for name, word in needed.items()
-        }
+        return (
+            None,
+            None,
+            {name: messages.GEOMETRY_WITHOUT_SLURM(name=name, word=word, why=error) for name, word in needed.items()},
+        )
     if partition.usable:
-        return partition, {}
-    return None, {
-        name: messages.GEOMETRY_WITHOUT_NODES(name=name, word=word, account=partition.account)
-        for name, word in needed.items()
-    }
+        return partition, asked, {}
+    return (
+        None,
+        asked,
+        {
+            name: messages.GEOMETRY_WITHOUT_NODES(name=name, word=word, account=partition.account)
+            for name, word in needed.items()
+        },
+    )
 
 
 def _standings(
@@ -233,6 +237,8 @@ def _recorded(opened: Opened) -> searching.Results:
     """The judged attempts of whatever run is asked for."""
     if not begun(opened.paths):
         return lambda run: ()
+    from campaign.judge import engine  # not needed where nothing has run yet
+
     with open_store(opened.paths, opened.pack.output) as store:
         attempts: dict[str, list[Attempt]] = {}
         for attempt in store.attempts():

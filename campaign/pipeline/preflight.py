@@ -81,7 +81,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
     notes = (*notes, *vain_waivers(opened))
     mistakes += _paths(opened, planned)
     mistakes += _sources(campaign)
-    silent = commands.reachable()
+    silent = None if planned.asked else commands.reachable()
     if silent:
         if mistakes:
             raise refusal(campaign, mistakes)
@@ -89,12 +89,13 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
         _rendered(opened, missing)
         return Checked(planned, missing, silent, notes)
     lacks: list[str] = []
-    partition = None
+    asked = partition = None
     try:
-        partition = planning.ask_partition(campaign)
+        asked = planned.asked or admission.ask(campaign.slurm.partition, campaign.slurm.reservation)
     except NotInSlurm as error:
         mistakes.append(Mistake(("slurm", error.key), error.text))
     else:
+        partition = asked.partition
         planned = planning.on(planned, partition)
         lacks += planned.unresolved.values()
     missing = missing_runs(opened, planned, request)
@@ -102,8 +103,8 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
         mistakes += [*_program(opened, partition), *_launcher(campaign)]
         mistakes += [*places.mistakes(opened), *_mpi(campaign), *_modules(campaign)]
         lacks += [lacking] if (lacking := planning.not_built(opened)) else []
-    if partition is not None:
-        terms = admission.of_partition(partition.name)
+    if asked is not None:
+        partition, terms = asked.partition, asked.terms
         notes = (*notes, *_down(partition, terms))
         mistakes += [*_beyond_nodes(opened, missing, partition), *_beyond_limit(campaign, missing, partition, terms)]
         mistakes += _not_admitted(campaign, missing, partition, terms)

@@ -79,14 +79,18 @@ class Driver:
     store: Store
     display: Display
     before: frozenset[str]  # tokens
+    meanwhile: Callable[[], None]  # done while Slurm starts jobs
 
 
 class _SameCauseError(Exception):
     """The first two runs failed with the same cause, and the rest was cancelled."""
 
 
-def run(opened: Opened, request: Request, display: Display) -> Submission:
-    """Submit what is missing and follow it to the end; gives the campaign with the rows of the chosen cells alone."""
+def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[[], None] = lambda: None) -> Submission:
+    """Submit what is missing and follow it to the end; gives the campaign with the rows of the chosen cells alone.
+
+    `meanwhile` is called where jobs were submitted, which take a moment to start.
+    """
     campaign, pack = opened.campaign, opened.pack
     request.check(matrix.cells(campaign, pack))
     if request.statuses:
@@ -103,7 +107,7 @@ def run(opened: Opened, request: Request, display: Display) -> Submission:
     with Store(opened.paths) as store:
         # What an earlier driver did not come to submit failed by that driver's end, not by a cause of its own.
         ended = frozenset(each.token for each in store.attempts() if not each.state.active or each.job_id is None)
-        driver = Driver(opened, store, display, ended)
+        driver = Driver(opened, store, display, ended, meanwhile)
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
         planning.write(opened, planned)
         sources.keep_builds(campaign, opened.paths)
@@ -205,6 +209,7 @@ def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) 
             for text in over:
                 driver.display.warn(text)
             return
+        driver.meanwhile()
         watch.follow()
 
 

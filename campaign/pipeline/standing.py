@@ -1,4 +1,7 @@
-"""The state of a campaign: what is on record, brought up to date and judged."""
+"""The state of a campaign: what is on record, brought up to date and judged.
+
+The rules are loaded where they are used: a driver submits its jobs before.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,7 @@ from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.journal import Chain
 from campaign.core.messages import typed
 from campaign.core.model import Attempt
-from campaign.judge import engine
 from campaign.judge.attempt import BUILTIN
-from campaign.judge.rows import table_rows
 from campaign.judge.submission import Submission
 from campaign.pipeline import messages
 from campaign.pipeline import plan as planning
@@ -38,6 +39,9 @@ Say = Callable[[str], None]
 
 def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources | None = None) -> Submission:
     """Judge everything on record; `store` is None where nothing is. `source` in the place of what is kept of it."""
+    from campaign.judge import engine
+    from campaign.judge.rows import table_rows
+
     campaign, pack = opened.campaign, opened.pack
     attempts = store.attempts() if store else []
     results = []
@@ -145,6 +149,8 @@ def recorded(opened: Opened) -> Submission:
 
 def with_source_rules(opened: Opened) -> Opened:
     """With the rules about the benchmark's source, also where the pack does not ask for them."""
+    from campaign.judge import engine
+
     asked = {rule: "" for rule in engine.RULES if rule.startswith("SRC-")}
     return replace(opened, pack=replace(opened.pack, checks=asked | opened.pack.checks))
 

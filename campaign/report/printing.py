@@ -28,12 +28,12 @@ MEANT = {
 
 def check_format(style: str, *others: str) -> None:
     """Raises InputError where a format is not one of tabulate's; `others` are allowed too, and handled elsewhere."""
-    import difflib
-
     import tabulate
 
     known = [*sorted(tabulate.tabulate_formats), *others]
     if style not in known:
+        import difflib
+
         near = [MEANT[style]] if style in MEANT else difflib.get_close_matches(style, known, 1)
         if near and near[0] in known:
             raise InputError(messages.FORMAT_NEAR(given=style, meant=near[0]))

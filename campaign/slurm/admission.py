@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.frozen import dataclass
-from campaign.slurm import commands
-from campaign.slurm.partitions import parse_limit
+from campaign.slurm import commands, partitions
+from campaign.slurm.partitions import Partition, parse_limit
 
 UP, DOWN = "UP", "DOWN"  # in another state a partition takes no jobs; in DOWN they wait until it is UP
 
@@ -32,12 +32,22 @@ class Admission:
         return (names is None or value.lower() in names) and value.lower() not in self.denied.get(key, ())
 
 
-def of_partition(name: str) -> Admission:
-    return parse(commands.ask(["scontrol", "show", "partition", "--oneliner", name]))
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What Slurm says of a partition now."""
+
+    partition: Partition
+    terms: Admission
 
 
-def parse(shown: str) -> Admission:
-    row = dict(re.findall(r"(\w+)=(\S*)", shown))
+def ask(name: str, reservation: str) -> Asked:
+    """Of the default partition for an empty name. Raises as `partitions.read`."""
+    row = partitions.row_of(name)
+    return Asked(partitions.described(row, reservation), parse(row))
+
+
+def parse(row: Mapping[str, str]) -> Admission:
+    """`row`: what scontrol says of the partition."""
 
     def names(word: str) -> dict[str, tuple[str, ...]]:
         given = {"account": row.get(f"{word}Accounts"), "qos": row.get(f"{word}Qos")}

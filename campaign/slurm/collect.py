@@ -2,6 +2,8 @@
 
 Absent is not completed. An attempt ends by its completion.json; Slurm explains an end without one; what is gone from
 Slurm too is `lost`, after a grace in which a slow file system may still show the record.
+
+The readers of outputs are loaded where they are used: a driver submits its jobs before.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ from campaign.core.errors import UnknownState
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
 from campaign.results.environment import counters, reading, witness
 from campaign.results.environment.facts import Evidence
-from campaign.results.parsers import output
 from campaign.results.parsers.lines import follows_from_end, shown
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, messages, partitions, states
@@ -38,6 +39,8 @@ QUERY_S = (1.0, 15.0)  # shortest and longest time between two questions to Slur
 
 def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attempt: Attempt) -> str:
     """Parse an attempt's raw output into the database; gives the error that tells most about a failure, or ""."""
+    from campaign.results.parsers import output
+
     folder = paths.attempt(attempt.run, attempt.number)
     records, observation = output.read(form, folder, paths.root)
     evidence, damage = read_evidence(folder, attempt.token)
@@ -121,6 +124,8 @@ def read_again(
     paths: Paths, form: Form | PhasedOutput, attempts: Iterable[tuple[str, int]]
 ) -> dict[tuple[str, int], tuple[Record, ...]]:
     """The records of attempts as their raw outputs have them now, whatever the database says."""
+    from campaign.results.parsers import output
+
     return {
         (run, number): tuple(output.read(form, paths.attempt(run, number), paths.root)[0])
         for run, number in dict.fromkeys(attempts)

@@ -82,19 +82,28 @@ def read(name: str, reservation: str = "") -> Partition:
     """A partition's nodes, cores and limit; the default partition for an empty name. With a reservation, its nodes are
     those that count. Raises NotInSlurm where that name does not exist.
     """
+    return described(row_of(name), reservation)
+
+
+def row_of(name: str) -> dict[str, str]:
+    """What scontrol says of a partition; of the default one for an empty name."""
     shown = commands.answer(["scontrol", "show", "partition", "--oneliner", *([name] if name else [])], "not found")
     if shown is None:
-        known = [row["PartitionName"] for row in _rows(commands.ask(["scontrol", "show", "partition", "--oneliner"]))]
+        known = [row["PartitionName"] for row in rows(commands.ask(["scontrol", "show", "partition", "--oneliner"]))]
         raise NotInSlurm("partition", messages.PARTITION_UNKNOWN(name=name, others=suggestion(name, known)))
-    rows = _rows(shown)
+    found = rows(shown)
     if not name:
-        names = ", ".join(row["PartitionName"] for row in rows)
-        rows = [row for row in rows if row.get("Default") == "YES"]
-        if not rows:
+        names = ", ".join(row["PartitionName"] for row in found)
+        found = [row for row in found if row.get("Default") == "YES"]
+        if not found:
             raise EnvironmentLacks(messages.NO_DEFAULT_PARTITION(names=names or "none"))
-    if not rows:
+    if not found:
         raise UnknownState(messages.ANSWER_UNKNOWN(command="scontrol", answer=shown.strip()))
-    row = rows[0]
+    return found[0]
+
+
+def described(row: Mapping[str, str], reservation: str = "") -> Partition:
+    """The partition of such a row, with its nodes."""
     reserved = _reserved(reservation) if reservation else None
     return parse(row, _nodes(row["PartitionName"]), reserved)
 
@@ -142,7 +151,8 @@ def architecture(partition: str) -> str:
     return match[1] if match else ""
 
 
-def _rows(shown: str) -> list[dict[str, str]]:
+def rows(shown: str) -> list[dict[str, str]]:
+    """The fields of each partition in what scontrol prints."""
     return [dict(re.findall(r"(\w+)=(\S*)", line)) for line in shown.splitlines() if "PartitionName=" in line]
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -76,6 +77,25 @@ def refused(campaign: Opened, request: Request = Request()) -> str:  # noqa: B00
 def asked_about(cluster: Fake) -> list[dict[str, str]]:
     """The options of the scripts that sbatch was asked about."""
     return [json.loads(line) for line in (cluster.root / "tested").read_text().splitlines()]
+
+
+# --- what Slurm is asked
+
+
+def test_slurm_is_asked_for_its_partition_once(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def call(arguments: Sequence[str], *others: Any) -> commands.Reply:
+        asked.append(" ".join(arguments[:3]))
+        return commands_call(arguments, *others)
+
+    commands_call = commands.call
+    monkeypatch.setattr(commands, "call", call)
+    found = check(opened(**{"max: {nodes: 4, processes: 32}": "max: all"}))
+    assert asked[:2] == ["scontrol show partition", "sinfo --noheader --partition=batch"]
+    assert not any(words.startswith(("scontrol", "sinfo")) for words in asked[2:])
+    assert found.plan.partition is not None
+    assert f"partition {found.plan.partition.name}: 4 nodes" in found.plan.partition.account
 
 
 # --- sbatch --test-only

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from campaign.slurm import admission, commands, states
+from campaign.slurm import admission, commands, partitions, states
 
 SHOWN = (
     "PartitionName=chem AllowGroups=ALL AllowAccounts=chemistry,Physics AllowQos=ALL AllocNodes=ALL Default=NO "
@@ -12,8 +12,12 @@ SHOWN = (
 )
 
 
+def of(shown: str) -> admission.Admission:
+    return admission.parse(partitions.rows(shown)[0])
+
+
 def test_a_partition_admits_the_accounts_that_it_names_and_every_qos_where_it_names_none() -> None:
-    terms = admission.parse(SHOWN)
+    terms = of(SHOWN)
     assert (terms.state, terms.most_nodes, terms.qos) == (admission.UP, None, "")
     assert terms.admits("account", "physics")
     assert not terms.admits("account", "biology")
@@ -21,14 +25,14 @@ def test_a_partition_admits_the_accounts_that_it_names_and_every_qos_where_it_na
 
 
 def test_what_a_partition_denies_it_does_not_admit() -> None:
-    terms = admission.parse(SHOWN.replace("AllowQos=ALL", "DenyQos=long,debug"))
+    terms = of(SHOWN.replace("AllowQos=ALL", "DenyQos=long,debug"))
     assert not terms.admits("qos", "debug")
     assert terms.admits("qos", "short")
 
 
 def test_state_nodes_of_a_job_and_qos_are_read() -> None:
     changed = SHOWN.replace("State=UP", "State=DOWN").replace("MaxNodes=UNLIMITED", "MaxNodes=2")
-    terms = admission.parse(changed.replace("QoS=N/A", "QoS=short"))
+    terms = of(changed.replace("QoS=N/A", "QoS=short"))
     assert (terms.state, terms.most_nodes, terms.qos) == (admission.DOWN, 2, "short")
 
 
