@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import mul
 
 from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
@@ -69,7 +70,9 @@ class Lengths:
         self._limit_s = limit_s
         self._kinds = list(taken)[-MOST_KINDS:]
         self._triangles: list[list[list[float]]] = []
-        self._fits: list[tuple[float, int, Trend, list[float]]] = []  # weight, machine, trend, weights of the kinds
+        # Weight, machine, trend, and how far each kind is from the trend, multiplied with the inverse of the triangle.
+        fits: list[tuple[float, int, Trend, list[float]]] = []
+        self._fits: list[tuple[float, int, Trend, list[float]]] = []  # the same with the weights of the kinds
         if not self.known:
             return
         logs = [[math.log(max(seconds, 1e-3)) for seconds in taken[kind]] for kind in self._kinds]
@@ -93,14 +96,14 @@ class Lengths:
             base -= scatter / machine.noise**2 / 2 + repeated * math.log(machine.noise)
             for likely, trend, expected in trends:
                 apart = [mean - self._mean - log for mean, log in zip(means, expected, strict=True)]
-                solution = _solved(lower, apart)
-                misfit = math.fsum(a * b for a, b in zip(apart, solution, strict=True))
-                self._fits.append((base + math.log(likely) - misfit / 2, number, trend, solution))
-        best = max(weight for weight, *_ in self._fits)
-        total = math.fsum(math.exp(weight - best) for weight, *_ in self._fits)
+                forward = _forward(lower, apart)
+                misfit = math.fsum(map(mul, forward, forward))
+                fits.append((base + math.log(likely) - misfit / 2, number, trend, forward))
+        best = max(weight for weight, *_ in fits)
+        total = math.fsum(math.exp(weight - best) for weight, *_ in fits)
         self._fits = [
-            (share, machine, trend, solution)
-            for weight, machine, trend, solution in self._fits
+            (share, number, trend, _backward(self._triangles[number], forward))
+            for weight, number, trend, forward in fits
             if (share := math.exp(weight - best) / total) > 1e-4  # the others change nothing
         ]
 
@@ -115,7 +118,7 @@ class Lengths:
         common = [[[_shared(machine, kind, other) for other in self._kinds] for kind in kinds] for machine in MACHINES]
         for weight, machine, trend, solution in self._fits:
             logs = tuple(
-                self._mean + trend(kind.geometry) + math.fsum(a * b for a, b in zip(solution, row, strict=True))
+                self._mean + trend(kind.geometry) + math.fsum(map(mul, solution, row))
                 for kind, row in zip(kinds, common[machine], strict=True)
             )
             yield Hypothesis(weight, machine, logs)
@@ -172,23 +175,23 @@ def _triangle(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
         line: list[float] = []
         for column in range(place):
             above = lower[column]
-            rest = sum(a * b for a, b in zip(line, above, strict=False))
-            line.append((row[column] - rest) / above[column])
-        line.append(math.sqrt(row[place] - sum(value * value for value in line)))
+            line.append((row[column] - sum(map(mul, line, above))) / above[column])
+        line.append(math.sqrt(row[place] - sum(map(mul, line, line))))
         lower.append(line)
     return lower
 
 
 def _forward(lower: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
+    """The inverse of the triangle times the right side: half of the way to the solution of a system."""
     forward: list[float] = []
     for row, value in zip(lower, right, strict=True):
-        forward.append((value - sum(a * b for a, b in zip(row, forward, strict=False))) / row[-1])
+        forward.append((value - sum(map(mul, row, forward))) / row[-1])
     return forward
 
 
-def _solved(lower: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
-    """The solution of a system by the triangle of its matrix."""
-    solution = _forward(lower, right)
+def _backward(lower: Sequence[Sequence[float]], forward: Sequence[float]) -> list[float]:
+    """The other half."""
+    solution = list(forward)
     for place in reversed(range(len(lower))):
         below = sum(lower[other][place] * solution[other] for other in range(place + 1, len(lower)))
         solution[place] = (solution[place] - below) / lower[place][place]

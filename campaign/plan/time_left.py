@@ -60,42 +60,47 @@ def time_left(
     """
     every = [attempt for of_run in attempts.values() for attempt in of_run]
     left = [run for run in runs if not attempts.get(run.id) or attempts[run.id][-1].state.active]
+    if not left:
+        return None
     elapsed = {
         run.id: max(0.0, now - running_since[token])
         for run in left
         if attempts.get(run.id) and (token := attempts[run.id][-1].token) in running_since
     }
     lengths = _lengths(campaign, runs, every, {run: elapsed[run.id] for run in left if run.id in elapsed})
-    if not lengths.known or not left:
+    if not lengths.known:
         return None
     pauses = _Pauses(campaign, {run.id: run for run in runs}, every)
     idle = _Idle.of(campaign, left, attempts, running_since, pauses, now)
-    kinds = list(dict.fromkeys(map(kind_of, left)))
-    place = {kind: number for number, kind in enumerate(kinds)}
+    kinds = [kind_of(run) for run in left]
+    different = list(dict.fromkeys(kinds))
+    place = {kind: number for number, kind in enumerate(different)}
+    # What a hypothesis needs of each run that is left: there are more than a hundred hypotheses.
+    asked = [(run.target, place[kind], elapsed.get(run.id)) for run, kind in zip(left, kinds, strict=True)]
     known: dict[int, float] = {}  # how well each machine's lengths are known; its likeliest trend speaks for all
     expectations: list[_Expectation] = []
-    for each in sorted(lengths.hypotheses(kinds), key=lambda each: -each.weight):
+    for each in sorted(lengths.hypotheses(different), key=lambda each: -each.weight):
         expected = [min(math.exp(log), campaign.slurm.time_s) for log in each.logs]
-        remaining = {run: _remaining(expected[place[kind_of(run)]], elapsed.get(run.id)) for run in left}
+        remaining = [_remaining(expected[kind], until_now) for _, kind, until_now in asked]
         seconds = dict(idle.seconds)
-        for run, length in remaining.items():
-            seconds[run.target] = seconds.get(run.target, 0.0) + length + pauses.between_s
+        for (target, *_), length in zip(asked, remaining, strict=True):
+            seconds[target] = seconds.get(target, 0.0) + length + pauses.between_s
         total = max(side_by_side(campaign.targets, seconds), 1e-3)
         if each.machine not in known:
-            known[each.machine] = _deviation(lengths, each.machine, remaining)
-        share = min(1.0, math.fsum(remaining.values()) / total)
+            known[each.machine] = _deviation(lengths, each.machine, kinds, remaining)
+        share = min(1.0, math.fsum(remaining) / total)
         expectations.append(
             _Expectation(each.weight, total, math.hypot(known[each.machine] * share, idle.deviation_s / total))
         )
     return TimeLeft(_quantile(expectations, OUTSIDE), _quantile(expectations, 1 - OUTSIDE))
 
 
-def _deviation(lengths: Lengths, machine: int, remaining: Mapping[Run, float]) -> float:
-    """The standard deviation of the logarithm of the total remaining time."""
-    whole = math.fsum(remaining.values()) or 1e-3
+def _deviation(lengths: Lengths, machine: int, kinds: Sequence[Kind], remaining: Sequence[float]) -> float:
+    """The standard deviation of the logarithm of the total remaining time, of runs of these kinds."""
+    whole = math.fsum(remaining) or 1e-3
     parts: dict[Kind, float] = {}
-    for run, length in remaining.items():
-        parts[kind_of(run)] = parts.get(kind_of(run), 0.0) + length / whole
+    for kind, length in zip(kinds, remaining, strict=True):
+        parts[kind] = parts.get(kind, 0.0) + length / whole
     # What loads a machine lasts longer than a run: over several runs it does not average out.
     return math.hypot(lengths.deviation(machine, parts), MACHINES[machine].noise)
 
@@ -141,18 +146,17 @@ class _Expectation:
     seconds: float
     deviation: float
 
-    def below(self, seconds: float) -> float:
-        """How likely it is that no more are left."""
-        return 0.5 * math.erfc(math.log(self.seconds / seconds) / max(self.deviation, 1e-3) / math.sqrt(2))
-
 
 def _quantile(expectations: Sequence[_Expectation], share: float) -> float:
     whole = math.fsum(each.weight for each in expectations)
-    low = math.log(min(each.seconds for each in expectations)) - 8
-    high = math.log(max(each.seconds for each in expectations)) + 8
+    normal = [  # half the weight, the mean, and one over the deviation and the root of 2
+        (each.weight / whole / 2, math.log(each.seconds), math.sqrt(0.5) / max(each.deviation, 1e-3))
+        for each in expectations
+    ]
+    low, high = min(mean for _, mean, _ in normal) - 8, max(mean for _, mean, _ in normal) + 8
     for _ in range(20):  # to 1 part in 10^4
         middle = (low + high) / 2
-        below = math.fsum(each.weight * each.below(math.exp(middle)) for each in expectations) / whole
+        below = math.fsum([half * math.erfc((mean - middle) * steep) for half, mean, steep in normal])
         low, high = (middle, high) if below < share else (low, middle)
     return math.exp(low)
 

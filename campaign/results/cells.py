@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -188,21 +189,30 @@ def left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
     return all(any(matches(cell, pattern) for pattern in without) for cell in cells)
 
 
+_MASKS = sorted(itertools.product((False, True), repeat=4), key=sum, reverse=True)  # True: any
+
+
 def patterns(cells: Iterable[Cell], universe: Iterable[Cell]) -> list[str]:
     """Patterns that match these cells and none else of the universe, each as wide as it can be, in the cells' order."""
     wanted = list(dict.fromkeys(cells))
-    masks = sorted(itertools.product((False, True), repeat=4), key=sum, reverse=True)  # True: any
-    everywhere = dict.fromkeys((*universe, *wanted))
-    there = {mask: Counter(_masked(cell, mask) for cell in everywhere) for mask in masks}
-    here = {mask: Counter(_masked(cell, mask) for cell in wanted) for mask in masks}
+    everywhere = list(dict.fromkeys((*universe, *wanted)))
+
+    @functools.cache  # most cells are told by one of the first masks
+    def counted(mask: tuple[bool, ...]) -> tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]:
+        here, there = (Counter(_masked(cell, mask) for cell in each) for each in (wanted, everywhere))
+        return here, there
+
+    def has_all(key: tuple[str, ...], mask: tuple[bool, ...]) -> bool:
+        here, there = counted(mask)
+        return here[key] == there[key]
+
     places = CellIndex(wanted).places
     globs: list[str] = []
     covered: set[Cell] = set()
     for cell in wanted:
         if cell in covered:
             continue
-        mask = next(mask for mask in masks if here[mask][_masked(cell, mask)] == there[mask][_masked(cell, mask)])
-        key = _masked(cell, mask)
+        mask, key = next((mask, key) for mask in _MASKS if has_all(key := _masked(cell, mask), mask))
         alike = [wanted[place] for place in places("/".join(key))]
         covered.update(alike)
         # The target is named where it is one, as people would.
