@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import shutil
 import signal
@@ -506,6 +507,24 @@ def test_slurm_is_asked_less_and_less_often_while_nothing_changes(driver: Drivin
     assert gaps[0] <= 2
     assert 12 <= max(gaps) <= 15 * 1.2 + 0.5
     assert len(asked) < 20
+
+
+def test_a_run_that_ends_well_is_no_reason_to_ask_slurm_sooner(
+    driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.fault("bench-sleep", 1)
+    driver.send()
+    asked: list[Any] = []
+    real = commands.queue
+
+    def noted(names: Any) -> Any:
+        asked.append(names)
+        return real(names)
+
+    monkeypatch.setattr(commands, "queue", noted)
+    driver.follower._next_query = math.inf
+    driver.follow()
+    assert (driver.states(), asked) == ([State.DONE, State.DONE], [])
 
 
 def test_while_the_accounting_is_down_an_absent_job_is_waited_for(driver: Driving, cluster: Fake) -> None:
