@@ -56,16 +56,18 @@ def restore_rest(text: str, witness: str, environment: Environment, accounting: 
     if not witness:  # a database that an earlier version made
         before = json.loads(_text(data.pop("witness", {})))
         ranks, witness = before.pop("ranks", ranks), json.dumps(before)
-    seen = _witness(witness)
     return replace(
         decode(Evidence, data),
         environment=environment,
         accounting=accounting,
-        witness=replace(seen, ranks=decode(Witness, {"ranks": ranks}).ranks) if ranks else seen,
+        witness=_witness(witness, tuple(ranks.items())),
     )
 
 
-@functools.lru_cache(maxsize=256)
-def _witness(text: str) -> Witness:
-    """Without its ranks."""
-    return decode(Witness, json.loads(text))
+@functools.lru_cache(maxsize=1024)
+def _witness(text: str, ranks: tuple[tuple[str, str], ...] = ()) -> Witness:
+    """Runs on the same nodes have the same ranks, which are then kept once, and judged once."""
+    if not ranks:
+        return decode(Witness, json.loads(text))
+    # What the ranks executed is apart from where they were, and the same in more runs.
+    return replace(_witness(text), ranks=decode(Witness, {"ranks": dict(ranks)}).ranks)

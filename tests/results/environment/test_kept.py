@@ -40,6 +40,15 @@ def test_a_witness_with_its_ranks_comes_back_also_as_earlier_versions_kept_it() 
         assert kept.restore_rest(*texts, NOTHING.environment, None).witness == seen
 
 
+def test_runs_whose_ranks_were_seen_alike_share_them() -> None:
+    seen = Witness(True, {"0" * 64: "/opt/mdtest"}, ranks={"0": "n1 0123456789abcdef"})
+    texts = kept.dump_rest(Evidence(witness=seen))
+    first, second = (kept.restore_rest(*texts, NOTHING.environment, None).witness for _ in range(2))
+    assert first is second
+    moved = kept.dump_rest(Evidence(witness=replace(seen, ranks={"0": "n2 0123456789abcdef"})))
+    assert kept.restore_rest(*moved, NOTHING.environment, None).witness.ranks == {"0": "n2 0123456789abcdef"}
+
+
 def test_facts_as_earlier_versions_kept_them_are_read() -> None:
     environment = builders.environment(2)
     data, facts = map(json.loads, kept.dump(environment))
