@@ -143,16 +143,19 @@ def _without(submission: Submission, place: str) -> Submission:
 
     def plain(text: str) -> str:
         if isinstance(text, Said):  # stays a message with its values
-            return text.message(
-                **{name: plain(value) if isinstance(value, str) else value for name, value in text.values.items()}
-            )
+            values = text.values
+            told = {name: plain(value) if isinstance(value, str) else value for name, value in values.items()}
+            return text if told == values else text.message(**told)
         return text.replace(f"{place}/", "")
 
     def within(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        return tuple(
-            replace(each, message=plain(each.message), expected=plain(each.expected), actual=plain(each.actual))
-            for each in findings
-        )
+        return tuple(map(without, findings))
+
+    def without(finding: Finding) -> Finding:
+        said = finding.message, finding.expected, finding.actual
+        told = tuple(map(plain, said))
+        # Most name no file. Ten thousand attempts share them and their texts, of which each would get its own.
+        return finding if told == said else replace(finding, message=told[0], expected=told[1], actual=told[2])
 
     rows = tuple(replace(row, findings=within(row.findings), note=plain(row.note)) for row in submission.rows)
     return replace(submission, rows=rows, findings=within(submission.findings))

@@ -1,0 +1,19 @@
+"""What a campaign re-evaluated from its evidence says: files by their places in the evidence, wherever that lies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from campaign.core.model import Finding, Severity
+from campaign.evidence import replay
+from campaign.judge.messages import ran as messages
+from tests.support.results import everything
+
+
+def test_findings_name_files_within_the_evidence_and_the_others_stay_the_same_objects() -> None:
+    named = Finding("SRC-04", Severity.ERROR, "campaign", messages.RAN_ANOTHER(), "/tmp/place/jobs/1", "none")
+    other = Finding("SRC-04", Severity.ERROR, "campaign", messages.UNDECLARED_SCRIPT(path="/opt/run"), "one", "two")
+    whole = replace(everything().submission(), findings=(named, other))
+    found = replay._without(whole, "/tmp/place").findings
+    assert found == (replace(named, expected="jobs/1"), other)
+    assert found[1] is other
