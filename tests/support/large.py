@@ -5,6 +5,7 @@ Every file is what a job and a driver would have written, with the tokens, names
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from campaign.core import journal
 from campaign.core.model import Run
 from campaign.pipeline import plan as planning
 from campaign.plan import matrix
+from campaign.results.environment.witness import SHORT
 from campaign.results.store import digests
 from campaign.slurm import scripts
 from campaign.slurm.submit import prepare
@@ -29,7 +31,7 @@ RUNS_OF_ONE = 12  # of a target and repetition
 LARGEST_JOB = 24  # runs
 # Times in an environment.json: of the file system after the run, and all others.
 _STAMP = re.compile(r'("(after|before|space)": {"time": |"(?:started|ended|clock)": "?)[0-9.]+')
-_COPIED = ("stdout", "stderr", "ran.txt", "placement.txt", "placement.err", "directory-made")  # those that there are
+_COPIED = ("stdout", "stderr", "directory-made")
 _OWN = ("made", "before", "after", "ran")  # of an attempt's environment.json: the rest is its job's
 
 
@@ -94,9 +96,25 @@ def _at(text: str, ended: float) -> str:
     return text
 
 
+def _ranks(run: Run, program: str) -> str:
+    """The lines of ran.txt of witnesses that saw every rank. How many those of the seed saw depends on how busy the
+    machine was.
+    """
+    geometry = run.geometry
+    nodes = (f"n{rank // geometry.processes_per_node + 1}" for rank in range(geometry.processes))
+    return "".join(f"{rank} {node} {program[:SHORT]}\n" for rank, node in enumerate(nodes))
+
+
 class _Writer:
     def __init__(self, opened: Opened, seed: Opened) -> None:
         self._opened, self._seed = opened, seed
+        # What the fake launcher starts for each rank: a script of the shell.
+        shell = Path("/bin/bash").resolve()
+        self._shell = hashlib.sha256(shell.read_bytes()).hexdigest()
+        facts = {f"program.{self._shell}": str(shell), "library.bash": f"{shell} {self._shell}"}
+        told = {name: [{"nodes": "0", "value": value}] for name, value in facts.items()}
+        nodes = [{"name": "n1", "hostname": None, "clock": None, "boot": None}]
+        self._ran = {"nodes": nodes, "incomplete": "", "facts": told, "problems": []}
         self._jobs = 0
         self._tokens = 0
         self._previous = journal.START
@@ -154,13 +172,13 @@ class _Writer:
         old = pattern[completion["run"]].attempt_directory(completion["token"])
         before = completion["job_name"], completion["job_id"]
         for name in _COPIED:
-            if not (source / name).exists():
-                continue
             text = (source / name).read_text().replace(old, run.attempt_directory(token))
             text = text.replace(f"/{completion['token']}", f"/{token}")
             (folder / name).write_text(_of_job(_at(text, self._time), before, (job.name, number)))
         own = json.loads(_at((source / "environment.json").read_text(), self._time))
-        texts = [f"{json.dumps(name)}: {json.dumps(own[name])}" for name in _OWN if name in own]
+        (folder / "ran.txt").write_text(_ranks(run, self._shell))
+        own["ran"] = self._ran
+        texts = [f"{json.dumps(name)}: {json.dumps(own[name])}" for name in _OWN]
         of_job = (job.folder / "environment.json").read_text()
         (folder / "environment.json").write_text(f"{{{', '.join(texts)}, {of_job[1:]}")
         described = {"format": 1, **scripts.described(run, 1, token, job.name), "notes": run.notes}
