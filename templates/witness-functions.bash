@@ -10,13 +10,13 @@
 # --- one node
 
 # shellcheck disable=SC2329  # the nodes are sent it
-campaign_watch_node() { # a run for each line of its input: FOLDER, tab, LAUNCHER
+campaign_watch_node() { # a run for each line of its input: a space, FOLDER, tab, LAUNCHER
     local folder launcher said telling=''
     local -A hashed=() # SHA-256 of files that earlier runs had open, by what the file system says of them
     export LC_ALL=C
     campaign_node=${SLURM_NODEID:-0}
     exec {said}>&1 {never}<> <(:)
-    while IFS=$'\t' read -r folder launcher; do campaign_watch_run "$folder" "$launcher"; done
+    while IFS=$'\t' read -r folder launcher; do campaign_watch_run "${folder# }" "$launcher"; done
     echo >&"$never" # no run follows, which what is told would wait for
     campaign_watch_told
 }
@@ -25,20 +25,22 @@ campaign_watch_node() { # a run for each line of its input: FOLDER, tab, LAUNCHE
 # ranks, while the job prepares the next run.
 # shellcheck disable=SC2329  # the nodes are sent it
 campaign_watch_run() { # FOLDER LAUNCHER
-    local mark="BENCH_JSON=$1/" launcher=${2##*/} newest=0 pause=0.004 now=0 latest=0 first='' fresh=0 line begun=''
-    local programs=0 held=0 fd
-    local -A young=() born=() rank_of=() runs=() due=() executed=() loaded=() preloads=()
+    local mark="BENCH_JSON=$1/" launcher=${2##*/} newest=0 pause=0.004 now=0 latest=0 asked=0 first='' fresh=0
+    local word programs=0 held=0 fd REPLY
+    local -A young=() born=() rank_of=() runs=() due=() named=() again=() executed=() loaded=() preloads=()
     local opened=()
     read -r _ _ _ _ newest </proc/loadavg
+    campaign_now
+    asked=${REPLY/./}
     campaign_fact ready "${SLURMD_NODENAME:-$HOSTNAME}"
     while :; do
-        if read -r -t "$pause" line; then
-            [[ $begun$line != end ]] || break
-            begun='' latest=0 # a phase begins
-        elif [[ $? -le 128 ]]; then
-            break # the job has ended
-        else
-            begun+=$line # the beginning of a line
+        # Where the time is over just as something comes, bash may read and forget a part of it. So that waits for the
+        # space that goes ahead of each line, and the line itself is read without a limit of time.
+        read -t 0 || read -r -t "$pause" -d ' ' _
+        if [[ $? -le 128 ]]; then
+            read -r word || break # the job has ended
+            [[ $word != end ]] || break
+            latest=0 asked=$now # a phase begins
         fi
         campaign_watch_look
     done
@@ -61,13 +63,15 @@ campaign_watch_told() {
     telling=''
 }
 
+# Its processes may end while it looks at them, of which the shell would complain.
 # shellcheck disable=SC2329  # the nodes are sent it
 campaign_watch_look() {
-    local pid before=$newest age REPLY
+    local pid before=$newest age name REPLY
     campaign_now
     now=${REPLY/./}
     read -r _ _ _ _ newest </proc/loadavg # the number that the kernel gave last
     if [[ $newest -ne $before ]]; then
+        asked=$now
         if [[ $newest -gt $before && $newest -lt $((before + 4096)) ]]; then
             for ((pid = before + 1; pid <= newest; pid++)); do young[$pid]=$now due[$pid]=0; done
         else # the numbers began again
@@ -79,7 +83,17 @@ campaign_watch_look() {
     fi
     for pid in "${!young[@]}"; do
         [[ $now -ge ${due[$pid]} ]] || continue
-        # Until it executes a file, a new process has the variables of whoever started it.
+        age=$((now - young[$pid]))
+        due[$pid]=$((now + age / 8))
+        if ! read -r name <"/proc/$pid/comm" || [[ $age -gt 30000000 ]]; then
+            [[ $age -le 100000 ]] || unset "young[$pid]" # a number is given before its process is there
+            continue
+        fi
+        # Until it executes a file, a new process has the variables of whoever started it. Then its name is another,
+        # and to read that costs much less than the variables, which are read again at twice the age too.
+        [[ $name != "${named[$pid]:-}" || $age -ge ${again[$pid]:-0} ]] || continue
+        named[$pid]=$name
+        again[$pid]=$((4000 + 2 * age))
         campaign_watch_is_rank "$pid"
         case $? in
         0)
@@ -90,11 +104,7 @@ campaign_watch_look() {
             [[ -n $first && ${REPLY%% *} -ge ${rank_of[$first]%% *} ]] || first=$pid fresh=0
             unset "young[$pid]"
             ;;
-        1)
-            age=$((now - young[$pid]))
-            due[$pid]=$((now + age / 8))
-            [[ -e /proc/$pid && $age -le 30000000 ]] || unset "young[$pid]"
-            ;;
+        1) ;;
         *) unset "young[$pid]" ;; # nor can it become one
         esac
     done
@@ -104,23 +114,33 @@ campaign_watch_look() {
         campaign_watch_executes "$pid" && continue
         unset "born[$pid]" # it has ended
         [[ $pid != "$first" ]] || first=''
+        [[ -n ${born[*]} ]] || latest=0 asked=$now # a next phase may begin
     done
-    [[ -n ${born[*]} ]] || latest=0 # a next phase may begin
     if [[ -n $first && $now -ge $fresh ]]; then
         campaign_watch_loads "$first"
         fresh=$((now + 10000 + (now - latest) / 2))
     fi
-    age=$((latest == 0 ? 0 : (now - latest) / 8))
-    age=$((age < 4000 ? 4000 : age > 5000000 ? 5000000 : age))
+    if [[ $latest -eq 0 ]]; then
+        age=$(((now - asked) / 16))
+        age=$((age > 100000 ? 100000 : age))
+    else
+        age=$(((now - latest) / 8))
+        age=$((age > 5000000 ? 5000000 : age))
+    fi
+    age=$((age < 4000 ? 4000 : age))
     printf -v pause '%d.%06d' $((age / 1000000)) $((age % 1000000))
-}
+} 2>/dev/null
 
 # Whether a process is one of the run's ranks on this node, with its rank, and the phase's name if it has one, into
 # REPLY; 1 where it may become one by what it executes next, 2 where it cannot.
 # shellcheck disable=SC2329  # the nodes are sent it
 campaign_watch_is_rank() { # PID
     local words=() text line phase rank n=$'\n'
-    { mapfile -d '' -t words <"/proc/$1/environ"; } 2>/dev/null || return 1
+    while read -r line text; do # a thread has a number too
+        [[ $line != Tgid: ]] || { [[ $text == "$1" ]] && break || return 2; }
+    done <"/proc/$1/status"
+    mapfile -d '' -t words <"/proc/$1/environ" || return 1
+    [[ -n ${words[*]} ]] || named[$1]='' # it has the new name already, and its variables in a moment
     local IFS=$n
     text=$n${words[*]}$n
     [[ $text == *"$n$mark"* ]] || return 1
@@ -137,9 +157,6 @@ campaign_watch_is_rank() { # PID
         [[ $text =~ $n(OMPI_COMM_WORLD_RANK|PMIX_RANK|PMI_RANK)=([0-9]+)$n ]] || return 1
     fi
     rank=${BASH_REMATCH[-1]}
-    while read -r line text; do # a thread has a number too
-        [[ $line != Tgid: ]] || { [[ $text == "$1" ]] && break || return 2; }
-    done 2>/dev/null <"/proc/$1/status"
     for line in "${words[@]}"; do
         [[ $line != LD_PRELOAD=?* && $line != LD_AUDIT=?* && $line != OMP_NUM_THREADS=?* ]] || preloads[$line]=1
     done
@@ -153,7 +170,7 @@ campaign_watch_executes() { # PID
     number=${runs[$1]:-}
     [[ -z $number || ! /proc/$1/exe -ef /proc/self/fd/${opened[number]} ]] || return 0
     [[ -e /proc/$1/exe ]] || return 1
-    { exec {fd}<"/proc/$1/exe"; } 2>/dev/null || return 1
+    { exec {fd}<"/proc/$1/exe"; } || return 1
     for number in "${!opened[@]}"; do
         if [[ /proc/self/fd/$fd -ef /proc/self/fd/${opened[number]} ]]; then
             exec {fd}<&-
@@ -174,14 +191,15 @@ campaign_watch_executes() { # PID
 # shellcheck disable=SC2329  # the nodes are sent it
 campaign_watch_loads() { # PID
     local lines=() line inode path fd
-    { mapfile -t lines <"/proc/$1/maps"; } 2>/dev/null || return 0
+    mapfile -t lines <"/proc/$1/maps" || return 0
     for line in "${lines[@]}"; do
-        [[ $line == *' '??x?' '*' /'* ]] || continue
+        [[ $line == *x[ps]' '* ]] || continue # most do not, and one star costs a fifth of three
+        [[ ${line#* } == ??x*' /'* ]] || continue
         path=/${line#* /}
         [[ -z ${loaded[$path]:-} ]] || continue
         read -r _ _ _ _ inode _ <<<"$line"
         # By way of the process's own root, since it may be in a container.
-        if { exec {fd}<"/proc/$1/root$path"; } 2>/dev/null; then loaded[$path]="$fd $inode"; else loaded[$path]="- $inode"; fi
+        if { exec {fd}<"/proc/$1/root$path"; }; then loaded[$path]="$fd $inode"; else loaded[$path]="- $inode"; fi
         held=$((held + 1))
         [[ $held -lt 400 ]] || return 0
     done
@@ -436,7 +454,7 @@ campaign_watch_alive() {
 }
 
 campaign_watch_tells() { # LINE
-    { printf '%s\n' "$1" >&"$campaign_watch_in"; } 2>/dev/null
+    { printf ' %s\n' "$1" >&"$campaign_watch_in"; } 2>/dev/null
 }
 
 # Until all of them have said WORD, or will not any more: then false.

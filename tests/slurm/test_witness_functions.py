@@ -233,6 +233,28 @@ def test_a_file_is_read_once_a_job_unless_it_changes_however_well_that_is_hidden
     assert log.read_text().split() == ["read"] * 3  # too new to be sure of at first; then once; then it had changed
 
 
+@pytest.mark.parametrize("forgotten", [0, 1])
+def test_a_witness_obeys_every_line_though_bash_forgets_what_came_as_its_time_was_over(
+    tmp_path: Path, forgotten: int
+) -> None:
+    """bash's `read -t` says that the time is over, and what it had read by then is gone: one character or none."""
+    script = f"""{FUNCTIONS}
+        read() {{
+            [[ $* == "-r -t "* ]] || {{ builtin read "$@"; return; }}
+            sleep 0.02
+            builtin read -t 0 && builtin read -r -N {forgotten} _
+            return 142
+        }}
+        exec {{campaign_watch_in}}> >(campaign_watch_node >{tmp_path}/said)
+        for run in 1 2 3; do
+            for words in /runs/$run$'\t'srun phase end; do campaign_watch_tells "$words"; sleep 0.1; done
+        done
+        exec {{campaign_watch_in}}>&-; wait"""
+    subprocess.run(["bash", "-c", script], timeout=300, check=True)
+    said = [line.split("\t")[1] for line in (tmp_path / "said").read_text().splitlines()]
+    assert [said.count(word) for word in ("ready", "name", "end")] == [3, 3, 3]
+
+
 def test_witnesses_that_ended_are_started_again_for_the_next_run(job: Job) -> None:
     job.probe, job.environment["SLURM_JOB_NUM_NODES"] = True, "2"
     job.plan(2, Geometry(2, 4))
