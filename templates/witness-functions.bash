@@ -84,14 +84,14 @@ campaign_watch_look() {
     for pid in "${!young[@]}"; do
         [[ $now -ge ${due[$pid]} ]] || continue
         age=$((now - young[$pid]))
-        due[$pid]=$((now + age / 8))
+        due[$pid]=$((now + age / 2))
         if ! read -r name <"/proc/$pid/comm" || [[ $age -gt 30000000 ]]; then
-            [[ $age -le 100000 ]] || unset "young[$pid]" # a number is given before its process is there
+            [[ $age -eq 0 ]] || unset "young[$pid]" # a number is given before its process is there
             continue
         fi
         # Until it executes a file, a new process has the variables of whoever started it. Then its name is another,
         # and to read that costs much less than the variables, which are read again at twice the age too.
-        [[ $name != "${named[$pid]:-}" || $age -ge ${again[$pid]:-0} ]] || continue
+        [[ $name != slurmstepd && ($name != "${named[$pid]:-}" || $age -ge ${again[$pid]:-0}) ]] || continue
         named[$pid]=$name
         again[$pid]=$((4000 + 2 * age))
         campaign_watch_is_rank "$pid"
@@ -118,16 +118,16 @@ campaign_watch_look() {
     done
     if [[ -n $first && $now -ge $fresh ]]; then
         campaign_watch_loads "$first"
-        fresh=$((now + 10000 + (now - latest) / 2))
+        fresh=$((now + 10000 + now - latest))
     fi
     if [[ $latest -eq 0 ]]; then
-        age=$(((now - asked) / 16))
+        age=$(((now - asked) / 8))
         age=$((age > 100000 ? 100000 : age))
     else
         age=$(((now - latest) / 8))
         age=$((age > 5000000 ? 5000000 : age))
     fi
-    age=$((age < 4000 ? 4000 : age))
+    age=$((age < 8000 ? 8000 : age))
     printf -v pause '%d.%06d' $((age / 1000000)) $((age % 1000000))
 } 2>/dev/null
 
@@ -136,9 +136,9 @@ campaign_watch_look() {
 # shellcheck disable=SC2329  # the nodes are sent it
 campaign_watch_is_rank() { # PID
     local words=() text line phase rank n=$'\n'
-    while read -r line text; do # a thread has a number too
-        [[ $line != Tgid: ]] || { [[ $text == "$1" ]] && break || return 2; }
-    done <"/proc/$1/status"
+    # Up to its end: of a file that cannot be read on, since its process has ended, bash keeps the rest for the next read.
+    read -r -d '' text <"/proc/$1/status"
+    [[ $text == *"${n}Tgid:"$'\t'"$1$n"* ]] || return 2 # a thread has a number too
     mapfile -d '' -t words <"/proc/$1/environ" || return 1
     [[ -n ${words[*]} ]] || named[$1]='' # it has the new name already, and its variables in a moment
     local IFS=$n
