@@ -33,17 +33,17 @@ class Admission:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PartitionNow:
     """What Slurm says of a partition now."""
 
     partition: Partition
     terms: Admission
 
 
-def ask(name: str, reservation: str) -> Asked:
+def ask(name: str, reservation: str) -> PartitionNow:
     """Of the default partition for an empty name. Raises as `partitions.read`."""
     row = partitions.row_of(name)
-    return Asked(partitions.described(row, reservation), parse(row))
+    return PartitionNow(partitions.described(row, reservation), parse(row))
 
 
 def parse(row: Mapping[str, str]) -> Admission:
