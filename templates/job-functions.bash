@@ -82,8 +82,10 @@ campaign_begin() {
     campaign_job_folder=$1
     if [[ ${SLURM_RESTART_COUNT:-0} -gt 0 ]]; then
         campaign_refusal="Slurm restarted the job (restart ${SLURM_RESTART_COUNT}): its measurements would not be one run"
-        return
+    elif [[ -e $1/environment.json ]]; then
+        campaign_refusal=$campaign_forgotten
     fi
+    [[ -z $campaign_refusal ]] || return
     [[ -n $campaign_refusal ]] || campaign_take_lock "$2"
     [[ -n $campaign_refusal ]] || campaign_same_mount "$2"
     [[ -n $campaign_refusal ]] || campaign_look_from_here "$2"

@@ -5,6 +5,8 @@
 campaign_lock=''     # the lock on the target that this job holds
 campaign_unbroken=0  # how often a stale lock could not be taken away
 campaign_owner=''    # what this job writes into it
+# Why a job measures nothing that finds traces of itself: a slurmctld that lost its state has a job run again that ran.
+campaign_forgotten='Slurm forgot that it had started the job, and started it again: its measurements would not be one run'
 campaign_mark=''     # a file in the target that this job made, to see whether all its nodes see it
 campaign_here=()     # of the machine that submitted the job: its boot, and which directory it sees as the target
 
@@ -89,6 +91,7 @@ campaign_judge_nodes() { # FACTS DIRECTORY
 # the lock of a job that died can be told from that of one that runs.
 campaign_take_lock() {
     local lock="$1/.campaign-lock" owner said='' ask=0 error
+    campaign_owner="$SLURM_JOB_ID $SLURM_JOB_NAME ${SLURM_CLUSTER_NAME:-}"
     until error=$(mkdir -- "$lock" 2>&1); do
         [[ -z $campaign_over ]] || return # the job is ending, and mkdir may have been killed with it
         case $(stat -c %F -- "$lock" 2>/dev/null) in
@@ -119,6 +122,10 @@ campaign_take_lock() {
             ;;
         esac
         owner=$(campaign_owner_of "$lock")
+        if [[ $owner == "$campaign_owner" ]]; then # it would wait for itself until its time is over
+            campaign_refusal=$campaign_forgotten
+            return
+        fi
         if [[ -n $owner && $owner != "$said" ]]; then
             campaign_say "waiting for the target: $lock is held by job $owner"
             printf '%s\n' "waiting for the target: $lock is held by job $owner" >"$campaign_job_folder/waiting"
@@ -132,7 +139,6 @@ campaign_take_lock() {
         fi
         sleep 1
     done
-    campaign_owner="$SLURM_JOB_ID $SLURM_JOB_NAME ${SLURM_CLUSTER_NAME:-}"
     (
         campaign_enter "$lock" || exit 2
         printf '%s\n' "$campaign_owner" >owner && exit

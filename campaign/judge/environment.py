@@ -173,19 +173,24 @@ def job_agrees(case: Case) -> Iterator[Finding]:
         return
     for name, values in _said_of_job(case, completion).items():
         yield from disagreement(name, values)
-    had = environment.job_nodes
-    if not accounting.ended:
+    had, again = environment.job_nodes, started_again(case)
+    if again:
+        yield unchecked(shared.STARTED_AGAIN())
+    elif not accounting.ended:
         yield from _while_completing(accounting, had)
     named = set(case.seen.node_names)
     if len(had) == case.seen.nodes and named and named < set(had):
         yield violation(messages.FEWER_NODES(), listed(had), listed(sorted(named)))
     yield from _tasks_suffice(case)
-    yield from _steps_agree(case)
+    if not again:
+        yield from _steps_agree(case)
 
 
 def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str | None]]:
     """What each record says of the job, by what it is about; the first that says something is what is expected."""
     environment, accounting = case.evidence.environment, _accounting(case)
+    # Slurm keeps no record of the nodes of a start that it forgot.
+    final = Accounting() if started_again(case) else accounting
     spoke, had = {node.name for node in environment.nodes if node.name}, environment.job_nodes
     return {
         "job id": {
@@ -209,8 +214,8 @@ def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str 
             # A node that was not heard is no contradiction.
             "nodes that answered": ", ".join(sorted(spoke)) if spoke - set(had) else None,
             "scontrol during the job": _nodes(environment.job.get("NodeList")),
-            "sacct": _nodes(accounting.allocation.get("NodeList")),
-            "scontrol after the job": _nodes(accounting.job.get("NodeList")) if accounting.ended else None,
+            "sacct": _nodes(final.allocation.get("NodeList")),
+            "scontrol after the job": _nodes(final.job.get("NodeList")) if final.ended else None,
         },
     }
 

@@ -175,6 +175,20 @@ def test_a_job_that_slurm_started_again_measures_nothing(job: Job) -> None:
     assert job.left() == []
 
 
+def test_a_job_that_slurm_forgot_and_started_again_measures_nothing(job: Job) -> None:
+    """A slurmctld that lost its state counts no restart. What the first start recorded stays as it is."""
+    job.plan(runs=2)
+    recorded = job.folder / "environment.json"
+    recorded.write_text("{}\n")
+    (job.steps[0].folder / "claim").mkdir()
+    assert job.run() == 1
+    assert job.record(1) is None
+    reason = "Slurm forgot that it had started the job, and started it again: its measurements would not be one run"
+    assert job.end_of(2) == ("refused", reason)
+    assert job.cluster.launched() == []
+    assert recorded.read_text() == "{}\n"
+
+
 # --- signals
 
 

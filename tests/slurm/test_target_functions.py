@@ -171,6 +171,18 @@ def test_a_stale_lock_is_taken_away(job: Job) -> None:
     assert job.left() == []
 
 
+def test_a_job_does_not_wait_for_itself(job: Job) -> None:
+    """A slurmctld that lost its state starts a job a second time, whose first start held the lock when it was killed."""
+    owner = f"{job.number} {job.name} fake"
+    job.cluster.pretend(job.number, job.name, "RUNNING")
+    lock(job, owner)
+    assert job.plan().run() == 1
+    outcome, reason = job.end_of()
+    assert outcome == "refused"
+    assert reason.startswith("Slurm forgot that it had started the job, and started it again")
+    assert (job.lock / "owner").read_text() == f"{owner}\n"
+
+
 def test_a_live_lock_is_waited_for(job: Job) -> None:
     job.cluster.pretend("77", "campaign-other-1", "RUNNING")
     lock(job)

@@ -201,7 +201,12 @@ EXAMPLES: list[Example] = [
     unchecked("RUN-02", "a crashed controller started the job again", again(StartTime="300", EndTime="300")),
     broken("RUN-02", "the run's times lie outside those of its job", again(JobId="18", StartTime="300", EndTime="300"),
            "1970-01-01 00:05:00 UTC to 1970-01-01 00:05:00 UTC", f"{AT_110} to {AT_112}"),
+    unchecked("RUN-03", "a crashed controller started the job again, on another node",
+              again(StartTime="300", EndTime="300", NodeList="n3")),
     # Of another job, or of a start that the run may belong to: a contradiction.
+    broken("RUN-03", "node list differs between the records",
+           again(StartTime="300", EndTime="300", NodeList="n3", SubmitTime="98"),
+           "n1, n2 (completion.json)", "n3 (scontrol after the job)"),
     broken("EVD-06", "start of the job differs between the records", again(SubmitTime="98"),
            "108 (scontrol during the job)", "117 (scontrol after the job)"),
     broken("EVD-06", "start of the job differs between the records", again(JobId="18"),
