@@ -32,7 +32,7 @@ from campaign.results.case import Case
 from campaign.results.environment import reading as environment
 from campaign.results.store import begun
 from campaign.slurm import admission, commands, partitions, script_text, scripts
-from campaign.slurm.admission import PartitionNow
+from campaign.slurm.admission import Shown
 from campaign.slurm.collect import open_store
 from campaign.slurm.partitions import NotInSlurm
 
@@ -48,7 +48,7 @@ class Plan:
     dialect: str  # of an external benchmark's -N
     partition: partitions.Partition | None = None  # as it was when the campaign began
     searches: tuple[searching.SearchProgress, ...] = ()
-    asked: PartitionNow | None = None
+    asked: Shown | None = None
 
     @property
     def all_runs(self) -> tuple[Run, ...]:
@@ -188,7 +188,7 @@ def _with_node(opened: Opened, partition: partitions.Partition | None) -> Campai
     return replace(campaign, slurm=replace(campaign.slurm, node_memory=memory, node_cores=partition.cores_per_node))
 
 
-def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition | None, PartitionNow | None, dict[str, str]]:
+def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition | None, Shown | None, dict[str, str]]:
     """The partition where it is needed, what Slurm says of it where it was asked, and why launch conditions lack it."""
     campaign, pack = opened.campaign, opened.pack
     with_memory = pack.computes_memory and campaign.slurm.node_memory is None

@@ -33,17 +33,17 @@ class Admission:
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionNow:
-    """What Slurm says of a partition now."""
+class Shown:
+    """What Slurm shows of a partition now."""
 
     partition: Partition
     terms: Admission
 
 
-def ask(name: str, reservation: str) -> PartitionNow:
+def ask(name: str, reservation: str) -> Shown:
     """Of the default partition for an empty name. Raises as `partitions.read`."""
     row = partitions.row_of(name)
-    return PartitionNow(partitions.described(row, reservation), parse(row))
+    return Shown(partitions.described(row, reservation), parse(row))
 
 
 def parse(row: Mapping[str, str]) -> Admission:

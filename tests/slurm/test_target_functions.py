@@ -172,7 +172,7 @@ def test_a_stale_lock_is_taken_away(job: Job) -> None:
 
 
 def test_a_job_does_not_wait_for_itself(job: Job) -> None:
-    """A slurmctld that lost its state starts a job a second time, whose first start held the lock when it was killed."""
+    """A slurmctld that lost its state starts a job a second time, whose first start held the lock when killed."""
     owner = f"{job.number} {job.name} fake"
     job.cluster.pretend(job.number, job.name, "RUNNING")
     lock(job, owner)
