@@ -17,6 +17,8 @@ campaign_longest=4000 # bytes of one text in a record; what is longer is cut, an
 campaign_free=''     # what campaign_space said after the run before, which is what is there before the next
 campaign_over=''     # why the job is at its end: nothing further is begun
 # What follows is shared with environment-functions.bash and witness-functions.bash.
+# Why a job measures nothing that finds traces of itself: a slurmctld that lost its state has a job run again that ran.
+campaign_forgotten='Slurm forgot that it had started the job, and started it again: its measurements would not be one run'
 # shellcheck disable=SC2034
 campaign_ran='' # what the witnesses saw of the run, as JSON
 # shellcheck disable=SC2034

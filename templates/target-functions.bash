@@ -5,8 +5,6 @@
 campaign_lock=''     # the lock on the target that this job holds
 campaign_unbroken=0  # how often a stale lock could not be taken away
 campaign_owner=''    # what this job writes into it
-# Why a job measures nothing that finds traces of itself: a slurmctld that lost its state has a job run again that ran.
-campaign_forgotten='Slurm forgot that it had started the job, and started it again: its measurements would not be one run'
 campaign_mark=''     # a file in the target that this job made, to see whether all its nodes see it
 campaign_here=()     # of the machine that submitted the job: its boot, and which directory it sees as the target
 
