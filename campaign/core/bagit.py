@@ -11,11 +11,10 @@ import errno
 import hashlib
 import os
 import re
-import stat
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Set
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -202,6 +201,7 @@ class _Intake:
     seen: dict[str, str] = field(default_factory=dict)  # names as a file system without case would have them
     folders: dict[str, str] = field(default_factory=dict)
     made: set[str] = field(default_factory=set)  # of the folders, those that are there
+    small: dict[str, str] = field(default_factory=dict)  # a member of each content, by its digest
 
     def take(self, name: str, content: IO[bytes], size: int) -> None:
         """`size` is what was said of it; more is not read."""
@@ -210,33 +210,57 @@ class _Intake:
             raise _Refused(messages.MEMBER_TOO_LARGE(name=shown(name), size=size, most=LARGEST_FILE))
         if len(self.seen) > MOST_FILES:
             raise InputError(messages.BUNDLE_TOO_MANY_FILES(most=MOST_FILES))
-        target, digest, copied = self.bag.root / name, hashlib.sha256(), 0
+        pieces = self._pieces(content, size)
+        first = next(pieces, b"")
+        digest, copied = hashlib.sha256(first), len(first)
+        small = copied == size < _CHUNK
         with _here(name):
-            if (folder := name.rpartition("/")[0]) not in self.made:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                self.made.add(folder)
-            out = target.open("xb")
-        with out:
-            while data := content.read(min(_CHUNK, size + 1 - copied)):
-                copied += len(data)
-                self.total += len(data)
-                if copied > size:
-                    break
-                if self.total > self.most:
-                    raise InputError(too_much(self.most))
-                digest.update(data)
-                with _here(name):
-                    out.write(data)
-            with _here(name):
-                out.flush()
+            out = self._begin(name, first, digest.hexdigest() if small else "")
+        if out is not None:
+            with out:
+                for data in pieces:
+                    copied += len(data)
+                    digest.update(data)
+                    with _here(name):
+                        _write(out, data)
         if copied != size:
-            target.unlink()
+            (self.bag.root / name).unlink()
             if copied > size:
                 raise _Refused(messages.MEMBER_LONGER(name=shown(name), size=size))
             raise _Refused(messages.MEMBER_SHORTER(name=shown(name), found=copied, size=size))
         self.bag.digests[name] = sys.intern(digest.hexdigest())  # many files of a campaign are alike
         self.bag.size += size
         self.bag.payload_size += size if name.startswith(PAYLOAD) else 0
+
+    def _pieces(self, content: IO[bytes], size: int) -> Iterator[bytes]:
+        """What there is of a member, up to one byte more than was said."""
+        left = size + 1
+        while data := content.read(min(_CHUNK, left)):
+            left -= len(data)
+            self.total += len(data)
+            if self.total > self.most:
+                raise InputError(too_much(self.most))
+            yield data
+
+    def _begin(self, name: str, first: bytes, digest: str) -> IO[bytes] | None:
+        """The file with what was read `first`; None where that is all. `digest` is known of what is small and whole:
+        the same once more is a link, which takes a fraction of the time, since nothing writes into what is copied.
+        """
+        target = f"{self.bag.root}/{name}"  # a Path takes longer to make than some files
+        if (folder := name.rpartition("/")[0]) not in self.made:
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            self.made.add(folder)
+        if digest and (earlier := self.small.get(digest)):
+            with suppress(OSError):  # too many or none possible; or another is there, as is said next
+                os.link(f"{self.bag.root}/{earlier}", target)
+                return None
+        out = open(target, "xb", buffering=0)  # noqa: PTH123, SIM115
+        _write(out, first)
+        if not digest:
+            return out
+        out.close()
+        self.small[digest] = name
+        return None
 
     def _check_name(self, name: str) -> None:
         if why := unfit(name):
@@ -274,6 +298,13 @@ def _here(name: str) -> Iterator[None]:
         raise EnvironmentLacks(messages.TEMPORARY_FULL(where=where, why=error.strerror)) from error
 
 
+def _write(out: IO[bytes], data: bytes) -> None:
+    """All of it: a file without a buffer may take less."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[out.write(rest) :]
+
+
 def unfit(name: str) -> str:
     """Why a member's name is not taken, or ""."""
     parts = name.split("/")
@@ -308,17 +339,16 @@ def _read_directory(bag: Bag, path: Path) -> None:
         for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
             name = prefix + entry.name
             with _noting(bag):
-                mode = entry.stat(follow_symlinks=False).st_mode
-                if stat.S_ISDIR(mode):
+                if entry.is_dir(follow_symlinks=False):
                     if why := unfit(name):
                         raise _Refused(messages.MEMBER(name=shown(name), problem=why))
                     waiting.append((Path(entry.path), f"{name}/"))
                     continue
-                if not stat.S_ISREG(mode):
-                    kind = MemberType.SYMLINK if stat.S_ISLNK(mode) else MemberType.SPECIAL
+                if not entry.is_file(follow_symlinks=False):
+                    kind = MemberType.SYMLINK if entry.is_symlink() else MemberType.SPECIAL
                     raise _Refused(messages.MEMBER_TYPE(name=shown(name), found=kind))
                 descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-                with os.fdopen(descriptor, "rb") as content:
+                with os.fdopen(descriptor, "rb", buffering=0) as content:
                     intake.take(name, content, os.fstat(descriptor).st_size)
 
 

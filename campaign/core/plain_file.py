@@ -18,7 +18,11 @@ def read(path: Path, most_bytes: int) -> tuple[bytes, int]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise NotPlain
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(most_bytes), status.st_size
+        parts, left = [], most_bytes
+        # Of as many bytes as are read room is made before. One more, which there is none of, says that it is the end.
+        while left and (part := os.read(descriptor, min(left, status.st_size + 1))):
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts), status.st_size
     finally:
         os.close(descriptor)

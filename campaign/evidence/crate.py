@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -41,14 +42,14 @@ class Crate:
         yield from _joined({"@id": quote(name)} for name, _ in self._files())
         yield "]},\n"
         files = (
-            {"@id": quote(name), "@type": "File", "name": name, "contentSize": str(size)}
-            for name, size in self._files()
+            {"@id": quote(name), "@type": "File", "name": name, "contentSize": str(entry.stat().st_size)}
+            for name, entry in self._files()
         )
         yield from _joined(chain(files, actions, values))
         yield "]}\n"
 
-    def _files(self) -> Iterator[tuple[str, int]]:
-        return ((name, entry.stat().st_size) for name, entry in bagit.files(self.data) if name != NAME)
+    def _files(self) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        return ((name, entry) for name, entry in bagit.files(self.data) if name != NAME)
 
     def _root(self, actions: list[dict[str, Any]]) -> dict[str, Any]:
         submission = self.judged.submission
