@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import os
-import pwd
 import re
 from collections.abc import Mapping, Sequence
 
+from campaign.core import users
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.frozen import dataclass
 from campaign.slurm import commands, partitions
@@ -64,7 +64,7 @@ def known(key: str, partition: str) -> list[str]:
     """The accounts or QOS that this user may name, or the features of a partition's nodes; none where Slurm does not
     list them, and of other settings.
     """
-    user = f"user={pwd.getpwuid(os.getuid()).pw_name}"
+    user = f"user={users.name_of(os.getuid())}"
     listing = ["sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where", user]
     command = {
         "account": [*listing, "format=Account"],

@@ -226,7 +226,7 @@ def contenders(contest: Contest) -> dict[tuple[str, str], Callable[[], Took]]:
 
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as scratch:
-        sandbox = Sandbox.start(Path(scratch) / "sandbox")
+        sandbox = Sandbox.start(Path(scratch) / "sandbox", owner=os.getpid())
         os.environ.update(sandbox.environment())
         try:
             contest = Contest(Path(scratch), Path(os.environ["CAMPAIGN_SCRATCH"]))

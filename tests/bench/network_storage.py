@@ -121,7 +121,7 @@ def print_rates(rounds: dict[tuple[str, bool], list[Rates]]) -> int:
 
 def start_s(directory: Path, storage: Storage) -> float:
     began = time.monotonic()
-    sandbox = Sandbox.start(directory, Shape(NODES, 8, storage=storage))
+    sandbox = Sandbox.start(directory, Shape(NODES, 8, storage=storage), os.getpid())
     took = time.monotonic() - began
     sandbox.stop()
     return took

@@ -81,7 +81,7 @@ def slurm(*words: str) -> str:
 def main() -> int:
     times: dict[str, list[Took]] = {"sbatch in a loop": [], "campaign": []}
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as scratch:
-        sandbox = Sandbox.start(Path(scratch) / "sandbox")
+        sandbox = Sandbox.start(Path(scratch) / "sandbox", owner=os.getpid())
         os.environ.update(sandbox.environment())
         try:
             slurm("scontrol", "update", f"PartitionName={Shape().partition}", "State=DOWN")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pwd
+from collections.abc import Sequence
+
 import pytest
 
 from campaign.slurm import admission, commands, partitions, states
@@ -87,3 +91,16 @@ def test_nothing_is_listed_where_the_site_keeps_no_accounts(monkeypatch: pytest.
 )
 def test_a_reason_to_wait_for_ever_is_known_as_a_word_and_as_a_sentence(reason: str, hopeless: bool) -> None:
     assert states.is_hopeless(reason) is hopeless
+
+
+def test_of_a_user_without_a_name_slurm_is_asked_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pwd, "getpwuid", lambda number: {}[number])
+    asked: list[Sequence[str]] = []
+
+    def call(command: Sequence[str]) -> commands.Reply:
+        asked.append(command)
+        return commands.Reply(0, "", "")
+
+    monkeypatch.setattr(commands, "call", call)
+    assert admission.known("qos", "batch") == []
+    assert f"user={os.getuid()}" in asked[0]
