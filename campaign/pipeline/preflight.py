@@ -132,10 +132,12 @@ def vain_waivers(opened: Opened) -> Iterator[str]:
 
 def _paths(opened: Opened, planned: Plan) -> Iterator[Mistake]:
     """Further words that name a path: what is there would be read or written beside the target (FLG-05)."""
-    added = {word for run in planned.runs for word in beside_target(opened.pack, run)}
     benchmark = opened.campaign.benchmark
     given: list[tuple[Place, tuple[str, ...]]] = [(("benchmark", "extra_arguments"), benchmark.extra_arguments)]
     given += [(("benchmark", "program_arguments", name), words) for name, words in benchmark.program_arguments]
+    if not any(words for _, words in given):
+        return
+    added = {word for run in planned.runs for word in beside_target(opened.pack, run)}
     for at, words in given:
         for index, word in enumerate(words):
             if word in added:

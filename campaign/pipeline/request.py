@@ -57,7 +57,8 @@ class Request:
 
     def chosen(self, campaign: Campaign, runs: Sequence[Run]) -> list[Run]:
         """The runs behind the chosen cells, without those whose every cell is declined or projected."""
-        return [run for run in runs if any(map(self.means, run.cells())) and not left_out(campaign, run.cells())]
+        given = ((run, run.cells()) for run in runs)
+        return [run for run, cells in given if any(map(self.means, cells)) and not left_out(campaign, cells)]
 
     def check(self, cells: Sequence[Cell]) -> None:
         """Raise InputError for a pattern that matches none of the cells."""
