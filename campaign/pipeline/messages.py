@@ -281,6 +281,9 @@ SAME_CAUSE = Message(
     cause="the benchmark ended with status 1",
     jobs="3 jobs",
 )
+CANCELLED_MEANWHILE = Message(
+    "the campaign was cancelled; nothing more is submitted. 'campaign run {file}' continues", file="my-rfp.yaml"
+)
 NODE_HOURS_REACHED = Message(
     "not submitted: {jobs} ({runs}). --max-node-hours is {most:.15g}; {used} are used or "
     "reserved, and the next job may use {next} more; --max-node-hours {enough:.15g} is enough for all",

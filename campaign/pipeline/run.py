@@ -17,6 +17,7 @@ from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.errors import UnknownState
 from campaign.core.frozen import dataclass
+from campaign.core.messages import typed
 from campaign.core.model import Attempt, Observation, Run, State
 from campaign.core.units import digits, several
 from campaign.judge.submission import Submission
@@ -79,11 +80,15 @@ class Driver:
     store: Store
     display: Display
     before: frozenset[str]  # tokens
+    cancelled: str  # when the campaign was last cancelled before that
     meanwhile: Callable[[], None]  # done while Slurm starts jobs
 
+    def is_cancelled(self) -> bool:
+        return self.store.cancelled() != self.cancelled
 
-class _SameCauseError(Exception):
-    """The first two runs failed with the same cause, and the rest was cancelled."""
+
+class _StoppedError(Exception):
+    """What was under way was cancelled, and nothing more is submitted."""
 
 
 def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[[], None] = lambda: None) -> Submission:
@@ -107,7 +112,7 @@ def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[
     with Store(opened.paths) as store:
         # What an earlier driver did not come to submit failed by that driver's end, not by a cause of its own.
         ended = frozenset(each.token for each in store.attempts() if not each.state.active or each.job_id is None)
-        driver = Driver(opened, store, display, ended, meanwhile)
+        driver = Driver(opened, store, display, ended, store.cancelled(), meanwhile)
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
         planning.write(opened, planned)
         sources.keep_builds(campaign, opened.paths)
@@ -115,7 +120,7 @@ def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[
         left = checked.missing or planned.searches or store.under_way()
         follower_of(opened, store, display.say).step()
         if left:
-            with suppress(_SameCauseError):
+            with suppress(_StoppedError):
                 planned = _search(driver, planned, request)
                 planned = _measure(driver, planned, request)
         attempts = store.attempts()
@@ -190,6 +195,8 @@ def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) 
     over: list[str] = []  # why jobs are held back, as long as they are
 
     def missing() -> list[Run]:
+        if driver.is_cancelled():
+            return []
         attempts, records = matrix.attempts_by_run(chosen, store.attempts()), store.records()
         runs = [run for run in chosen if wanted(run, attempts[run.id], records)]
         over.clear()
@@ -202,10 +209,10 @@ def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) 
     follower.step()
     while True:
         watch = _Watch(driver, follower, chosen, request)
-        room = Room(request.most_jobs, None if request.detach else watch.pause, follower.unsent)
+        room = Room(request.most_jobs, None if request.detach else watch.pause, follower.unsent, driver.is_cancelled)
         jobs = send(opened, store, missing, driver.display.say, room)
         refused.update(run.id for job in jobs if job.refused for run in job.runs)
-        if request.detach or not (jobs or store.under_way()):
+        if request.detach or not (jobs or store.under_way() or driver.is_cancelled()):
             for text in over:
                 driver.display.warn(text)
             return
@@ -243,7 +250,9 @@ def _within(driver: Driver, runs: Sequence[Run], most_node_h: float) -> tuple[li
 
 
 class _Watch:
-    """Follows the jobs under way and shows them, until the first two runs failed with the same cause."""
+    """Follows the jobs under way and shows them, until the first two runs failed with the same cause or somebody
+    cancels the campaign.
+    """
 
     def __init__(self, driver: Driver, follower: Follower, chosen: Sequence[Run], request: Request) -> None:
         self._driver, self._follower, self._chosen, self._request = driver, follower, chosen, request
@@ -251,19 +260,19 @@ class _Watch:
         self._last: Sequence[Attempt] | None = None
         self._running_since: dict[str, float] = {}
         self._values: Mapping[tuple[str, int], Sequence[RunValue]] = {}
-        self._failed = False
+        self._stopped = False
 
     def follow(self) -> None:
-        """Until nothing is under way. Raises _SameCauseError once what was left is cancelled."""
+        """Until nothing is under way. Raises _StoppedError once what was left is cancelled."""
         while self._look():
             time.sleep(self._pause_s)
-        if self._failed:
-            raise _SameCauseError
+        if self._stopped:
+            raise _StoppedError
 
     def pause(self) -> None:
         """A look and a pause, while there is no room for further jobs."""
         self._look()
-        if self._failed:
+        if self._stopped:
             self.follow()
         time.sleep(self._pause_s)
 
@@ -280,11 +289,27 @@ class _Watch:
             self._values = _values(driver, chosen, attempts)
         self._last = attempts
         driver.display.show(_progress(driver, chosen, attempts, self._running_since, self._values))
-        may_go_on = self._failed or self._request.keep_going
-        cause = None if may_go_on else same_cause(chosen, attempts, driver.before)
-        if cause is not None:
-            self._failed = _stop(driver, chosen, attempts, cause)
+        if not self._stopped:
+            self._stopped = self._stop(attempts)
         return goes_on
+
+    def _stop(self, attempts: Sequence[Attempt]) -> bool:
+        """Cancel the jobs of these runs where they are not to go on; whether that is so."""
+        driver, chosen = self._driver, self._chosen
+        ids = {run.id for run in chosen}
+        names = {attempt.job for attempt in attempts if attempt.run in ids and attempt.state.active}
+        # After the attempts: `campaign cancel` puts itself on record before it ends one.
+        if driver.is_cancelled():
+            driver.display.warn(messages.CANCELLED_MEANWHILE(file=typed(driver.opened.campaign.path)))
+            commands.cancel(_jobs_of(names))  # submitted since
+            return True
+        cause = None if self._request.keep_going else same_cause(chosen, attempts, driver.before)
+        if cause is None or not (jobs := _jobs_of(names)):
+            return False
+        driver.display.warn(messages.SAME_CAUSE(cause=cause, jobs=several(len(jobs), "job")))
+        driver.store.note("stop", jobs=jobs, cause=cause)
+        commands.cancel(jobs)
+        return True
 
 
 def _progress(
@@ -339,25 +364,9 @@ def _general(attempt: Attempt, run: Run) -> tuple[State, str]:
     return attempt.state, re.sub(r"[0-9a-f]{8,}|\d+", "#", text)
 
 
-def _stop(driver: Driver, chosen: Sequence[Run], attempts: Sequence[Attempt], cause: str) -> bool:
-    """Cancel the jobs of these runs; False where none is left."""
-    ids = {run.id for run in chosen}
-    jobs = _jobs_of({attempt.job for attempt in attempts if attempt.run in ids and attempt.state.active})
-    if not jobs:
-        return False
-    driver.display.warn(messages.SAME_CAUSE(cause=cause, jobs=several(len(jobs), "job")))
-    _cancel(driver.store, jobs)
-    return True
-
-
 def _jobs_of(names: Collection[str]) -> list[str]:
     """Ids of the jobs of these names that have not ended."""
     return [job.id for job in commands.queue(names).values() if job.state.active] if names else []
-
-
-def _cancel(store: Store, jobs: Sequence[str]) -> None:
-    store.note("cancel", jobs=jobs)
-    commands.cancel(jobs)
 
 
 def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
@@ -367,7 +376,8 @@ def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
     with Store(opened.paths) as store:
         say_of_journal(opened, journal.look(opened.paths.journal), say)
         jobs = _jobs_of({attempt.job for attempt in store.under_way()})
-        _cancel(store, jobs)
+        store.note("cancel", jobs=jobs)
+        commands.cancel(jobs)
         follower = follower_of(opened, store, say)
         end = time.monotonic() + patience_s
         while follower.step():

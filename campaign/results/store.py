@@ -73,6 +73,7 @@ _PROJECTION: Mapping[str, tuple[str, ...]] = {
         "UPDATE attempts SET state = :state, reason = :reason, started = :started, ended = :ended "
         "WHERE run = :run AND number = :number",
     ),
+    "cancel": ("INSERT OR REPLACE INTO meta VALUES ('cancelled', :time)",),
 }
 
 Records = Mapping[tuple[str, int], tuple[Record, ...]]  # by run and number of the attempt
@@ -333,6 +334,10 @@ class Store:
     def attempt(self, run: str, number: int) -> Attempt:
         with self._explained():
             return _attempt(tuple(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0]))
+
+    def cancelled(self) -> str:
+        """When `campaign cancel` was last called; empty where it never was."""
+        return self._meta("cancelled", "")
 
     def jobs(self) -> dict[str, StoredJob]:
         rows = self._sql("SELECT name, job_id, target, submitter, created, message FROM jobs ORDER BY created")

@@ -135,7 +135,7 @@ SBATCH_SLOW = Message(
 WAITS_FOR_ROOM = Message(
     "{left} not submitted yet, waiting for room in the queue: {why}", left="8 jobs", why="QOSMaxSubmitJobPerUserLimit"
 )
-NOT_SENT = Message("not submitted: the driver stopped before there was room in the queue")
+NOT_SENT = Message("not submitted: the driver stopped first")
 UNCLAIMED = Message("{folder}/claim: {why}", folder="runs/a.b.c.r1/1", why="Permission denied")
 
 # --- accounting

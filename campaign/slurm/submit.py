@@ -52,12 +52,14 @@ class Room:
     """How many of a campaign's jobs Slurm may have at once, and what to do meanwhile where it takes no more: `wait`
     checks the jobs once; where it is None, what finds no room is not submitted.
 
-    `unsent`: jobs on record that sbatch was not called for yet, which nobody has to look for in Slurm.
+    `unsent`: jobs on record that sbatch was not called for yet, which nobody has to look for in Slurm. `closed`:
+    whether none is to be submitted any more.
     """
 
     most: int = MOST_JOBS
     wait: Callable[[], None] | None = None
     unsent: set[str] = field(default_factory=set)
+    closed: Callable[[], bool] = lambda: False
 
 
 def send(
@@ -97,6 +99,8 @@ def send(
         sender = _Sender(opened, store, {job.name for job in jobs}, room, say)
         try:
             for job in jobs:
+                if room.closed():
+                    break
                 sender.send(job)
         finally:
             sender.record()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from campaign.slurm.sandbox.cluster import Sandbox
-from tests.support.cases import Case, make_case, new_target
+from tests.support.cases import Case, make_case, new_target, wait_until
 from tests.support.command_line import CAMPAIGN
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
@@ -49,6 +50,45 @@ def test_the_same_cause_of_the_first_two_failures_ends_the_campaign_unless_it_is
     assert done.returncode == 1
     assert "the same cause" not in done.stderr
     assert failed <= sum(row["attempts"] == 2 for row in case.states().values()) <= 3
+
+
+@pytest.mark.parametrize(
+    "sought, words",
+    [(True, []), (False, ["--max-jobs", "1"])],
+    ids=["between the rounds of a search", "with jobs that wait for room"],
+)
+def test_a_driver_whose_campaign_is_cancelled_submits_nothing_more(
+    tmp_path: Path, sandbox: Sandbox, sought: bool, words: list[str]
+) -> None:
+    name = f"cancel-{len(words)}"
+    case = of_script(tmp_path, sandbox, name, "exec sleep 200")
+    if sought:
+        counts = "  node: 4\n  peak: {nodes: 2, processes: 8}\n"
+        assert counts in case.file.read_text()
+        case.file.write_text(case.file.read_text().replace(counts, "  node: search\n  peak: search\n"))
+
+    def events() -> list[str]:
+        journal = case.results / "journal.jsonl"
+        return [json.loads(line)["event"] for line in journal.read_text().splitlines()] if journal.exists() else []
+
+    driver = case.start("run", *words)
+    wait_until(lambda: "submitted" in events(), what="a job")
+    case.call("cancel")
+    said = driver.communicate(timeout=100)[1]
+    assert driver.returncode == 1
+    again = f"the campaign was cancelled; nothing more is submitted. 'campaign run {case.file}' continues"
+    assert " ".join(said.split()).count(again) == 1
+    states = {state["state"] for state in case.states().values() if state["attempts"]}
+    assert states <= {"cancelled", "refused"}
+    # Answers of sbatch go on record several at a time.
+    assert set(events()[events().index("cancel") :]) <= {"cancel", "ended", "submitted"}
+    assert f"campaign-{name}" not in case.slurm("squeue", "-h", "-t", "PD,R", "-o", "%j")
+
+    # What was cancelled before does not stop a new driver.
+    driver = case.start("run", "--only", "scratch/single/shared/*")
+    wait_until(lambda: f"campaign-{name}" in case.slurm("squeue", "-h", "-t", "R", "-o", "%j"), what="a job")
+    case.call("cancel")
+    driver.communicate(timeout=100)
 
 
 def test_only_cells_of_a_status_are_measured(tmp_path: Path, sandbox: Sandbox) -> None:
