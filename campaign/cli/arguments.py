@@ -196,7 +196,7 @@ VERBS = (
         Option("cells", nargs="+", metavar="CELL", help="such as 'scratch/node/*/*'"),
         *UNDER_WAY,
     ], RESULTS_STATUS),
-    Verb("cancel", running.cancel, "cancel this campaign's jobs", [FILE]),
+    Verb("cancel", running.cancel, "cancel this campaign's jobs and end a run under way", [FILE]),
     Verb("collect", verbs.collect, "read all raw outputs again; rebuilds a lost database", [FILE]),
     Verb("table", verbs.table, "print the result table", [
         FILE,
