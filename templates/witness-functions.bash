@@ -135,7 +135,7 @@ campaign_watch_look() {
 # REPLY; 1 where it may become one by what it executes next, 2 where it cannot.
 # shellcheck disable=SC2329  # the nodes are sent it
 campaign_watch_is_rank() { # PID
-    local words=() text line phase rank n=$'\n'
+    local words=() text='' line phase rank n=$'\n'
     # Up to its end: of a file that cannot be read on, since its process has ended, bash keeps the rest for the next read.
     read -r -d '' text <"/proc/$1/status"
     [[ $text == *"${n}Tgid:"$'\t'"$1$n"* ]] || return 2 # a thread has a number too

@@ -240,7 +240,7 @@ def test_a_witness_obeys_every_line_though_bash_forgets_what_came_as_its_time_wa
     """bash's `read -t` says that the time is over, and what it had read by then is gone: one character or none."""
     script = f"""{FUNCTIONS}
         read() {{
-            [[ $* == "-r -t "* ]] || {{ builtin read "$@"; return; }}
+            [[ $* == "-r -t "*" -d   _" ]] || {{ builtin read "$@"; return; }}
             sleep 0.02
             builtin read -t 0 && builtin read -r -N {forgotten} _
             return 142
