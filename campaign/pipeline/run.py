@@ -195,8 +195,6 @@ def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) 
     over: list[str] = []  # why jobs are held back, as long as they are
 
     def missing() -> list[Run]:
-        if driver.is_cancelled():
-            return []
         attempts, records = matrix.attempts_by_run(chosen, store.attempts()), store.records()
         runs = [run for run in chosen if wanted(run, attempts[run.id], records)]
         over.clear()
@@ -296,15 +294,13 @@ class _Watch:
     def _stop(self, attempts: Sequence[Attempt]) -> bool:
         """Cancel the jobs of these runs where they are not to go on; whether that is so."""
         driver, chosen = self._driver, self._chosen
-        ids = {run.id for run in chosen}
-        names = {attempt.job for attempt in attempts if attempt.run in ids and attempt.state.active}
-        # After the attempts: `campaign cancel` puts itself on record before it ends one.
+        # After the attempts were read: `campaign cancel` puts itself on record before it ends one.
         if driver.is_cancelled():
             driver.display.warn(messages.CANCELLED_MEANWHILE(file=typed(driver.opened.campaign.path)))
-            commands.cancel(_jobs_of(names))  # submitted since
+            commands.cancel(_jobs_of(chosen, attempts))  # submitted since
             return True
         cause = None if self._request.keep_going else same_cause(chosen, attempts, driver.before)
-        if cause is None or not (jobs := _jobs_of(names)):
+        if cause is None or not (jobs := _jobs_of(chosen, attempts)):
             return False
         driver.display.warn(messages.SAME_CAUSE(cause=cause, jobs=several(len(jobs), "job")))
         driver.store.note("stop", jobs=jobs, cause=cause)
@@ -364,7 +360,13 @@ def _general(attempt: Attempt, run: Run) -> tuple[State, str]:
     return attempt.state, re.sub(r"[0-9a-f]{8,}|\d+", "#", text)
 
 
-def _jobs_of(names: Collection[str]) -> list[str]:
+def _jobs_of(runs: Sequence[Run], attempts: Sequence[Attempt]) -> list[str]:
+    """Ids of the jobs of these runs that have not ended."""
+    ids = {run.id for run in runs}
+    return _not_ended({attempt.job for attempt in attempts if attempt.run in ids and attempt.state.active})
+
+
+def _not_ended(names: Collection[str]) -> list[str]:
     """Ids of the jobs of these names that have not ended."""
     return [job.id for job in commands.queue(names).values() if job.state.active] if names else []
 
@@ -375,7 +377,7 @@ def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
         return 0
     with Store(opened.paths) as store:
         say_of_journal(opened, journal.look(opened.paths.journal), say)
-        jobs = _jobs_of({attempt.job for attempt in store.under_way()})
+        jobs = _not_ended({attempt.job for attempt in store.under_way()})
         store.note("cancel", jobs=jobs)
         commands.cancel(jobs)
         follower = follower_of(opened, store, say)

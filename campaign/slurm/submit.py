@@ -75,7 +75,7 @@ def send(
     """
     room = room or Room()
     with store.transaction():
-        batches = matrix.batches(tuple(choose()), opened.campaign.slurm.allocation)
+        batches = matrix.batches(() if room.closed() else tuple(choose()), opened.campaign.slurm.allocation)
         known: dict[str, list[Attempt]] = {}
         attempts = store.attempts() if batches else []
         for attempt in attempts:

@@ -120,6 +120,18 @@ def test_what_sbatch_said_is_kept_where_it_is_not_known_whether_it_submitted(tmp
     assert (opened.attempt("run-1", 1).state, opened.jobs()["job-1"].message) == (State.SUBMITTING, "Socket timed out")
 
 
+def test_that_a_campaign_was_cancelled_is_known_to_other_drivers_and_after_a_rebuild(tmp_path: Path) -> None:
+    opened, other = Store(Paths(tmp_path)), Store(Paths(tmp_path))
+    plan(opened, 1)
+    opened.note("stop", jobs=["1"], cause="why")  # of one driver alone
+    assert other.cancelled() == ""
+    opened.note("cancel", jobs=["1"])
+    cancelled = other.cancelled()
+    assert cancelled
+    opened.rebuild()
+    assert other.cancelled() == cancelled
+
+
 def test_the_first_last_word_of_an_attempt_stays(tmp_path: Path) -> None:
     opened = builders.filled_store(tmp_path, [builders.run()])
     seen = opened.attempts()[0]

@@ -297,6 +297,21 @@ def test_no_more_jobs_are_in_the_queue_than_the_user_allows(
     assert most_at_once(cluster, driver, Room(most=1)) == 1
 
 
+def test_once_closed_no_further_job_is_submitted_or_put_on_record(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
+    opened, room = Opened(driver.campaign, driver.pack), Room(closed=lambda: bool(cluster.jobs()))
+    sent = submit.send(opened, driver.store, lambda: driver.runs, driver.said.append, room)
+    assert len(sent) == len(cluster.jobs()) == 1
+    attempts = driver.store.attempts()
+    assert sorted(attempt.state for attempt in attempts) == [State.PENDING, *[State.REFUSED] * 3]
+    assert {attempt.reason for attempt in attempts} == {"", "not submitted: the driver stopped first"}
+    assert submit.send(opened, driver.store, lambda: driver.runs, driver.said.append, room) == ()
+    assert driver.store.attempts() == attempts
+    driver.follow()
+
+
 def test_detached_what_has_no_room_is_left_for_the_next_time(
     tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
