@@ -121,12 +121,6 @@ SEARCH_RECORD = KeyedMap(
         default=0.98,
         default_says="98%",
     ),
-    width=Field(
-        values.percent(0.1, 30),
-        "stop when the comparison's interval is this narrow (half-width); below `margin`",
-        default=0.025,
-        default_says="2.5%",
-    ),
     least=Field(Number(3, 1000), "minimum number of confirmation runs for each shortlisted process count", default=6),
     most=Field(Number(3, 1000), "maximum number of confirmation runs for each shortlisted process count", default=30),
     nodes=Field(Number(1, 10**6), "largest number of nodes to try", default_says="the usable nodes of the partition"),

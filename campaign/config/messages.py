@@ -179,7 +179,6 @@ PROCESSES_UNEVEN = Message(
 SEARCH_UNUSED = Message(
     "no launch condition is set to search; set one (such as launch.{launch}: search) or remove the key", launch="node"
 )
-SEARCH_WIDTH = Message("found {width}; allowed: below search.margin ({margin})", width="5%", margin="5%")
 SEARCH_NODES = Message(
     "found {nodes}; allowed: {needed} or more for launch.{launch} ({asked})",
     nodes=1, needed=2, launch="peak", asked="clause 8.5: Two nodes or more.",

@@ -37,7 +37,6 @@ class SearchSettings:
     per: str = "configuration"  # configuration | operation | all
     margin: float = 0.05
     confidence: float = 0.98
-    width: float = 0.025
     least: int = 6
     most: int = 30
     nodes: int | None = None
@@ -97,10 +96,6 @@ def check_search(
         free = next((condition.id for condition in pack.launch if condition.processes is None), "")
         document.problem(("search",), messages.SEARCH_UNUSED(launch=free))
     check.most("search", given, document)
-    margin, width = given["margin"], given["width"]
-    if margin and width and width >= margin:
-        shares = {"width": f"{100 * width:g}%", "margin": f"{100 * margin:g}%"}
-        document.problem(("search", "width"), messages.SEARCH_WIDTH(**shares))
     for condition in searched:
         needed = condition.nodes or max(2, condition.minimum_nodes)
         if given["nodes"] is not None and given["nodes"] < needed:

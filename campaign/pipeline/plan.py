@@ -27,7 +27,6 @@ from campaign.pipeline import messages, program
 from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.plan import matrix, repetitions
 from campaign.plan import searches as searching
-from campaign.plan.search.nouns import LATEST
 from campaign.results.case import Case
 from campaign.results.environment import reading as environment
 from campaign.results.store import begun
@@ -73,7 +72,7 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
     if partition is not None and any(isinstance(condition, Searched) for condition in opened.campaign.launch.values()):
         try:
             size = partition.usable, partition.cores_per_node
-            sought = searching.searches(opened.campaign, opened.pack, *size, settled.search_procedure)
+            sought = searching.searches(opened.campaign, opened.pack, *size)
         except EnvironmentLacks as error:
             unresolved["search"] = str(error)
         else:
@@ -262,16 +261,13 @@ class _Settled:
     executable: str  # path, size and time of the external benchmark whose dialect is known
     dialect: str
     partition_written: str | None = None  # slurm.partition in the campaign file
-    search_procedure: int = 1  # of plans that do not name one
     environment_order: tuple[str, ...] = ()  # the variables of slurm.environment in the campaign file
 
 
 def _settled(paths: Paths) -> _Settled:
     stored = _stored(paths)
     try:
-        return (
-            _Settled(None, "", "", None, LATEST) if stored is None else decode(_Settled, stored, pass_over_unknown=True)
-        )
+        return _Settled(None, "", "") if stored is None else decode(_Settled, stored, pass_over_unknown=True)
     except ValueError as error:
         raise _damaged(paths.plan, error) from error
 
@@ -406,7 +402,6 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
         "partition": asdict(planned.partition) if planned.partition else None,
         "partition_written": campaign.slurm.partition if begun is None else begun,
         "environment_order": [name for name, _ in _as_begun(opened).slurm.environment],
-        "search_procedure": settled.search_procedure,
         "searches": [searching.as_json(search) for search in planned.searches],
         "executable": _identity(opened),
         "prefix": campaign.launcher.prefix,

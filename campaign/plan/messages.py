@@ -87,9 +87,6 @@ SEARCH_EMPTY = Message(
     "the limits of the search allow no process count; widen search.nodes or search.processes_per_node"
 )
 FOUND_BY_SEARCH = Message("tuned: {reason}", reason="16 processes on 2 nodes: best rate.")
-PEAK_NOT_REPRODUCED = Message(
-    "the best count of the tuning phase was not reproduced in confirmation runs and was measured again"
-)
 NO_RATE = Message("no run gave a result")
 BUDGET_BEFORE_CONFIRMATION = Message("the budget was used up before confirmation runs")
 NO_COUNT = Message("No process count found: {why}.", why="no run gave a result")
@@ -97,25 +94,6 @@ UNCONFIRMED = Message(
     "{count}: best rate so far, unconfirmed ({why}).",
     count="16 processes on 2 nodes",
     why="the budget was used up before confirmation runs",
-)
-BEST_BY_FAR = Message(
-    "{count}: best rate of the tuning phase, no other count came close; confirmed in {runs} runs",
-    count="16 processes on 2 nodes",
-    runs=6,
-)
-BEST_OF_SHORTLIST = Message(
-    "{count}: best rate of the shortlist, confirmed in {runs} runs", count="16 processes on 2 nodes", runs=12
-)
-FEWEST_WITHIN = Message(
-    "{count}: smallest count within {margin} of the peak ({peak}): {ratio:.1f}% of its rate, at least {low:.1f}% "
-    "({confidence:g}% confidence, {runs} confirmation runs)",
-    count="16 processes on 2 nodes",
-    margin="5%",
-    peak="32 processes on 4 nodes",
-    ratio=98.1,
-    low=96.0,
-    confidence=98,
-    runs=12,
 )
 FEWEST_SHOWN = Message(
     "{count}: smallest count shown to be within {margin} of the peak: {ratio:.1f}% of its rate, at least {low:.1f}% "
@@ -157,10 +135,6 @@ NOT_RESOLVABLE = Message(
     runs=1000,
 )
 NOT_SHOWN = Message("; about {runs} more runs are needed to show it", runs=120)
-POSSIBLY = Message(", possibly {low:.1f}%", low=88.0)
-NEXT_FEWER_BELOW = Message(
-    "; {count}: not shown to be within {margin} ({ratio})", count="8 processes on 2 nodes", margin="5%", ratio="91.0%"
-)
 STOPPED_BY_BUDGET = Message("; stopped by the budget: best answer so far")
 LARGEST_MEASURED = Message(
     "{count} is the largest count measured; a larger one may be faster", count="32 processes on 4 nodes"

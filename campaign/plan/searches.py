@@ -21,7 +21,7 @@ from campaign.core.errors import EnvironmentLacks
 from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Geometry, Run, State
 from campaign.plan import matrix, messages
-from campaign.plan.search import explore, nouns
+from campaign.plan.search import nouns, proposals
 from campaign.plan.search.nouns import Decision, Measured, Outcome, PlannedBlock, SearchSpace, Settings
 from campaign.results.case import Case
 from campaign.results.cells import left_out
@@ -74,11 +74,9 @@ def all_runs(searched: Sequence[SearchProgress], reported: Sequence[Run]) -> tup
     return tuple({run.id: run for run in (*of_searches, *reported)}.values())
 
 
-def searches(
-    campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int, procedure: int = nouns.LATEST
-) -> tuple[Search, ...]:
-    """Every search of the campaign, on a partition of so many usable nodes, by the procedure that it began with. Raises
-    EnvironmentLacks where the partition is too small for one.
+def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int) -> tuple[Search, ...]:
+    """Every search of the campaign, on a partition of so many usable nodes. Raises EnvironmentLacks where the partition
+    is too small for one.
     """
     planned = []
     problems = []
@@ -93,8 +91,7 @@ def searches(
                 continue
             for files, operation, reported in _parts(campaign, pack, condition, target.name):
                 seed, asked = f"{campaign.name}/{target.name}/{condition.id}/{'+'.join(files)}", campaign.search
-                limits = asked.margin, asked.confidence, asked.width, asked.least, asked.most
-                settings = Settings(seed, *limits, procedure=procedure)
+                settings = Settings(seed, asked.margin, asked.confidence, asked.least, asked.most)
                 planned.append(Search(target.name, condition.id, files, operation, reported, space, settings))
     if problems:
         raise EnvironmentLacks("\n".join(dict.fromkeys(problems)))
@@ -120,7 +117,7 @@ def _space(
     if nodes < fewest:
         raise ValueError(messages.SEARCH_NEEDS_NODES(fewest=fewest, asked=condition.asked, usable=nodes))
     space = SearchSpace(fewest, most, campaign.search.processes_per_node or cores_per_node, divides, cores_per_node)
-    explore.grid(space)
+    proposals.grid(space)
     return space
 
 
@@ -296,7 +293,7 @@ def as_json(standing: SearchProgress) -> dict[str, Any]:
     return {
         "cells": standing.sought.key,
         "operation": standing.sought.operation,
-        "procedure": standing.sought.settings.procedure,
+        "procedure": nouns.PROCEDURE,
         "identity": standing.sought.identity,
         "runs": len(standing.runs),
         "waits_for": len(standing.wanted),

@@ -119,49 +119,6 @@ def _variation(values: Sequence[float]) -> float | None:
     return math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1)) / mean
 
 
-TRIMMED = 0.1  # of the values at each end
-
-
-def kept(n: int) -> int:
-    """How many of n values a trimmed mean is of."""
-    return n - 2 * int(n * TRIMMED)
-
-
-def trimmed(values: Sequence[float]) -> tuple[float, float]:
-    """The mean without the tenth at each end, and its standard error by the winsorized variance (Tukey, McLaughlin).
-
-    What lies far off then pulls no more than what lies at the end. Fewer than 2 values have an infinite error.
-    """
-    ordered = sorted(values)
-    n = len(ordered)
-    cut = int(n * TRIMMED)
-    inner = ordered[cut : n - cut]
-    mean = sum(inner) / len(inner) if inner else -math.inf
-    if n < 2:
-        return mean, math.inf
-    winsorized = [inner[0]] * cut + inner + [inner[-1]] * cut
-    middle = sum(winsorized) / n
-    variance = sum((value - middle) ** 2 for value in winsorized) / (n - 1)
-    return mean, math.sqrt(variance / n) * n / len(inner)
-
-
-def t_quantile(probability: float, freedom: int) -> float:
-    """Quantile of Student's distribution with `freedom` degrees: within 1% from 3 degrees on, for 0.9 to 0.995."""
-    z = normal().inv_cdf(probability)
-    if freedom == 1:
-        return math.tan(math.pi * (probability - 0.5))
-    if freedom == 2:
-        return (2 * probability - 1) / math.sqrt(2 * probability * (1 - probability))
-    # Cornish and Fisher's expansion around the normal distribution.
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + sum(term / float(freedom) ** power for power, term in enumerate(terms, 1))
-
-
 def outliers(values: Sequence[float]) -> frozenset[int]:
     """Indices of values far from the median by the median of the distances (a modified z of 3.5 or more)."""
     if len(values) < 4:

@@ -47,10 +47,10 @@ def test_searches_with_their_defaults_and_with_all_that_may_be_set(tmp_path: Pat
     made = load(tmp_path, LAUNCH)
     assert (made.launch["node"], made.launch["peak"], made.search) == (Searched(), Searched(), SearchSettings())
     own = (
-        "search: {operation: stat, per: all, margin: 10%, confidence: 95%, width: 2%, least: 4, most: 9, nodes: 3, "
+        "search: {operation: stat, per: all, margin: 10%, confidence: 95%, least: 4, most: 9, nodes: 3, "
         "processes_per_node: 96, budget: 12.5}\n"
     )
-    assert load(tmp_path, LAUNCH + own).search == SearchSettings("stat", "all", 0.1, 0.95, 0.02, 4, 9, 3, 96, 12.5)
+    assert load(tmp_path, LAUNCH + own).search == SearchSettings("stat", "all", 0.1, 0.95, 4, 9, 3, 96, 12.5)
 
 
 def test_a_condition_that_is_not_run_takes_its_numbers_from_a_projection(tmp_path: Path) -> None:
@@ -63,7 +63,6 @@ def test_a_condition_that_is_not_run_takes_its_numbers_from_a_projection(tmp_pat
 
 SEARCHES = {
     "{least: 9, most: 6}": "found 6, but least is 9; allowed: 9 or more",
-    "{margin: 2%, width: 2%}": "found 2%; allowed: below search.margin (2%)",
     "{margin: 0.1%}": 'found "0.1%"; allowed: a percentage from 0.5% to 30%',
     "{margin: 40%}": 'found "40%"; allowed: a percentage from 0.5% to 30%',
     "{margin: -5%}": 'found "-5%"; allowed: a percentage from 0.5% to 30%',
@@ -89,7 +88,7 @@ def test_limits_that_cannot_be_are_refused_with_their_place(tmp_path: Path, text
 
 
 def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
-    found = problems(tmp_path, f"{LAUNCH}search: {{least: 9, most: 6, nodes: 1, margin: 2%, operation: open}}\n")
+    found = problems(tmp_path, f"{LAUNCH}search: {{least: 9, most: 6, nodes: 1, margin: 40%, operation: open}}\n")
     assert len(found) == 4
 
 

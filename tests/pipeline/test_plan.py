@@ -10,7 +10,6 @@ import pytest
 
 from campaign.config.opened import Opened, open_campaign
 from campaign.core import resources
-from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Launcher
 from campaign.pipeline import plan as planning
@@ -168,7 +167,3 @@ def test_results_count_where_the_variables_are_written_in_another_order(opened: 
         assert (planning.plan(now).runs == planned.runs) is count
     planning.write(now := with_variables(opened, "A", "B"), planning.plan(now))
     assert json.loads(opened.paths.plan.read_text())["environment_order"] == ["B", "A"]
-
-
-def test_results_that_began_before_procedures_had_versions_keep_the_first() -> None:
-    assert decode(planning._Settled, {"partition": None, "executable": "", "dialect": ""}).search_procedure == 1

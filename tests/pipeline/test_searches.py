@@ -21,7 +21,7 @@ items_total: 64
 targets:
   - {{name: scratch, directory: {target}}}
 launch: {{node: search, peak: search, max: all}}
-search: {{per: all, margin: 30%, width: 29%, least: 3, most: 3, nodes: 2, processes_per_node: 2{more}}}
+search: {{per: all, margin: 30%, least: 3, most: 3, nodes: 2, processes_per_node: 2{more}}}
 declined:
   - {{cells: "scratch/*/{declined}/*", reason: no time}}
 slurm: {{time: 5m}}

@@ -152,19 +152,3 @@ def test_what_lies_far_off_is_flagged_by_its_place_and_stays_in_the_numbers() ->
     assert found.low == pytest.approx(80.6)
     assert intervals.outliers([1.0, 1.0, 9.0]) == frozenset()
     assert intervals.outliers([1.0] * 5 + [2.0]) == frozenset()  # no spread to measure by
-
-
-@pytest.mark.parametrize(
-    ("freedom", "exact"), [(1, 31.821), (2, 6.965), (3, 4.541), (5, 3.365), (10, 2.764), (30, 2.457)]
-)
-def test_the_quantile_of_students_distribution_is_within_a_hundredth(freedom: int, exact: float) -> None:
-    assert intervals.t_quantile(0.99, freedom) == pytest.approx(exact, rel=0.01)
-
-
-def test_a_trimmed_mean_is_pulled_by_what_lies_far_off_no_more_than_by_what_lies_at_the_end() -> None:
-    values = [float(value) for value in range(1, 21)]
-    near, far = intervals.trimmed(values), intervals.trimmed([*values[:-1], 1e6])
-    assert near == far
-    assert near[0] == 10.5
-    assert intervals.trimmed([3.0]) == (3.0, float("inf"))
-    assert intervals.kept(20) == 16

@@ -12,7 +12,6 @@ from campaign.core.model import Geometry
 from campaign.plan import messages
 from campaign.plan.search import course
 from campaign.plan.search.book import Book, estimates
-from campaign.plan.search.confirm import compare, peak_of
 from campaign.plan.search.inference import MOST_FURTHER, answer, view
 from campaign.plan.search.nouns import Candidate, Decision, Drift, SlowRuns, size, words
 from campaign.statistics import intervals
@@ -27,11 +26,9 @@ def decide(book: Book, complete: bool) -> Decision:
                         tuple(book.taken), book.node_s)  # fmt: skip
     if not confirmed:
         peak = estimates(logs).top()
-        decision = ByProcedure(
-            peak, peak, messages.UNCONFIRMED(count=words(peak), why=why), _candidates(book, peak, [peak])
-        )
+        decision = _Answer(peak, peak, messages.UNCONFIRMED(count=words(peak), why=why), _candidates(book, [peak]))
     else:
-        decision = _by_walk(book, complete) if book.settings.procedure == 1 else _by_model(book, complete)
+        decision = _by_model(book, complete)
     drift, slow_runs = course.drift(book), course.slow_runs(book)
     return Decision(
         decision.chosen, decision.peak, complete, confirmed, decision.reason, decision.candidates,
@@ -41,7 +38,7 @@ def decide(book: Book, complete: bool) -> Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class ByProcedure:
+class _Answer:
     chosen: Geometry
     peak: Geometry
     reason: str
@@ -49,8 +46,8 @@ class ByProcedure:
     open: dict[str, Any] = field(default_factory=dict)  # what a decision says of what is not resolved
 
 
-def _by_model(book: Book, complete: bool) -> ByProcedure:
-    """The fewest that the curves which the runs allow show to be within the margin (procedure 2). Ratios are rounded:
+def _by_model(book: Book, complete: bool) -> _Answer:
+    """The fewest that the curves which the runs allow show to be within the margin. Ratios are rounded:
     processors add up products in other orders.
     """
     seen = view(book, "decision")
@@ -60,8 +57,8 @@ def _by_model(book: Book, complete: bool) -> ByProcedure:
     candidates = tuple(
         replace(each, ratio=round(math.exp(sum(logs) / len(logs)), 6), ratio_low=round(math.exp(_low(book, logs)), 6))
         if (logs := seen.ratio.get(each.geometry)) and each.geometry != seen.peak
-        else replace(each, ratio=None, ratio_low=None)
-        for each in _candidates(book, seen.peak, shown)
+        else each
+        for each in _candidates(book, shown)
     )
     about = {
         "count": words(chosen),
@@ -85,7 +82,7 @@ def _by_model(book: Book, complete: bool) -> ByProcedure:
     still = {
         "shown": answered.shown, "alike": answered.alike, "resolved": answered.resolved, "further": answered.further
     }  # fmt: skip
-    return ByProcedure(chosen, seen.peak, text + ".", candidates, still)
+    return _Answer(chosen, seen.peak, text + ".", candidates, still)
 
 
 def _low(book: Book, ordered: Sequence[float]) -> float:
@@ -93,27 +90,7 @@ def _low(book: Book, ordered: Sequence[float]) -> float:
     return ordered[math.floor((1 - book.settings.confidence) * len(ordered))]
 
 
-def _by_walk(book: Book, complete: bool) -> ByProcedure:
-    """The last count of a walk downwards that is shown to be within the margin (procedure 1)."""
-    peak = peak_of(book.fresh())
-    within, stopped = _walk(book, peak)
-    candidates = _candidates(book, peak, within)
-    return ByProcedure(within[-1], peak, _reason(book, within[-1], peak, stopped, candidates, complete), candidates)
-
-
-def _walk(book: Book, peak: Geometry) -> tuple[list[Geometry], Geometry | None]:
-    """From the peak downwards: what is shown to be within the margin, and the first that is not."""
-    fresh, limit = book.fresh(), math.log1p(-book.settings.margin)
-    within = [peak]
-    for fewer in sorted((tried for tried in fresh if size(tried) < size(peak)), key=size, reverse=True):
-        against = compare(fresh, fewer, peak)
-        if against.mean - against.bound(book.settings.confidence) <= limit:
-            return within, fewer
-        within.append(fewer)
-    return within, None
-
-
-def _candidates(book: Book, peak: Geometry, within: Container[Geometry]) -> tuple[Candidate, ...]:
+def _candidates(book: Book, within: Container[Geometry]) -> tuple[Candidate, ...]:
     explored: dict[Geometry, list[float]] = {}
     for _, geometry, value in book.explored():
         explored.setdefault(geometry, []).append(value)
@@ -125,52 +102,11 @@ def _candidates(book: Book, peak: Geometry, within: Container[Geometry]) -> tupl
         if not values:
             candidates.append(Candidate(point, tried.count(point), 0, None))
             continue
-        ratio = bound = None
-        if point in fresh and peak in fresh and point != peak:
-            against = compare(fresh, point, peak)
-            ratio = math.exp(against.mean)
-            bound = math.exp(against.mean - against.bound(book.settings.confidence))
         typical = intervals.summarize([math.exp(value) for value in values])
         runs = tried.count(point), len(fresh.get(point, ()))
         rates = typical.median, typical.low, typical.high
-        candidates.append(Candidate(point, *runs, *rates, ratio, bound, point in within))
+        candidates.append(Candidate(point, *runs, *rates, within=point in within))
     return tuple(candidates)
-
-
-def _reason(
-    book: Book,
-    chosen: Geometry,
-    peak: Geometry,
-    stopped: Geometry | None,
-    candidates: Sequence[Candidate],
-    complete: bool,
-) -> str:
-    by = {candidate.geometry: candidate for candidate in candidates}
-    margin = f"{100 * book.settings.margin:g}%"
-    winner = by[chosen]
-    if chosen == peak:
-        alone = sum(candidate.fresh_runs > 0 for candidate in candidates) == 1
-        best = messages.BEST_BY_FAR if alone else messages.BEST_OF_SHORTLIST
-        text: str = best(count=words(chosen), runs=winner.fresh_runs)
-    else:
-        assert winner.ratio is not None and winner.ratio_low is not None
-        text = messages.FEWEST_WITHIN(
-            count=words(chosen),
-            margin=margin,
-            peak=words(peak),
-            ratio=100 * winner.ratio,
-            low=100 * winner.ratio_low,
-            confidence=100 * book.settings.confidence,
-            runs=winner.fresh_runs,
-        )
-    if stopped is not None:
-        ratio, low = by[stopped].ratio, by[stopped].ratio_low
-        assert ratio is not None
-        seen = f"{100 * ratio:.1f}%" + (messages.POSSIBLY(low=100 * low) if low else "")
-        text += messages.NEXT_FEWER_BELOW(count=words(stopped), margin=margin, ratio=seen)
-    if not complete:
-        text += messages.STOPPED_BY_BUDGET()
-    return text + "."
 
 
 def _remarks(book: Book, peak: Geometry, drift: Drift | None, slow: SlowRuns | None) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 
 CONFIRM = "confirm"  # the phase of the fresh runs
-LATEST = 2  # of the procedures; a campaign keeps to the one that it began with
+PROCEDURE = 2  # as plans and reports name it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +46,14 @@ class SearchSpace:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`margin` and `width` are shares of the rate; `least` and `most` runs of each count of the shortlist."""
+    """`margin` is a share of the rate; `least` and `most` are confirmation runs of each count of the shortlist."""
 
     seed: str
     margin: float = 0.05
-    confidence: float = 0.98  # one-sided, of the walk
-    width: float = 0.025  # half-width of a comparison at which measuring ends
+    confidence: float = 0.98  # one-sided
     least: int = 6
     most: int = 30
     budget_node_s: float = math.inf
-    procedure: int = LATEST
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -136,7 +134,7 @@ class SlowRuns:
 class Decision:
     """`geometry` is None where nothing ended with a rate. `complete`: False where the budget ended the search.
 
-    Since procedure 2, of a confirmed answer: `alike` is it and the smaller counts that may be within the margin too,
+    Of a confirmed answer: `alike` is it and the smaller counts that may be within the margin too,
     the fewest first; `resolved` where these are one within 5%, `further` how many more runs would settle it.
     """
 

@@ -2,29 +2,36 @@
 
 The procedure is written as if every measurement were at hand, and replayed from its beginning over the points that are:
 where one is missing, the replay ends with what to measure next. So it depends on nothing but the points, and goes on
-after any interruption as if there had been none.
+after any interruption as if there had been none. Runs are spent where they decide, by what a model of the curve leaves
+open:
 
-Procedure 2 (adaptive, on a model of the curve) is that of new campaigns. Campaigns that began with procedure 1 keep to
-it, so that their records give the same decision again:
-
-1. A grid, log-spaced over nodes and processes per node, in randomised blocks; what is far below the top is left.
-2. Midpoints around the top, and around the fewest processes that may still be within the margin of it.
-3. The shortlist of what may be the answer, measured afresh in randomised blocks until comparisons are narrow enough.
-4. From the count with the highest rate downwards, each is compared with it on those fresh runs alone: one-sided
-   non-inferiority of the log rates within the margin. The walk ends at the first that is not shown, which keeps the
-   error of the whole walk at that of one comparison; the answer is the last that is.
+1. A grid of counts that fill groups of cores, in half octaves; what is near the top is measured twice, and a third time
+   where the better of the two runs is within the margin of it.
+2. Blocks of the counts that may be the peak, or the fewest within the margin of it, by curves drawn from the model.
+   Counts between those that were measured, and beside them, take part before they have been measured.
+3. Confirmation runs of what is left, in blocks, until the answer is resolved or the runs are used up.
 
 Rates are compared as logarithms, within blocks, so that a drift of the system cancels.
 """
 
 from __future__ import annotations
 
-from campaign.plan.search import adaptive
-from campaign.plan.search.book import Book, Missing, Spent
-from campaign.plan.search.confirm import confirm
+import math
+
+from campaign.core.model import Geometry
+from campaign.plan.search.book import Book, Missing, Spent, estimates
 from campaign.plan.search.decide import decide
-from campaign.plan.search.explore import explore, shortlist
-from campaign.plan.search.nouns import Decision, Measured, Next, SearchSpace, Settings
+from campaign.plan.search.inference import NEAR, PROPOSED, resolved, view
+from campaign.plan.search.nouns import CONFIRM, Decision, Measured, Next, SearchSpace, Settings
+from campaign.plan.search.proposals import grid
+from campaign.statistics.ranks import median
+
+RUNS_PER_COUNT, FEWEST_RUNS, MOST_RUNS = 1.75, 60, 320  # that a search may take
+EXPLORED = 0.55  # of the runs: before the confirmation runs
+BLOCK = 8  # counts of a block of the second phase
+SETTLED = 0.06  # of the curves: where counts without runs are the answer in fewer, the second phase ends
+ROUNDS = 50  # of the second phase, at most
+SHORTLIST = 6  # counts that the confirmation runs begin with
 
 
 def step(space: SearchSpace, settings: Settings, measured: Measured) -> Next | Decision:
@@ -33,15 +40,77 @@ def step(space: SearchSpace, settings: Settings, measured: Measured) -> Next | D
     Raises ValueError where the space is empty.
     """
     book = Book(space, settings, measured)
+    most = runs_allowed(space)
     complete = True
     try:
-        if settings.procedure == 1:
-            explore(book)
-            confirm(book, shortlist(book))
-        else:
-            adaptive.measure(book)
+        _explore(book, round(EXPLORED * most))
+        if book.explored():
+            _confirm(book, most)
     except Spent:
         complete = False
     except Missing as missing:
         return Next(missing.requests)
     return decide(book, complete)
+
+
+def runs_allowed(space: SearchSpace) -> int:
+    counts = (space.most_nodes - space.fewest_nodes + 1) * space.most_per_node
+    return round(min(MOST_RUNS, max(FEWEST_RUNS, RUNS_PER_COUNT * counts)))
+
+
+def _explore(book: Book, most: int) -> None:
+    start = grid(book.space)
+    book.measure("grid", (1,), start)
+    if not book.explored():
+        return
+    first = estimates(book.explored()).effect
+    near = [one for one in start if first.get(one, -math.inf) >= max(first.values()) - NEAR]
+    book.measure("grid", (2,), near)
+    book.measure("grid", (3,), _disturbed(book))
+    for round_ in range(1, ROUNDS + 1):
+        if not book.explored() or len(book.taken) + BLOCK > most:
+            return
+        seen = view(book, f"refine{round_}", PROPOSED)
+        measured = {geometry for _, geometry, _ in book.explored()}
+        if round_ > 2 and sum(share for one, share in seen.votes.items() if one not in measured) < SETTLED:
+            return
+        chosen = seen.by_votes()[:BLOCK]
+        if len(measured.intersection(chosen)) < 2:  # what is known ties a block to the others
+            chosen = [*chosen[: BLOCK - 2], *[one for one in seen.by_votes() if one in measured][:2]]
+        book.measure(f"refine{round_}", (1,), chosen)
+
+
+def _disturbed(book: Book) -> list[Geometry]:
+    """Counts whose better run is within the margin of the top: the other one may have been disturbed."""
+    logs = book.explored()
+    fitted = estimates(logs)
+    rest: dict[tuple[str, int], list[float]] = {}
+    for block, one, value in logs:
+        rest.setdefault(block, []).append(value - fitted.effect[one])
+    best: dict[Geometry, float] = {}
+    for block, one, value in logs:
+        best[one] = max(best.get(one, -math.inf), value - median(sorted(rest[block])))
+    lowest = max(fitted.effect.values()) + math.log1p(-book.settings.margin)
+    return [one for one, value in best.items() if value >= lowest and fitted.runs[one] > 1]
+
+
+def _confirm(book: Book, most: int) -> None:
+    settings, done = book.settings, 0
+    seen = view(book, CONFIRM)
+    live = [one for one in seen.by_votes()[:SHORTLIST] if one in seen.votes]
+    while done < settings.most:
+        live += [seen.safest] if seen.safest not in live else []
+        live += [one for one in seen.by_votes() if one not in live][: max(0, 2 - len(live))]
+        if not live:
+            return
+        affordable = max(1, (most - len(book.taken)) // len(live))
+        upto = min(settings.most, done + max(1, min(settings.least // 2, affordable)))
+        book.measure(CONFIRM, range(done + 1, upto + 1), live)
+        done = upto
+        if not book.logs(fresh=True):
+            return
+        seen = view(book, f"{CONFIRM}{done}")
+        enough = max(map(len, book.fresh().values())) >= settings.least
+        if enough and (len(book.taken) + len(live) > most or resolved(book, seen)):
+            return
+        live = [one for one in live if seen.votes.get(one, 0.0) > 1 - settings.confidence]

@@ -1,0 +1,84 @@
+"""Which counts a search may measure: a grid over its space, and midpoints between counts that are known. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Container, Iterable
+from itertools import takewhile
+
+from campaign.core.model import Geometry
+from campaign.plan import messages
+from campaign.plan.search.nouns import SearchSpace
+
+FINEST = 1.10  # neighbours closer than this factor have no midpoint
+
+
+def grid(space: SearchSpace) -> list[Geometry]:
+    """Half octaves of processes on one node (octaves on several), each moved to the count near it that fills the
+    largest groups of cores.
+    """
+    finest, most = (2 if space.most_nodes == 1 else 1), space.most_per_node
+    rungs = [2 ** (step / finest) for step in range(finest * most.bit_length() + 1)]
+    per_node = sorted({1, most, *(_even(rung, space) for rung in rungs if rung < most)})
+    geometries = [
+        geometry
+        for nodes in ladder(space.fewest_nodes, space.most_nodes)
+        for per in per_node
+        if (geometry := Geometry(nodes, nodes * per)) in space
+    ]
+    return geometries or octaves(space)
+
+
+def _even(rung: float, space: SearchSpace) -> int:
+    near = [count for count in range(1, space.most_per_node + 1) if rung / 1.16 <= count <= rung * 1.16]
+    cores = space.cores_per_node
+    return max(near or [round(rung)], key=lambda count: (math.gcd(count, cores), -abs(math.log(count / rung))))
+
+
+def octaves(space: SearchSpace) -> list[Geometry]:
+    """Powers of two of nodes and of processes on each, with both ends. Raises ValueError where the space is empty."""
+    geometries = [
+        geometry
+        for nodes in ladder(space.fewest_nodes, space.most_nodes)
+        for per_node in ladder(1, space.most_per_node)
+        if (geometry := Geometry(nodes, nodes * per_node)) in space
+    ]
+    if not geometries:
+        raise ValueError(messages.SEARCH_EMPTY())
+    return geometries
+
+
+def ladder(first: int, last: int) -> list[int]:
+    """first, twice that, four times, …, last."""
+    counts = []
+    while first < last:
+        counts.append(first)
+        first *= 2
+    return [*counts, last]
+
+
+def midpoints(space: SearchSpace, around: Geometry, known: Container[Geometry]) -> list[Geometry]:
+    """Halfway, by factor, to the nearest known neighbours along nodes and along processes per node."""
+    between = []
+    for axis in ("nodes", "per_node"):
+        here = around.nodes if axis == "nodes" else around.processes_per_node
+        limits = (space.fewest_nodes, space.most_nodes) if axis == "nodes" else (1, space.most_per_node)
+
+        def at(value: int, axis: str = axis) -> Geometry:
+            nodes = value if axis == "nodes" else around.nodes
+            return Geometry(nodes, nodes * (around.processes_per_node if axis == "nodes" else value))
+
+        for values in (range(here - 1, limits[0] - 1, -1), range(here + 1, limits[1] + 1)):
+            neighbour = next((value for value in values if at(value) in known), None)
+            if neighbour is None or max(here, neighbour) / min(here, neighbour) < FINEST:
+                continue
+            middle = _nearest(round(math.sqrt(here * neighbour)), values, neighbour, lambda value: at(value) in space)
+            if middle is not None:
+                between.append(at(middle))
+    return between
+
+
+def _nearest(wanted: int, values: Iterable[int], end: int, fits: Callable[[int], bool]) -> int | None:
+    """The value strictly between here and `end` that is nearest to the wanted one and fits."""
+    between = [value for value in takewhile(lambda value: value != end, values) if fits(value)]
+    return min(between, key=lambda value: (abs(value - wanted), value), default=None)
