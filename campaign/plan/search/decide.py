@@ -26,7 +26,7 @@ def decide(book: Book, complete: bool) -> Decision:
                         tuple(book.taken), book.node_s)  # fmt: skip
     if not confirmed:
         peak = estimates(logs).top()
-        decision = _Answer(peak, peak, messages.UNCONFIRMED(count=words(peak), why=why), _candidates(book, [peak]))
+        decision = _Chosen(peak, peak, messages.UNCONFIRMED(count=words(peak), why=why), _candidates(book, [peak]))
     else:
         decision = _by_model(book, complete)
     drift, slow_runs = course.drift(book), course.slow_runs(book)
@@ -38,7 +38,7 @@ def decide(book: Book, complete: bool) -> Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _Chosen:
     chosen: Geometry
     peak: Geometry
     reason: str
@@ -46,7 +46,7 @@ class _Answer:
     open: dict[str, Any] = field(default_factory=dict)  # what a decision says of what is not resolved
 
 
-def _by_model(book: Book, complete: bool) -> _Answer:
+def _by_model(book: Book, complete: bool) -> _Chosen:
     """The fewest that the curves which the runs allow show to be within the margin. Ratios are rounded:
     processors add up products in other orders.
     """
@@ -82,7 +82,7 @@ def _by_model(book: Book, complete: bool) -> _Answer:
     still = {
         "shown": answered.shown, "alike": answered.alike, "resolved": answered.resolved, "further": answered.further
     }  # fmt: skip
-    return _Answer(chosen, seen.peak, text + ".", candidates, still)
+    return _Chosen(chosen, seen.peak, text + ".", candidates, still)
 
 
 def _low(book: Book, ordered: Sequence[float]) -> float:
