@@ -173,8 +173,9 @@ RUN_STATE = Message(
 JOB_WAITS = Message("job {job} is waiting: {reason}", job="12", reason="Resources")
 RUNS_FINISHED = Message("{done} of {total} runs finished, {elapsed} elapsed", done=10, total=12, elapsed="1m5s")
 TIME_LEFT = Message(" (about {time} left)", time="20s")
-TIME_LEFT_BETWEEN = Message(" ({least} to {most} left)", least="10m", most="25m")
-TIME_LEFT_AT_LEAST = Message(" (at least {least} left)", least="10m")
+TIME_LEFT_GUESSED = Message(
+    " (about {time} left; nothing comparable has run yet for {unlike})", time="10m", unlike="5 runs"
+)
 
 # --- head
 NOTHING_RUN = Message(

@@ -19,7 +19,7 @@ from typing import Self, TextIO
 from campaign.cli import messages
 from campaign.cli.output import folded, show
 from campaign.core.model import Attempt, Geometry, Run, State
-from campaign.core.units import digits, format_duration
+from campaign.core.units import digits, format_duration, several
 from campaign.pipeline.run import Progress, RunValue
 from campaign.slurm import messages as of_slurm
 
@@ -88,10 +88,10 @@ def remaining(progress: Progress) -> str:
     left = progress.time_left()
     if left is None:
         return ""
-    least, likely, most = (format_duration(_rounded(seconds)) for seconds in (left.low, left.likely, left.high))
-    if left.narrow or least == most:
-        return messages.TIME_LEFT(time=likely)
-    return messages.TIME_LEFT_AT_LEAST(least=least) if left.open else messages.TIME_LEFT_BETWEEN(least=least, most=most)
+    time = format_duration(_rounded(left.seconds))
+    if left.unlike:
+        return messages.TIME_LEFT_GUESSED(time=time, unlike=several(left.unlike, "run"))
+    return messages.TIME_LEFT(time=time)
 
 
 def _rounded(seconds: float) -> int:

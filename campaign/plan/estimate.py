@@ -62,7 +62,7 @@ def estimate(
     counted = matrix.attempts_by_run(runs, attempts)
     left = [run for run in runs if not any(attempt.state is State.DONE for attempt in counted[run.id])]
     every = [*runs, *(run for standing in standings for run in standing.runs)]
-    lengths = Lengths(measured_lengths(every, attempts), campaign.slurm.time_s, work_is_shared(campaign, every))
+    lengths = Lengths(measured_lengths(every, attempts), campaign.slurm.time_s)
     undecided = [standing for standing in standings if standing.decision is None]
     # Searches for several operations ask for the same executions.
     guessed: dict[searching.Expected, None] = {}
@@ -113,11 +113,6 @@ def measured_lengths(runs: Iterable[Run], attempts: Sequence[Attempt]) -> dict[K
         if attempt.state is State.DONE and attempt.seconds is not None and attempt.run in known:
             taken.setdefault(kind_of(known[attempt.run]), []).append(attempt.seconds)
     return taken
-
-
-def work_is_shared(campaign: Campaign, runs: Iterable[Run]) -> bool:
-    """Whether a large total of work is shared by the processes."""
-    return campaign.profile == "full" and any(run.items_total is not None for run in runs)
 
 
 def _expected(
