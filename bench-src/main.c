@@ -81,6 +81,15 @@ static int dispatch(const struct applet *applet, const char *name, int argc, cha
     return usage_error("unknown applet '%s' (bench --help lists them)", name);
 }
 
+static void end_ranks(int status)
+{
+    int started = 0, ended = 0;
+    MPI_Initialized(&started);
+    MPI_Finalized(&ended);
+    if (started && !ended)
+        MPI_Abort(MPI_COMM_WORLD, status);
+}
+
 int main(int argc, char **argv)
 {
     const char *slash = strrchr(argv[0], '/'), *name = slash == NULL ? argv[0] : slash + 1;
@@ -105,6 +114,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     emit_init(rank == 0);
     die_identify(applet != NULL ? applet->name : "bench", rank, "");
+    die_together(end_ranks);
 
     int status;
     if (!same_arguments(name, argc, argv))

@@ -7,13 +7,13 @@
 #include "common/mount.h"
 #include "common/quiet.h"
 #include "common/raw.h"
+#include "common/secret.h"
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 enum { MOST_GROUPS = 16, VALUE_BYTES = 4000 };
@@ -23,41 +23,12 @@ static const char *const telling[] = {"LD_",    "GLIBC_", "MALLOC_", "OMPI_MCA_"
                                       "HCOLL_", "PSM",    "ROMIO_",  "I_MPI_",    "MPICH_",     "MV2_",    "CRAY_MPI", "DARSHAN_",
                                       "LUSTRE", "LLAPI",  "FAKE",    "LIBFAKE",   "NSS_WRAPPER", "UID_WRAPPER"};
 static const char *const of_ranks[] = {"OMPI_MCA_orte_", "OMPI_MCA_ess_", "OMPI_MCA_initial_", "OMPI_MCA_shmem_RUNTIME"};
-static const char *const secret[] = {"JWT",    "TOKEN", "SECRET",  "PASSW", "PASSPHRASE", "CREDENTIAL",
-                                     "COOKIE", "KEY",   "PRIVATE", "AUTH"};
-static const char *const secret_words[] = {"PASS", "BEARER", "CERT"}; /* whole, between underscores */
 
 static bool begins_with(const char *text, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (strncmp(text, list[i], strlen(list[i])) == 0)
             return true;
-    return false;
-}
-
-/* scheme://user:password@host */
-static bool has_login(const char *value)
-{
-    for (const char *at = strstr(value, "://"); at != NULL; at = strstr(at, "://")) {
-        at += strlen("://");
-        size_t user = strcspn(at, "/@ ");
-        if (user > 0 && at[user] == '@')
-            return true;
-    }
-    return false;
-}
-
-static bool is_secret(const char *name)
-{
-    for (const char *at = name; *at != '\0'; at++) {
-        for (size_t i = 0; i < sizeof secret / sizeof *secret; i++)
-            if (strncasecmp(at, secret[i], strlen(secret[i])) == 0)
-                return true;
-        size_t word = at == name || at[-1] == '_' ? strcspn(at, "_") : 0;
-        for (size_t i = 0; i < sizeof secret_words / sizeof *secret_words; i++)
-            if (word == strlen(secret_words[i]) && strncasecmp(at, secret_words[i], word) == 0)
-                return true;
-    }
     return false;
 }
 
@@ -84,7 +55,7 @@ static void add_variables(struct facts *facts)
             continue;
         snprintf(name, sizeof name, "%.*s", (int)(equals - sorted[i]), sorted[i]);
         snprintf(value, sizeof value, "%s", equals + 1);
-        if (!is_secret(name) && !has_login(value))
+        if (!secret_is(name, value))
             facts_add(facts, "environment", name, value);
     }
     free(sorted);

@@ -2,7 +2,6 @@
 #include "common/die.h"
 
 #include <errno.h>
-#include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +12,19 @@ static struct {
     const char *program;
     int rank;
     char node[128];
-} self = {"bench", 0, ""};
+    void (*end_ranks)(int status);
+} self = {"bench", 0, "", NULL};
 
 void die_identify(const char *program, int rank, const char *node)
 {
     self.program = program;
     self.rank = rank;
     snprintf(self.node, sizeof self.node, "%s", node);
+}
+
+void die_together(void (*end_ranks)(int status))
+{
+    self.end_ranks = end_ranks;
 }
 
 const char *die_program(void)
@@ -62,12 +67,9 @@ void warn(const char *format, ...)
 static void end_all_ranks(const char *kind, const char *format, va_list args) __attribute__((noreturn));
 static void end_all_ranks(const char *kind, const char *format, va_list args)
 {
-    int started = 0, ended = 0;
     say(kind, 1, format, args);
-    MPI_Initialized(&started);
-    MPI_Finalized(&ended);
-    if (started && !ended)
-        MPI_Abort(MPI_COMM_WORLD, EXIT_CODE_FAILED);
+    if (self.end_ranks != NULL)
+        self.end_ranks(EXIT_CODE_FAILED);
     exit(EXIT_CODE_FAILED);
 }
 

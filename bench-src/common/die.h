@@ -15,6 +15,9 @@ enum exit_code {
 void die_identify(const char *program, int rank, const char *node);
 const char *die_program(void);
 
+/* What ends the other ranks where this one dies, in a program that has some. */
+void die_together(void (*end_ranks)(int status));
+
 /* A wrong command line. Printed by rank 0 alone: every rank must call it for the same reason. Returns EXIT_CODE_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

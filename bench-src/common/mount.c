@@ -3,17 +3,15 @@
 
 #include "common/raw.h"
 
-#include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The nearest directory at or above the path that exists, without links; "" if there is none. MPI-IO may name a file
  * system before the path ("ufs:/scratch"). */
-static void existing(const char *path, char found[PATH_MAX])
+static void existing(const char *path, char found[MOUNT_PATH_BYTES])
 {
-    char rest[PATH_MAX];
+    char rest[MOUNT_PATH_BYTES];
     const char *colon = strchr(path, ':'), *slash = strchr(path, '/');
     if (colon != NULL && slash == colon + 1)
         path = slash;
@@ -54,35 +52,49 @@ static bool lies_below(const char *path, const char *point)
     return strcmp(point, "/") == 0 || (strncmp(path, point, length) == 0 && (path[length] == '/' || path[length] == '\0'));
 }
 
+/* "ID PARENT DEVICE INSIDE POINT OPTIONS [OPTIONAL...] - TYPE SOURCE SUPER_OPTIONS" */
+static bool take_apart(char *line, struct mounted *found)
+{
+    char *dash = strstr(line, " - "), *first[6], *behind[3], *at = NULL;
+    if (dash == NULL)
+        return false;
+    *dash = '\0';
+    for (int i = 0; i < 6; i++)
+        if ((first[i] = strtok_r(i == 0 ? line : NULL, " ", &at)) == NULL)
+            return false;
+    for (int i = 0; i < 3; i++)
+        if ((behind[i] = strtok_r(i == 0 ? dash + 3 : NULL, " ", &at)) == NULL)
+            return false;
+    unescape(first[4]);
+    unescape(behind[1]);
+    *found = (struct mounted){first[2], first[3], first[4], first[5], behind[0], behind[1], behind[2]};
+    return true;
+}
+
+bool mount_look(char *table, const char *directory, char path[MOUNT_PATH_BYTES], struct mounted *found)
+{
+    *found = (struct mounted){0};
+    existing(directory, path);
+    for (char *line = table, *end; path[0] != '\0' && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        struct mounted each;
+        *end = '\0';
+        /* Of two at one point the later one lies on top. */
+        if (take_apart(line, &each) && lies_below(path, each.point) &&
+            (found->point == NULL || strlen(each.point) >= strlen(found->point)))
+            *found = each;
+    }
+    return found->point != NULL;
+}
+
 void mount_find(const char *directory, struct facts *facts)
 {
-    static const char *const names[] = {"point", "type", "source"};
-    char path[PATH_MAX], *best[3] = {NULL, NULL, NULL};
-    existing(directory, path);
-    char *table = raw_text("/proc/self/mountinfo");
-    for (char *line = table, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        *end = '\0';
-        char *dash = strstr(line, " - "), *words[3] = {line, NULL, NULL}, *at = NULL;
-        if (dash == NULL)
-            continue;
-        *dash = '\0';
-        strtok_r(line, " ", &at); /* id, parent, device, root, point */
-        for (int skipped = 0; skipped < 4; skipped++)
-            words[0] = strtok_r(NULL, " ", &at);
-        words[1] = strtok_r(dash + 3, " ", &at);
-        words[2] = strtok_r(NULL, " ", &at);
-        if (words[0] == NULL || words[1] == NULL || words[2] == NULL)
-            continue;
-        unescape(words[0]);
-        unescape(words[2]);
-        /* Of two at one point the later one lies on top. */
-        if (lies_below(path, words[0]) && (best[0] == NULL || strlen(words[0]) >= strlen(best[0])))
-            memcpy(best, words, sizeof best);
-    }
-    if (best[0] != NULL && path[0] != '\0') {
+    char path[MOUNT_PATH_BYTES], *table = raw_text("/proc/self/mountinfo");
+    struct mounted found;
+    if (mount_look(table, directory, path, &found)) {
         facts_add(facts, "mount", "directory", path);
-        for (int i = 0; i < 3; i++)
-            facts_add(facts, "mount", names[i], best[i]);
+        facts_add(facts, "mount", "point", found.point);
+        facts_add(facts, "mount", "type", found.type);
+        facts_add(facts, "mount", "source", found.source);
     }
     free(table);
 }

@@ -26,6 +26,7 @@ COMMON = (
         "quiet",
         "refusal",
         "rescue",
+        "secret",
         "stats",
         "timer",
         "units",
