@@ -32,6 +32,7 @@ USERS = {
         "cli.running",
     },
     "sqlite3": {"results.store"},
+    "re2": {"core.line_pattern"},
     "yaml": {"core.strict_yaml", "evidence.sample"},
     "jinja2": {"slurm.scripts", "report.page"},
     "markupsafe": {"report.page"},

@@ -289,33 +289,11 @@ NO_HOME = Message("no home directory found; set CAMPAIGN_BENCHMARK to a director
 
 # --- patterns of lines (line_pattern.py)
 
-NOT_A_PATTERN = Message("not a regular expression: {error}", error="multiple repeat at position 3")
-PATTERN_OPEN = Message(
-    "{count} repetitions have several possible ends, such as .* before more text; allowed: up to "
-    "{most}; restrict what they repeat, such as [^ ]* instead of .*",
-    count=3, most=2,
-)  # fmt: skip
-PATTERN_WAYS = Message(
-    "too many alternatives and optional parts ({ways} ways to match); allowed: {most}", ways=4096, most=1000
+NOT_A_PATTERN = Message(
+    "not a regular expression: {error}; allowed: RE2 syntax, without look-around and back-references",
+    error="invalid perl operator: (?=",
 )
-REPEATED_TWICE = Message("{text} repeats a repetition; allowed: one of * + ? {{n}} {{n,m}}", text="+")
-REPEATED_BOUNDS = Message("{text}: the minimum is above the maximum", text="{3,2}")
-REPEATED_GROUP = Message(
-    "a repeated group contains repetitions or alternatives; allowed for such a group: once, ?, "
-    "or {{n}} up to {most}",
-    most=20,
-)  # fmt: skip
-GROUPS_TOO_DEEP = Message("groups nested too deeply; allowed: up to {most} levels", most=10)
-PARENTHESIS_OPEN = Message("an opening ( has no closing )")
-PARENTHESIS_CLOSED = Message("a closing ) has no opening (")
-GROUP_KIND = Message("{text}; allowed: (…), (?:…) and (?P<name>…) with a name in lower-case letters", text="(?=a")
-WHOLE_LINE = Message("{text}: a pattern always matches the whole line; remove ^ and $", text="^")
-NOT_A_CHARACTER = Message("{text}; allowed: a character, with \\ before one of \\ [ ] ( ) {{ }} * + ? ^ $ |", text="{2")
-ESCAPE_UNKNOWN = Message(
-    "{text}: allowed after \\: d, D, s, S, w, W, t, and any character that is no letter or digit", text="\\b"
-)
-CLASS_OPERATORS = Message("{text}: in a character class write [ as \\[, and do not repeat - & ~ |", text="[a--b]")
-CLASS_WRONG = Message("{text}: {error}", text="[z-a]", error="bad character range z-a")
+WHOLE_LINE = Message("{text}: a pattern always matches the whole line; remove ^ and $", text="^a")
 
 # --- JSON with lines (placed_json.py)
 

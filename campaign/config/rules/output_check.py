@@ -115,8 +115,8 @@ def _check_whole(results: dict[str, Any], within: Place, document: Document) -> 
             _attempt(at, document, line_pattern.compile, output_format.fact_key_pattern(text))
         else:
             pattern = _attempt(at, document, line_pattern.compile, text)
-            if pattern and pattern.compiled.groups != 1:
-                document.problem(at, messages.ONE_GROUP(count=pattern.compiled.groups))
+            if pattern and pattern.groups != 1:
+                document.problem(at, messages.ONE_GROUP(count=pattern.groups))
 
 
 def _check_record(results: dict[str, Any], record: dict[str, Any], at: Place, document: Document) -> None:
@@ -151,10 +151,10 @@ def _known(
         pattern = _attempt((*at, key), document, line_pattern.compile, record[key])
         if pattern is None:
             return None
-        if key == "pattern" and "value" not in pattern.groups:
+        if key == "pattern" and "value" not in pattern.groupindex:
             document.problem((*at, key), messages.NO_VALUE_GROUP())
         if key != "until":
-            names += pattern.groups
+            names += pattern.groupindex
     if kind == "keyvalue":
         names.append("unit")
         _attempt((*at, "value"), document, line_pattern.compile, output_format.key_pattern(record["value"] or ""))

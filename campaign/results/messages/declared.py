@@ -39,5 +39,4 @@ NOT_PLAUSIBLE = Message(
     "{record}: {value:.8g} {unit} does not agree with {formula} = {expected:.8g}",
     record="copy", value=4287.0, unit="MB/s", formula="16 * elements / time / 1e6", expected=428.7,
 )  # fmt: skip
-TOO_EXPENSIVE = Message("the rule pack's patterns take too long on this file; the rest was not read")
 PATH_NOT_A_SCALAR = Message("{path} is a list or an object; expected a number or a text", path="jobs[0].read")

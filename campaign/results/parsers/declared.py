@@ -24,7 +24,6 @@ from campaign.results.parsers.lines import Notes, is_fatal, tells_of_nothing
 from campaign.results.parsers.text_reader import Parsed
 
 LONGEST_LINE = 10_000  # of those that patterns are tried on
-MOST_STEPS = 10**10  # of matching, as the patterns' costs estimate it
 
 _BEGINS_JSON = regex(r"[ \t]*(?:\{|\[[ \t\r]*(?:$|[\[{]))", re.MULTILINE)
 _RULER = regex(r"[-=_+|\s]*")
@@ -65,7 +64,6 @@ class _DeclaredReader:
         self.form = form
         self.notes = Notes(file)
         self.numbers = Numbers(form, file, self.notes)
-        self._steps = 0
         self._errors, self._warnings, self._harmless = (
             [line_pattern.compile(text) for text in texts] for texts in (form.errors, form.warnings, form.harmless)
         )
@@ -75,19 +73,8 @@ class _DeclaredReader:
     def read(self, text: str) -> None:
         raise NotImplementedError
 
-    def match(self, pattern: LinePattern, line: str) -> re.Match[str] | None:
-        """The match of a whole line; None too once the patterns have taken too long."""
-        if pattern.exponent > 1 or pattern.ways > 1:
-            if self._steps > MOST_STEPS:
-                return None
-            self._steps += pattern.cost(len(line))
-            if self._steps > MOST_STEPS:
-                self.notes.error(None, messages.TOO_EXPENSIVE())
-                return None
-        return pattern.match(line)
-
     def any(self, patterns: list[LinePattern], line: str) -> bool:
-        return any(self.match(pattern, line) for pattern in patterns)
+        return any(pattern.fullmatch(line) for pattern in patterns)
 
     def numbered(self, text: str) -> Iterator[tuple[int, str]]:
         """The lines without notices of libraries, except where the pack calls such a line an error."""
@@ -108,9 +95,9 @@ class _DeclaredReader:
     def _is_in_passage(self, line: str) -> bool:
         """Within one of the pack's passages, its first and last line included."""
         if self._within is None:
-            self._within = next((last for first, last in self._passages if self.match(first, line)), None)
+            self._within = next((last for first, last in self._passages if first.fullmatch(line)), None)
             return self._within is not None
-        if self.match(self._within, line):
+        if self._within.fullmatch(line):
             self._within = None
         return True
 
@@ -145,7 +132,7 @@ class _DeclaredLines(_DeclaredReader):
             self.complete = text.endswith("\n")
 
     def _ends(self, number: int, line: str) -> bool:
-        if self._end is None or not self.match(self._end, line):
+        if self._end is None or not self._end.fullmatch(line):
             return False
         if self.complete:
             self.notes.error(number, messages.SECOND_END())
@@ -155,12 +142,12 @@ class _DeclaredLines(_DeclaredReader):
     def _is_heading(self, line: str) -> bool:
         known = False
         for text, pattern in self._untils.items():
-            if self.match(pattern, line):
+            if pattern.fullmatch(line):
                 known = True
                 for record in self.form.records:
                     if record.until == text:
                         self._section.pop(record.after, None)
-        matches = {text: match for text, pattern in self._headings.items() if (match := self.match(pattern, line))}
+        matches = {text: match for text, pattern in self._headings.items() if (match := pattern.fullmatch(line))}
         if matches:
             self._section = {"": {}, **{text: _groups(match) for text, match in matches.items()}}
         return known or bool(matches)
@@ -168,8 +155,8 @@ class _DeclaredLines(_DeclaredReader):
     def _has_facts(self, number: int, line: str) -> bool:
         known = False
         for name, pattern in self._facts:
-            if match := self.match(pattern, line):
-                self.numbers.fact(name, match["value"] if "value" in pattern.groups else match[1], number)
+            if match := pattern.fullmatch(line):
+                self.numbers.fact(name, match["value"] if "value" in pattern.groupindex else match[1], number)
                 known = True
         return known
 
@@ -200,7 +187,7 @@ class _DeclaredText(_DeclaredLines):
     def results(self, line: str) -> Iterator[tuple[DeclaredRecord, Mapping[str, str]]]:
         for record, pattern in self._records:
             heading = self.section(record)
-            if heading is not None and (match := self.match(pattern, line)):
+            if heading is not None and (match := pattern.fullmatch(line)):
                 yield record, {**heading, **_groups(match)}
 
 

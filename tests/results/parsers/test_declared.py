@@ -354,12 +354,6 @@ def test_no_pattern_of_harmless_lines_hides_a_crash() -> None:
     assert errors(form("text", RATE, harmless=(".*",)), "rate: 1\nsrun: error: node1: task 0: Killed\n")
 
 
-def test_lines_that_would_take_too_long_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(declared, "MOST_STEPS", 1000)
-    taking = form("text", RATE, harmless=(".*a.*b.*",))
-    assert "too long" in errors(taking, "rate: 1\n" + "a" * 500 + "\n")[0]
-
-
 def test_a_result_after_the_closing_line_is_an_error() -> None:
     taking = form("text", RATE, end="end")
     assert "after the line that ends" in errors(taking, "rate: 1\nend\nrate: 2\n")[0]
