@@ -167,11 +167,16 @@ campaign_storage() { # DIRECTORY: what the file system's own tools say of it
 }
 
 campaign_environment_variables() {
-    local name pairs=()
+    local name pairs=() slurms=()
     printf '"environment": {'
-    while read -r name; do pairs+=("$name" "${!name}"); done < <(campaign_variables)
+    while read -r name; do
+        pairs+=("$name" "${!name}")
+        [[ ${campaign_set_by_slurm[$name]-$'\n'} != "${!name}" ]] || slurms+=("$name")
+    done < <(campaign_variables)
     campaign_pairs "${pairs[@]}"
-    printf '}, '
+    printf '}, "set_by_slurm": ['
+    campaign_list "${slurms[@]}"
+    printf '], '
 }
 
 campaign_pairs() { # KEY TEXT ...: as JSON

@@ -32,6 +32,17 @@ campaign_launchers=()
 # shellcheck disable=SC2034
 campaign_independent=() # comments of jobs on targets of other storage
 
+# The variables, with their values, that the job began with and its submitter did not have: Slurm sets them, or the site
+# for each job. The submitter's are known by name where sbatch was given the names.
+declare -A campaign_set_by_slurm=()
+if [[ -n ${CAMPAIGN_SUBMITTED_WITH:-} ]]; then
+    while IFS= read -r -d '' campaign_pair; do
+        [[ $campaign_pair == SLURM* || " $CAMPAIGN_SUBMITTED_WITH " == *" ${campaign_pair%%=*} "* ]] ||
+            campaign_set_by_slurm[${campaign_pair%%=*}]=${campaign_pair#*=}
+    done <"/proc/$$/environ"
+    unset CAMPAIGN_SUBMITTED_WITH campaign_pair
+fi
+
 campaign_now() { # seconds since the epoch, into REPLY; bash has a clock of its own from version 5 on
     REPLY=${EPOCHREALTIME:-$(date +%s.%6N)}
 }

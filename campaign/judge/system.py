@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
 from campaign.core.frozen import dataclass
@@ -82,18 +81,15 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
     elif user.strip() == administrator.strip() and user.strip().lower() not in ("none", "nothing"):
         yield doubt(submission.full)(messages.SAME_TUNING(), messages.DIFFERENT_TUNING(), user)
     told = " ".join(text for _, text in submission.campaign.system).casefold()
+    names: set[str] = set()
     environments = [case.evidence.environment for case in submission.results]
-    names = {name for variables in _each_once(each.variables for each in environments) for name in variables}
-    names |= {name.removeprefix("env.") for facts in _each_once(each.facts for each in environments) for name in facts}
+    for environment in {id(each): each for each in environments}.values():  # attempts share their job's
+        of_ranks = (name.removeprefix("env.") for name in environment.facts.under("env."))
+        names |= {*environment.variables, *of_ranks}.difference(environment.set_by_slurm)
     names -= {name for name, _ in submission.campaign.slurm.environment}
     unsaid = sorted(name for name in names if _TUNES.fullmatch(name) and name.casefold() not in told)
     if unsaid:
         yield doubt(submission.full)(messages.TUNING_UNSAID(), messages.NAMED_UNDER_SYSTEM(), listed(unsaid))
-
-
-def _each_once(records: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
-    """Without those that are the same object: attempts share what is their job's."""
-    return {id(record): record for record in records}.values()
 
 
 # --- ENV-04

@@ -79,6 +79,12 @@ def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     return {k: v for k, v in source.items() if k in _KEPT or not _SCRUBBED.match(k) or _MODULES.match(k)}
 
 
+def _environment_of(command: str) -> dict[str, str]:
+    """A job knows the names of its submitter's variables: what else it begins with was set by Slurm."""
+    own = environment()
+    return own | ({"CAMPAIGN_SUBMITTED_WITH": " ".join(own)} if command == "sbatch" else {"SLURM_TIME_FORMAT": "%s"})
+
+
 def call(
     arguments: Sequence[str],
     timeout_s: float = QUERY_TIMEOUT_S,
@@ -95,7 +101,7 @@ def call(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment() | {"SLURM_TIME_FORMAT": "%s"} if arguments[0] != "sbatch" else environment(),
+            env=_environment_of(arguments[0]),
             cwd=cwd,
             # A Ctrl-C is for the driver, which detaches; what came of an sbatch under way is asked later.
             start_new_session=True,

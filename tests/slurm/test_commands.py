@@ -158,6 +158,18 @@ def recorder(folder: Path, name: str) -> None:
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
+def test_a_job_knows_the_names_of_its_submitters_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    monkeypatch.setenv("UCX_TLS", "tcp")
+    monkeypatch.setenv("SBATCH_EXPORT", "NONE")
+    recorder(tmp_path, "sbatch")
+    commands.submit(script(tmp_path))
+    lines = (tmp_path / "sbatch.env").read_text().splitlines()
+    (names,) = [line.partition("=")[2].split() for line in lines if line.startswith("CAMPAIGN_SUBMITTED_WITH=")]
+    assert {"PATH", "UCX_TLS"} <= set(names)
+    assert "SBATCH_EXPORT" not in names
+
+
 def test_times_are_asked_for_in_seconds_which_jobs_do_not_inherit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

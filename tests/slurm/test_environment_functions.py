@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,28 @@ def test_no_secret_is_written_down(job: Job) -> None:
     assert HARMLESS.items() <= json.loads(text)["environment"].items()
     assert "hush" not in text
     assert not any(name in text for name in SECRETS)
+
+
+def test_what_slurm_set_is_told_from_what_the_submitter_had(job: Job) -> None:
+    job.environment |= {
+        "CAMPAIGN_SUBMITTED_WITH": "PATH UCX_TLS I_MPI_HYDRA_BOOTSTRAP",
+        "UCX_TLS": "rc", "I_MPI_HYDRA_BOOTSTRAP": "ssh", "OMPI_MCA_plm_slurm_args": "--external launcher =",
+        "PRTE_MCA_plm_slurm_args": "--external", "UCX_AUTH_TOKEN": "hush",
+    }  # fmt: skip
+    job.slurm = replace(job.slurm, environment=(("PRTE_MCA_plm_slurm_args", "mine"), ("UCX_LOG_LEVEL", "info")))
+    job.plan().run()
+    assert job.complain() == ""
+    found = recorded(job).environment
+    assert found.variables["OMPI_MCA_plm_slurm_args"] == "--external launcher ="
+    given = {*job.environment, "UCX_LOG_LEVEL", "SLURM_JOB_ID"}
+    assert given.intersection(found.set_by_slurm) == {"OMPI_MCA_plm_slurm_args"}
+    assert not any(name.startswith("CAMPAIGN_") for name in found.variables)
+
+
+def test_nothing_is_slurms_own_where_the_submitters_variables_are_not_known(job: Job) -> None:
+    job.environment["OMPI_MCA_plm_slurm_args"] = "--external-launcher"
+    job.plan().run()
+    assert recorded(job).environment.set_by_slurm == ()
 
 
 def test_jobs_on_storage_of_their_own_do_not_count_as_load(tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ class Environment(Once):
     incomplete: tuple[int, ...] = ()  # nodes that did not say everything
     facts: Facts = field(default_factory=Facts)
     variables: Mapping[str, str] = field(default_factory=dict)  # of the job's script
+    set_by_slurm: tuple[str, ...] = ()  # those of them that Slurm or the site sets for each job, but for SLURM_*
     job: Mapping[str, str] = field(default_factory=dict)  # scontrol show job, as the job asked it
     other_jobs: int | None = None  # that ran beside it on the cluster
     software: Mapping[str, str] = field(default_factory=dict)

@@ -112,6 +112,7 @@ def _second_format(reader: _PartsReader) -> Environment:
         incomplete=reader.ranges("incomplete", len(nodes)),
         facts=reader.facts(len(nodes)),
         variables=reader.texts("environment"),
+        set_by_slurm=reader.list_of_texts("set_by_slurm"),
         job=slurm_fields(reader.text("job")),
         other_jobs=reader.count_or_none("other_jobs"),
         software=reader.texts("software"),

@@ -123,10 +123,13 @@ def system(kind: str, said: str, profile: str = "full", nodes: int = 2) -> Submi
     return replace(given, results=results, campaign=replace(given.campaign, system=(("file system", said),)))
 
 
-def tuned(told: str = "none", exported: tuple[tuple[str, str], ...] = (), **more: str) -> Submission:
-    """A campaign whose jobs had these variables, with this description of the users' tuning."""
+def tuned(
+    told: str = "none", exported: tuple[tuple[str, str], ...] = (), slurms: tuple[str, ...] = (), **more: str
+) -> Submission:
+    """A campaign whose jobs had these variables, some of them Slurm's, with this description of the users' tuning."""
     given = whole()
-    evidence = builders.evidence(environment=builders.environment(variables=variables(**more)))
+    found = builders.environment(variables=variables(**more), set_by_slurm=slurms)
+    evidence = builders.evidence(environment=found)
     results = tuple(replace(result, evidence=evidence) for result in given.results)
     text = (("tuning by users", told), ("tuning by administrators", "jumbo frames"))
     slurm_settings = replace(given.campaign.slurm, environment=exported)
@@ -284,4 +287,8 @@ EXAMPLES: list[Example] = [
     broken("ENV-02", UNSAID, tuned(UCX_TLS="rc", OMPI_MCA_pml="ucx"), NAMED, "OMPI_MCA_pml, UCX_TLS"),
     kept("ENV-02", "variables that are described or exported",
          tuned("UCX_TLS=rc", (("OMPI_MCA_pml", "ucx"),), UCX_TLS="rc", OMPI_MCA_pml="ucx")),
+    kept("ENV-02", "variables that Slurm sets in each job",
+         tuned(slurms=("PRTE_MCA_plm_slurm_args",), PRTE_MCA_plm_slurm_args="--external-launcher")),
+    broken("ENV-02", UNSAID, tuned(slurms=("PRTE_MCA_plm_slurm_args",), I_MPI_HYDRA_BOOTSTRAP="ssh"), NAMED,
+           "I_MPI_HYDRA_BOOTSTRAP"),
 ]  # fmt: skip
