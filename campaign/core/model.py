@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from campaign.core.attestation import Attestation
 from campaign.core.frozen import dataclass
@@ -364,16 +365,49 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
+    """What a rule says of its subject. Those of one rule and wording that differ in one value have one cause."""
+
     rule: str
     severity: Severity
     subject: str  # a run's id, a cell, "campaign"
-    message: str
+    wording: str  # what is wrong; as in `str.format`, with {name} for each of `values`, if it has any
     expected: str = ""
     actual: str = ""
     checked: bool = True  # False: could not be checked, which never counts as a pass
     explained: str = ""  # what the campaign file says to it
     waived: str = ""  # by whom and why: it is shown, and blocks nothing
     at_full: Severity | None = None  # of a rehearsal's note: what it is at full size, if found there
+    operation: str = ""  # of its run, that it is about alone
+    phase: str = ""  # those of its run in which it was found, if not in all: `ior-easy-write, find`
+    values: Mapping[str, str] = field(default_factory=dict, hash=False)  # what its message names
+    cells: tuple[Cell, ...] = field(default=(), hash=False)  # that it is about; none where that is the whole campaign
+
+    @property
+    def message(self) -> str:
+        text = self.wording.format_map(self.values) if self.values else self.wording
+        phase = f" (phase {self.phase})" if self.phase else ""
+        return f"{self.operation}: {text}{phase}" if self.operation else f"{text}{phase}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "subject": self.subject,
+            "message": self.message,
+            "expected": self.expected,
+            "actual": self.actual,
+            "checked": self.checked,
+            "explained": self.explained,
+            "waived": self.waived,
+            "at_full": self.at_full,
+            "operation": self.operation,
+            "phase": self.phase,
+            "values": dict(self.values),
+            "cells": list(map(str, self.cells)),
+        }
+
+    def concerns(self, cell: Cell) -> bool:
+        return not self.cells or cell in self.cells
 
     @property
     def blocks(self) -> bool:

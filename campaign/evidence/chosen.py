@@ -39,7 +39,7 @@ class Rules:
         if self.copy is Copy.BUNDLE:
             yield unchecked(messages.PACK_UNKNOWN())
         for difference in self.differences:
-            yield violation(messages.PACK_DIFFERS(difference=difference))
+            yield violation("the vendor's rule pack differs from yours: {difference}", difference=difference)
 
 
 def given(id_or_path: str | None) -> RulePack | None:

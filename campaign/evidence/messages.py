@@ -50,16 +50,7 @@ NO_KEYS = Message(
 NOT_A_HEAD = Message("--head {found}: not a journal head; allowed: 64 hexadecimal digits", found='"9be2"')
 NO_AUTHORITY = Message("--timestamp: needs --authority, the certificates of the time-stamp authority")
 NO_STAMP_FILE = Message("{path}: not found", path="head.tsr")
-STAMP_INVALID = Message("{path}: not a valid time stamp: {why}", path="head.tsr", why="certificate verify error")
-STAMP_OF_ANOTHER = Message("{path}: a time stamp of neither this bundle nor its journal", path="head.tsr")
-STAMPED_BEFORE = Message(
-    "{path}: the time stamp is earlier than event {event} of the stamped journal", path="x", event=9
-)
 A_HEAD = Message("a head of the journal")
-HEAD_STAMPED = Message(
-    "the first {events} events of the journal existed at {time}", events=9, time="2026-11-22 08:00 UTC"
-)
-BUNDLE_STAMPED = Message("the bundle existed at {time}", time="2026-11-22 08:00 UTC")
 JOURNAL_UNPROVED = Message(
     "the journal may have been rewritten: pass the nonce that you issued (--nonce) or a journal "
     "head that you received (--head)"
@@ -68,7 +59,6 @@ WAIVERS_UNPROVED = Message("waivers have no effect: pass the keys of those who m
 PACK_UNKNOWN = Message(
     "no rule pack of this id is installed: re-evaluated with the vendor's copy; pass yours with --rules"
 )
-PACK_DIFFERS = Message("the vendor's rule pack differs from yours: {difference}", difference="it does not check FLG-05")
 PACK_DROPS = Message("it does not check {rule} ({statement})", rule="RUN-01", statement="the run finished")
 PACK_ADDS = Message("it checks {rule}, which yours does not", rule="RUN-01")
 PACK_PARAMETER = Message(
@@ -80,32 +70,10 @@ PACK_WORDS = Message("only its texts differ")
 NOT_IN_BUNDLE = Message("missing from the bundle, or not UTF-8")
 PLANNED_OTHERWISE = Message("{name} is {found}; planned: {planned}", name="nodes", found='"4"', planned='"8"')
 SCRIPT_DIFFERS = Message("the job script does not execute the planned command")
-COPY_DIFFERS = Message("{place} differs from {original}", place="runs/x/1/job.sbatch", original="jobs/y/job.sbatch")
-SCRIPT_OF_OTHER = Message(
-    "campaign {own} cannot render the job scripts of {tool} again: verify with that version",
-    own="0.3.0",
-    tool="campaign 0.2.0",
-)
 SCRIPT_OF_TEMPLATE = Message("job scripts from the vendor's own template (slurm.template) are not rendered again")
-SCRIPT_UNRENDERED = Message("{place}: cannot be rendered again: {why}", place="jobs/y/job.sbatch", why="no such option")
-SCRIPT_LINE = Message(
-    "{places}: line {line} is not as campaign {version} renders it: the script was edited, or the vendor has another "
-    "development state of {version} (then verify with that)",
-    places="jobs/y/job.sbatch and 3 more",
-    line=12,
-    version="0.3.0",
-)
-CHANGED_AFTER_END = Message(
-    "{place} differs from the file whose hash the journal recorded at the end of the run", place="runs/x/1/stdout"
-)
-ENDED_BEFORE_ITS_END = Message(
-    "the journal recorded the end of {attempt} earlier than the job's own record", attempt="x/1"
-)
 NOTHING_BOUND = Message("the journal has no hashes of the raw outputs (written by an earlier version)")
 NO_CHALLENGE = Message("no attempt has the buyer's challenge in its name (written by an earlier version)")
-CHALLENGE_MISSING = Message("attempts without the buyer's challenge in their names: {attempts}", attempts="x/1")
 NO_FOLDER = Message("no #SBATCH --chdir in it")
-PLAN_ARGV = Message("the command line of {run} differs between plan.json and the plan", run="scratch.node.shared.r1")
 LINE_DIFFERS = Message("line {line} is {found}; re-evaluated it is {again}", line=12, found='"30870"', again='"3087"')
 LENGTH_DIFFERS = Message("it has {found} lines; re-evaluated it has {again}", found=36, again=35)
 NOT_IN_JOURNAL = Message("{place}: not in the journal: no such attempt was submitted", place="results/runs/x/1")
@@ -118,7 +86,6 @@ INDEXED_ONLY = Message(
     "index.json: attempt {attempt} of {run} is not in the journal", attempt=2, run="scratch.node.shared.r1"
 )
 COUNTS_DIFFER = Message("index.json: counts differ from the journal")
-JOURNAL_BROKEN = Message("journal.jsonl: {problem}", problem="line 7: the hash does not match")
 HEAD_DIFFERS = Message("bag-info.txt: Journal-Head differs from the journal's last hash")
 NONCE_DIFFERS = Message("the journal does not start with the nonce you gave")
 IN_FUTURE = Message("the journal has events in the future: a clock was changed, at the vendor's site or here")

@@ -59,14 +59,24 @@ def _bound(data: Path, bag: Bag) -> Iterator[Finding]:
             continue
         attempt, written, ended = f"{event.get('run')}/{event.get('number')}", event.get("time"), event.get("ended")
         if isinstance(written, int | float) and isinstance(ended, int | float) and written < ended - CONTROLLER_S:
-            yield violation(messages.ENDED_BEFORE_ITS_END(attempt=shown(attempt)), f"after {utc(ended)}", utc(written))
+            yield violation(
+                "the journal recorded the end of {attempt} earlier than the job's own record",
+                f"after {utc(ended)}",
+                utc(written),
+                attempt=shown(attempt),
+            )
         files = event.get("files")
         for name, digest in files.items() if isinstance(files, dict) else ():
             place = f"results/runs/{attempt}/{name}"
             found = bag.digests.get(f"{bagit.PAYLOAD}{place}")
             bound += found is not None
             if found not in (None, digest):
-                yield violation(messages.CHANGED_AFTER_END(place=shown(place)), str(digest)[:64], found)
+                yield violation(
+                    "{place} differs from the file whose hash the journal recorded at the end of the run",
+                    str(digest)[:64],
+                    found,
+                    place=shown(place),
+                )
     if not bound:
         yield unchecked(messages.NOTHING_BOUND())
 
@@ -79,7 +89,12 @@ def _challenged(whole: Submission, tool: str) -> Iterator[Finding]:
         yield unchecked(messages.NO_CHALLENGE())
     elif without:
         named = listed(f"{attempt.run}/{attempt.number}" for attempt in without)
-        yield violation(messages.CHALLENGE_MISSING(attempts=named), f"{challenge}…", without[0].token)
+        yield violation(
+            "attempts without the buyer's challenge in their names: {attempts}",
+            f"{challenge}…",
+            without[0].token,
+            attempts=named,
+        )
 
 
 def _scripts(data: Path, bag: Bag, whole: Submission, tool: str) -> Iterator[Finding]:
@@ -98,11 +113,16 @@ def _scripts(data: Path, bag: Bag, whole: Submission, tool: str) -> Iterator[Fin
         for attempt in attempts:
             place = f"runs/{attempt.run}/{attempt.number}/job.sbatch"
             if bag.digests.get(results + place, bag.digests[results + original]) != bag.digests[results + original]:
-                yield violation(messages.COPY_DIFFERS(place=place, original=original))
+                yield violation("{place} differs from {original}", place=place, original=original)
         if all(attempt.run in runs and runs[attempt.run].fingerprint == attempt.fingerprint for attempt in attempts):
             planned[job] = [(attempt, runs[attempt.run]) for attempt in attempts]
     if planned and tool != f"campaign {__version__}":
-        yield unchecked(messages.SCRIPT_OF_OTHER(own=__version__, tool=tool), about=BUNDLE)
+        yield unchecked(
+            "campaign {own} cannot render the job scripts of {tool} again: verify with that version",
+            about=BUNDLE,
+            own=__version__,
+            tool=tool,
+        )
     elif planned and whole.campaign.slurm.template is not None:  # it is a program, and the vendor's is not run here
         yield unchecked(messages.SCRIPT_OF_TEMPLATE(), about=BUNDLE)
     else:
@@ -120,12 +140,19 @@ def _against_plan(
         try:
             difference = _first_difference(text, _rendered(text, job, attempts, made, whole))
         except (CampaignError, ValueError) as error:
-            yield violation(messages.SCRIPT_UNRENDERED(place=place, why=error))
+            yield violation("{place}: cannot be rendered again: {why}", place=place, why=error)
             continue
         if difference is not None:
             differing.setdefault(difference, []).append(place)
     for (form, number, *texts), places in differing.items():
-        yield form(messages.SCRIPT_LINE(places=listed(places, 1), line=number, version=__version__), *texts)
+        yield form(
+            "{places}: line {line} is not as campaign {version} renders it: the script was edited, or the vendor has "
+            "another development state of {version} (then verify with that)",
+            *texts,
+            places=listed(places, 1),
+            line=number,
+            version=__version__,
+        )
 
 
 _Differing = tuple[Form, int, str, str]  # the form of its finding, the line, what it should be, what it is
@@ -176,7 +203,7 @@ def _environments(data: Path, judged: Judged) -> Iterator[Finding]:
                 continue
             entries = object_of(copy).items()
             if {key: value for key, value in entries if key not in ("made", "before", "after", "ran")} != of_job:
-                yield violation(messages.COPY_DIFFERS(place=place, original=original))
+                yield violation("{place} differs from {original}", place=place, original=original)
 
 
 def _plan(data: Path, judged: Judged) -> Iterator[Finding]:
@@ -190,4 +217,9 @@ def _plan(data: Path, judged: Judged) -> Iterator[Finding]:
         for key, planned in scripts.command_lines(runs[name], "TOKEN").items():
             if (stored := entry.get(key)) != planned:
                 expected = " ".join(planned) if key == "argv" else str(planned)[:LONGEST_LINE]
-                yield violation(messages.PLAN_ARGV(run=name), expected, shown(str(stored)[:LONGEST_LINE]))
+                yield violation(
+                    "the command line of {run} differs between plan.json and the plan",
+                    expected,
+                    shown(str(stored)[:LONGEST_LINE]),
+                    run=name,
+                )

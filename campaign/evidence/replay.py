@@ -18,7 +18,6 @@ from campaign.config.opened import granted_by, open_campaign
 from campaign.core import bagit, journal
 from campaign.core.decode import decode
 from campaign.core.frozen import dataclass
-from campaign.core.messages import Said
 from campaign.core.model import Finding, Paths
 from campaign.core.strict_yaml import shown
 from campaign.evidence import messages
@@ -142,20 +141,19 @@ def _without(submission: Submission, place: str) -> Submission:
     """Findings that name a file name it within the evidence, wherever that lies."""
 
     def plain(text: str) -> str:
-        if isinstance(text, Said):  # stays a message with its values
-            values = text.values
-            told = {name: plain(value) if isinstance(value, str) else value for name, value in values.items()}
-            return text if told == values else text.message(**told)
         return text.replace(f"{place}/", "")
 
     def within(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         return tuple(map(without, findings))
 
     def without(finding: Finding) -> Finding:
-        said = finding.message, finding.expected, finding.actual
-        told = tuple(map(plain, said))
+        texts = finding.wording, finding.expected, finding.actual
         # Most name no file. Ten thousand attempts share them and their texts, of which each would get its own.
-        return finding if told == said else replace(finding, message=told[0], expected=told[1], actual=told[2])
+        if not any(place in text for text in (*texts, *finding.values.values())):
+            return finding
+        wording, expected, actual = map(plain, texts)
+        values = {name: plain(value) for name, value in finding.values.items()}
+        return replace(finding, wording=wording, expected=expected, actual=actual, values=values)
 
     rows = tuple(replace(row, findings=within(row.findings), note=plain(row.note)) for row in submission.rows)
     return replace(submission, rows=rows, findings=within(submission.findings))

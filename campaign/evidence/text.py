@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from campaign.config.rules.catalogue import CATALOGUE
@@ -39,8 +39,8 @@ def as_json(verified: VerifiedBundle) -> dict[str, Any]:
         "made_by": verified.tool,
         "signed_by": {"identity": verified.signed.signer, "key": verified.signed.key} if verified.signed else None,
         "journal": {"events": len(verified.chain.heads), "head": verified.chain.head, "nonce": verified.chain.nonce},
-        "findings": [asdict(finding) for finding in verified.findings],
-        "campaign_findings": [asdict(finding) for finding in verified.broad],
+        "findings": [finding.as_json() for finding in verified.findings],
+        "campaign_findings": [finding.as_json() for finding in verified.broad],
         "verdict": json.loads(verified.judged.files["verdict.json"]) if verified.judged else None,
     }
 

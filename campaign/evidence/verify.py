@@ -247,11 +247,16 @@ def _stamped(bag: Bag, data: Path, chain: journal.Chain, stamps: Mapping[Path, t
     """EVD-02: what each time stamp proves to have been there at its time."""
     for path, stamp in stamps.items():
         if stamp.problem or stamp.time is None:
-            yield violation(messages.STAMP_INVALID(path=path.name, why=stamp.problem))
+            yield violation("{path}: not a valid time stamp: {why}", path=path.name, why=stamp.problem)
         elif stamp.digest == bag.digests.get(bagit.TAG_MANIFEST):
-            yield note(messages.BUNDLE_STAMPED(time=f"{stamp.time:%Y-%m-%d %H:%M:%S}"))
+            yield note("the bundle existed at {time}", time=f"{stamp.time:%Y-%m-%d %H:%M:%S}")
         elif stamp.digest not in chain.heads:
-            yield violation(messages.STAMP_OF_ANOTHER(path=path.name), messages.A_HEAD(), stamp.digest)
+            yield violation(
+                "{path}: a time stamp of neither this bundle nor its journal",
+                messages.A_HEAD(),
+                stamp.digest,
+                path=path.name,
+            )
         else:
             yield from _head_stamped(data, path.name, stamp.digest, stamp.time)
 
@@ -261,16 +266,22 @@ def _head_stamped(data: Path, name: str, head: str, stamped: datetime) -> Iterat
         if digest == head:
             said, at = event.get("time"), f"{stamped:%Y-%m-%d %H:%M:%S} UTC"
             if not isinstance(said, int | float) or said > stamped.timestamp() + CLOCKS_S:
-                yield violation(messages.STAMPED_BEFORE(path=name, event=number), f"before {at}", said)
+                yield violation(
+                    "{path}: the time stamp is earlier than event {event} of the stamped journal",
+                    f"before {at}",
+                    said,
+                    path=name,
+                    event=number,
+                )
             else:
-                yield note(messages.HEAD_STAMPED(events=number, time=at))
+                yield note("the first {events} events of the journal existed at {time}", events=number, time=at)
             return
 
 
 def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str, headed: bool) -> Iterator[Finding]:
     """EVD-02, with what the buyer alone knows."""
     if chain.problem:
-        yield violation(messages.JOURNAL_BROKEN(problem=chain.problem))
+        yield violation("journal.jsonl: {problem}", problem=chain.problem)
         return
     if stated_head != (chain.head or "none"):
         yield violation(messages.HEAD_DIFFERS(), chain.head or "none", stated_head)

@@ -5,17 +5,17 @@ Nothing is hidden: a finding that is explained or waived stays where it was, wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from campaign.config.waivers import Answers, Granted
 from campaign.core.model import Attempt, Cell, Finding, Severity
-from campaign.judge.findings import note, violation
+from campaign.judge.findings import CAMPAIGN, note, violation
 from campaign.judge.messages import answered as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.cells import matches
+from campaign.results.cells import CellIndex, matches
 
 
 def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: date | None) -> Finding:
@@ -67,17 +67,22 @@ def answered(submission: Submission, findings: Iterable[Finding]) -> tuple[Findi
     if submission.answers == Answers():
         return tuple(findings)
     measured = day_of(submission.attempts)
-    return tuple(answer(submission.answers, finding, _about(submission, finding), measured) for finding in findings)
+    return tuple(
+        answer(submission.answers, each, submission.cells if each.subject == CAMPAIGN else each.cells, measured)
+        for each in findings
+    )
 
 
-def _about(submission: Submission, finding: Finding) -> list[Cell]:
-    """The cells that a finding is about: those that its subject matches, or that its attempt's run is for."""
-    if finding.subject == "campaign":
-        return list(submission.cells)
-    if finding.subject.count("/") == 3:
-        return [cell for cell in submission.cells if matches(cell, finding.subject)]
-    name = finding.subject.rpartition("/")[0]
-    return [cell for run in submission.runs if run.id == name for cell in run.cells()]
+def concerned(submission: Submission) -> Callable[[Finding], tuple[Cell, ...]]:
+    """Gives the cells that a finding is about: those that its subject matches, or that its attempt's run is for."""
+    cells, runs = submission.cells, {run.id: run for run in submission.runs}
+    by_cell = CellIndex(cells)
+
+    def about(finding: Finding) -> tuple[Cell, ...]:
+        run = runs.get(finding.subject.rpartition("/")[0])
+        return run.cells() if run else tuple(cells[place] for place in by_cell.places(finding.subject))
+
+    return about
 
 
 def waivers_hold(submission: Submission) -> Iterator[Finding]:
@@ -86,14 +91,23 @@ def waivers_hold(submission: Submission) -> Iterator[Finding]:
     for granted in submission.answers.waivers:
         waiver = granted.waiver
         if not granted.signer:
-            finding = violation(messages.NOT_VALID(rule=waiver.rule), messages.SIGNATURE_NEEDED(), granted.problem)
+            finding = violation(
+                "the waiver of {rule} is not valid", messages.SIGNATURE_NEEDED(), granted.problem, rule=waiver.rule
+            )
         elif not in_force(granted, measured):
             finding = violation(
-                messages.EXPIRED(rule=waiver.rule), messages.MEASURED_UNTIL(day=waiver.expires), measured
+                "the waiver of {rule} has expired",
+                messages.MEASURED_UNTIL(day=waiver.expires),
+                measured,
+                rule=waiver.rule,
             )
         else:
             by = f"{waiver.by}, {waiver.date} until {waiver.expires}"
             finding = note(
-                messages.WAIVED(rule=waiver.rule, reason=waiver.reason), messages.SIGNED_BY(signer=granted.signer), by
+                "{rule} is waived: {reason}",
+                messages.SIGNED_BY(signer=granted.signer),
+                by,
+                rule=waiver.rule,
+                reason=waiver.reason,
             )
         yield replace(finding, subject=waiver.cells)

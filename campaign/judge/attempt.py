@@ -29,7 +29,10 @@ def flags_present(case: Case) -> Iterator[Finding]:
     lacking = [flag.flag for flag in case.pack.fixed if flag.flag not in given]
     if lacking:
         yield violation(
-            messages.FLAGS_MISSING(flags=" ".join(lacking)), " ".join(case.planned), shlex.join(case.seen.argv)
+            "mandatory flags missing: {flags}",
+            " ".join(case.planned),
+            shlex.join(case.seen.argv),
+            flags=" ".join(lacking),
         )
 
 
@@ -43,9 +46,10 @@ def configuration_flags(case: Case) -> Iterator[Finding]:
     lacking, foreign = wanted - set(case.seen.argv), others & set(case.seen.argv)
     if lacking or foreign:
         yield violation(
-            messages.WRONG_FLAGS(files=case.files.id),
+            "wrong flags for file configuration {files}",
             " ".join(sorted(wanted)) or messages.NONE_OF(flags=" ".join(sorted(others))),
             shlex.join(case.seen.argv),
+            files=case.files.id,
         )
 
 
@@ -75,7 +79,9 @@ def item_count(case: Case) -> Iterator[Finding]:
         return
     asked = case.pack.items_total.get("full", 0)
     if total < asked and case.full:
-        yield violation(shared.TOO_FEW_ITEMS(unit=case.pack.items_unit), shared.OR_MORE(least=asked), total)
+        yield violation(
+            "fewer {unit} than the rules require", shared.OR_MORE(least=asked), total, unit=case.pack.items_unit
+        )
     elif total < asked:
         yield note(messages.REHEARSAL_SIZE(), shared.OR_MORE(least=asked), f"{total} {case.pack.items_unit}")
     counted = case.seen.files_reported
@@ -83,7 +89,9 @@ def item_count(case: Case) -> Iterator[Finding]:
         yield unchecked(messages.NO_ITEM_COUNT())
     # mdtest 4.x prints "1 file" for its shared files, whatever n is.
     elif counted != total and not (case.files.inflated and counted == 1):
-        yield violation(messages.ITEM_COUNT_DIFFERS(unit=case.pack.items_unit), total, counted)
+        yield violation(
+            "the benchmark counted a different number of {unit} than planned", total, counted, unit=case.pack.items_unit
+        )
 
 
 def own_directory(case: Case) -> Iterator[Finding]:
@@ -195,13 +203,14 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
     nodes = geometry.nodes if seen.nodes is None else seen.nodes
     if (nodes, processes) != (geometry.nodes, geometry.processes):
         yield violation(
-            messages.OTHER_GEOMETRY(launch=case.run.launch),
+            "ran with other process or node counts than planned for {launch}",
             processes_on(geometry.processes, geometry.nodes),
             processes_on(processes, nodes),
+            launch=case.run.launch,
         )
     elif seen.processes is None or seen.nodes is None:
         lacking = [name for name, count in (("processes", seen.processes), ("nodes", seen.nodes)) if count is None]
-        yield unchecked(messages.NO_GEOMETRY(lacking=" and ".join(lacking)))
+        yield unchecked("number of {lacking} not in the output", lacking=" and ".join(lacking))
     else:
         condition = next(condition for condition in case.pack.launch if condition.id == case.run.launch)
         kept = condition.processes in (None, seen.processes) and condition.nodes in (None, seen.nodes)
@@ -209,7 +218,12 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
             kept = kept and condition.processes_per_node * seen.nodes == seen.processes
         if not kept or seen.nodes < condition.minimum_nodes:
             actual = processes_on(seen.processes, seen.nodes)
-            yield violation(messages.CONDITION_NOT_MET(launch=case.run.launch), condition.needs, actual)
+            yield violation(
+                "process or node count does not meet the launch condition {launch}",
+                condition.needs,
+                actual,
+                launch=case.run.launch,
+            )
     wanted = str(case.run.threads or "")
     threads = case.evidence.witness.threads if seen.threads is None else (str(seen.threads),)
     if wanted and not threads:
@@ -221,7 +235,9 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
 def ended_well(case: Case) -> Iterator[Finding]:
     """RUN-01: the run ended with status 0, in one job that Slurm did not start again."""
     if case.attempt.state is not State.DONE:
-        yield violation(messages.ENDED_BADLY(state=case.attempt.state, reason=case.attempt.reason), "done")
+        yield violation(
+            "the run ended as {state}: {reason}", "done", state=case.attempt.state, reason=case.attempt.reason
+        )
 
 
 def clean_output(case: Case) -> Iterator[Finding]:
@@ -229,15 +245,15 @@ def clean_output(case: Case) -> Iterator[Finding]:
     seen = case.seen
     if case.attempt.state is not State.DONE:  # RUN-01 reports it, with the message from the output if there is one
         if not any(text.file and text.file in case.attempt.reason for text in seen.errors):
-            yield from (violation(messages.OUTPUT_ERROR(line=text)) for text in seen.errors)
+            yield from (violation("error in the benchmark output: {line}", line=text) for text in seen.errors)
         return
     for text in seen.errors:
-        yield violation(messages.OUTPUT_ERROR(line=text))
+        yield violation("error in the benchmark output: {line}", line=text)
     for warning in seen.warnings:
         # Every attempt has its own directory; with the path removed, equal warnings of several attempts are reported
         # once.
         words = warning.text.replace(case.directory, f"{case.directory.rpartition('-')[0]}-TOKEN")
-        yield note(messages.OUTPUT_WARNING(line=words), "", warning.place)
+        yield note("warning in the benchmark output: {line}", "", warning.place, line=words)
     if seen.program.startswith(BUILTIN) and seen.binary_sha256 is None:
         yield violation(messages.NO_JSON_LINES())
     if seen.failed_operations:
@@ -247,11 +263,11 @@ def clean_output(case: Case) -> Iterator[Finding]:
     for operation in case.operations:
         record = case.result(operation)
         if record is None:
-            yield violation(messages.NO_RESULT(operation=operation.id), *_instead(case, operation))
+            yield violation("no result for {name} in the output", *_instead(case, operation), name=operation.id)
         elif not record.value > 0:  # NaN neither
-            yield violation(shared.NOT_ABOVE_ZERO(operation=operation.id), "> 0", record.value)
+            yield violation("the rate of {name} is not above zero", "> 0", record.value, name=operation.id)
     for text in seen.unparsed:
-        yield note(messages.UNKNOWN_LINE(line=text))
+        yield note("unrecognised output line: {line}", line=text)
 
 
 def inflated_counts(case: Case) -> Iterator[Finding]:
@@ -260,29 +276,39 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
         if operation.id not in case.files.inflated:
             if (actual := _less(record)) is not None:
                 yield violation(
-                    messages.DONE_LESS(operation=operation.id),
+                    "fewer operations were performed than its rate counts",
                     messages.FORMULA_RATE(rate=digits(record.value), unit=record.unit),
                     messages.ACTUAL_RATE(rate=digits(actual), unit=record.unit),
+                    operation=operation.id,
                 )
             continue
         # The project's own says what was done, so that its silence is no answer.
         builtin = case.seen.program.startswith(BUILTIN)
         if record.operations_done is None:
-            silent = messages.ACTUAL_COUNT_MISSING(operation=operation.id)
-            yield violation(silent) if builtin else unchecked(silent)
+            yield (violation if builtin else unchecked)(
+                "the rate assumes one operation for each process and file; this benchmark does not print how many "
+                "there were, the built-in one does",
+                operation=operation.id,
+            )
         elif builtin and record.true_value is None and case.run.geometry.processes > 1:
-            yield violation(messages.COUNT_IMPOSSIBLE(operation=operation.id))
+            yield violation(
+                "the output claims as many actual operations as the formula counts, which is impossible",
+                operation=operation.id,
+            )
         elif (actual := _less(record)) is not None:
             yield note(
-                messages.OVERCOUNTED(operation=operation.id),
+                "the formula counts more operations than were performed",
                 messages.ACTUAL_RATE(rate=digits(actual), unit=record.unit),
                 messages.FORMULA_RATE(rate=digits(record.value), unit=record.unit),
+                operation=operation.id,
             )
         elif record.files_true is not None and record.files_true != case.run.items_total:
             yield note(
-                messages.ITEMS_SHARED(operation=operation.id, unit=case.pack.items_unit),
+                "all processes share the same {unit}; the formula counts them once per process",
                 messages.ITEMS_CREATED(count=record.files_true, unit=case.pack.items_unit),
                 messages.ITEMS_COUNTED(count=case.run.items_total, unit=case.pack.items_unit),
+                operation=operation.id,
+                unit=case.pack.items_unit,
             )
 
 
@@ -298,7 +324,7 @@ def units_as_asked(case: Case) -> Iterator[Finding]:
         printed = (case.record(operation.key) if operation.printed else record) or record
         wanted = operation.printed or operation.unit
         if printed.unit != wanted:
-            yield violation(messages.UNIT_DIFFERS(operation=operation.id), wanted, printed.unit)
+            yield violation("unit of {name} differs from the rule pack's", wanted, printed.unit, name=operation.id)
 
 
 def storage_measured(case: Case) -> Iterator[Finding]:
@@ -311,23 +337,29 @@ def storage_measured(case: Case) -> Iterator[Finding]:
         if record.cached_share is None and record.dirty_share is None:
             moved = record.moved_bytes
             if case.files.storage and (moved is None or memory is None):
-                yield unchecked(messages.NO_CACHE_CONTENTS(operation=operation.id))
+                yield unchecked("page cache contents not in the output", operation=operation.id)
             elif case.files.storage and moved is not None and memory is not None and moved < EVIDENT * memory:
                 sizes = {"moved": format_size(moved), "memory": format_size(memory)}
-                yield unchecked(messages.NO_CACHE_EVIDENCE(operation=operation.id, **sizes))
+                yield unchecked(
+                    "page cache contents not in the output, and {moved} of data fit into {memory} of memory",
+                    operation=operation.id,
+                    **sizes,
+                )
             continue
-        for share, message in (
-            (record.cached_share, messages.READ_FROM_CACHE),
-            (record.dirty_share, messages.NOT_YET_STORED),
+        for share, why in (
+            (record.cached_share, "the data was already in the reading node's page cache"),
+            (record.dirty_share, "the data was not yet on storage when timing ended"),
         ):
             if share is None or share <= allowed:
                 continue
             # One node has nowhere else to read from, and a rehearsal is too small to leave the cache.
             must = case.files.storage and case.run.geometry.nodes > 1
             yield (at_full_size(violation, case.full) if must else note)(
-                message(operation=operation.id),
+                "bandwidth of memory, not of storage: {why}",
                 messages.MOST_OF_BYTES(share=f"{allowed:.0%}"),
                 messages.SHARE_OF_BYTES(share=f"{share:.1%}"),
+                operation=operation.id,
+                why=why,
             )
 
 
@@ -342,12 +374,15 @@ def _more_than_memory(case: Case) -> Iterator[Finding]:
             if not BANDWIDTH.fullmatch(record.unit):
                 continue
             if record.moved_bytes is None or memory is None:
-                yield unchecked(messages.MULTIPLE_UNKNOWN(operation=operation.id))
+                yield unchecked("amount of data or memory of the nodes not recorded", operation=operation.id)
             elif record.moved_bytes < multiple * memory * (1 - WITHIN):
                 sizes = {"size": format_size(multiple * memory), "memory": format_size(memory)}
                 expected, actual = messages.MULTIPLE(**sizes, multiple=multiple), format_size(record.moved_bytes)
                 yield at_full_size(violation, case.full)(
-                    messages.TOO_FEW_BYTES(operation=operation.id), expected, actual
+                    "less data moved than the rules require for the nodes' memory",
+                    expected,
+                    actual,
+                    operation=operation.id,
                 )
 
 

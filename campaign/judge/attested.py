@@ -74,7 +74,9 @@ def _alike(case: Case, groups: tuple[RankGroup, ...]) -> Iterator[Finding]:
         others = [path for path, digest in group.objects.items() if digest and first.get(path, digest) != digest]
         if others:
             expected, where = _of_rank(groups[0]), _of_rank(group)
-            yield violation(messages.OTHER_CODE(files=listed(others)), expected, where, about=case.subject)
+            yield violation(
+                "the ranks loaded different code: {files}", expected, where, about=case.subject, files=listed(others)
+            )
 
 
 def _of_rank(group: RankGroup) -> str:
@@ -152,7 +154,12 @@ def agrees(case: Case) -> Iterator[Finding]:
             yield from _variables(one, group)
     told_by_all = said and all(told.groups for _, told in said)
     if case.seen.complete and not told_by_all and _attests(case.seen.program):
-        yield violation(messages.NOT_ATTESTED(program=case.seen.program), messages.ATTESTATION(), "none")
+        yield violation(
+            "the output has no attestation, which {program} always writes: lines were removed",
+            messages.ATTESTATION(),
+            "none",
+            program=case.seen.program,
+        )
 
 
 @functools.lru_cache(maxsize=64)
@@ -176,8 +183,13 @@ def _between(case: Case, told: Attestation) -> Iterator[Finding]:
     most, between = max(IDLE_S, IDLE_SHARE * told.clock_s), told.clock_s - told.phases_s
     if between > most:
         expected, actual = (messages.CLOCK_SECONDS(seconds=value) for value in (most, between))
-        whole = messages.OUTSIDE_PHASES(seconds=told.clock_s)
-        yield doubt(case.full)(whole, messages.MOST_OUTSIDE(value=expected), actual, about=case.subject)
+        yield doubt(case.full)(
+            "much of the benchmark's {seconds} s lies outside its phases",
+            messages.MOST_OUTSIDE(value=expected),
+            actual,
+            about=case.subject,
+            seconds=f"{told.clock_s:.1f}",
+        )
 
 
 def _nodes(case: Case, told: Attestation) -> Iterator[Finding]:
@@ -193,8 +205,13 @@ def _nodes(case: Case, told: Attestation) -> Iterator[Finding]:
         here = time - environment.clock_offset(name)
         if not completion.started - NODES_S <= here <= completion.ended + NODES_S:
             apart = here - (completion.started if here < completion.started else completion.ended)
-            message = messages.NODE_CLOCK(node=name)
-            yield violation(message, messages.WITHIN_RUN(), messages.APART(seconds=apart), about=case.subject)
+            yield violation(
+                "the clock of {node}, read by the benchmark, lies outside the run's time",
+                messages.WITHIN_RUN(),
+                messages.APART(seconds=apart),
+                about=case.subject,
+                node=name,
+            )
             return
 
 
@@ -207,8 +224,15 @@ def _mount(case: Case, group: RankGroup) -> Iterator[Finding]:
     for key in ("type", "source", "point"):
         job, rank = environment.by_node(f"mount.{key}").get(group.first_node), group.mount.get(key)
         if job and rank and job != rank:
-            message = messages.RANKS_MOUNT(rank=group.first_rank, node=group.first_node, what=key)
-            yield violation(message, job, rank, about=case.subject)
+            yield violation(
+                "rank {rank} on {node} wrote to a mount other than the recorded one ({what})",
+                job,
+                rank,
+                about=case.subject,
+                rank=group.first_rank,
+                node=group.first_node,
+                what=key,
+            )
             return
 
 
@@ -223,4 +247,6 @@ def _variables(case: Case, group: RankGroup) -> Iterator[Finding]:
             # Of several nodes with values of their own, the job's record joins the values.
             if value and value in known:
                 continue
-            yield violation(messages.OTHER_VARIABLE(name=name), known or "not set", value, about=case.subject)
+            yield violation(
+                "{name} differs between the ranks and the job", known or "not set", value, about=case.subject, name=name
+            )

@@ -13,7 +13,6 @@ from campaign.core.model import Finding, Record
 from campaign.core.regex import regex
 from campaign.judge.findings import note, unchecked, violation
 from campaign.judge.messages import ceilings as messages
-from campaign.judge.messages import shared
 from campaign.judge.timing import RATE
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
@@ -35,13 +34,18 @@ def within_physics(case: Case) -> Iterator[Finding]:
             rate = record.value if record.true_value is None else record.true_value
             # Without the true count a formula's product says nothing about a single operation.
             if record.true_value is None and operation.id in case.files.inflated and case.run.geometry.processes > 1:
-                yield unchecked(shared.NO_OPERATION_COUNT(operation=operation.id))
+                yield unchecked(
+                    "this benchmark does not print how many operations it performed, so the time of one is unknown; "
+                    "the built-in one prints it",
+                    operation=operation.id,
+                )
             elif rate > 0 and case.run.geometry.processes / rate < least:
                 seconds = case.run.geometry.processes / rate
                 yield violation(
-                    messages.BELOW_A_CALL(operation=operation.id),
+                    "less time per operation than any system call takes: the work was not done",
                     messages.CALL_OR_MORE(least=f"{least * 1e6:g}"),
                     messages.EACH_TOOK(seconds=f"{seconds * 1e6:.2g}"),
+                    operation=operation.id,
                 )
         elif record.unit in BYTES:
             yield from _bytes(case, operation.id, record)
@@ -52,7 +56,10 @@ def _bytes(case: Case, operation: str, record: Record) -> Iterator[Finding]:
     memory = case.pack.parameter("PHY-04", "memory") * 1e9 * nodes
     if carried > memory:
         yield violation(
-            messages.ABOVE_MEMORY(operation=operation), messages.MEMORY_OF_NODES(rate=_shown(memory)), _shown(carried)
+            "bandwidth above what the nodes' memory can deliver",
+            messages.MEMORY_OF_NODES(rate=_shown(memory)),
+            _shown(carried),
+            operation=operation,
         )
         return
     if not case.files.storage or nodes == 1 or _is_local(case.evidence.environment):
@@ -64,7 +71,9 @@ def _bytes(case: Case, operation: str, record: Record) -> Iterator[Finding]:
         # A cache that the pack allows to answer for a share of the bytes is no fraud: CCH-05 judges it.
         form = violation if record.cached_share is None or record.cached_share < 1 else note
         limit = messages.ADAPTERS_OF(rate=_shown(adapters), nodes=nodes)
-        yield form(messages.ABOVE_ADAPTERS(operation=operation), limit, _shown(carried))
+        yield form(
+            "bandwidth above what the nodes' network adapters can carry", limit, _shown(carried), operation=operation
+        )
 
 
 def _is_local(environment: Environment) -> bool:

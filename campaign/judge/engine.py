@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
-from campaign.core.model import Attempt, Finding, Observation, Record, Run, State
+from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State
 from campaign.judge import (
     answered,
     attempt,
@@ -34,7 +34,7 @@ from campaign.judge import (
     timing,
 )
 from campaign.judge.evidence import BUNDLE, HandedIn
-from campaign.judge.findings import CAMPAIGN, named, of_rule, unchecked
+from campaign.judge.findings import CAMPAIGN, of_rule, unchecked
 from campaign.judge.messages import shared as messages
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
@@ -150,9 +150,8 @@ def judge(case: Case, alike: Alike | None = None) -> tuple[Finding, ...]:
     if not phases:
         return _judge(case, case.pack.checks.keys(), alike)
     by_phase = {phase: _judge(part, part.pack.checks.keys() - OF_WHOLE, alike, phase) for phase, part in phases}
-    findings = dict.fromkeys(
-        [*_judge(case, case.pack.checks.keys() & (OF_WHOLE | OF_BOTH), alike), *_together(by_phase)]
-    )
+    of_whole = _judge(case, case.pack.checks.keys() & (OF_WHOLE | OF_BOTH), alike)
+    findings = dict.fromkeys([*of_whole, *_together(case, by_phase)])
     order = {rule: place for place, rule in enumerate(ATTEMPT_RULES)}
     return tuple(sorted(findings, key=lambda finding: order[finding.rule]))
 
@@ -162,7 +161,13 @@ def _judge(case: Case, rules: Set[str], alike: Alike, phase: str = "") -> tuple[
         rules = rules & WITHOUT_NUMBERS
     elif case.attempt.state is not State.DONE:
         rules = rules & OF_FAILED
-    return by_rules(ATTEMPT_RULES, rules, case, case.subject, alike.findings(case, phase))
+    cells = case.run.cells()
+    of_operation = {cell.operation: (cell,) for cell in cells}
+
+    def concerned(finding: Finding) -> tuple[Cell, ...]:
+        return of_operation.get(finding.operation, cells)
+
+    return by_rules(ATTEMPT_RULES, rules, case, case.subject, alike.findings(case, phase), concerned)
 
 
 class Alike:
@@ -190,7 +195,7 @@ class Alike:
         return self._known[key]
 
 
-def _together(by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
+def _together(case: Case, by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
     """The findings over phases: once what is found in all of them, the others with the phases in which they are."""
     where: dict[Finding, dict[str, str]] = {}  # phase -> what was found, which may differ
     for phase, findings in by_phase.items():
@@ -199,8 +204,9 @@ def _together(by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
     for alike, found_in in where.items():
         finding = replace(alike, actual=", ".join(dict.fromkeys(filter(None, found_in.values()))))
         if len(found_in) < len(by_phase):
-            message = messages.IN_PHASES(phases=", ".join(found_in), message=finding.message)
-            finding = replace(finding, message=message)
+            reported = {operation.id for operation in case.operations if operation.phase in found_in}
+            cells = tuple(cell for cell in finding.cells if cell.operation in reported) or finding.cells
+            finding = replace(finding, phase=", ".join(found_in), cells=cells)
         yield finding
 
 
@@ -210,13 +216,16 @@ def by_rules(
     given: Given,
     subject: str,
     known: Mapping[str, Iterable[Finding]] = MappingProxyType({}),
+    concerned: Callable[[Finding], tuple[Cell, ...]] = lambda finding: (),
 ) -> tuple[Finding, ...]:
-    """What those of the rules find that have a function in the table, in its order; `known`: by rule, what is found."""
+    """What those of the rules find that have a function in the table, in its order. `known`: by rule, what is found;
+    `concerned`: the cells that a finding is about.
+    """
     found: list[Finding] = []
     for rule, check in checks.items():
         if rule in rules:
-            for finding in known[rule] if rule in known else check(given):
-                found.append(named(rule, subject, finding))
+            for each in known[rule] if rule in known else check(given):
+                found.append(replace(each, rule=rule, subject=each.subject or subject, cells=concerned(each)))
     return tuple(found)
 
 
@@ -245,7 +254,8 @@ def measured(
 
 def judge_submission(whole: Submission) -> tuple[Finding, ...]:
     """All findings of the pack's rules over a campaign, beyond those of its single attempts."""
-    return answered.answered(whole, by_rules(RULES, whole.pack.checks, whole, CAMPAIGN))
+    found = by_rules(RULES, whole.pack.checks, whole, CAMPAIGN, concerned=answered.concerned(whole))
+    return answered.answered(whole, found)
 
 
 def judged(whole: Submission) -> Submission:

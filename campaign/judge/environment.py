@@ -37,13 +37,18 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     """GEO-04: nothing in the environment fakes nodes, and the output's nodes are the job's, each its own machine."""
     environment = case.evidence.environment
     if environment.format < 2:
-        yield unchecked(messages.NO_ENVIRONMENT(why=_why(environment)))
+        yield unchecked("the job's environment was not recorded{why}", why=_why(environment))
         return
     groups = [group for _, said in attestations(case) for group in said.groups]
     inside = {name: text for group in groups for name, text in group.variables.items()}
     of_nodes = environment.once("faking", lambda: _faking(tuple(environment.facts.told)))
     for name in dict.fromkeys((*_faking(tuple(inside)), *_faking(tuple(environment.variables)), *of_nodes)):
-        yield violation(messages.FAKING_VARIABLE(name=name), "not set", environment.told(name) or inside.get(name, ""))
+        yield violation(
+            "{name} can fake nodes, names or times",
+            "not set",
+            environment.told(name) or inside.get(name, ""),
+            name=name,
+        )
     yield from environment.of_job.once("GEO-04", lambda: tuple(_job_is_real(environment)))
     names = _log_nodes(case)
     if not names:
@@ -58,7 +63,7 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     for name in names:
         machines.setdefault(spoke[name].boot if name in spoke else "", []).append(name)
     if "" in machines:
-        yield unchecked(messages.SEPARATE_UNKNOWN(nodes=listed(machines[""])))
+        yield unchecked("cannot tell whether these nodes are separate machines: {nodes}", nodes=listed(machines[""]))
     for boot, alike in machines.items():
         if boot and len(alike) > 1:
             yield _of_one_machine(case, alike)
@@ -76,13 +81,13 @@ def _job_is_real(environment: Environment) -> Iterator[Finding]:
     for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
         text = environment.told(name)
         if text.isdigit() and int(text) != len(had):
-            yield violation(messages.NODE_COUNT_DIFFERS(name=name), len(had), text)
+            yield violation("{name} differs from the job's node count", len(had), text, name=name)
     for name in ("LD_PRELOAD", "LD_AUDIT", "ld.so.preload"):
         text = environment.told(name) or " ".join(environment.values(name))
         if text and _FAKING_LIBRARY.search(text):
-            yield violation(messages.FAKING_LIBRARY(name=name), "none", text)
+            yield violation("{name} preloads a library that fakes names, times or topology", "none", text, name=name)
         elif text:
-            yield note(messages.PRELOADED(name=name), "", text)
+            yield note("{name} preloads a library into every process", "", text, name=name)
 
 
 def _of_one_machine(case: Case, names: Sequence[str]) -> Finding:
@@ -111,7 +116,7 @@ def times_fit(case: Case) -> Iterator[Finding]:
         yield unchecked(unclear)
     for name, time in printed.items():
         if not window[0] - TOLERANCE_S <= time <= window[1] + TOLERANCE_S:
-            yield violation(messages.TIME_OUTSIDE(what=name), _span(*window), utc(time))
+            yield violation("outside the run: the output's {what}", _span(*window), utc(time), what=name)
     took, had = phases_s(case), window[1] - window[0]
     if took > had + TOLERANCE_S:
         yield violation(messages.PHASES_TOO_LONG(), messages.MOST_SECONDS(seconds=had), f"{took:.1f} s")
@@ -169,7 +174,7 @@ def job_agrees(case: Case) -> Iterator[Finding]:
     """RUN-03: job, nodes and tasks are the same in the output, the job's records and Slurm's accounting."""
     completion, environment, accounting = case.evidence.completion, case.evidence.environment, _accounting(case)
     if completion is None or environment.format == 0:
-        yield unchecked(messages.NO_JOB_RECORDS(why=_why(environment)))
+        yield unchecked("the job's records are missing{why}", why=_why(environment))
         return
     for name, values in _said_of_job(case, completion).items():
         yield from disagreement(name, values)
@@ -232,7 +237,12 @@ def _tasks_suffice(case: Case) -> Iterator[Finding]:
     }
     for source, tasks in tasks_by_source.items():
         if tasks and tasks.isdigit() and int(tasks) < processes:
-            yield violation(messages.MORE_PROCESSES(source=source), f"at most {tasks}", processes)
+            yield violation(
+                "more processes ran than the job had tasks (according to {source})",
+                f"at most {tasks}",
+                processes,
+                source=source,
+            )
 
 
 def _while_completing(accounting: Accounting, had: Sequence[str]) -> Iterator[Finding]:
@@ -245,7 +255,11 @@ def _while_completing(accounting: Accounting, had: Sequence[str]) -> Iterator[Fi
             listed(completing),
         )
     elif not accounting.allocation.get("NodeList"):
-        yield unchecked(messages.STILL_COMPLETING(state=accounting.job.get("JobState", "active")))
+        yield unchecked(
+            "job nodes not confirmed: Slurm reported the job as {state}; run 'campaign collect FILE' while Slurm "
+            "still has the job's record",
+            state=accounting.job.get("JobState", "active"),
+        )
 
 
 def _steps_agree(case: Case) -> Iterator[Finding]:
@@ -258,15 +272,17 @@ def _steps_agree(case: Case) -> Iterator[Finding]:
     if seen.step_id is not None:
         name = f"{case.attempt.job_id}.{seen.step_id}"
         steps = [row for row in accounting.steps if row.get("JobIDRaw") == name]
-        missing = messages.NO_STEP(step=name)
+        missing = unchecked("sacct shows no job step {step} (yet)", step=name)
     else:
-        missing = messages.NO_MATCHING_STEP()
+        missing = unchecked("sacct shows no matching job step (yet)")
         steps = [row for row in accounting.steps if _could_be(case, row)]
     if seen.step_id is None and not case.run.launcher.is_srun:
-        yield unchecked(messages.STEPS_OF_LAUNCHER(program=case.run.launcher.program))
+        yield unchecked(
+            "{program} starts the ranks itself: sacct shows no job step for them", program=case.run.launcher.program
+        )
         return
     if not steps:
-        yield unchecked(missing)
+        yield missing
         return
     step = next((row for row in steps if row.get("NTasks") == str(seen.processes)), steps[0])
     tasks = step.get("NTasks", "")

@@ -42,14 +42,20 @@ def chain_whole(submission: Submission) -> Iterator[Finding]:
             yield unchecked(messages.JOURNAL_UNCHECKED())
         return
     if chain.problem:
-        yield violation(messages.JOURNAL_BROKEN(problem=chain.problem), messages.HASHED_LINES())
+        yield violation("journal.jsonl: {problem}", messages.HASHED_LINES(), problem=chain.problem)
     elif chain.nonce != nonce:
         yield violation(messages.NONCE_DIFFERS(), nonce or "none", chain.nonce or "none")
     elif not nonce:
         yield note(messages.NO_NONCE())
     line, back_s = chain.back
     if back_s > CLOCKS_S:
-        yield to_explain(messages.CLOCK_SET_BACK(line=line), messages.TIMES_IN_ORDER(), messages.BACK(seconds=back_s))
+        yield to_explain(
+            "journal.jsonl: the time of line {line} lies before that of an earlier line: a clock was set back, or the "
+            "journal was edited",
+            messages.TIMES_IN_ORDER(),
+            messages.BACK(seconds=back_s),
+            line=line,
+        )
 
 
 def pack_current(submission: Submission) -> Iterator[Finding]:
@@ -57,11 +63,13 @@ def pack_current(submission: Submission) -> Iterator[Finding]:
     pack = submission.pack
     digest = digest_of_own(pack.id)
     if not digest:
-        yield unchecked(messages.UNKNOWN_PACK(pack=pack.id))
+        yield unchecked("custom rule pack {pack}: compare it with the buyer's", pack=pack.id)
     elif pack.digest != digest and is_own(pack):
         yield note(messages.EARLIER_PACK(), f"SHA-256 {digest}", pack.digest)
     elif pack.digest and pack.digest != digest:
-        yield violation(messages.PACK_DIFFERS(pack=pack.id), f"SHA-256 {digest}", pack.digest)
+        yield violation(
+            "the rule pack differs from the published {pack}", f"SHA-256 {digest}", pack.digest, pack=pack.id
+        )
 
 
 # --- of a bundle
@@ -72,7 +80,7 @@ def complete(bundle: HandedIn) -> Iterator[Finding]:
     for problem in bundle.problems[:MOST_SHOWN]:
         yield violation(problem)
     if (more := len(bundle.problems) - MOST_SHOWN) > 0:
-        yield violation(messages.MORE_PROBLEMS(count=more))
+        yield violation("and {count} more", count=more)
 
 
 def all_and_only(bundle: HandedIn) -> Iterator[Finding]:
@@ -84,12 +92,14 @@ def all_and_only(bundle: HandedIn) -> Iterator[Finding]:
 def signed(bundle: HandedIn) -> Iterator[Finding]:
     """EVD-03: signed by a listed key."""
     if bundle.signature_problem:
-        yield violation(messages.BAD_SIGNATURE(problem=bundle.signature_problem))
+        yield violation("invalid signature: {problem}", problem=bundle.signature_problem)
     elif not bundle.signature:
         form = violation if bundle.signers_given else unchecked
         yield form(messages.NOT_SIGNED())
     elif not bundle.signers_given:
-        yield unchecked(messages.UNKNOWN_KEY(signer=bundle.signature))
+        yield unchecked(
+            "signed by {signer}, an unknown key: pass the vendor's public key with --signers", signer=bundle.signature
+        )
 
 
 def same_verdict(bundle: HandedIn) -> Iterator[Finding]:
@@ -98,12 +108,23 @@ def same_verdict(bundle: HandedIn) -> Iterator[Finding]:
     Texts and checks of another version may differ: then the values with their origins are identical.
     """
     if bundle.differing is None:
-        yield violation(messages.NOT_REPLAYED(why=bundle.not_judged), messages.SAME_VERDICT())
+        yield violation("cannot be re-evaluated: {why}", messages.SAME_VERDICT(), why=bundle.not_judged)
         return
     for name, how in bundle.differing.items():
         if bundle.tool:
-            yield violation(messages.NOT_REPRODUCIBLE_BY_OTHER(name=name, tool=bundle.tool, how=how))
+            yield violation(
+                "{name} cannot be reproduced from the evidence (made by {tool}, whose checks may differ: verify with "
+                "that version): {how}",
+                name=name,
+                tool=bundle.tool,
+                how=how,
+            )
         else:
-            yield violation(messages.NOT_REPRODUCIBLE(name=name, how=how))
+            yield violation("{name} cannot be reproduced from the evidence: {how}", name=name, how=how)
     if bundle.reworded:
-        yield note(messages.REWORDED(tool=bundle.tool, files=", ".join(bundle.reworded)))
+        yield note(
+            "made by {tool}: all values, runs, attempts and log lines are identical; texts differ between versions "
+            "and were not compared in {files}",
+            tool=bundle.tool,
+            files=", ".join(bundle.reworded),
+        )

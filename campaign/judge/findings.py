@@ -8,44 +8,46 @@ from dataclasses import replace
 
 from campaign.core.model import Finding, Severity
 from campaign.core.units import listed, several
-from campaign.judge.messages import shared
 
 Form = Callable[..., Finding]  # one of the four below
 CAMPAIGN = "campaign"  # the subject of what is about no cell or attempt
 
 
-# What ten thousand attempts say alike is made once, the texts with it.
-_once = functools.lru_cache(maxsize=4096, typed=True)
+def _form(severity: Severity, checked: bool = True) -> Form:
+    """Makes findings: `form(wording, expected, actual)`. `wording` has {name} for each of the `values`. `about`: the
+    subject, where that is not what the rule is judged over as a whole; `operation`: the one that it is about alone.
+    """
+
+    @functools.lru_cache(maxsize=4096, typed=True)  # what ten thousand attempts say alike is made once
+    def form(
+        wording: str,
+        expected: Hashable = "",
+        actual: Hashable = "",
+        /,
+        about: Hashable = "",
+        operation: str = "",
+        **values: Hashable,
+    ) -> Finding:
+        found = "absent" if actual is None else str(actual)
+        told = {name: str(value) for name, value in values.items()}
+        return Finding(
+            "", severity, str(about), wording, str(expected), found, checked, operation=operation, values=told
+        )
+
+    return form
 
 
-@_once
-def violation(message: str, expected: Hashable = "", actual: Hashable = "", about: Hashable = "") -> Finding:
-    """Makes a result invalid. `about`: its subject, where that is not what the rule is judged over as a whole."""
-    return Finding("", Severity.ERROR, str(about), message, str(expected), "absent" if actual is None else str(actual))
-
-
-@_once
-def to_explain(message: str, expected: Hashable = "", actual: Hashable = "", about: Hashable = "") -> Finding:
-    """The campaign file has to explain it."""
-    return Finding("", Severity.WARNING, str(about), message, str(expected), str(actual))
-
-
-@_once
-def note(message: str, expected: Hashable = "", actual: Hashable = "", about: Hashable = "") -> Finding:
-    return Finding("", Severity.INFO, str(about), message, str(expected), str(actual))
-
-
-@_once
-def unchecked(message: str, about: Hashable = "") -> Finding:
-    """Does not count as passed."""
-    return Finding("", Severity.WARNING, str(about), message, checked=False)
+violation = _form(Severity.ERROR)  # makes a result invalid
+to_explain = _form(Severity.WARNING)  # the campaign file has to explain it
+note = _form(Severity.INFO)
+unchecked = _form(Severity.WARNING, checked=False)  # does not count as passed
 
 
 def at_full_size(form: Form, full: bool) -> Form:
     """The form of what a rehearsal may be: a note, which says what it is at full size."""
 
-    def noted(*texts: object, about: object = "") -> Finding:
-        found = form(*texts, about=about)
+    def noted(*texts: Hashable, **named: Hashable) -> Finding:
+        found = form(*texts, **named)
         return replace(found, severity=Severity.INFO, at_full=found.severity)
 
     return form if full else noted
@@ -58,13 +60,7 @@ def doubt(full: bool) -> Form:
 
 def of_rule(rule: str, subject: str, findings: Iterable[Finding]) -> list[Finding]:
     """What the function of a rule yields, with the rule's id; `subject`: what it is judged over."""
-    return [named(rule, subject, finding) for finding in findings]
-
-
-def named(rule: str, subject: str, given: Finding) -> Finding:
-    said = given.message, given.expected, given.actual
-    # No `replace`, which takes three times as long: ten thousand attempts have a hundred thousand findings.
-    return Finding(rule, given.severity, given.subject or subject, *said, given.checked, at_full=given.at_full)
+    return [replace(finding, rule=rule, subject=finding.subject or subject) for finding in findings]
 
 
 # --- for texts
@@ -83,4 +79,6 @@ def disagreement(what: str, said: Mapping[str, str | None]) -> Iterator[Finding]
     if len({*filter(None, said.values())}) > 1:
         (first, expected), *others = [(source, text) for source, text in said.items() if text]
         differing = [f"{cut(text)} ({source})" for source, text in others if text != expected]
-        yield violation(shared.RECORDS_DIFFER(what=what), f"{cut(expected)} ({first})", listed(differing))
+        yield violation(
+            "{what} differs between the records", f"{cut(expected)} ({first})", listed(differing), what=what
+        )

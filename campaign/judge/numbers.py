@@ -96,8 +96,14 @@ def best_reported(submission: Submission) -> Iterator[Finding]:
                 continue
             best, selection = selected(of_row).subject, submission.pack.selection
             if best != row.origin:
-                message = messages.NOT_SELECTED(best=selection.best, operation=selection.operation)
-                yield violation(message, best, row.origin, about=row.cell)
+                yield violation(
+                    "the reported attempt is not the one with the {best} {name}",
+                    best,
+                    row.origin,
+                    about=row.cell,
+                    best=selection.best,
+                    name=selection.operation,
+                )
 
 
 def repeated(submission: Submission) -> Iterator[Finding]:
@@ -136,8 +142,13 @@ def steady(submission: Submission) -> Iterator[Finding]:
         if cv is None:
             single.append(row.cell)
         elif cv > variation:
-            message = messages.VARIATION(limit=explain if cv > explain else variation)
-            yield form(message, f"at most {variation:.0%}", f"{cv:.1%}", about=row.cell)
+            yield form(
+                "variation between repetitions above {limit}",
+                f"at most {variation:.0%}",
+                f"{cv:.1%}",
+                about=row.cell,
+                limit=f"{explain if cv > explain else variation:.0%}",
+            )
         values = _values(submission, row, valid)
         trend = intervals.trend(values)
         if trend is not None and trend < drift:
@@ -191,7 +202,11 @@ def layouts_agree(submission: Submission) -> Iterator[Finding]:
                 elif max(values.values()) > factor * min(values.values()):
                     shown = ", ".join(f"{files} {digits(value)}" for files, value in values.items())
                     yield doubt(submission.full)(
-                        messages.CONFIGURATIONS_DIFFER(factor=factor), f"at most {factor:g}x", shown, about=about
+                        "single-process rates differ by more than {factor}x between file configurations",
+                        f"at most {factor:g}x",
+                        shown,
+                        about=about,
+                        factor=f"{factor:g}",
                     )
 
 
@@ -278,10 +293,14 @@ def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
             shown = sum(len(f"{value:.15g}".replace(".", "").lstrip("0")) for value in lines[line].values())
             form = violation if shown >= LINES_CHANCE_DIGITS else doubt(submission.full)
             yield form(
-                messages.REPEATED(line=like) if factor == 1 else messages.MULTIPLIED(factor=digits(factor), line=like),
+                "reported as measured, but every operation is equal to {line}"
+                if factor == 1
+                else "reported as measured, but every operation is exactly {factor} times {line}",
                 messages.INDEPENDENT(),
                 ", ".join(f"{operation} {value:.10g}" for operation, value in lines[line].items()),
                 about="/".join((*line, "*")),
+                factor=digits(factor),
+                line=like,
             )
             break
 

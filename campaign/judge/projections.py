@@ -44,10 +44,11 @@ def labelled(submission: Submission) -> Iterator[Finding]:
         twin = next((other for other in submission.rows if other.projection is None and _is_twin(other, row)), None)
         if twin is not None:
             yield violation(
-                messages.EQUALS_MEASUREMENT(cell=twin.cell),
+                "the projection equals the measurement of {cell}",
                 messages.INDEPENDENT_VALUE(),
                 f"{value:.10g}",
                 about=row.cell,
+                cell=twin.cell,
             )
 
 
@@ -108,16 +109,24 @@ def _read_again(projection: Projection, logs: Mapping[Path, str]) -> Iterator[Fi
     for name, given in projection.inputs:
         source, shown = sources.get(name), f"{name} = {given:.10g}"
         if source is None:
-            yield to_explain(messages.NO_SOURCE(name=name), messages.SOURCE_WANTED(), shown)
+            yield to_explain("no log line given for input {name}", messages.SOURCE_WANTED(), shown, name=name)
         elif source.log is None:
-            yield note(messages.OF_DESIGN(name=name), "", shown)
+            yield note("{name} is a design value, not measured", "", shown, name=name)
         else:
             line = _line(logs.get(source.log, ""), source.line)
             place = messages.PLACE(log=source.log.name, line=source.line)
             if source.operation.casefold() not in line.casefold():
-                yield violation(messages.OTHER_OPERATION(name=name, place=place), source.operation, cut(line.strip()))
+                yield violation(
+                    "{name}: {place} belongs to another operation",
+                    source.operation,
+                    cut(line.strip()),
+                    name=name,
+                    place=place,
+                )
             elif not any(_same(given, number) for number in _numbers(line)):
-                yield violation(messages.INPUT_DIFFERS(name=name, place=place), shown, cut(line.strip()))
+                yield violation(
+                    "{name}: {place} does not contain this number", shown, cut(line.strip()), name=name, place=place
+                )
 
 
 def _line(text: str, number: int) -> str:
@@ -148,12 +157,14 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
         for row in measured:
             geometry = row.geometry
             if geometry is not None and (geometry.processes < least.processes or geometry.nodes < least.nodes):
-                below = messages.BELOW_MAXIMUM if condition.whole_system else messages.BELOW_SHARE
                 yield violation(
-                    below(partition=partition.name),
+                    "below the maximum concurrency of partition {partition}, without a projection to it"
+                    if condition.whole_system
+                    else "fewer nodes or processes than the launch condition's share of partition {partition}",
                     processes_on(least.processes, least.nodes),
                     processes_on(geometry.processes, geometry.nodes),
                     about=row.cell,
+                    partition=partition.name,
                 )
         yield from (replace(each, subject=subject) for each in _idle_cores(submission, condition))
         away = [node for node in partition.unusable if node.why != OUTSIDE]

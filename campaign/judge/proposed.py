@@ -10,7 +10,6 @@ from typing import Any
 from campaign.core.model import Finding
 from campaign.core.units import format_size
 from campaign.judge.findings import cut, doubt, note, unchecked
-from campaign.judge.messages import system as messages
 from campaign.judge.submission import Submission
 from campaign.judge.system import names_of
 from campaign.results.environment.facts import Environment
@@ -26,7 +25,10 @@ def as_proposed(submission: Submission) -> Iterator[Finding]:
     given = {name: value for name, value in fields.items() if value not in (None, "")}
     lacking = [name for name in fields if name not in given]
     if lacking and submission.full:
-        yield note(messages.NOT_PROPOSED(names=", ".join(lacking)))
+        yield note(
+            "proposed system not described under proposed: {names}; not compared with the measured system",
+            names=", ".join(lacking),
+        )
     environments = [case.evidence.environment for case in submission.results]
     unrecorded = []
     for name, wanted in given.items():
@@ -43,9 +45,11 @@ def as_proposed(submission: Submission) -> Iterator[Finding]:
             shown = format_size(wanted) if name == "memory" else str(wanted)
             actual = ", ".join(map(_shown_memory if name == "memory" else cut, others))
             label = name.replace("_", " ")
-            yield doubt(submission.full)(messages.NOT_AS_PROPOSED(name=label), f"{label} {shown}", actual)
+            yield doubt(submission.full)(
+                "the measured system differs from the proposed one: {name}", f"{label} {shown}", actual, name=label
+            )
     if unrecorded:
-        yield unchecked(messages.NOT_RECORDED(names=", ".join(unrecorded)))
+        yield unchecked("not recorded on the measured system: {names}", names=", ".join(unrecorded))
 
 
 def _alike(wanted: Any, text: str) -> bool:

@@ -41,7 +41,12 @@ def as_declared(case: Case) -> Iterator[Finding]:
     found = {command.phase: _declared(case, command.executable) for command in case.run.launched}
     scripts = {program.script for program in found.values() if program.script}
     for path, interpreter in sorted(scripts):
-        yield violation(messages.UNDECLARED_SCRIPT(path=path), messages.DECLARE(), interpreter)
+        yield violation(
+            "benchmark.executable {path} is a script, which can start any other program",
+            messages.DECLARE(),
+            interpreter,
+            path=path,
+        )
     if not all(program.hashes for program in found.values()):
         yield unchecked(messages.PROGRAM_UNHASHED())
         return
@@ -67,7 +72,12 @@ def as_declared(case: Case) -> Iterator[Finding]:
     most = case.run.geometry.processes * len(found)
     if (unseen := most - len(witness.ranks)) > 0:
         why = f": {witness.problems[0]}" if witness.problems else ""
-        yield unchecked(messages.RANKS_UNSEEN(ranks=several(unseen, "rank"), all=most, why=why))
+        yield unchecked(
+            "{ranks} of {all} ended before the job could record what they executed{why}",
+            ranks=several(unseen, "rank"),
+            all=most,
+            why=why,
+        )
 
 
 def _shown(case: Case, found: Mapping[str, _DeclaredProgram]) -> str:

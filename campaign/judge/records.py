@@ -58,7 +58,12 @@ def _driver(case: Case) -> Iterator[Finding]:
         ("end", attempt.ended, completion.ended),
     ):
         if attempt.state is State.DONE and journaled is not None and abs(journaled - recorded) > SAME_S:
-            yield violation(messages.JOURNAL_TIME(what=name), utc(recorded), utc(journaled))
+            yield violation(
+                "{what} of the run differs between the journal and the job's record",
+                utc(recorded),
+                utc(journaled),
+                what=name,
+            )
     if completion.ended < completion.started:
         yield violation(messages.ENDS_BEFORE_START(), utc(completion.started), utc(completion.ended))
     seen = case.seen
@@ -83,7 +88,7 @@ def _order(case: Case) -> Iterator[Finding]:
         limit = completion.started + TOLERANCE_S if before else completion.ended - TOLERANCE_S
         if (time > limit) if before else (time < limit):
             expected = messages.BEFORE(time=utc(limit)) if before else messages.LATER_THAN(time=utc(limit))
-            yield violation(messages.OUT_OF_ORDER(what=name), expected, utc(time))
+            yield violation("the {what} was recorded at the wrong time", expected, utc(time), what=name)
 
 
 def _slurm(case: Case) -> Iterator[Finding]:
@@ -188,7 +193,7 @@ def _file_system(environment: Environment) -> Iterator[Finding]:
         said = statfs.get(node, "").partition(" (")[0]
         kinds = _KINDS.get(mounted), _KINDS.get(said)
         if None not in kinds and kinds[0] != kinds[1]:
-            yield violation(messages.OTHER_FILE_SYSTEM(node=node), mounted, said)
+            yield violation("mount table and statfs name different file systems on {node}", mounted, said, node=node)
             return
 
 
@@ -221,10 +226,11 @@ def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Findi
             clocks = TOLERANCE_S if case.attempt.job == before.attempt.job else CONTROLLER_S
             if target not in apart and began < _window(before)[1] - clocks:
                 yield violation(
-                    messages.OVERLAP(other=before.subject),
+                    "measured at the same time as {other} on the same storage",
                     messages.LATER_THAN(time=utc(_window(before)[1])),
                     utc(began),
                     about=case.subject,
+                    other=before.subject,
                 )
         known = last.get(case.run.target)
         if known is None or _window(case)[1] > _window(known)[1]:
@@ -260,12 +266,21 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
         ran = [row for row in after.steps if row.get("JobName") in programs and _word(row) == "COMPLETED"]
         steps = [row for row in ran if row.get("JobIDRaw", "").rpartition(".")[2].isdigit()]
         if steps and not len(commands) <= len(steps) <= most.get(job, 0):
-            text = messages.STEPS_COUNTED(job=cases[0].attempt.job_id)
-            yield violation(text, messages.ATTEMPTS_OF(count=len(commands)), len(steps), about=cases[0].subject)
+            yield violation(
+                "sacct shows a different number of benchmark runs in job {job} than submitted attempts",
+                messages.ATTEMPTS_OF(count=len(commands)),
+                len(steps),
+                about=cases[0].subject,
+                job=cases[0].attempt.job_id,
+            )
         yield from _steps_overlap(steps, cases[0])
         yield from _steps_lacking(after, cases[0])
     if silent:
-        yield unchecked(messages.NO_RECORDED_STEPS(jobs=listed(silent)))
+        yield unchecked(
+            "runs of {jobs} cannot be counted: sacct has no job steps, or the benchmark's have the same name as the "
+            "job's own",
+            jobs=listed(silent),
+        )
 
 
 def _steps_overlap(steps: Sequence[Mapping[str, str]], case: Case) -> Iterator[Finding]:
@@ -277,8 +292,14 @@ def _steps_overlap(steps: Sequence[Mapping[str, str]], case: Case) -> Iterator[F
     )
     for (_, ended, first), (began, _, second) in pairwise(times):
         if began < ended - TOLERANCE_S:
-            text = messages.STEPS_OVERLAP(first=first, second=second)
-            yield violation(text, messages.LATER_THAN(time=utc(ended)), utc(began), about=case.subject)
+            yield violation(
+                "job steps {first} and {second} of sacct overlap in time",
+                messages.LATER_THAN(time=utc(ended)),
+                utc(began),
+                about=case.subject,
+                first=first,
+                second=second,
+            )
 
 
 def _steps_lacking(after: Accounting, case: Case) -> Iterator[Finding]:
@@ -287,8 +308,13 @@ def _steps_lacking(after: Accounting, case: Case) -> Iterator[Finding]:
     numbers = {int(name) for name in names if _OF_SRUN.fullmatch(name)}
     lacking = sorted(set(range(max(numbers, default=0))) - numbers)
     if lacking:
-        text = messages.STEPS_LACKING(job=case.attempt.job_id)
-        yield to_explain(text, messages.EACH_STEP(), listed(map(str, lacking)), about=case.subject)
+        yield to_explain(
+            "sacct lacks job steps of job {job}: Slurm numbers the steps of a job without gaps",
+            messages.EACH_STEP(),
+            listed(map(str, lacking)),
+            about=case.subject,
+            job=case.attempt.job_id,
+        )
 
 
 def _one_step_each(done: Iterable[Case]) -> Iterator[Finding]:
@@ -300,8 +326,13 @@ def _one_step_each(done: Iterable[Case]) -> Iterator[Finding]:
             if step is None or not case.run.launcher.is_srun:
                 continue
             if (other := first.setdefault((case.attempt.job, step), phase)) is not phase:
-                text = messages.SAME_STEP(other=other.subject)
-                yield violation(text, messages.STEP_OF_ITS_OWN(), f"{phase.seen.job_id}.{step}", about=phase.subject)
+                yield violation(
+                    "its output names the same job step as that of {other}",
+                    messages.STEP_OF_ITS_OWN(),
+                    f"{phase.seen.job_id}.{step}",
+                    about=phase.subject,
+                    other=other.subject,
+                )
 
 
 def _copied(done: Iterable[Case]) -> Iterator[Finding]:
@@ -310,9 +341,13 @@ def _copied(done: Iterable[Case]) -> Iterator[Finding]:
     for case in done:
         numbers = _numbers(case)
         if (other := first.setdefault(numbers, case)) is not case and are_their_own(value for _, value in numbers):
-            text = messages.SAME_NUMBERS(other=other.subject)
-            shown = listed(f"{name} {value:.10g}" for name, value in numbers)
-            yield violation(text, messages.NUMBERS_OF_ITS_OWN(), shown, about=case.subject)
+            yield violation(
+                "all values are identical to those of {other}, to the last digit: one output is a copy of the other",
+                messages.NUMBERS_OF_ITS_OWN(),
+                listed(f"{name} {value:.10g}" for name, value in numbers),
+                about=case.subject,
+                other=other.subject,
+            )
 
 
 def fingerprint(case: Case) -> tuple[tuple[str, float], ...]:

@@ -11,7 +11,6 @@ from campaign.core.model import Finding, Record
 from campaign.core.units import digits
 from campaign.judge.attempt import BANDWIDTH, WITHIN
 from campaign.judge.findings import at_full_size, unchecked, violation
-from campaign.judge.messages import requirements as messages
 from campaign.results.case import Case
 
 PRINTED = 1e-4  # IOR prints the bytes moved in tenths of a MiB
@@ -37,7 +36,7 @@ def hold(case: Case) -> Iterator[Finding]:
         for record in rates:
             yield from _holds(case, requirement, condition, recorded | _moved(record), f"{record.operation}: ")
         if not rates:
-            yield unchecked(messages.UNKNOWN(condition=requirement.holds, names=formulas.MOVED))
+            yield unchecked("{condition}: {names} not recorded", condition=requirement.holds, names=formulas.MOVED)
 
 
 def _moved(record: Record) -> dict[str, float]:
@@ -49,7 +48,9 @@ def _holds(
 ) -> Iterator[Finding]:
     lacking = [name for name in condition.names if name not in known]
     if lacking:
-        yield unchecked(messages.UNKNOWN(condition=f"{about}{requirement.holds}", names=", ".join(lacking)))
+        yield unchecked(
+            "{condition}: {names} not recorded", condition=f"{about}{requirement.holds}", names=", ".join(lacking)
+        )
         return
     tolerance = {}
     if formulas.MEMORY in condition.names:  # the plan uses what is configured in Slurm: slightly less than a node has
@@ -67,7 +68,14 @@ def _holds(
     values = ", ".join(f"{name} {digits(known[name])}" for name in condition.names)
     expected = f"{condition.sign} {digits(right)}"
     form = at_full_size(violation, case.full)
-    yield form(messages.NOT_HELD(condition=text, clause=requirement.clause, values=values), expected, digits(left))
+    yield form(
+        "clause {clause} requires {condition}; found {values}",
+        expected,
+        digits(left),
+        condition=text,
+        clause=requirement.clause,
+        values=values,
+    )
 
 
 def _recorded(case: Case) -> dict[str, float]:

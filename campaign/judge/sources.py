@@ -48,7 +48,7 @@ def pinned(submission: Submission) -> Iterator[Finding]:
     if pin.sha256 and not builtin and not hashes.intersection(pin.sha256):
         yield violation(messages.NOT_OF_RFP(), " or ".join(pin.sha256), identity)
     if not source.sha256 and not pin.sha256:
-        yield unchecked(messages.SHA256_MISSING(found=identity))
+        yield unchecked("source.sha256 is missing; the published source has {found}: add it", found=identity)
     if not builtin:
         yield from _version(submission, comparison)
 
@@ -56,7 +56,7 @@ def pinned(submission: Submission) -> Iterator[Finding]:
 def _version(submission: Submission, comparison: TreeComparison) -> Iterator[Finding]:
     wanted, stated = submission.pack.source.version, submission.campaign.source.version
     if wanted and not stated:
-        yield unchecked(messages.VERSION_MISSING(version=wanted))
+        yield unchecked("source.version is missing; the RFP requires {version}", version=wanted)
     elif wanted and stated != wanted:
         yield violation(messages.VERSION_DIFFERS(), wanted, stated)
     if stated and not comparison.names_version:
@@ -76,9 +76,11 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
     modified = comparison.modified
     if comparison.supplied is not None and comparison.supplied.problem:
         yield violation(
-            messages.PATCH_FAILS(name=comparison.supplied.name, problem=comparison.supplied.problem),
+            "the submitted patch {name} {problem}",
             messages.BUILT_TREE(hash=modified.hash),
             "another",
+            name=comparison.supplied.name,
+            problem=comparison.supplied.problem,
         )
     if not comparison.reproduced:
         yield violation(messages.NOT_REPRODUCED(), modified.hash, comparison.applied)
@@ -103,9 +105,13 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
         return
     expected, actual = messages.BUILD_ONLY(), messages.BEYOND_BUILDING()
     for flag in comparison.flags[:MOST_FLAGS]:
-        yield violation(messages.CHANGE_FLAGGED(place=flag.place, what=", ".join(flag.why)), expected, actual)
+        yield violation(
+            "{place}: the change touches {what}", expected, actual, place=flag.place, what=", ".join(flag.why)
+        )
     if (beyond := len(comparison.flags) - MOST_FLAGS) > 0:
-        yield violation(messages.MORE_CHANGES(count=beyond), expected, actual)
+        yield violation(
+            "{count} more changes to measurement code: see modifications.txt", expected, actual, count=beyond
+        )
     others = [change for change in comparison.changes if change.kind is ChangeClass.OTHER]
     if others:
         yield violation(
@@ -131,13 +137,15 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield from attested.loaded(case)
     known = [(case, (*programs, *before)) for case, programs, before in executed if all(map(_hashed, programs))]
     if len(known) < len(ended):
-        yield unchecked(messages.BINARY_UNRECORDED(count=len(ended) - len(known), all=len(ended)))
+        yield unchecked(
+            "binary not recorded for {count} of {all} attempts", count=len(ended) - len(known), all=len(ended)
+        )
     if not known:
         return
     yield from _same_files(known)
     wanted = binary(max((case for case, _ in known), key=_age))
     if not submission.sources.builds:
-        yield unchecked(messages.NO_BUILDS(hash=wanted))
+        yield unchecked("no build record for the executed binary {hash}", hash=wanted)
     elif submission.sources.build_of(wanted) is None:
         recorded = ", ".join(build.binary_sha256 for build in submission.sources.builds)
         yield violation(messages.OTHER_BUILD(), recorded, wanted)
@@ -156,8 +164,14 @@ def _same_files(executed: _Executed) -> Iterator[Finding]:
         for file in files:
             latest, wanted = newest.get(file.path, (case, ""))
             if file.sha256 and file.sha256 != wanted:
-                message = messages.BINARY_DIFFERS(file=file.path, attempt=latest.subject)
-                yield violation(message, wanted, file.sha256, about=case.subject)
+                yield violation(
+                    "{file} differs from the latest attempt's ({attempt})",
+                    wanted,
+                    file.sha256,
+                    about=case.subject,
+                    file=file.path,
+                    attempt=latest.subject,
+                )
 
 
 def _age(case: Case) -> tuple[float, str, int]:
@@ -178,8 +192,14 @@ def _on_all_nodes(case: Case, files: Iterable[ran.ExecutedFile]) -> Iterator[Fin
     for file in files:
         others = {node: digest for node, digest in file.nodes.items() if digest != file.sha256}
         if others:
-            message = messages.NODES_RAN_OTHERS(file=file.path, nodes=listed(sorted(others), 10))
-            yield violation(message, file.sha256, ", ".join(sorted(set(others.values()))), about=case.subject)
+            yield violation(
+                "{file} is another file on {nodes}",
+                file.sha256,
+                ", ".join(sorted(set(others.values()))),
+                about=case.subject,
+                file=file.path,
+                nodes=listed(sorted(others), 10),
+            )
 
 
 def build_recorded(submission: Submission) -> Iterator[Finding]:
@@ -206,9 +226,10 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
         given_names = [name for name in given if name not in lacking]
         if lacking:
             yield violation(
-                messages.BUILD_LACKS(names=", ".join(lacking)),
+                "build record lacks {names}; add them under source.build",
                 messages.BUILD_NEEDS(),
                 messages.ONLY(names=", ".join(given_names)) if given_names else messages.NONE_OF_THEM(),
+                names=", ".join(lacking),
             )
 
 
@@ -226,14 +247,23 @@ def published_build(submission: Submission) -> Iterator[Finding]:
             continue
         published = submission.own_source
         if submission.campaign.benchmark.external:
-            yield unchecked(messages.FOREIGN_PROGRAM(version=build.version))
+            yield unchecked(
+                "the program calls itself the built-in benchmark, but its build is recorded as {version}: no "
+                "published source to compare it with",
+                version=build.version,
+            )
         elif published is None or published.version != build.version:
-            yield unchecked(messages.OTHER_VERSION(version=build.version or "?"))
+            yield unchecked(
+                "built from version {version} of the built-in benchmark; this version of campaign has only the source "
+                "of its own: install campaign {version} and verify with it",
+                version=build.version or "?",
+            )
         elif published.tree != build.source_tree:
             yield violation(
-                messages.CHANGED_BENCHMARK(version=published.version),
+                "the built-in benchmark was built from a changed source, not from that of version {version}",
                 f"tree {published.tree}",
                 f"tree {build.source_tree}",
+                version=published.version,
             )
 
 
@@ -242,7 +272,7 @@ def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
     campaign = submission.campaign
     preloads = [(name, value) for name, value in campaign.slurm.environment if name in PRELOADS]
     for name, value in preloads:
-        yield note(messages.PRELOAD_DECLARED(name=name), "", value)
+        yield note("the campaign file sets {name}", "", value, name=name)
     met: dict[tuple[str, str], str] = {}  # the first attempt that met it
     for case in ended:
         environment = case.evidence.environment
@@ -260,12 +290,14 @@ def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
         if not value.strip() or (name, value) in preloads:
             continue
         if any(value in text for _, text in campaign.system):
-            yield note(messages.PRELOAD_DESCRIBED(name=name), "", value)
+            yield note("{name} is set on the nodes and described under system", "", value, name=name)
         else:
             yield violation(
-                messages.PRELOAD_HIDDEN(name=name, attempt=about),
+                "{name} loads a library into the benchmark (first in {attempt}) and is not disclosed",
                 messages.PRELOAD_PLACE(),
                 value,
+                name=name,
+                attempt=about,
             )
 
 
@@ -279,9 +311,22 @@ def _replaced(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
             met.setdefault((path, listed(functions)), case.subject)
     for (path, taken), about in met.items():
         if path in told:
-            yield to_explain(texts.REPLACED_DESCRIBED(path=path, functions=taken), texts.OWN_FUNCTIONS(), path)
+            yield to_explain(
+                "{path}, named in the campaign file, replaces {functions}",
+                texts.OWN_FUNCTIONS(),
+                path,
+                path=path,
+                functions=taken,
+            )
         else:
-            yield violation(texts.REPLACED(path=path, functions=taken, attempt=about), texts.NAMED(), path)
+            yield violation(
+                "{path} is loaded before the C library or MPI and replaces {functions} (first in {attempt})",
+                texts.NAMED(),
+                path,
+                path=path,
+                functions=taken,
+                attempt=about,
+            )
 
 
 def _ended(submission: Submission) -> list[Case]:

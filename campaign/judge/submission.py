@@ -6,8 +6,9 @@ A finding's subject says what it is about: a cell or a glob over cells (`scratch
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 
@@ -80,8 +81,8 @@ class Submission:
         """Whether it is of the RFP's size: what is inherent to a rehearsal is a note and no violation."""
         return self.pack.profile == "full"
 
-    def over(self, form: Form, cells: Iterable[Cell], *texts: object) -> Iterator[Finding]:
-        """One finding of this form and these texts for each line of the table, or for the cells of it that it is about.
+    def over(self, form: Form, cells: Iterable[Cell], *texts: Hashable, **values: Hashable) -> Iterator[Finding]:
+        """One finding of this form, these texts and values for each line of the table, or for its cells concerned.
 
         Not for more at once: the finding of one line must not change with another line.
         """
@@ -91,7 +92,7 @@ class Submission:
             lines.setdefault((cell.target, cell.launch, cell.files), []).append(cell)
         for line, of_line in lines.items():
             for about in ["/".join((*line, "*"))] if len(of_line) == whole[line] else map(str, of_line):
-                yield form(*texts, about=about)
+                yield form(*texts, about=about, **values)
 
 
 def every_cell_there(submission: Submission) -> Iterator[Finding]:
@@ -112,11 +113,17 @@ def every_target_answered(submission: Submission) -> Iterator[Finding]:
         rows = [row for row in submission.rows if row.cell.target == target.name]
         about = f"{target.name}/*/*/*"
         if not rows:
-            yield violation(messages.NO_RESULTS(target=target.name), messages.ALL_RESULTS(), "none", about=about)
+            yield violation(
+                "no results for target {target}", messages.ALL_RESULTS(), "none", about=about, target=target.name
+            )
         elif all(row.status is Status.DECLINED for row in rows):
             declined = messages.DECLINED_BECAUSE(reason=rows[0].note)
             yield to_explain(
-                messages.TARGET_DECLINED(target=target.name), messages.ALL_RESULTS(), declined, about=about
+                "all results of target {target} are declined",
+                messages.ALL_RESULTS(),
+                declined,
+                about=about,
+                target=target.name,
             )
 
 
@@ -124,10 +131,9 @@ def every_cell_answered(submission: Submission) -> Iterator[Finding]:
     """CMP-03: every cell is measured, projected, or declined with a reason."""
     for row in submission.rows:
         if row.status in (Status.MISSING, Status.FAILED):
-            message = messages.NO_VALUE(status=row.status)
             failed = row.attempt is not None and not row.attempt.state.active and row.attempt.state is not State.DONE
             state = str(row.attempt.state) if row.attempt and failed else row.note  # RUN-01 says why
-            yield violation(message, messages.NEEDED_STATUS(), state, about=row.cell)
+            yield violation("no value: {status}", messages.NEEDED_STATUS(), state, about=row.cell, status=row.status)
 
 
 def every_number_traced(submission: Submission) -> Iterator[Finding]:
@@ -149,10 +155,12 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
             same = [each for each in again if (each.operation, each.source) == (record.operation, source)]
             if [(result.value, result.unit) for result in same] != [(record.value, record.unit)]:
                 yield violation(
-                    messages.LINE_DIFFERS(file=source.file, line=source.line),
+                    "{file} line {line} does not contain the reported value",
                     f"{record.value} {record.unit}",
                     ", ".join(f"{result.value} {result.unit}" for result in same) or messages.NO_SUCH_RESULT(),
                     about=row.cell,
+                    file=source.file,
+                    line=source.line,
                 )
     yield from submission.over(violation, traceless, messages.UNTRACED(), messages.RUN_AND_LINE(), "none")
     yield from submission.over(unchecked, unread, messages.NOT_READ_AGAIN())
@@ -177,8 +185,11 @@ def offset_interpreted(submission: Submission) -> Iterator[Finding]:
     if read_by is None:
         yield from submission.over(to_explain, cells, messages.OFFSET_UNINTERPRETED(), expected, actual)
     else:
-        message = messages.OFFSET_INTERPRETED(clause=read_by.clause)
-        yield from submission.over(note, cells, message, expected, actual)
+        message = (
+            "-N means something else in this benchmark than in the rules; interpreted by the rule pack's note on "
+            "{clause}"
+        )
+        yield from submission.over(note, cells, message, expected, actual, clause=read_by.clause)
 
 
 def attempts_kept(submission: Submission) -> Iterator[Finding]:
@@ -205,7 +216,7 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
                 contradictory.append(f"{attempt.run}/{attempt.number} ({', '.join(sorted(contradicted))})")
     if counts:
         counted = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
-        yield note(messages.ATTEMPTS_UNUSED(counts=counted))
+        yield note("attempts that the table does not report (kept on record): {counts}", counts=counted)
     if contradictory:
         yield doubt(submission.full)(messages.UNUSED_CONTRADICT(), messages.RECORDS_AGREE(), listed(contradictory))
     yield from _measured_and_failed(submission)
@@ -213,7 +224,7 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
     for name, numbers in _numbers(submission.attempts).items():
         lacking = sorted(set(range(1, max(numbers) + 1)) - numbers)
         if lacking:
-            yield _gone(messages.ATTEMPTS_GONE(run=name), f"1 to {max(numbers)}", lacking)
+            yield _gone("attempts of {run} are not on record", f"1 to {max(numbers)}", lacking, run=name)
     yield from measured_and_hidden(submission)
     if submission.folders is None:
         yield unchecked(messages.FOLDERS_UNCHECKED())
@@ -222,7 +233,7 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
     for name, numbers in _numbers(submitted).items():
         lacking = sorted(number for number in numbers if (name, number) not in submission.folders)
         if lacking:
-            yield _gone(messages.OUTPUT_GONE(run=name), messages.RAW_OUTPUT_OF_ALL(), lacking)
+            yield _gone("raw output of attempts of {run} is missing", messages.RAW_OUTPUT_OF_ALL(), lacking, run=name)
 
 
 def _measured_and_failed(submission: Submission) -> Iterator[Finding]:
@@ -247,8 +258,14 @@ def _measured_again(submission: Submission) -> Iterator[Finding]:
     wanted = set(submission.cells)
     for name, cases in valid.items():
         if len(cases) > 1 and (cells := wanted.intersection(cases[0].run.cells())):
-            form, message = doubt(submission.full), messages.MEASURED_AGAIN(run=name)
-            yield from submission.over(form, cells, message, messages.ONE_RESULT(), f"{len(cases)} valid results")
+            yield from submission.over(
+                doubt(submission.full),
+                cells,
+                "{run} was measured again although it had a valid result",
+                messages.ONE_RESULT(),
+                f"{len(cases)} valid results",
+                run=name,
+            )
 
 
 def measured_and_hidden(submission: Submission) -> Iterator[Finding]:
@@ -258,12 +275,19 @@ def measured_and_hidden(submission: Submission) -> Iterator[Finding]:
         if (attempt.run, attempt.number) not in submission.unused:
             continue
         form = violation if attempt.state in (State.REFUSED, State.SUPERSEDED) else to_explain
-        message = messages.MEASURED_AND_HIDDEN(attempt=attempt.number, run=attempt.run)
+        hidden = functools.partial(
+            form,
+            "attempt {attempt} of {run}: its job recorded a complete measurement, but the journal records another end",
+            "done",
+            attempt.state,
+            attempt=attempt.number,
+            run=attempt.run,
+        )
         cells = set(runs[attempt.run].cells() if attempt.run in runs else ()) & set(submission.cells)
         if cells:
-            yield from submission.over(form, cells, message, "done", attempt.state)
+            yield from submission.over(hidden, cells)
         else:
-            yield form(message, "done", attempt.state)
+            yield hidden()
 
 
 def _numbers(attempts: Iterable[Attempt]) -> dict[str, set[int]]:
@@ -273,5 +297,5 @@ def _numbers(attempts: Iterable[Attempt]) -> dict[str, set[int]]:
     return by_run
 
 
-def _gone(message: str, expected: str, numbers: Iterable[int]) -> Finding:
-    return to_explain(message, expected, f"{', '.join(map(str, numbers))} missing")
+def _gone(wording: str, expected: str, numbers: Iterable[int], run: str) -> Finding:
+    return to_explain(wording, expected, f"{', '.join(map(str, numbers))} missing", run=run)

@@ -76,8 +76,8 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
     user, administrator = known.get(USER_TUNING, ""), known.get(ADMINISTRATOR_TUNING, "")
     lacking = [key for key in (USER_TUNING, ADMINISTRATOR_TUNING) if placeholder(known.get(key, ""))]
     if lacking:
-        message = messages.TUNING_MISSING(keys=" and ".join(lacking))
-        yield doubt(submission.full)(message, messages.TUNING_OR_NONE())
+        keys = " and ".join(lacking)
+        yield doubt(submission.full)("system: {keys} not filled in", messages.TUNING_OR_NONE(), keys=keys)
     elif user.strip() == administrator.strip() and user.strip().lower() not in ("none", "nothing"):
         yield doubt(submission.full)(messages.SAME_TUNING(), messages.DIFFERENT_TUNING(), user)
     told = " ".join(text for _, text in submission.campaign.system).casefold()
@@ -108,10 +108,16 @@ def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
         described = [text for text in (file_system, target.description) if text and not placeholder(text)]
         kinds = mounted.get(target.name, {})
         if cases and not kinds:
-            yield unchecked(messages.NO_MOUNTS(target=target.name), about=about)
+            yield unchecked("the file system of {target} was not recorded", about=about, target=target.name)
         elif kinds and not described:
             form = unchecked if submission.full else note
-            yield form(messages.NOT_DESCRIBED(target=target.name, found=listed(kinds)), about=about)
+            yield form(
+                "the file system of {target} is not described; fill in 'file system' under system, or the target's "
+                "description (the nodes mounted {found})",
+                about=about,
+                target=target.name,
+                found=listed(kinds),
+            )
         elif kinds:
             yield from _as_described(submission, target.name, cases, kinds, described)
 
@@ -126,7 +132,13 @@ def _as_described(
         # A node's own file system, under the name of a shared one, is another storage.
         wrong = kind in _LOCAL and any(case.run.geometry.nodes > 1 for case in cases)
         form = at_full_size(violation if wrong else to_explain, submission.full)
-        yield form(messages.OTHER_MOUNT(target=target), cut(described[0]), kind, about=f"{target}/*/*/*")
+        yield form(
+            "the file system mounted for {target} is not the described one",
+            cut(described[0]),
+            kind,
+            about=f"{target}/*/*/*",
+            target=target,
+        )
 
 
 def names_of(kind: str) -> tuple[str, ...]:
@@ -150,20 +162,24 @@ def unchanged(submission: Submission) -> Iterator[Finding]:
     """ENV-03: kernel, settings, mounts, executable and libraries stayed the same, and are the same on all nodes."""
     jobs, without = _jobs(submission.results)
     if without:
-        yield unchecked(messages.NO_ENVIRONMENTS(attempts=several(len(without), "attempt"), first=without[0]))
+        yield unchecked(
+            "environment not recorded for {attempts} (first: {first})",
+            attempts=several(len(without), "attempt"),
+            first=without[0],
+        )
     yield from _silent(jobs)
     for name, statements in _differing(jobs).items():
         changed = _changed(name, statements)
         if changed:
             before, after = changed
             told_of = _said(before, attempts=True), _said(after, attempts=True)
-            yield to_explain(messages.CHANGED(name=name), *told_of)
+            yield to_explain("{name} changed during the campaign", *told_of, name=name)
         else:
             alike = [sum(_same(name, statement.text, other.text) for other in statements) for statement in statements]
             usual = statements[alike.index(max(alike))]
             others = [statement for statement in statements if not _same(name, statement.text, usual.text)]
             differing = "; ".join(dict.fromkeys(_said(statement, attempts=False) for statement in others[:4]))
-            yield to_explain(messages.DIFFERS(name=name), _said(usual, attempts=False), differing)
+            yield to_explain("{name} differs between nodes", _said(usual, attempts=False), differing, name=name)
 
 
 def _silent(jobs: Sequence[_Job]) -> Iterator[Finding]:
@@ -175,7 +191,13 @@ def _silent(jobs: Sequence[_Job]) -> Iterator[Finding]:
             told.setdefault(key, []).extend(attempts)
     for (nodes, why), names in told.items():
         counted, reason = several(len(names), "attempt"), f": {why}" if why else ""
-        yield unchecked(messages.SILENT_NODES(nodes=nodes, attempts=counted, first=names[0], why=reason))
+        yield unchecked(
+            "environment of {nodes} not recorded in {attempts} (first: {first}){why}",
+            nodes=nodes,
+            attempts=counted,
+            first=names[0],
+            why=reason,
+        )
 
 
 _Job = tuple[Environment, str, str, tuple[str, ...]]  # with target, executable and the attempts that share it

@@ -46,8 +46,9 @@ def full_size(whole: Submission) -> Iterator[Finding]:
         if total is not None and total < asked:
             smaller.setdefault(total, []).append(row.cell)
     for total, cells in smaller.items():
-        message = shared.TOO_FEW_ITEMS(unit=whole.pack.items_unit)
-        yield from whole.over(violation, cells, message, shared.OR_MORE(least=asked), str(total))
+        message = "fewer {unit} than the rules require"
+        expected, unit = shared.OR_MORE(least=asked), whole.pack.items_unit
+        yield from whole.over(violation, cells, message, expected, total, unit=unit)
     yield unchecked(shared.TABLE_ONLY())
 
 
@@ -55,8 +56,8 @@ def above_zero(whole: Submission) -> Iterator[Finding]:
     """RUN-06: every number is above zero. What else the rule asks for is in an output."""
     nothing = [row for row in numbers.measured_rows(whole.rows) if row.value is not None and not row.value > 0]
     for row in nothing:
-        message = shared.NOT_ABOVE_ZERO(operation=row.cell.operation)
-        yield violation(message, "> 0", f"{row.value:.10g}", about=row.cell)
+        message, name = "the rate of {name} is not above zero", row.cell.operation
+        yield violation(message, "> 0", f"{row.value:.10g}", about=row.cell, name=name)
     yield unchecked(shared.TABLE_ONLY())
 
 

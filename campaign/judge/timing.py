@@ -31,7 +31,7 @@ def long_enough(case: Case) -> Iterator[Finding]:
     for operation, record in case.reported:
         seconds = phase_seconds(case, record.measured[0]) or _at_most(case, operation)
         if seconds is None:
-            yield unchecked(messages.NO_DURATION(operation=operation.id))
+            yield unchecked("phase duration not in the output", operation=operation.id)
         else:
             lasted.append((operation, record, seconds))
     yield from _below_rule(case, lasted)
@@ -46,9 +46,15 @@ def long_enough(case: Case) -> Iterator[Finding]:
     elif not means:
         yield _fixed_size(case, minimum, short)
     elif hopeless:
-        yield violation(messages.TOO_SHORT(means=" or ".join(means)), *_lengths(unusable, hopeless))
+        yield violation(
+            "phases too short to be valid; extend them with {means}",
+            *_lengths(unusable, hopeless),
+            means=" or ".join(means),
+        )
     else:
-        yield to_explain(messages.SHORT(means=" or ".join(means)), *_lengths(minimum, short))
+        yield to_explain(
+            "phases are short; extend them with {means}", *_lengths(minimum, short), means=" or ".join(means)
+        )
 
 
 def _at_most(case: Case, operation: Operation) -> float | None:
@@ -65,9 +71,13 @@ def _below_rule(case: Case, lasted: Sequence[tuple[Operation, Record, float]]) -
     for operation, record, seconds in lasted:
         wanted = parse(Quantity.DURATION, operation.lasts) if operation.lasts else 0.0
         if seconds < wanted:
-            message = messages.BELOW_RULE if case.full else messages.BELOW_RULE_IN_REHEARSAL
-            form = at_full_size(violation, case.full)
-            yield form(message(operation=operation.id), *_lengths(wanted, [(operation, record, seconds)]))
+            yield at_full_size(violation, case.full)(
+                "the phase is shorter than the rules require"
+                if case.full
+                else "the phase is shorter than the rules require (rehearsal): INVALID as a result",
+                *_lengths(wanted, [(operation, record, seconds)]),
+                operation=operation.id,
+            )
 
 
 def _lengths(wanted: float, phases: Sequence[tuple[Operation, Record, float]]) -> tuple[str, str]:
@@ -103,9 +113,10 @@ def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Re
                 )
             )
     return note(
-        messages.SHORT_BY_RULES(uncertainty=_in_steps(uncertain)),
+        "short phases (size fixed by the rules); timing uncertainty: {uncertainty}",
         messages.LONGER_IF_ALLOWED(duration=show(Quantity.DURATION, minimum)),
         ", ".join(parts),
+        uncertainty=_in_steps(uncertain),
     )
 
 
@@ -154,7 +165,11 @@ def remote_latency(case: Case) -> Iterator[Finding]:
             continue
         rate = record.true_value
         if rate is None and operation.id in case.files.inflated and case.run.geometry.processes > 1:
-            yield unchecked(shared.NO_OPERATION_COUNT(operation=operation.id))
+            yield unchecked(
+                "this benchmark does not print how many operations it performed, so the time of one is unknown; the "
+                "built-in one prints it",
+                operation=operation.id,
+            )
             continue
         rate = record.value if rate is None else rate
         if rate > 0 and case.run.geometry.processes / rate < floor:

@@ -1,37 +1,61 @@
-"""One cause is reported once: texts of one message that differ in a value become one text with all the values. Pure."""
+"""One cause is reported once: like findings, which differ in one value alone, are told with all their values. Pure."""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Sequence
-from string import Formatter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 
-from campaign.core.messages import Message, Said
-from campaign.core.model import Cell
+from campaign.core.model import Finding
 from campaign.core.regex import regex
 from campaign.report.messages.tables import AND_MORE
+from campaign.results.cells import Row
 
 LISTED = 6  # different values that one text writes out
-_OPERATION = "{operation}: "
 _NAMES = regex(r"[^\s,]+(, [^\s,]+)*")
 _PLACE = regex(r"\bruns/[^\s:]+(?::\d+)?:")  # of a line in a run's raw output
 _OWN = regex(r"/campaign-[0-9a-f]{8,}[^\s'\",;)]*")  # what is in an attempt's own directory
 
 
-def merged(texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """For texts with their rules: the text to print, with all values in which texts of one message differ."""
-    alike: dict[tuple[str, str], list[Said]] = {}
-    for rule, text in dict.fromkeys(texts):
-        if isinstance(text, Said):
-            alike.setdefault((rule, text.message.text), []).append(text)
-    whole_of: dict[tuple[str, str], str] = {}
-    for (rule, _), same in alike.items():
-        differing = [name for name in same[0].values if len({str(text.values[name]) for text in same}) > 1]
-        if len(differing) == 1 and differing[0] in _texts(same[0].message):
-            values = [str(text.values[differing[0]]) for text in same]
-            whole = same[0].message(**{**same[0].values, differing[0]: listed(values)})
-            whole_of |= {(rule, text): whole for text in same}
-    return whole_of
+def told(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, in their order: of those of one rule and wording that differ in one value, each with all values, so
+    that they have the same message.
+    """
+    alike: dict[Hashable, dict[tuple[str, ...], None]] = {}
+    for finding in findings:
+        alike.setdefault(_kind(finding), {})[_values(finding)] = None
+    differing = {kind: _differing(list(values)) for kind, values in alike.items()}
+    return [_with(finding, *differing[_kind(finding)]) for finding in findings]
+
+
+def told_beside(rows: Sequence[Row]) -> list[Row]:
+    """The rows with their findings as `told` gives them."""
+    findings = iter(told([finding for row in rows for finding in row.findings]))
+    return [replace(row, findings=tuple(itertools.islice(findings, len(row.findings)))) for row in rows]
+
+
+def _kind(finding: Finding) -> Hashable:
+    return finding.rule, finding.wording, bool(finding.operation), bool(finding.phase)
+
+
+def _values(finding: Finding) -> tuple[str, ...]:
+    return (finding.operation, finding.phase, *finding.values.values())
+
+
+def _differing(values: Sequence[tuple[str, ...]]) -> tuple[int | None, str]:
+    """The place in which they differ, if that is one, and all that is there."""
+    places = [place for place, there in enumerate(zip(*values, strict=True)) if len(set(there)) > 1]
+    if len(places) != 1:
+        return None, ""
+    return places[0], listed([each[places[0]] for each in values])
+
+
+def _with(finding: Finding, place: int | None, value: str) -> Finding:
+    if place is None:
+        return finding
+    operation, phase, *others = (value if at == place else known for at, known in enumerate(_values(finding)))
+    return replace(finding, operation=operation, phase=phase, values=dict(zip(finding.values, others, strict=True)))
 
 
 def general(text: str) -> str:
@@ -60,26 +84,3 @@ def listed(values: Sequence[str]) -> str:
     if len(different) > LISTED:
         different[LISTED:] = [AND_MORE(number=len(different) - LISTED)]
     return ("; " if any(", " in value for value in different) else ", ").join(different)
-
-
-def apart(text: str) -> tuple[str, str]:
-    """The operation that a message about one of a run's operations begins with, or "", and the rest of it."""
-    if isinstance(text, Said) and text.message.text.startswith(_OPERATION):
-        rest = Message(text.message.text.removeprefix(_OPERATION))
-        values = {name: value for name, value in text.values.items() if name in _places(rest)}
-        return str(text.values["operation"]), rest(**values)
-    return "", text
-
-
-def concerns(text: str, cell: Cell) -> bool:
-    """Whether a finding of a run that carries several cells is about this one."""
-    return apart(text)[0] in ("", cell.operation)
-
-
-def _places(message: Message) -> set[str]:
-    return {name for _, name, _, _ in Formatter().parse(message.text) if name is not None}
-
-
-def _texts(message: Message) -> set[str]:
-    """The places that take any text: those without a format of their own."""
-    return {name for _, name, form, way in Formatter().parse(message.text) if name and not form and not way}

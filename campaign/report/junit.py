@@ -15,6 +15,7 @@ from campaign.core.escaping import plain
 from campaign.core.frozen import dataclass
 from campaign.core.model import Finding, Severity
 from campaign.judge.submission import Submission
+from campaign.report import causes
 from campaign.report.messages import junit as messages
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -55,7 +56,8 @@ def _suite(suite: Suite) -> ElementTree.Element:
                 by_subject.setdefault(finding.subject, []).append(finding)
         if not by_subject:
             _case(element, suite, rule, messages.CASE(rule=rule, statement=statement))
-        for subject, findings in by_subject.items():
+        for subject, of_subject in by_subject.items():
+            findings = causes.told(of_subject)
             name = messages.CASE_OF(rule=rule, statement=statement, subject=subject)
             _tell(_case(element, suite, rule, name), findings)
     counts = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
@@ -74,7 +76,7 @@ def _tell(case: ElementTree.Element, findings: Sequence[Finding]) -> None:
     violated = [finding for finding in findings if finding.violated]
     asked = [finding for finding in findings if finding.unanswered]
     unchecked = [finding for finding in findings if not finding.checked]
-    details = "\n".join(line for finding in findings for line in _lines(finding))
+    details = "\n".join(dict.fromkeys("\n".join(_lines(finding)) for finding in findings))
     if violated:
         failure = ElementTree.SubElement(case, "failure", message=plain(violated[0].message), type="violation")
         failure.text = details

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.frozen import dataclass
-from campaign.core.model import Cell, Finding, Severity, Status
+from campaign.core.model import Cell, Finding, Severity, State, Status
 from campaign.core.units import several
 from campaign.report import causes
 from campaign.report.messages import tables as messages
@@ -52,10 +52,8 @@ def notes(lines: Sequence[Sequence[Row]], pack: RulePack) -> TableNotes:
     """The notes of one target's table; `lines` are its rows, from the top."""
     by_cause: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
     alike: dict[str, str] = {}  # values without their place in the raw output: the first such value
-    rows = list(itertools.chain.from_iterable(lines))
-    merged = causes.merged((finding.rule, finding.message) for row in rows for finding in row.findings)
-    for row in rows:
-        for remark in remarks(row, pack, merged):
+    for row in causes.told_beside(list(itertools.chain.from_iterable(lines))):
+        for remark in remarks(row, pack):
             values = by_cause.setdefault((remark.before, remark.after), {})
             found = alike.setdefault(causes.general(remark.found), remark.found)
             values.setdefault((remark.expected, found), []).append(row.cell)
@@ -100,18 +98,13 @@ def ranges(numbers: Sequence[int]) -> str:
 # --- what is said of one number
 
 
-def remarks(row: Row, pack: RulePack, merged: Mapping[tuple[str, str], str]) -> list[Remark]:
-    """What must be said of a number, or in its place, the most severe first. `merged`: how messages are told."""
-    findings = [
-        replace(finding, message=merged.get((finding.rule, finding.message), finding.message))
-        for finding in row.findings
-        if finding.blocks or causes.concerns(finding.message, row.cell)
-    ]
+def remarks(row: Row, pack: RulePack) -> list[Remark]:
+    """What must be said of a number, or in its place, the most severe first."""
+    findings = [finding for finding in row.findings if finding.blocks or finding.concerns(row.cell)]
     gathered = []
-    if row.status in (Status.FAILED, Status.MISSING):
-        state, _, reason = row.note.partition(": ")
-        gathered.append(Remark(messages.STATE_WITH_REASON(state=state) if reason else state, reason))
-    elif row.status in (Status.DECLINED, Status.PROJECTED):
+    if row.status is Status.FAILED and row.attempt and row.attempt.state is not State.DONE and row.attempt.reason:
+        gathered.append(Remark(messages.STATE_WITH_REASON(state=row.attempt.state), row.attempt.reason))
+    elif row.status in (Status.FAILED, Status.MISSING, Status.DECLINED, Status.PROJECTED):
         gathered.append(Remark(row.note))
     elif row.status is Status.INVALID:
         gathered += [_violation(finding) for finding in findings if finding.blocks]
@@ -197,17 +190,15 @@ def overall(rows: Sequence[Row]) -> list[str]:
     """Notes of the rules on one target, and what they did not check: a line for each matter, with its cells."""
     cells = [row.cell for row in rows]
     about = [
-        (row.cell, finding)
+        (row.cell, replace(finding, operation=""))  # which the cells tell
         for row in rows
         for finding in row.findings
-        if (finding.severity is Severity.INFO or not finding.checked) and causes.concerns(finding.message, row.cell)
+        if (finding.severity is Severity.INFO or not finding.checked) and finding.concerns(row.cell)
     ]
-    merged = causes.merged((finding.rule, causes.apart(finding.message)[1]) for _, finding in about)
+    told = causes.told([finding for _, finding in about])
     noted: dict[tuple[bool, str, str], list[tuple[Cell, str]]] = {}
-    for cell, finding in about:
-        _, text = causes.apart(finding.message)
-        whole = merged.get((finding.rule, text), text)
-        noted.setdefault((not finding.checked, finding.rule, whole), []).append((cell, finding.actual))
+    for (cell, _), finding in zip(about, told, strict=True):
+        noted.setdefault((not finding.checked, finding.rule, finding.message), []).append((cell, finding.actual))
     rules: dict[tuple[bool, str], list[str]] = {}
     for (unchecked, rule, text), mentions in noted.items():
         concerned, values = {cell for cell, _ in mentions}, [actual for _, actual in mentions if actual]

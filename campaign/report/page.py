@@ -10,7 +10,6 @@ import base64
 import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -229,12 +228,10 @@ def _grouped(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]
     about. Violations come first, rules that were not checked last.
     """
     groups: dict[tuple[object, ...], dict[str, Any]] = {}
-    merged = causes.merged((finding.rule, finding.message) for finding in findings)
-    for finding in findings:
-        finding = replace(finding, message=merged.get((finding.rule, finding.message), finding.message))
+    for finding in causes.told(findings):
         same = (finding.rule, finding.severity, finding.message, finding.checked, finding.explained, finding.waived)
         clause = pack.checks.get(finding.rule, "")
-        group = groups.setdefault(same, {**asdict(finding), "clause": clause, "times": 0, "values": {}})
+        group = groups.setdefault(same, {**finding.as_json(), "clause": clause, "times": 0, "values": {}})
         group["times"] += 1
         values = (finding.expected, finding.actual)
         each = group["values"].setdefault(values, {"expected": values[0], "actual": values[1], "subjects": []})

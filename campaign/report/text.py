@@ -8,7 +8,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 from campaign.config.load import Campaign
@@ -176,7 +176,7 @@ def findings_json(pack: RulePack, findings: Sequence[Finding], ascii_only: bool 
 
 
 def _as_json(pack: RulePack, finding: Finding) -> dict[str, Any]:
-    return {**asdict(finding), "clause": pack.checks.get(finding.rule, "")} | _of_rule(pack, finding)
+    return {**finding.as_json(), "clause": pack.checks.get(finding.rule, "")} | _of_rule(pack, finding)
 
 
 def _of_rule(pack: RulePack, finding: Finding) -> dict[str, str]:
@@ -282,11 +282,10 @@ def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -
     for group, of_group in zip(GROUPS, members, strict=True):
         by_cause: dict[tuple[str, str, str], list[Finding]] = {}
         # Rows name the cells.
-        texts = [causes.apart(finding.message)[1] if rows else finding.message for finding in of_group]
-        merged = causes.merged((finding.rule, text) for finding, text in zip(of_group, texts, strict=True))
-        for finding, text in zip(of_group, texts, strict=True):
+        told = causes.told([replace(finding, operation="") for finding in of_group] if rows else of_group)
+        for finding, text in zip(of_group, (each.message for each in told), strict=True):
             rule = finding.rule if finding.checked else ""  # unchecked rules are merged into one sentence
-            cause = (rule, merged.get((finding.rule, text), text), finding.explained or finding.waived)
+            cause = (rule, text, finding.explained or finding.waived)
             by_cause.setdefault(cause, []).append(finding)
         if by_cause:
             lines.append(_FindingLine(f"{group.title}:"))
@@ -337,14 +336,14 @@ def _values(finding: Finding) -> str:
 
 def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
     """The cells, folded, and what else is spoken of; nothing where it is the campaign."""
-    wanted = {(finding.rule, finding.subject, finding.message) for finding in same}
+    wanted = set(same)
     cells, of_rows = [], set()
     for row in rows:
-        of_row = {(finding.rule, finding.subject, finding.message) for finding in row.findings} & wanted
+        of_row = wanted.intersection(row.findings)
         of_rows |= of_row
-        if any(causes.concerns(message, row.cell) for _, _, message in of_row):
+        if any(finding.concerns(row.cell) for finding in of_row):
             cells.append(row.cell)
-    others = list(dict.fromkeys(subject for _, subject, _ in sorted(wanted - of_rows) if subject != "campaign"))
+    others = sorted({finding.subject for finding in wanted - of_rows} - {"campaign"})
     return units.listed([*patterns(cells, [row.cell for row in rows]), *others], 2 * LISTED)
 
 

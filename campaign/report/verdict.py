@@ -92,7 +92,8 @@ def counted(rows: Sequence[Row]) -> str:
 def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) -> str:
     """What is wrong with what, in one line: of the campaign as a whole, and of the results by their status."""
     violated = violated_as_a_whole(rows, findings)
-    texts = [(each.rule, f"{each.message}{f' ({each.actual})' if each.actual else ''}") for each in violated]
+    told = causes.told(violated)
+    texts = [(each.rule, f"{each.message}{f' ({each.actual})' if each.actual else ''}") for each in told]
     wrong = [f"{rule}: {text}" for rule, text in _each_rule(texts)]
     wrong += [_of_status(rows, status) for status in OPEN if any(row.status is status for row in rows)]
     if wrong:
@@ -115,7 +116,8 @@ def violated_as_a_whole(rows: Sequence[Row], findings: Sequence[Finding]) -> lis
 def _of_status(rows: Sequence[Row], status: Status) -> str:
     alike = [row for row in rows if row.status is status]
     if status is Status.INVALID:
-        texts = [(finding.rule, finding.message) for row in alike for finding in row.findings if finding.blocks]
+        told = causes.told([finding for row in alike for finding in row.findings if finding.blocks])
+        texts = [(finding.rule, finding.message) for finding in told]
         why = "; ".join(f"{rule}: {text}" for rule, text in _each_rule(texts))
     else:
         why = "; ".join(_few([row.note for row in alike]))

@@ -120,7 +120,7 @@ def test_whose_copy_of_the_rules_is_said() -> None:
 
 def test_waived_violations_and_a_pack_that_differs_are_in_the_sentence() -> None:
     assert "but those that you waived (FLG-06)" in said(replace(VIOLATION, waived="B. Uyer")).sentence
-    differs = said(findings=(replace(VIOLATION, rule="EVD-05"), replace(VIOLATION, rule="EVD-05", message="other")))
+    differs = said(findings=(replace(VIOLATION, rule="EVD-05"), replace(VIOLATION, rule="EVD-05", wording="other")))
     assert "the vendor's copy of the rules differs from them in 2 points (EVD-05)" in differs.sentence
     assert differs.exit_status == 1
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from campaign.core.model import Finding, Severity
 from campaign.evidence import replay
-from campaign.judge.messages import ran as messages
 from tests.support.results import everything
 
 
 def test_findings_name_files_within_the_evidence_and_the_others_stay_the_same_objects() -> None:
-    named = Finding("SRC-04", Severity.ERROR, "campaign", messages.RAN_ANOTHER(), "/tmp/place/jobs/1", "none")
-    other = Finding("SRC-04", Severity.ERROR, "campaign", messages.UNDECLARED_SCRIPT(path="/opt/run"), "one", "two")
+    named = Finding("SRC-04", Severity.ERROR, "campaign", "{path} ran", "/tmp/place/jobs/1", "none")
+    named = replace(named, values={"path": "/tmp/place/bin/x"})
+    other = replace(named, expected="one", actual="two", values={"path": "/opt/run"})
     whole = replace(everything().submission(), findings=(named, other))
     found = replay._without(whole, "/tmp/place").findings
-    assert found == (replace(named, expected="jobs/1"), other)
+    assert found == (replace(named, expected="jobs/1", values={"path": "bin/x"}), other)
     assert found[1] is other

@@ -19,7 +19,6 @@ import pytest
 from campaign import __version__
 from campaign.core import bagit, signatures
 from campaign.core.errors import InputError
-from campaign.core.messages import Said
 from campaign.core.model import Finding, Paths
 from campaign.evidence import bundle, verify
 from campaign.evidence import text as verify_text
@@ -570,13 +569,6 @@ def test_verify_writes_junit_of_the_bundle_and_of_the_campaign_in_it(made: Made,
     names = [case.get("classname", "").partition(".")[2] for case in of_campaign]
     assert not {"EVD-01", "EVD-03", "EVD-04", "CMP-05"} & set(names)
     assert "EVD-05" in names
-
-
-def test_what_is_said_of_a_bundle_is_still_a_message_with_its_values(made: Made) -> None:
-    with verify.verify(made.root / "plain", Asked()) as found:
-        assert found.judged is not None
-        told = [one for row in found.judged.submission.rows for one in row.findings if not one.rule.startswith("SRC-")]
-        assert told and all(isinstance(one.message, Said) for one in told)
 
 
 def test_keys_that_are_not_there_are_a_wrong_command_and_no_wrong_signature(made: Made, tmp_path: Path) -> None:

@@ -13,12 +13,15 @@ from campaign.core.model import (
     Command,
     Finding,
     Observation,
+    OutputRemark,
     PhaseTimes,
     Record,
     Severity,
     Source,
+    State,
     Status,
 )  # fmt: skip
+from campaign.judge.engine import judge
 from campaign.judge.rows import with_findings
 from campaign.results.case import Case
 from campaign.results.cells import Row
@@ -90,3 +93,27 @@ def test_a_number_computed_of_an_invalid_one_is_invalid() -> None:
     judged = with_findings(rows, [broken])
     assert [row.status for row in judged] == [Status.MEASURED, Status.INVALID, Status.INVALID, Status.INVALID]
     assert judged[3].note == "computed from scratch/peak/unique/hard-write, which is invalid"
+
+
+def test_a_note_about_a_phase_or_an_operation_is_about_their_results_alone() -> None:
+    lasting = tuple(replace(each, lasts="10s") if each.id == "easy-write" else each for each in OPERATIONS)
+    checks = {"RUN-01": "", "RUN-06": "", "RUN-07": ""}
+    pack = replace(PACK, operations=lasting, checks=checks, profile="rehearsal")
+    given = case(EASY, HARD)
+    given = replace(
+        given,
+        pack=pack,
+        run=replace(given.run, operations=tuple(each.id for each in OPERATIONS)),
+        seen=replace(
+            given.seen,
+            phases={
+                "easy": Observation(complete=True),
+                "hard": Observation(unparsed=(OutputRemark("hm"),), complete=True),
+            },
+        ),
+    )
+    found = {(each.rule, each.phase, each.operation): [cell.operation for cell in each.cells] for each in judge(given)}
+    assert found["RUN-06", "hard", ""] == ["hard-write"]
+    assert found["RUN-07", "easy", "easy-write"] == ["easy-write"]
+    broken = replace(given, attempt=replace(given.attempt, state=State.FAILED, reason="no"))
+    assert {len(each.cells) for each in judge(broken) if each.rule == "RUN-01"} == {len(OPERATIONS)}

@@ -2,53 +2,63 @@
 
 from __future__ import annotations
 
-import copy
-import json
+from dataclasses import replace
 
-from campaign.core.messages import Message
-from campaign.core.model import Cell
-from campaign.judge.messages.sources import NODES_RAN_OTHERS
+from campaign.core.model import Cell, Finding, Severity
 from campaign.report import causes
 
-LATE = Message("{operation}: rank {rank} on {node} was late", operation="stat", rank=3, node="n1")
-SHORT = Message("{seconds:.1f} s are too short", seconds=0.3)
+
+def late(rank: int = 1, node: str = "n1", **changes: object) -> Finding:
+    finding = Finding(
+        "R", Severity.INFO, "x", "rank {rank} on {node} was late", values={"rank": str(rank), "node": node}
+    )
+    return replace(finding, **changes)  # type: ignore[arg-type]
 
 
-def test_texts_that_differ_in_one_value_become_one() -> None:
-    texts = [LATE(operation="stat", rank=rank, node="n1") for rank in (1, 2, 2)]
-    whole = "stat: rank 1, 2 on n1 was late"
-    assert causes.merged(("R", text) for text in texts) == {("R", text): whole for text in texts}
+def told(*findings: Finding) -> list[str]:
+    return [finding.message for finding in causes.told(findings)]
 
 
-def test_texts_of_other_rules_in_two_values_or_of_a_format_stay_apart() -> None:
-    first, second = LATE(operation="stat", rank=1, node="n1"), LATE(operation="stat", rank=2, node="n2")
-    assert causes.merged([("R", first), ("R", second)]) == {}
-    assert causes.merged([("R", first), ("S", LATE(operation="stat", rank=2, node="n1"))]) == {}
-    assert causes.merged([("R", SHORT(seconds=0.1)), ("R", SHORT(seconds=0.2))]) == {}
-    assert causes.merged([("R", "some text 1"), ("R", "some text 2")]) == {}
+def test_findings_that_differ_in_one_value_have_one_message() -> None:
+    assert told(late(1), late(2), late(2)) == ["rank 1, 2 on n1 was late"] * 3
+
+
+def test_findings_of_other_rules_or_with_two_values_that_differ_stay_apart() -> None:
+    assert told(late(1), late(2, "n2")) == ["rank 1 on n1 was late", "rank 2 on n2 was late"]
+    assert told(late(1), late(2, rule="S")) == ["rank 1 on n1 was late", "rank 2 on n1 was late"]
+    assert told(late(wording="some text 1", values={}), late(wording="some text 2", values={})) == [
+        "some text 1",
+        "some text 2",
+    ]
+
+
+def test_a_text_without_values_may_have_any_braces() -> None:
+    assert told(late(wording="{directory} is {unknown}", values={})) == ["{directory} is {unknown}"]
 
 
 def test_many_values_are_counted() -> None:
-    texts = [LATE(operation="stat", rank=rank, node="n1") for rank in range(9)]
-    assert causes.merged(("R", text) for text in texts)["R", texts[0]] == (
-        "stat: rank 0, 1, 2, 3, 4, 5, and 3 more on n1 was late"
-    )
+    assert told(*map(late, range(9)))[0] == "rank 0, 1, 2, 3, 4, 5, and 3 more on n1 was late"
 
 
-def test_an_operation_in_front_is_told_by_the_cells_it_concerns() -> None:
-    text = LATE(operation="stat", rank=1, node="n1")
-    assert causes.apart(text) == ("stat", "rank 1 on n1 was late")
-    assert causes.apart("stat: plain text") == ("", "stat: plain text")
-    assert causes.concerns(text, Cell("t", "node", "unique", "stat"))
-    assert not causes.concerns(text, Cell("t", "node", "unique", "create"))
+def test_operations_and_phases_are_values_too() -> None:
+    assert told(late(operation="stat"), late(operation="create")) == ["stat, create: rank 1 on n1 was late"] * 2
+    assert told(late(phase="find"), late(phase="purge")) == ["rank 1 on n1 was late (phase find, purge)"] * 2
+    assert told(late(operation="stat"), late()) == ["stat: rank 1 on n1 was late", "rank 1 on n1 was late"]
 
 
-def test_what_a_message_says_is_a_text_as_any_other() -> None:
-    text = LATE(operation="stat", rank=1, node="n1")
-    assert text == "stat: rank 1 on n1 was late"
-    assert json.dumps(text) == '"stat: rank 1 on n1 was late"'
-    assert copy.deepcopy(text) == text
-    assert text.values["rank"] == 1
+def test_a_finding_concerns_its_cells_or_where_it_names_none_all() -> None:
+    stat, create = (Cell("t", "node", "unique", operation) for operation in ("stat", "create"))
+    finding = replace(late(), cells=(stat,))
+    assert (finding.concerns(stat), finding.concerns(create)) == (True, False)
+    assert late().concerns(create)
+
+
+def test_values_that_are_put_together_change_nothing_else() -> None:
+    first, second = late(1, subject="a"), late(2, subject="b")
+    assert [(each.subject, each.values) for each in causes.told([first, second])] == [
+        ("a", {"rank": "1, 2", "node": "n1"}),
+        ("b", {"rank": "1, 2", "node": "n1"}),
+    ]
 
 
 def test_lines_of_raw_output_that_differ_in_their_place_are_one_cause() -> None:
@@ -62,9 +72,8 @@ def test_numbers_elsewhere_are_not_folded() -> None:
 
 
 def test_lists_of_names_become_one_list_with_each_name_once() -> None:
-    lists = [NODES_RAN_OTHERS(file="/opt/mdtest", nodes=nodes) for nodes in ("node1", "node1, node2", "node3")]
-    assert set(causes.merged(("SRC-04", text) for text in lists).values()) == {
-        "/opt/mdtest is another file on node1, node2, node3"
+    assert set(told(*(late(node=nodes) for nodes in ("node1", "node1, node2", "node3")))) == {
+        "rank 1 on node1, node2, node3 was late"
     }
 
 

@@ -117,7 +117,7 @@ def test_a_failure_says_what_was_expected_and_found_why_it_matters_and_what_to_d
 
 def test_what_others_wrote_stays_text() -> None:
     text = "]]> <failure/> & \x1b[2J \ud800 \x00"
-    root = ElementTree.fromstring(junit.document(text, [suite(finding(message=text, subject=text))]))
+    root = ElementTree.fromstring(junit.document(text, [suite(finding(wording=text, subject=text))]))
     assert problems(root) == []
     assert len(list(root.iter("failure"))) == 1
 

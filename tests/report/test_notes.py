@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.core.messages import Message
 from campaign.core.model import Finding, Severity, Status
 from campaign.report import notes
 from campaign.report import table as tables
@@ -123,15 +122,18 @@ def test_what_is_noted_or_was_not_checked_stands_once_below_with_its_cells() -> 
 
 def test_the_same_said_of_several_operations_is_one_line() -> None:
     line = lines()[0]
-    counted = Message("{operation}: counted twice", operation="stat")
-    found = tuple(Finding("PHY-03", Severity.INFO, "x", counted(operation=name)) for name in ("create", "remove"))
+    found = tuple(
+        Finding("PHY-03", Severity.INFO, "x", "counted twice", operation=row.cell.operation, cells=(row.cell,))
+        for row in line
+        if row.cell.operation != "stat"
+    )
     assert notes.overall(with_findings(line, *found)) == ["note: PHY-03 counted twice (*/*/create, */*/remove)"]
 
 
 def test_a_cause_that_differs_in_one_value_is_one_note_with_the_values() -> None:
-    warned = Message("warning in {where}: rank {rank} was late", where="stdout", rank=3)
+    warned = Finding("RUN-06", Severity.INFO, "x", "warning in {where}: rank {rank} was late")
     noted = [
-        replace(line[0], findings=(Finding("RUN-06", Severity.INFO, "x", warned(where="stdout", rank=rank)),))
+        replace(line[0], findings=(replace(warned, values={"where": "stdout", "rank": str(rank)}),))
         for rank, line in enumerate(lines())
     ]
     assert notes.overall(noted[:3]) == ["note: RUN-06 warning in stdout: rank 0, 1, 2 was late (*/*/*)"]

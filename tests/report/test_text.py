@@ -236,7 +236,7 @@ def test_the_plan_of_a_pack_with_variables_says_what_they_are_at_full_size() -> 
 def test_a_rule_says_once_why_it_matters_and_what_to_do_and_only_where_something_is_to_be_done() -> None:
     entry = CATALOGUE["GEO-02"]
     broken = Finding("GEO-02", Severity.ERROR, "run/1", "other counts", "8", "4")
-    given = (broken, replace(broken, message="another text"), replace(broken, severity=Severity.WARNING))
+    given = (broken, replace(broken, wording="another text"), replace(broken, severity=Severity.WARNING))
     text = " ".join(views.findings_text(builders.pack(), given).split())
     assert text.count(f"why it matters: {entry.why}") == text.count(f"what to do: {entry.remedy}") == 1
     for light in (replace(broken, severity=Severity.INFO), replace(broken, waived="by the buyer")):

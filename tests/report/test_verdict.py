@@ -94,7 +94,7 @@ def test_one_line_says_what_is_wrong_with_what() -> None:
         replace(given.rows[27], status=Status.MISSING, note="not run yet"),
         *given.rows[28:],
     ]
-    finding = replace(FINDING, rule="ENV-01", subject="campaign", message="placeholders", actual="system.node")
+    finding = replace(FINDING, rule="ENV-01", subject="campaign", wording="placeholders", actual="system.node")
     assert sentence(rows, [finding, UNCHECKED], rehearsal=False) == (
         "not compliant: ENV-01: placeholders (system.node); "
         "27 of 36 results invalid (RUN-03: other nodes than asked for); 1 of 36 results missing (not run yet)"

@@ -7,7 +7,7 @@ import hashlib
 import html.parser
 import json
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
@@ -113,7 +113,7 @@ def test_every_form_of_the_table_is_written(tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "table.json").read_text())) == 36
     rule = CATALOGUE[FINDING.rule]
     known = {"clause": "8.4", "title": rule.statement, "why": rule.why, "remedy": rule.remedy}
-    assert json.loads((tmp_path / "findings.json").read_text()) == [{**asdict(FINDING), **known}]
+    assert json.loads((tmp_path / "findings.json").read_text()) == [{**FINDING.as_json(), **known}]
     assert (tmp_path / "table.xlsx").read_bytes().startswith(b"PK")
 
 
@@ -180,7 +180,7 @@ def test_every_text_is_shown_as_the_text_that_it_is(tmp_path: Path) -> None:
         launch=tuple(replace(launch, title=HOSTILE) for launch in results.pack.launch),
     )
     results.campaign = replace(results.campaign, targets=(Target("scratch", "/scratch/user", HOSTILE),))
-    given = contents(results, (replace(FINDING, message=HOSTILE, expected=HOSTILE),))
+    given = contents(results, (replace(FINDING, wording=HOSTILE, expected=HOSTILE),))
     page = Page(write_report(tmp_path, replace(given, campaign=replace(given.campaign, contact=((HOSTILE, HOSTILE),)))))
     written = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(everything()))).tags}
     assert {tag for tag, _ in page.tags} <= written
@@ -300,14 +300,14 @@ def test_a_status_other_than_measured_stands_beside_the_number(tmp_path: Path) -
 
 
 def test_findings_that_differ_only_in_their_subject_stand_once(tmp_path: Path) -> None:
-    findings = tuple(replace(FINDING, message="said once", subject=f"run{n}") for n in range(5))
+    findings = tuple(replace(FINDING, wording="said once", subject=f"run{n}") for n in range(5))
     page = Page(write_report(tmp_path, contents(everything(), findings)))
     assert page.text.count("said once") == 1
     assert "run0, run1, run2, run3, run4" in page.text
 
 
 def test_findings_that_say_the_same_of_different_values_stand_once_with_each_value(tmp_path: Path) -> None:
-    findings = tuple(replace(FINDING, message="said once", subject=f"run{n}", actual=f"{n}%") for n in range(3))
+    findings = tuple(replace(FINDING, wording="said once", subject=f"run{n}", actual=f"{n}%") for n in range(3))
     page = Page(write_report(tmp_path, contents(everything(), findings)))
     assert page.text.count("said once") == 1
     assert "3 findings with different values" in page.text
@@ -324,7 +324,7 @@ def test_an_answer_and_a_waiver_stand_beside_their_finding(tmp_path: Path) -> No
 
 
 def test_errors_come_before_what_is_disclosed(tmp_path: Path) -> None:
-    findings = (replace(FINDING, severity=Severity.INFO, message="said only"), replace(FINDING, message="broken"))
+    findings = (replace(FINDING, severity=Severity.INFO, wording="said only"), replace(FINDING, wording="broken"))
     text = Page(write_report(tmp_path, contents(everything(), findings))).text
     assert text.index("broken") < text.index("said only")
 

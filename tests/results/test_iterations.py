@@ -79,10 +79,10 @@ def test_all_numbers_of_a_row_can_be_of_one_iteration(which: str, expected: tupl
 
 def test_a_number_names_its_statistic_in_the_notes_and_in_the_columns() -> None:
     median = measured(Selection("create", "highest", "9"), "median").row("peak/unique/create")
-    told = [(remark.before, remark.found) for remark in remarks(median, builders.pack(), {})]
+    told = [(remark.before, remark.found) for remark in remarks(median, builders.pack())]
     assert ("median of 4 iterations; their minimum / mean / standard deviation:", "100 / 250 / 12.5") in told
     flat = flattened(median)
     assert (flat["iterations"], flat["statistic"], flat["iteration_mean"]) == (4, "median", 250.0)
     last = measured(Selection("create", "highest", "9", "last")).row("peak/unique/create")
-    assert remarks(last, builders.pack(), {})[-1].before.startswith("iteration 4 of 4;")
+    assert remarks(last, builders.pack())[-1].before.startswith("iteration 4 of 4;")
     assert (flattened(last)["statistic"], flattened(last)["iteration"]) == ("one iteration", 4)

@@ -2,14 +2,9 @@
 
 from campaign.core.messages import Message
 
-BELOW_A_CALL = Message(
-    "{operation}: less time per operation than any system call takes: the work was not done", operation="stat"
-)
 CALL_OR_MORE = Message("{least} us or more", least="0.1")
 EACH_TOOK = Message("{seconds} us per operation of a process", seconds="0.013")
-ABOVE_MEMORY = Message("{operation}: bandwidth above what the nodes' memory can deliver", operation="read")
 MEMORY_OF_NODES = Message("at most {rate}", rate="4,000 GB/s")
-ABOVE_ADAPTERS = Message("{operation}: bandwidth above what the nodes' network adapters can carry", operation="read")
 ADAPTERS_OF = Message("at most {rate} for each of {nodes} nodes", rate="25 GB/s", nodes=4)
 NO_ADAPTERS = Message("network adapters not recorded")
 ADAPTERS_SILENT = Message("speed of a network adapter not recorded")

@@ -12,16 +12,12 @@ STATISTIC_OPEN = Message(
     "line may come from different iterations"
 )
 NO_ATTEMPTS = Message("no attempts on record to select from")
-NOT_SELECTED = Message(
-    "the reported attempt is not the one with the {best} {operation}", best="highest", operation="create"
-)
 NO_REPETITION_COUNT = Message("the table has no repetition count")
 NO_INTERVAL = Message("too few repetitions for a confidence interval")
 TOO_FEW_REPETITIONS = Message("fewer repetitions than the rules require")
 REPETITIONS_WANTED = Message("{wanted} (the rules require at least {minimum})", wanted=6, minimum=1)
 REPETITIONS_SHARE_JOBS = Message("repetitions shared jobs and are not independent")
 ONE_JOB_EACH = Message("one job per repetition")
-VARIATION = Message("variation between repetitions above {limit:.0%}", limit=0.1)
 TREND = Message("values show a trend over time")
 P_VALUE = Message("p-value of {limit:g} or more", limit=0.001)
 OUTLIERS = Message("outliers present; none excluded")
@@ -29,9 +25,6 @@ ONE_REPETITION = Message("only one repetition: variability unknown")
 
 # --- PHY
 NOTHING_TO_COMPARE = Message("fewer than two file configurations have a value to compare")
-CONFIGURATIONS_DIFFER = Message(
-    "single-process rates differ by more than {factor:g}x between file configurations", factor=2
-)
 SLOWER = Message("slower than the single-process result")
 AT_LEAST = Message(
     "at least {limit} {unit} (single process {reference}, minus {share})",
@@ -59,10 +52,4 @@ AT_LEAST_CREATION = Message(
 NO_CREATION = Message("no creation rate in this row to compare with")
 
 # --- PRJ-01, of lines without a label
-REPEATED = Message("reported as measured, but every operation is equal to {line}", line="scratch/peak/unique/*")
-MULTIPLIED = Message(
-    "reported as measured, but every operation is exactly {factor} times {line}",
-    factor=2,
-    line="scratch/peak/unique/*",
-)
 INDEPENDENT = Message("independent measurements, or a declared projection")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from campaign.core.messages import Message
 
-UNDECLARED_SCRIPT = Message(
-    "benchmark.executable {path} is a script, which can start any other program", path="/home/me/mdtest.sh"
-)
 DECLARE = Message(
     "benchmark.executable names the program itself; a script around it, or a script's "
     "interpreter, is named under launcher.prefix"
@@ -15,6 +12,3 @@ PROGRAM_UNHASHED = Message("the nodes could not read the benchmark's program: wh
 RAN_ANOTHER = Message("ranks ran a program other than the declared one")
 UNDECLARED_PROGRAMS = Message("ranks also ran programs that are not declared under launcher.prefix")
 MORE_PROGRAMS = Message("ranks also ran programs other than the benchmark and what launcher.prefix names")
-RANKS_UNSEEN = Message(
-    "{ranks} of {all} ended before the job could record what they executed{why}", ranks="2 ranks", all=8, why=""
-)

@@ -5,11 +5,9 @@ from campaign.core.messages import Message
 # --- EVD-06
 NO_JOB_RECORD = Message("completion.json is missing: nothing to compare the other records with")
 NO_SLURM = Message("Slurm's final record of the job is missing: nothing to compare the job's record with")
-JOURNAL_TIME = Message("{what} of the run differs between the journal and the job's record", what="start")
 ENDS_BEFORE_START = Message("the run ended before it started")
 PHASES_EXCEED = Message("phases in the output took longer than the program ran by its own clock")
 SECONDS = Message("at most {seconds:.1f} s", seconds=12.3)
-OUT_OF_ORDER = Message("the {what} was recorded at the wrong time", what="environment")
 BEFORE = Message("before {time}", time="2026-11-22 06:27:36 UTC")
 LATER_THAN = Message("after {time}", time="2026-11-22 06:27:36 UTC")
 OTHER_SUBMISSION = Message("submission time differs between Slurm and the journal")
@@ -21,26 +19,12 @@ STEP_CODE = Message("the run is recorded as done, but sacct shows an error of it
 STEP_TIMES = Message("sacct: the job step lies outside the run's time")
 SPAN = Message("{start} to {end}", start="2026-11-22 06:27:36 UTC", end="2026-11-22 06:27:37 UTC")
 STEP_SHORTER = Message("phases in the output took longer than the job step in sacct")
-OTHER_FILE_SYSTEM = Message("mount table and statfs name different file systems on {node}", node="n1")
 
 # --- EVD-07
 NOTHING_DONE = Message("no run succeeded: nothing to compare")
-OVERLAP = Message("measured at the same time as {other} on the same storage", other="scratch.node.shared.r1/1")
-NO_RECORDED_STEPS = Message(
-    "runs of {jobs} cannot be counted: sacct has no job steps, or the benchmark's have the same name as the job's own",
-    jobs="campaign-my-rfp-3f1a",
-)
-STEPS_COUNTED = Message("sacct shows a different number of benchmark runs in job {job} than submitted attempts", job=17)
 ATTEMPTS_OF = Message("{count}, one for each recorded run", count=3)
-STEPS_OVERLAP = Message("job steps {first} and {second} of sacct overlap in time", first="17.1", second="17.2")
-STEPS_LACKING = Message("sacct lacks job steps of job {job}: Slurm numbers the steps of a job without gaps", job=17)
 EACH_STEP = Message("each number up to the last one")
-SAME_STEP = Message("its output names the same job step as that of {other}", other="scratch.node.x.r1/1")
 STEP_OF_ITS_OWN = Message("a job step of its own")
-SAME_NUMBERS = Message(
-    "all values are identical to those of {other}, to the last digit: one output is a copy of the other",
-    other="scratch.node.x.r1/1",
-)
 NUMBERS_OF_ITS_OWN = Message("values of its own")
 NODES_RESTARTED = Message("nodes were rebooted during the campaign")
 ONE_BOOT = Message("no reboot of a node")

@@ -3,21 +3,12 @@
 from campaign.core.messages import Message
 
 NO_COMMAND_LINE = Message("no command line in the output: flags cannot be checked")
-NO_OPERATION_COUNT = Message(
-    "{operation}: this benchmark does not print how many operations it performed, so the time of one is unknown; "
-    "the built-in one prints it",
-    operation="remove",
-)
-NOT_ABOVE_ZERO = Message("the rate of {operation} is not above zero", operation="create")
-TOO_FEW_ITEMS = Message("fewer {unit} than the rules require", unit="files")
 OR_MORE = Message("{least} or more", least=1048576)
 SHIFT = Message("a rank shift of {ranks} among {processes} ranks", ranks=32, processes=32)
 SHIFT_AROUND = Message(
     "a rank shift of {ranks} among {processes} ranks, which leads back to the same rank", ranks=32, processes=32
 )
 SHIFT_OF_NODE = Message("a rank shift of {ranks} (one node)", ranks=16)
-IN_PHASES = Message("{message} (phase {phases})", message="the output is not complete", phases="ior-easy-write")
-RECORDS_DIFFER = Message("{what} differs between the records", what="job id")
 NO_VALUES = Message("no run produced a value")
 ON_BUNDLE = Message("checked only on a bundle, by the buyer with 'campaign verify'")
 UNSUPPORTED = Message("rule not supported by this version")

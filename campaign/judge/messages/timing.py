@@ -2,17 +2,8 @@
 
 from campaign.core.messages import Message
 
-NO_DURATION = Message("{operation}: phase duration not in the output", operation="create")
 SHORT_IN_REHEARSAL = Message("rehearsal: phases are short")
-BELOW_RULE = Message("{operation}: the phase is shorter than the rules require", operation="ior-easy-write")
-BELOW_RULE_IN_REHEARSAL = Message(
-    "rehearsal: {operation} is shorter than the rules require: INVALID as a result", operation="ior-easy-write"
-)
-TOO_SHORT = Message("phases too short to be valid; extend them with {means}", means="block or segments")
 SHORT = Message("phases are short; extend them with {means}", means="block or segments")
-SHORT_BY_RULES = Message(
-    "short phases (size fixed by the rules); timing uncertainty: {uncertainty}", uncertainty="under 0.1%"
-)
 LONGER_IF_ALLOWED = Message("{duration} or more, where the rules allow a change", duration="10s")
 LASTED = Message("{operation} {seconds} s", operation="create", seconds="0.71")
 LASTED_UNCLEAR = Message(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from campaign.config.search import Projection
 from campaign.plan import matrix
+from campaign.report import causes
 from campaign.report.contents import Section
 from campaign.report.messages import workbook as messages
 from campaign.report.table import COLUMNS, flattened
@@ -109,7 +110,8 @@ def provenance(sheets: Sheets, path: Path) -> None:
 
 
 def _origin(row: Row) -> list[Value]:
-    texts = (f"{each.rule} {each.message}{'' if each.checked else ' (not checked)'}" for each in row.findings)
+    told = causes.told(row.findings)
+    texts = (f"{each.rule} {each.message}{'' if each.checked else ' (not checked)'}" for each in told)
     flat = flattened(row) | {"findings": "; ".join(dict.fromkeys(texts))}
     return [str(row.cell), *(flat[name] for name in COLUMNS)]
 

@@ -42,11 +42,15 @@ class Example:
     finding: Finding | None = None  # that must come, of those of its severity alone
 
     def findings(self) -> list[Finding]:
+        """What the rule finds, with its texts as they are read."""
+        found: Iterable[Finding]
         if isinstance(self.given, Case):
-            return list(engine.by_rules(engine.ATTEMPT_RULES, [self.rule], self.given, self.given.subject))
-        if isinstance(self.given, Submission):
-            return list(engine.by_rules(engine.RULES, [self.rule], self.given, CAMPAIGN))
-        return list(self.given())
+            found = engine.by_rules(engine.ATTEMPT_RULES, [self.rule], self.given, self.given.subject)
+        elif isinstance(self.given, Submission):
+            found = engine.by_rules(engine.RULES, [self.rule], self.given, CAMPAIGN)
+        else:
+            found = self.given()
+        return [replace(each, wording=each.message, operation="", values={}) for each in found]
 
     def __str__(self) -> str:
         return f"{self.rule} {self.outcome}: {self.name}"

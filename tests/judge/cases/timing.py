@@ -102,7 +102,7 @@ EXAMPLES: list[Example] = [
     kept("RUN-07", "a phase as long as the rules require", ruled("300s", elapsed_s=300.5)),
     rehearsed(
         "RUN-07",
-        "rehearsal: create is shorter than the rules require: INVALID as a result",
+        "create: the phase is shorter than the rules require (rehearsal): INVALID as a result",
         ruled("300s", "rehearsal", elapsed_s=29.94),
         "300s or more",
         "create 30 s",

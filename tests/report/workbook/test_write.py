@@ -105,7 +105,7 @@ def xml_of(path: Path) -> dict[str, ElementTree.Element]:
 
 
 def test_headings_stay_in_sight_lists_have_filters_and_the_key_of_severities(tmp_path: Path) -> None:
-    long = replace(FINDING, message="word " * 100)
+    long = replace(FINDING, wording="word " * 100)
     book_of(tmp_path, contents(everything(), (FINDING, long)))
     found = xml_of(tmp_path / "table.xlsx")
     assert {name for name, sheet in found.items() if sheet.find(f".//{SPACE}pane") is not None} == found.keys() - {
@@ -314,7 +314,7 @@ def test_what_looks_like_a_formula_a_link_or_a_number_stays_text(tmp_path: Path)
         launch=(replace(pack.launch[0], title="-2+3"), replace(pack.launch[1], title="17"), *pack.launch[2:]),
     )
     done = Results(campaign=builders.campaign(targets=(target,)), pack=pack)
-    found = book_of(tmp_path, contents(done, (replace(FINDING, message="=1+1", expected="http://x", actual="5"),)))
+    found = book_of(tmp_path, contents(done, (replace(FINDING, wording="=1+1", expected="http://x", actual="5"),)))
     sheet = found["=1+1"]
     assert [sheet.cells[f"A{number}"] for number in (1, 5, 6, 7)] == [
         "=HYPERLINK(1): =1+1 (https://example.org/=cmd|' /C calc'!A0)",
@@ -328,7 +328,7 @@ def test_what_looks_like_a_formula_a_link_or_a_number_stays_text(tmp_path: Path)
 
 def test_what_cannot_be_seen_is_written_as_its_number(tmp_path: Path) -> None:
     found = book_of(
-        tmp_path, contents(everything(), (replace(FINDING, message="a\x1b[31m\x00\u202e_x0041_\ud800\nb"),))
+        tmp_path, contents(everything(), (replace(FINDING, wording="a\x1b[31m\x00\u202e_x0041_\ud800\nb"),))
     )
     assert str(found["Findings"].cells["D5"]).replace("_x005F_", "_") == "a\\x1b[31m\\x00\\u202e_x0041_\\ud800 b"
 

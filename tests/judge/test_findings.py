@@ -1,0 +1,67 @@
+"""The forms of a finding: a wording with its values, which are named alike."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import campaign
+from campaign.core.model import Severity
+from campaign.judge.findings import at_full_size, note, unchecked, violation
+
+PACKAGE = Path(campaign.__file__).parent
+OTHERS = {"about", "operation"}  # what else a form is given by name
+FORM = re.compile(
+    r"\(?(violation|to_explain|note|unchecked|doubt|at_full_size|form|_gone|functools\.partial|.*\.over)\b"
+)
+
+
+def test_a_message_has_its_operation_its_values_and_its_phase() -> None:
+    found = violation(
+        "{unit} of {count} differ", "8", None, about="scratch/*/*/*", operation="stat", unit="files", count=3
+    )
+    assert (found.message, found.expected, found.actual) == ("stat: files of 3 differ", "8", "absent")
+    assert (found.subject, found.severity, found.values) == (
+        "scratch/*/*/*",
+        Severity.ERROR,
+        {"unit": "files", "count": "3"},
+    )
+    assert found.as_json()["message"] == "stat: files of 3 differ"
+
+
+def test_a_wording_without_values_is_the_message_whatever_braces_it_has() -> None:
+    assert note("{directory} is {a").message == "{directory} is {a"
+
+
+def test_a_rehearsal_notes_what_a_finding_is_at_full_size() -> None:
+    found = at_full_size(violation, full=False)("{what} is short", what="create")
+    assert (found.severity, found.at_full, found.message) == (Severity.INFO, Severity.ERROR, "create is short")
+    assert at_full_size(violation, full=True)("x").severity is Severity.ERROR
+    assert not unchecked("x").checked
+
+
+def wordings() -> Iterator[tuple[str, str, set[str]]]:
+    """What forms are called with: the place, each wording that is written there, and the names of the values."""
+    for path in [*(PACKAGE / "judge").rglob("*.py"), *(PACKAGE / "evidence").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and FORM.match(ast.unparse(node.func)):
+                names = {keyword.arg or "**" for keyword in node.keywords} - OTHERS
+                for argument in node.args:
+                    texts = [argument.body, argument.orelse] if isinstance(argument, ast.IfExp) else [argument]
+                    written = [text.value for text in texts if isinstance(text, ast.Constant)]
+                    yield from (
+                        (f"{path.name}:{node.lineno}", text, names) for text in written if isinstance(text, str)
+                    )
+
+
+def places(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+def test_every_place_of_a_wording_has_its_value() -> None:
+    found = [(where, places(text), names) for where, text, names in wordings() if places(text)]
+    assert len(found) > 60
+    assert [where for where, wanted, names in found if not (wanted <= names or "**" in names)] == []
