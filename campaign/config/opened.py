@@ -7,8 +7,8 @@ from pathlib import Path
 from campaign.config import load as config
 from campaign.config import messages
 from campaign.config import names as resolution
+from campaign.config.format import Campaign
 from campaign.config.launch import fixed_geometries
-from campaign.config.load import Campaign
 from campaign.config.rules import load as rules
 from campaign.config.rules import series
 from campaign.config.rules.output_format import BUILT_IN

@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from campaign.config import check, messages
-from campaign.config.format import SEARCH_RECORD
+from campaign.config import check, messages, values
 from campaign.config.rules.pack import RulePack
-from campaign.config.values import DESIGN
 from campaign.core import formula
 from campaign.core.frozen import dataclass
+from campaign.core.keys import key, needed, record
 from campaign.core.model import Geometry
-from campaign.core.schema import entries
+from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, entries, matching, whole
 from campaign.core.strict_yaml import Document, Place
 
 
@@ -33,15 +32,43 @@ class NotRun:
 class SearchSettings:
     """How counts are looked for. Shares of 1; `nodes` and `processes_per_node` None where the partition says."""
 
-    operation: str | None = None  # as it is written in the pack
-    per: str = "configuration"  # configuration | operation | all
-    margin: float = 0.05
-    confidence: float = 0.98
-    least: int = 6
-    most: int = 30
-    nodes: int | None = None
-    processes_per_node: int | None = None
-    budget: float | None = None  # node-hours
+    operation: str | None = key(
+        matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "an operation of the pack"),
+        "the operation whose rate is maximised",
+        says_default="the operation that selects the reported run",
+    )
+    per: str = key(
+        Choice(values.PER),
+        "tune one process count per file configuration, per operation, or one for all",
+        "configuration",
+    )
+    margin: float = key(
+        values.percent(0.5, 30),
+        "largest shortfall from the highest rate that still counts as reaching it",
+        0.05,
+        says_default="5%",
+    )
+    confidence: float = key(
+        values.percent(80, 99.9),
+        "one-sided confidence level of each comparison of confirmation runs",
+        0.98,
+        says_default="98%",
+    )
+    least: int = key(Number(3, 1000), "minimum number of confirmation runs for each shortlisted process count", 6)
+    most: int = key(Number(3, 1000), "maximum number of confirmation runs for each shortlisted process count", 30)
+    nodes: int | None = key(
+        Number(1, 10**6), "largest number of nodes to try", says_default="the usable nodes of the partition"
+    )
+    processes_per_node: int | None = key(
+        Number(1, 10**6),
+        "largest number of processes per node to try; may exceed its cores",
+        says_default="the cores of a node",
+    )
+    budget: float | None = key(values.AMOUNT, "limit in node-hours for all searches together", says_default="no limit")
+
+
+SEARCH = record(SearchSettings)
+DESIGN = "design"  # of an input that was not measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +80,41 @@ class InputSource:
     operation: str = ""
 
 
+def _input_source(text: str, file: Path) -> InputSource:
+    if text == DESIGN:
+        return InputSource()
+    log, line, operation = parted(text)
+    return InputSource(values.beside(file, log), line, operation)
+
+
+_SOURCE = f'"LOG:LINE OPERATION" such as "earlier/mdtest.out:27 File stat", or {DESIGN}'
+_INPUT_SOURCE = Text(
+    _SOURCE, whole(rf"{DESIGN}|[^$`~][^$`]*:[1-9][0-9]{{0,9}} \S.*", _SOURCE), longest=1000, made=_input_source
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Projection:
     """Numbers for cells that follow from an earlier system's."""
 
-    cells: str  # a glob over target/launch/files/operation
-    nodes: int
-    processes: int
-    base_system: str
-    generation: str
-    formula: str
-    inputs: tuple[tuple[str, float], ...]
-    uncertainty: float  # share of the value, both ways
-    logs: tuple[Path, ...]
-    sources: tuple[tuple[str, InputSource], ...] = ()
+    cells: str = needed(values.CELLS, "the cells that are projected")
+    nodes: int = needed(Number(1, 10**6), "number of nodes of the projected result")
+    processes: int = needed(Number(1, 2**31 - 1), "number of MPI processes of the projected result")
+    base_system: str = needed(values.LINE, "system on which the inputs were measured")
+    generation: str = needed(values.LINE, "how the proposed system differs from the base system")
+    formula: str = needed(values.FORMULA, "the result as a formula of `inputs`, `nodes` and `processes`")
+    inputs: tuple[tuple[str, float], ...] = needed(
+        MapOf(values.INPUT_NAME, values.INPUT), "values of the names in the formula"
+    )
+    uncertainty: float = needed(values.percent(0.1, 100), "uncertainty of the result, plus and minus")
+    logs: tuple[Path, ...] = needed(
+        ListOf(values.FILE, least=1), "raw outputs of the base system; relative to the campaign file's directory"
+    )
+    sources: tuple[tuple[str, InputSource], ...] = key(
+        MapOf(values.INPUT_NAME, _INPUT_SOURCE),
+        "where each input was read: a log of `logs`, its line and operation; `design` for a value that was not "
+        "measured",
+    )
 
     @property
     def value(self) -> float:
@@ -92,7 +140,7 @@ def check_search(
     searched = [condition for condition in pack.launch if isinstance(launch.get(condition.id), Searched)]
     if not given:
         return
-    if given != SEARCH_RECORD.absent() and not searched and all(launch.values()):
+    if given != SEARCH.absent() and not searched and all(launch.values()):
         free = next((condition.id for condition in pack.launch if condition.processes is None), "")
         document.problem(("search",), messages.SEARCH_UNUSED(launch=free))
     check.most("search", given, document)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from campaign.config import values
 from campaign.core.frozen import dataclass
+from campaign.core.keys import key
 from campaign.core.regex import regex
+from campaign.core.schema import Number
 
 USER_TUNING, ADMINISTRATOR_TUNING = "tuning by users", "tuning by administrators"
 
@@ -35,14 +38,14 @@ CONTACT: Mapping[str, str] = {
 class Proposed:
     """What the proposed system has, with which ENV-05 compares what was measured on. None, or "": not told."""
 
-    nodes: int | None = None
-    processor: str = ""
-    cores: int | None = None  # of a node
-    memory: int | None = None  # bytes of a node
-    network: str = ""
-    file_system: str = ""
-    mpi: str = ""
-    operating_system: str = ""
+    nodes: int | None = key(Number(1, 10**7), "its compute nodes")
+    processor: str = key(values.LINE, "words of the processor's name, such as EPYC 9654", "")
+    cores: int | None = key(Number(1, 10**5), "cores of a compute node")
+    memory: int | None = key(values.SIZE, "memory of a compute node, such as 768G")  # bytes
+    network: str = key(values.LINE, "words of its network adapters, such as InfiniBand 400 Gb/sec", "")
+    file_system: str = key(values.LINE, "name of its file system, such as Lustre", "")
+    mpi: str = key(values.LINE, "words of the MPI's name and version, such as Open MPI 4.1", "")
+    operating_system: str = key(values.LINE, "words of its name and version, such as Rocky Linux 9", "")
 
 
 _PLACEHOLDER = regex(
@@ -63,9 +66,9 @@ def placeholder(text: str) -> str:
 def gaps(section: str, given: Sequence[tuple[str, str]], expected: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """(key, "") of each expected key that is missing, and (key, placeholder) of each key that has one."""
     known = dict(given)
-    for key in expected:
-        if key not in known:
-            yield f"{section}.{key}", ""
-    for key, text in known.items():
+    for name in expected:
+        if name not in known:
+            yield f"{section}.{name}", ""
+    for name, text in known.items():
         if asked := placeholder(text):
-            yield f"{section}.{key}", asked
+            yield f"{section}.{name}", asked

@@ -6,6 +6,7 @@ import os
 import pwd
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -35,8 +36,6 @@ _CELLS = "target/launch/files/operation, with * for any"
 _AMOUNT = "a number above zero"
 _INPUT = "a number"
 _DAY = 'a day in quotes, such as "2026-11-21"'
-DESIGN = "design"  # of an input that was not measured
-_INPUT_SOURCE = f'"LOG:LINE OPERATION" such as "earlier/mdtest.out:27 File stat", or {DESIGN}'
 _INPUT_NAME = "letters, digits and _, no digit first; not nodes or processes, which every formula knows"
 
 _VARIABLE = regex(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
@@ -166,10 +165,10 @@ def _formula(text: str) -> str:
 
 
 _parse_path = whole(r"(?!~)[^$`]*", f"{_PATH} (nothing is expanded here; write the full path)")
+LINE = Text("a text on one line", longest=500)
+PROSE = Text("a text", longest=2000, numbers=True, lines=True)
 PATH = Text(_PATH, _parse_path, longest=1000)
 TREE = Text(_TREE, _parse_path, longest=1000)
-EXECUTABLE = Text(f"{BUILTIN}, or {_PATH}", _parse_path, longest=1000)
-PACK = Text("the id of a rule pack (campaign rules lists them), or a path to one ending in .yaml", _parse_path)
 RESULTS = Text(_RESULTS, lambda text: _expand(text, _RESULTS), longest=1000)
 DIRECTORY = Text(_DIRECTORY, _directory, longest=1000)
 SIZE = Text(units.SIZE, units.parse_size, unit="unit")
@@ -187,7 +186,6 @@ DAY = Text(_DAY, _day)
 AMOUNT = Text(_AMOUNT, whole(r"(?=.*[1-9])[0-9]{1,15}(\.[0-9]{1,9})?", _AMOUNT, float), numbers=True)
 INPUT = Text(_INPUT, whole(r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,2})?", _INPUT, float), numbers=True)
 INPUT_NAME = Text(_INPUT_NAME, whole(r"(?!(nodes|processes)$)[A-Za-z_][A-Za-z0-9_]*", _INPUT_NAME), longest=40)
-INPUT_SOURCE = Text(_INPUT_SOURCE, whole(rf"{DESIGN}|[^$`~][^$`]*:[1-9][0-9]{{0,9}} \S.*", _INPUT_SOURCE), longest=1000)
 FORMULA = Text(formula.ALLOWED, _formula, longest=formula.LONGEST)
 
 
@@ -203,6 +201,25 @@ def beside(file: Path, path: str) -> Path:
         return Path(os.path.realpath(whole)) if whole.name == ".." else folder / whole.name
 
     return resolution.path(path, look_up)
+
+
+def _program(text: str, file: Path) -> Path | None:
+    return None if text == BUILTIN else beside(file, text)
+
+
+def _pack(name: str, file: Path) -> str:
+    """The id as it is, or the absolute path of the pack."""
+    if (replayed := resolution.pack()) is not None:
+        return str(replayed)
+    return str(beside(file, name)) if "/" in name or name.endswith(".yaml") else name
+
+
+# Kinds whose values are made with the campaign file's place.
+FILE = replace(PATH, made=lambda text, file: beside(file, text))
+EXECUTABLE = Text(f"{BUILTIN}, or {_PATH}", _parse_path, longest=1000, made=_program)
+PACK = Text(
+    "the id of a rule pack (campaign rules lists them), or a path to one ending in .yaml", _parse_path, made=_pack
+)
 
 
 def is_there(path: Path) -> bool:

@@ -8,27 +8,32 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
+from campaign.config import values
+from campaign.config.rules.format import RULE
 from campaign.core.frozen import dataclass
+from campaign.core.keys import key, needed
 
 NAMESPACE = "campaign-waiver"  # of ssh-keygen -Y
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    cells: str  # a glob over target/launch/files/operation
-    rule: str
-    text: str
+    cells: str = needed(values.CELLS, "the cells concerned")
+    rule: str = needed(RULE, "the rule of the finding")
+    text: str = needed(values.PROSE, "the explanation; it is shown beside the finding")
 
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    cells: str  # a glob over target/launch/files/operation
-    rule: str
-    reason: str
-    by: str
-    date: datetime.date
-    expires: datetime.date  # the last day on which what it covers may have been measured
-    signature: Path | None = None
+    cells: str = needed(values.CELLS, "the cells concerned")
+    rule: str = needed(RULE, "the rule that is waived")
+    reason: str = needed(values.LINE, "why it is waived")
+    by: str = needed(values.LINE, "name of the buyer's representative who waives it")
+    date: datetime.date = needed(values.DAY, "date of the waiver")
+    expires: datetime.date = needed(values.DAY, "last measurement date that the waiver covers")
+    signature: Path | None = key(
+        values.FILE, "signature of the text that `campaign check --waiver N` prints, by `ssh-keygen -Y sign`"
+    )
 
 
 @dataclass(frozen=True, slots=True)

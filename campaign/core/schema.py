@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Protocol
 
 from campaign.core import messages, units
@@ -78,6 +79,7 @@ class Text:
     lines: bool = False  # may have several lines
     pattern: str = ""  # where `parse` is no more than that
     unit: str = ""  # what a plain number lacks: "unit", "percent sign"
+    made: Callable[[Any, Path], Any] | None = None  # what the program works with, of the value and the file it is in
 
     def read(self, node: Node, at: Place, document: Document) -> Any:
         if not isinstance(node, Scalar) or (node.plain and not node.text):
@@ -251,6 +253,7 @@ class Field:
     required: bool = False
     default: Any = None
     default_says: str = ""  # for the reference, where the default itself says too little
+    name: str = ""  # of the field of a dataclass, where it is not the key
 
     def absent(self) -> Any:
         """What an absent key reads as: its default; without one, a list and a mapping are empty."""
@@ -270,10 +273,12 @@ def switch(says: str, default: bool = False) -> Field:
 
 
 class KeyedMap:
-    """A mapping with known keys, read as a dict that has all of them: an absent one has its default."""
+    """A mapping with known keys, read as a dict that has all of them: an absent one has its default. `of`: the
+    dataclass that `keys.make` makes of it.
+    """
 
-    def __init__(self, **fields: Field) -> None:
-        self.fields = fields
+    def __init__(self, of: type | None = None, /, **fields: Field) -> None:
+        self.of, self.fields = of, fields
 
     @property
     def allowed(self) -> str:

@@ -30,7 +30,7 @@ from typing import Any
 
 from campaign import __version__
 from campaign.config import names as resolution
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.names import Names
 from campaign.config.opened import Opened, open_campaign
 from campaign.core import bagit, journal, signatures

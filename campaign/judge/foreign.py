@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.rules import load as rules
 from campaign.config.rules import series
 from campaign.config.rules.pack import RulePack
@@ -47,7 +47,9 @@ def read(path: Path, pack: str) -> Submission:
     rows = tuple(entry.row(settled) for entry in entries)
     names = dict.fromkeys(row.cell.target for row in rows)
     targets = tuple(Target(name, "") for name in names)
-    campaign = Campaign(path, path.stem, pack, "full", path.parent, targets, {})
+    campaign = Campaign(
+        path=path, name=path.stem, rules=pack, profile="full", results=path.parent, targets=targets, launch={}
+    )
     return Submission(campaign, settled, (), (), (), rows)
 
 

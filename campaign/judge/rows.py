@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.rules.pack import Operation, RulePack
 from campaign.config.search import Projection
 from campaign.core import units

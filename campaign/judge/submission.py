@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from campaign.config.load import Slurm
+from campaign.config.format import Slurm
 from campaign.core.model import Attempt, Paths
 from campaign.results.environment.facts import Accounting
 from campaign.results.store import Store

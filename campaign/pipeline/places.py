@@ -10,7 +10,7 @@ from pathlib import Path
 
 from campaign.config import init
 from campaign.config.check import overlap
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.config.values import forbidden
 from campaign.core.model import Paths

@@ -13,8 +13,8 @@ from typing import Any
 
 from campaign.config import load as config
 from campaign.config import names as resolution
+from campaign.config.format import Campaign
 from campaign.config.launch import AllCores
-from campaign.config.load import Campaign
 from campaign.config.opened import Opened
 from campaign.config.search import Searched
 from campaign.config.values import ALL, SEARCH

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.core import atomic, journal, units
 from campaign.core.errors import EnvironmentLacks, InputError, unwritten

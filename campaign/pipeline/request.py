@@ -6,7 +6,7 @@ import fnmatch
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Run, Status

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from campaign.config import names as resolution
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState

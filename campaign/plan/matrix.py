@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Protocol, TypeVar
 
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.pack import FileConfiguration, RulePack
 from campaign.config.rules.programs import Phase

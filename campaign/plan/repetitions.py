@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from campaign.config.load import Campaign, Sequential
+from campaign.config.format import Campaign, Sequential
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Run
 from campaign.plan.searches import OWN_ENDS

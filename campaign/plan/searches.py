@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from itertools import chain
 from typing import Any
 
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.rules.pack import LaunchCondition, RulePack
 from campaign.config.search import Searched
 from campaign.core.errors import EnvironmentLacks

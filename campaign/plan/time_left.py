@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Run
 from campaign.plan import matrix

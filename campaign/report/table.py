@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.rules.load import is_own
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE, PRACTICE
 from campaign.config.rules.pack import RulePack, Variable

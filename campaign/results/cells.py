@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, astuple
 from typing import Any
 
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.search import Projection
 from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Cell, Finding, Geometry, Record, Run, Status

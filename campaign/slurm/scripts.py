@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from campaign.config.load import Slurm
+from campaign.config.format import Slurm
 from campaign.config.rules import sweeps
 from campaign.config.rules.format import GEOMETRY
 from campaign.core.errors import InputError

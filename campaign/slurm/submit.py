@@ -20,7 +20,7 @@ from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
 from campaign.core import atomic, journal, waiting

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from campaign.config import format as config_format
 from campaign.config import load as config
 from campaign.config import sbatch_options
+from campaign.config.format import Benchmark, Campaign, Declined, Slurm, SourceTrees
 from campaign.config.launch import AllCores
-from campaign.config.load import Benchmark, Campaign, Declined, Slurm, SourceTrees
 from campaign.config.rules import load as rules
 from campaign.config.values import DIRECTORY, PATH, RESULTS
 from campaign.config.values import LAUNCH as LAUNCH_FORM

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config import load as config
+from campaign.config.format import Campaign
 from campaign.config.search import NotRun, Searched, SearchSettings
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry
@@ -30,7 +31,7 @@ PROJECTION = """projections:
 """
 
 
-def load(tmp_path: Path, text: str) -> config.Campaign:
+def load(tmp_path: Path, text: str) -> Campaign:
     (tmp_path / "base.out").write_text("1234.5")
     file = tmp_path / "c.yaml"
     file.write_text(HEAD + text)

@@ -15,7 +15,7 @@ import tabulate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.config.load import Campaign, Declined
+from campaign.config.format import Campaign, Declined
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping
 from campaign.core.model import Target

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.config.load import Declined
+from campaign.config.format import Declined
 from campaign.config.rules import load as rules
 from campaign.config.rules.pack import Selection
 from campaign.core.model import State, Status

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from campaign.config.load import Campaign, Sequential
+from campaign.config.format import Campaign, Sequential
 from campaign.config.search import SearchSettings
 from campaign.core.model import Attempt, Run, State
 from campaign.plan.estimate import Estimate, estimate
@@ -34,7 +34,7 @@ def still(
         plain(),
         slurm=replace(plain().slurm, allocation=allocation, time_s=LIMIT_S),
         repetitions=repetitions,
-        sequential=Sequential(most, 0.05) if most else None,
+        sequential=Sequential(most=most, width=0.05) if most else None,
     )
     return estimate(made, runs, standings, attempts, unsettled)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.config.load import Slurm
+from campaign.config.format import Slurm
 from campaign.config.opened import open_campaign
 from campaign.config.rules import load as rules
 from campaign.core.errors import InputError

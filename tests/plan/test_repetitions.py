@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from campaign.config.load import Campaign, Sequential
+from campaign.config.format import Campaign, Sequential
 from campaign.core.model import Run, State
 from campaign.plan import repetitions
 from campaign.results.case import Case

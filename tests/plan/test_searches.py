@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.config.load import Campaign, Declined
+from campaign.config.format import Campaign, Declined
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import Searched, SearchSettings
 from campaign.core.errors import EnvironmentLacks

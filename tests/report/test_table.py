@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 import tabulate
 
-from campaign.config.load import Campaign
+from campaign.config.format import Campaign
 from campaign.config.rules import load as rules
 from campaign.config.rules.pack import RulePack
 from campaign.core import units

@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from campaign.config.format import Declined
 from campaign.config.launch import AllCores
-from campaign.config.load import Declined
 from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import Variable

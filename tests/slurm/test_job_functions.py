@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.config.load import Slurm
+from campaign.config.format import Slurm
 from campaign.core.model import Command, Geometry
 from campaign.results.environment import reading
 from campaign.slurm.completion import read_completion

@@ -11,7 +11,7 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from campaign.config.load import Slurm
+from campaign.config.format import Slurm
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry, Launcher, Planned, Run
 from campaign.slurm import script_text, scripts

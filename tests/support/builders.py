@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config.load import Benchmark, Campaign, Slurm
+from campaign.config.format import Benchmark, Campaign, Slurm
 from campaign.config.rules.pack import FileConfiguration, LaunchCondition, Operation, RulePack, Selection
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.core.model import (

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from campaign.config.load import Benchmark, Campaign, Slurm
+from campaign.config.format import Benchmark, Campaign, Slurm
 from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Attempt, Geometry, Launcher, Paths, Run, State, Target

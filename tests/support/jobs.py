@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from campaign.config.load import Slurm
+from campaign.config.format import Slurm
 from campaign.core.model import Geometry, Launcher, Planned
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import scripts

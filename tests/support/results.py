@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from campaign.config.load import Campaign, Declined
+from campaign.config.format import Campaign, Declined
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.model import Attempt, Observation, Record, Run, State

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from campaign import __version__
-from campaign.config.load import Campaign, SourceTrees
+from campaign.config.format import Campaign, SourceTrees
 from campaign.core import atomic, resources, strict_json
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.frozen import dataclass

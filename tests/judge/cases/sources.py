@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config.load import Benchmark, SourceTrees
+from campaign.config.format import Benchmark, SourceTrees
 from campaign.config.rules.pack import Pin
 from campaign.core.model import Command, Geometry, Launcher, OutputRemark
 from campaign.judge.submission import Submission

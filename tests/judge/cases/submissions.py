@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import replace
 
-from campaign.config.load import Declined
+from campaign.config.format import Declined
 from campaign.config.rules.pack import Note
 from campaign.core.model import Attempt, Finding, Record, Severity, State, Status, Target
 from campaign.judge.submission import Submission

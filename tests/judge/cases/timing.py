@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config.load import ServerCounter
+from campaign.config.format import ServerCounter
 from campaign.config.rules.pack import Variable
 from campaign.config.rules.programs import Flag
 from campaign.core.model import Geometry, Severity

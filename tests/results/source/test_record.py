@@ -14,8 +14,9 @@ import pytest
 
 from campaign import __version__
 from campaign.cli.main import main
-from campaign.config import load as config
-from campaign.config.load import Campaign
+from campaign.config import format as config
+from campaign.config import load as config_load
+from campaign.config.format import Campaign
 from campaign.core import resources
 from campaign.core.errors import InputError
 from campaign.core.model import Paths
@@ -58,7 +59,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def loaded(file: Path, **source: Any) -> Campaign:
-    campaign = config.load(file)
+    campaign = config_load.load(file)
     return replace(campaign, source=replace(campaign.source, **source))
 
 
