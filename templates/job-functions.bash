@@ -34,7 +34,9 @@ campaign_independent=() # comments of jobs on targets of other storage
 
 # The variables, with their values, that the job began with and its submitter did not have: Slurm sets them, or the site
 # for each job. The submitter's are known by name where sbatch was given the names.
+# shellcheck disable=SC2034  # read by environment-functions.bash
 declare -A campaign_set_by_slurm=()
+# shellcheck disable=SC2034
 if [[ -n ${CAMPAIGN_SUBMITTED_WITH:-} ]]; then
     while IFS= read -r -d '' campaign_pair; do
         [[ $campaign_pair == SLURM* || " $CAMPAIGN_SUBMITTED_WITH " == *" ${campaign_pair%%=*} "* ]] ||

@@ -377,13 +377,26 @@ def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
         return 0
     with Store(opened.paths) as store:
         say_of_journal(opened, journal.look(opened.paths.journal), say)
-        jobs = _not_ended({attempt.job for attempt in store.under_way()})
+        jobs = _beside(store, ())
         store.note("cancel", jobs=jobs)
         commands.cancel(jobs)
         follower = follower_of(opened, store, say)
-        end = time.monotonic() + patience_s
+        end, pause_s = time.monotonic() + patience_s, 0.2
         while follower.step():
             if time.monotonic() > end:
                 raise UnknownState(messages.CANCEL_UNFINISHED())
-            time.sleep(0.2)
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, 1.0)
+            # A driver that is calling sbatch submits that job before it reads of the cancellation.
+            with suppress(UnknownState):
+                if late := _beside(store, jobs):
+                    commands.cancel(late)
+                    store.note("cancel", jobs=late)
+                    jobs += late
         return len(jobs)
+
+
+def _beside(store: Store, known: Collection[str]) -> list[str]:
+    """Ids of the campaign's jobs that have not ended, without those that are known."""
+    names = {attempt.job for attempt in store.under_way() if attempt.job_id not in known}
+    return [job for job in _not_ended(names) if job not in known]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -89,6 +90,28 @@ def test_a_driver_whose_campaign_is_cancelled_submits_nothing_more(
     wait_until(lambda: f"campaign-{name}" in case.slurm("squeue", "-h", "-t", "R", "-o", "%j"), what="a job")
     case.call("cancel")
     driver.communicate(timeout=100)
+
+
+def test_one_cancel_ends_also_what_a_driver_is_submitting(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "between")
+    real = case.slurm("which", "sbatch").strip()
+    waiting = f"touch {tmp_path}/called; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done"
+    sbatch = tmp_path / "bin" / "sbatch"
+    sbatch.parent.mkdir()
+    sbatch.write_text(f'#!/bin/sh\n[ "$1" = --test-only ] || {{ {waiting}; }}\nexec {real} "$@"\n')
+    sbatch.chmod(0o755)
+    case.variables["PATH"] = f"{sbatch.parent}:{os.environ['PATH']}"
+    driver = case.start("run", "--detach")
+    wait_until((tmp_path / "called").exists, what="sbatch")
+    cancel = case.start("cancel")
+    wait_until(lambda: '"event": "cancel"' in (case.results / "journal.jsonl").read_text(), what="the cancellation")
+    (tmp_path / "go").touch()
+    said = "".join(cancel.communicate(timeout=100))
+    driver.communicate(timeout=100)
+    assert cancel.returncode == 0, said
+    assert "cancelled 1 job" in said
+    assert {state["state"] for state in case.states().values()} <= {"cancelled", "refused"}
+    assert "campaign-between" not in case.slurm("squeue", "-h", "-t", "PD,R", "-o", "%j")
 
 
 def test_only_cells_of_a_status_are_measured(tmp_path: Path, sandbox: Sandbox) -> None:
