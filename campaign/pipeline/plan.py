@@ -261,13 +261,15 @@ class _Settled:
     executable: str  # path, size and time of the external benchmark whose dialect is known
     dialect: str
     partition_written: str | None = None  # slurm.partition in the campaign file
-    environment_order: tuple[str, ...] = ()  # the variables of slurm.environment in the campaign file
+    environment_order: tuple[str, ...] | None = ()  # of slurm.environment; None: as written, in earlier versions
 
 
 def _settled(paths: Paths) -> _Settled:
     stored = _stored(paths)
     try:
-        return _Settled(None, "", "") if stored is None else decode(_Settled, stored, pass_over_unknown=True)
+        if stored is None:
+            return _Settled(None, "", "")
+        return decode(_Settled, {"environment_order": None, **stored}, pass_over_unknown=True)
     except ValueError as error:
         raise _damaged(paths.plan, error) from error
 
@@ -278,8 +280,10 @@ def _as_begun(opened: Opened) -> Campaign:
     """
     campaign, settled = opened.campaign, _settled(opened.paths)
     order, slurm = settled.environment_order, campaign.slurm
-    if {name for name, _ in slurm.environment} == set(order):
-        slurm = replace(slurm, environment=tuple(sorted(slurm.environment, key=lambda each: order.index(each[0]))))
+    if order is not None:
+        same = {name for name, _ in slurm.environment} == set(order)
+        variables = sorted(slurm.environment, key=(lambda each: order.index(each[0])) if same else None)
+        slurm = replace(slurm, environment=tuple(variables))
     written, default = _partition_begun(opened.paths, settled)
     if written is not None and default and {slurm.partition, written} <= {"", default}:
         slurm = replace(slurm, partition=written)

@@ -161,9 +161,28 @@ def with_variables(opened: Opened, *names: str) -> Opened:
 
 def test_results_count_where_the_variables_are_written_in_another_order(opened: Opened) -> None:
     begun = with_variables(opened, "B", "A")
-    planning.write(begun, planned := planning.plan(begun))
+    planned = planning.plan(begun)
+    assert planning.plan(with_variables(opened, "A", "B")).runs == planned.runs
+    planning.write(begun, planned)
     for names, count in ((("A", "B"), True), (("A",), False), (("A", "B", "C"), False), (("A", "C"), False)):
         now = with_variables(opened, *names)
         assert (planning.plan(now).runs == planned.runs) is count
-    planning.write(now := with_variables(opened, "A", "B"), planning.plan(now))
-    assert json.loads(opened.paths.plan.read_text())["environment_order"] == ["B", "A"]
+    # Also after they were others for a while.
+    planning.write(now := with_variables(opened, "C", "B", "A"), planning.plan(now))
+    assert planning.plan(begun).runs == planning.plan(with_variables(opened, "A", "B")).runs == planned.runs
+
+
+@pytest.mark.parametrize("order", [["B", "A"], None])
+def test_results_of_earlier_versions_count_in_the_order_of_their_variables(
+    order: list[str] | None, opened: Opened
+) -> None:
+    begun, later = with_variables(opened, "B", "A"), with_variables(opened, "A", "B")
+    planning.write(begun, of_today := planning.plan(begun))
+    stored = json.loads(opened.paths.plan.read_text())
+    del stored["environment_order"]
+    opened.paths.plan.write_text(json.dumps(stored | ({"environment_order": order} if order else {})))
+    of_then = planning.plan(begun)
+    assert of_then.runs != of_today.runs
+    assert (planning.plan(later).runs == of_then.runs) is (order is not None)  # which the earliest do not say
+    planning.write(begun, of_then)
+    assert planning.plan(later).runs == of_then.runs
