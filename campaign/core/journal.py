@@ -13,7 +13,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, overload
 
@@ -157,6 +157,13 @@ def look(path: Path) -> Chain:
     except EnvironmentLacks as error:
         return Chain(heads, nonce, str(error))
     return Chain(heads, nonce, "", latest, back)
+
+
+def beginning(path: Path) -> str:
+    """The hash of a journal's first line, which no two campaigns share; "" where there is none."""
+    with suppress(OSError), path.open("rb") as file:
+        return _hash(data) if (data := next(_lines(file), b"")).endswith(b"\n") else ""
+    return ""
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

@@ -196,6 +196,13 @@ PLAN_DAMAGED = Message(
     path="results/site/plan.json",
     why="EOF",
 )
+PLAN_OF_ANOTHER = Message(
+    "{path}: the plan of another campaign ({campaign}, results in {results}); restore this campaign's own from a "
+    "backup or a bundle, or remove it to plan again",
+    path="results/site/plan.json",
+    campaign="offer",
+    results="/home/me/results/offer",
+)
 GEOMETRY_NOT_RECORDED = Message("plan.json does not record the process count of launch.{name}", name="max")
 GEOMETRY_WITHOUT_NODES = Message(
     "launch.{name} is {word}, but no node is usable ({account}); name another partition under slurm.partition, or ask "

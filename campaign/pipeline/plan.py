@@ -18,7 +18,7 @@ from campaign.config.launch import AllCores
 from campaign.config.opened import Opened
 from campaign.config.search import Searched
 from campaign.config.values import ALL, SEARCH
-from campaign.core import atomic, resources
+from campaign.core import atomic, journal, resources
 from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.frozen import dataclass
@@ -306,14 +306,22 @@ def _partition_begun(paths: Paths, settled: _Settled) -> tuple[str | None, str]:
 
 
 def _stored(paths: Paths) -> Any:
-    """The content of plan.json; None if there is none. Raises EnvironmentLacks where it is damaged."""
+    """The content of plan.json; None if there is none. Raises EnvironmentLacks where it is damaged, or another
+    campaign's: its journal begins otherwise.
+    """
     try:
         written = paths.plan.stat()
-        return _parsed(paths.plan, written.st_ino, written.st_mtime_ns)
+        stored = _parsed(paths.plan, written.st_ino, written.st_mtime_ns)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, RecursionError, IsADirectoryError) as error:
         raise _damaged(paths.plan, error) from error
+    # A verification judges the journal by itself.
+    own = "" if resolution.replayed() else journal.beginning(paths.journal)
+    if own and stored.get("journal", "") not in ("", own):
+        names = {name: stored.get(name) for name in ("campaign", "results")}
+        raise EnvironmentLacks(messages.PLAN_OF_ANOTHER(path=paths.plan, **names))
+    return stored
 
 
 @functools.lru_cache(maxsize=1)
@@ -403,6 +411,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
         "profile": campaign.profile,
         "allocation": campaign.slurm.allocation,
         "results": str(opened.paths.root),
+        "journal": journal.beginning(opened.paths.journal),
         "partition": asdict(planned.partition) if planned.partition else None,
         "partition_written": campaign.slurm.partition if begun is None else begun,
         "environment_order": [name for name, _ in _as_begun(opened).slurm.environment],

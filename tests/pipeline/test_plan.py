@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config.opened import Opened, open_campaign
-from campaign.core import resources
+from campaign.core import journal, resources
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Launcher
 from campaign.pipeline import plan as planning
@@ -90,6 +90,26 @@ def test_a_damaged_plan_is_named_with_the_way_out_and_one_written_anew_is_read(
         planning.plan(opened)
     opened.paths.plan.write_text(whole)
     assert programs(opened) == {str(tmp_path / "elsewhere" / "mdtest")}
+
+
+def test_the_plan_of_another_campaign_is_named_with_the_way_out(opened: Opened, tmp_path: Path) -> None:
+    other = tmp_path / "other" / "journal.jsonl"
+    other.parent.mkdir()
+    for path in (opened.paths.journal, other):
+        journal.append(path, {"event": "begin", "campaign": "offer", "number": str(path)}, journal.START)
+    planning.write(opened, planning.plan(opened))  # a plan that names no journal is taken for its own
+    own = opened.paths.plan.read_text()
+    told = json.loads(own) | {"journal": journal.beginning(other), "campaign": "offer", "results": "/other/offer"}
+    opened.paths.plan.write_text(json.dumps(told))
+    with pytest.raises(EnvironmentLacks) as refused:
+        planning.plan(opened)
+    assert str(refused.value) == (
+        f"{opened.paths.plan}: the plan of another campaign (offer, results in /other/offer); restore this campaign's "
+        "own from a backup or a bundle, or remove it to plan again"
+    )
+    opened.paths.plan.write_text(own)
+    journal.append(opened.paths.journal, {"event": "cancel", "jobs": []}, journal.beginning(opened.paths.journal))
+    planning.plan(opened)
 
 
 def test_a_lost_plan_is_named_where_only_it_says_what_all_meant(opened: Opened) -> None:
