@@ -57,6 +57,12 @@ class Help(argparse.HelpFormatter):
 
         return "\n".join(map(wrapped, text.splitlines()))
 
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """`-o, --output DIR`, which Python says since 3.13; before it was `-o DIR, --output DIR`."""
+        if action.nargs == 0 or not action.option_strings:
+            return super()._format_action_invocation(action)
+        return f"{', '.join(action.option_strings)} {self._format_args(action, action.dest.upper())}"
+
 
 class Parser(argparse.ArgumentParser):
     """Says what to do where its first argument is missing."""
