@@ -245,12 +245,11 @@ def _bounded_header(library: type[tarfile.TarInfo], limits: Limits) -> type[tarf
     """The library's header, but for one that is itself a member without bounds."""
 
     class BoundedHeader(library):  # type: ignore[valid-type,misc]
-        @classmethod
-        def frombuf(cls, buf: bytes, encoding: str | None, errors: str) -> tarfile.TarInfo:
-            header: tarfile.TarInfo = super().frombuf(buf, encoding, errors)
-            if header.type in _LONG_HEADERS and header.size > LARGEST_HEADER:
-                size = {"size": header.size, "most": LARGEST_HEADER}
+        def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:  # each header passes here
+            if self.type in _LONG_HEADERS and self.size > LARGEST_HEADER:
+                size = {"size": self.size, "most": LARGEST_HEADER}
                 raise LongHeader(messages.LONG_HEADER(archive=limits.name, **size))
+            header: tarfile.TarInfo = super()._proc_member(archive)
             return header
 
     return BoundedHeader
