@@ -181,10 +181,9 @@ class Store:
 
     def _rows(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """One after another: of a large campaign all texts at once are as large as what is made of them."""
-        with self._explained():
-            cursor = self._db.cursor()
-            cursor.row_factory = None
-            yield from cursor.execute(statement)
+        cursor = self._db.cursor()
+        cursor.row_factory = None
+        return cursor.execute(statement)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

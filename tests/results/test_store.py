@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import os
@@ -403,6 +404,22 @@ def test_a_database_whose_content_is_not_understood_is_named_with_the_way_out(
         EnvironmentLacks, match=r"campaign.db is damaged \(unreadable content: .* 'campaign collect FILE'"
     ):
         opened.observations()
+
+
+def test_what_was_not_understood_says_nothing_more_when_the_database_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    with opened.transaction():
+        opened._sql("UPDATE attempts SET state = 'splendid'")
+    try:
+        opened.attempts()
+    except EnvironmentLacks:  # whose traceback has the rows that were being read
+        opened.close()
+    gc.collect()
+    assert said == []
 
 
 def test_a_state_that_no_attempt_can_have_is_named_with_the_way_out(tmp_path: Path) -> None:
