@@ -12,7 +12,7 @@ from pathlib import Path
 
 from campaign.config import launcher, values
 from campaign.config.launch import Wanted
-from campaign.config.rules.format import COUNT, PROFILES, SETTING
+from campaign.config.rules.kinds import COUNT, PROFILES, SETTING
 from campaign.config.sbatch_options import DIRECTIVE
 from campaign.config.search import SEARCH, Projection, SearchSettings
 from campaign.config.system import Proposed

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from campaign.config import counts, messages
 from campaign.config.rules import load as rules
+from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.output_format import BUILT_IN
-from campaign.config.rules.pack import LaunchCondition, RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.config.system import CONTACT, SYSTEM
 from campaign.core import resources, units
 from campaign.core.errors import InputError

@@ -7,7 +7,8 @@ from typing import Any
 
 from campaign.config import counts, messages
 from campaign.config.counts import Count
-from campaign.config.rules.pack import LaunchCondition, RulePack
+from campaign.config.rules.entries import LaunchCondition
+from campaign.config.rules.pack import RulePack
 from campaign.config.search import NotRun, Searched
 from campaign.config.values import ALL, PROJECTED, SEARCH
 from campaign.core.frozen import dataclass

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config import messages
-from campaign.config.rules.format import GEOMETRY
+from campaign.config.rules.kinds import GEOMETRY
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.sweeps import names
 from campaign.config.values import beside

@@ -9,7 +9,7 @@ import datetime
 from pathlib import Path
 
 from campaign.config import values
-from campaign.config.rules.format import RULE
+from campaign.config.rules.kinds import RULE
 from campaign.core.frozen import dataclass
 from campaign.core.keys import key, needed
 

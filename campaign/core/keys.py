@@ -14,7 +14,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from campaign.core.schema import Field, KeyedMap, ListOf, MapOf, OneOf, Schema, Text
+from campaign.core.schema import Boolean, Field, KeyedMap, ListOf, MapOf, OneOf, Schema, Text
 
 _KEY = "key"
 
@@ -40,6 +40,11 @@ def needed(kind: Schema, says: str) -> Any:
     return dataclasses.field(metadata={_KEY: Field(kind, says, required=True)})
 
 
+def switch(says: str) -> Any:
+    """A field that a key gives which is true or false, and false where it is absent."""
+    return key(Boolean(), says, False, says_default="false")
+
+
 def record(of: type) -> KeyedMap:
     """The mapping whose keys are those of a dataclass, in the order of its fields."""
     given = {field.name: field.metadata[_KEY] for field in dataclasses.fields(of) if _KEY in field.metadata}
@@ -59,11 +64,11 @@ def make(kind: Schema, value: Any, file: Path, **others: Any) -> Any:
             return tuple((name, make(kind.value, each, file)) for name, each in value)
         case OneOf():
             return make(kind.mapping if isinstance(value, dict) else kind.scalar, value, file)
-        case KeyedMap() if kind.of is not None:
+        case KeyedMap():
             given = {
                 field.name or name: make(field.kind, value[name], file)
                 for name, field in kind.fields.items()
                 if (field.name or name) not in others
             }
-            return kind.of(**given, **others)
+            return (kind.of or dict)(**given, **others)
     return value

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from campaign.config.rules.pack import Operation, RulePack
+from campaign.config.rules.entries import Operation
+from campaign.config.rules.pack import RulePack
 from campaign.core.model import Finding, Record, Run, State
 from campaign.core.regex import regex
 from campaign.core.units import digits, format_size, listed

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from campaign.config.rules.pack import LaunchCondition
+from campaign.config.rules.entries import LaunchCondition
 from campaign.config.search import Projection
 from campaign.core import formula
 from campaign.core.model import Finding, Status

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from campaign.config.rules import formulas
-from campaign.config.rules.pack import Requirement
+from campaign.config.rules.entries import Requirement
 from campaign.core.formula import Condition, value
 from campaign.core.model import Finding, Record
 from campaign.core.units import digits

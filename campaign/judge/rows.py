@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from campaign.config.format import Campaign
-from campaign.config.rules.pack import Operation, RulePack
+from campaign.config.rules.entries import Operation
+from campaign.config.rules.pack import RulePack
 from campaign.config.search import Projection
 from campaign.core import units
 from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Status

@@ -6,7 +6,8 @@ import functools
 from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.catalogue import Quantity, parse, show
-from campaign.config.rules.pack import Operation, RulePack
+from campaign.config.rules.entries import Operation
+from campaign.config.rules.pack import RulePack
 from campaign.core.model import Cell, Finding, Record, Status
 from campaign.judge.findings import at_full_size, doubt, note, to_explain, unchecked, violation
 from campaign.judge.messages import shared

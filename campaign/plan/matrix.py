@@ -16,7 +16,8 @@ from typing import Protocol, TypeVar
 
 from campaign.config.format import Campaign
 from campaign.config.rules import formulas, sweeps
-from campaign.config.rules.pack import FileConfiguration, RulePack
+from campaign.config.rules.entries import FileConfiguration
+from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Phase
 from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError

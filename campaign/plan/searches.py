@@ -15,7 +15,8 @@ from itertools import chain
 from typing import Any
 
 from campaign.config.format import Campaign
-from campaign.config.rules.pack import LaunchCondition, RulePack
+from campaign.config.rules.entries import LaunchCondition
+from campaign.config.rules.pack import RulePack
 from campaign.config.search import Searched
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.frozen import dataclass

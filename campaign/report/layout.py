@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from campaign.config.rules.pack import FileConfiguration, RulePack
+from campaign.config.rules.entries import FileConfiguration
+from campaign.config.rules.pack import RulePack
 from campaign.core.frozen import dataclass
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from campaign.config.rules import formulas
-from campaign.config.rules.format import PROFILES
+from campaign.config.rules.kinds import PROFILES
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Program
 from campaign.config.rules.settle import settle

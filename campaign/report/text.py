@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE, PRACTICE
-from campaign.config.rules.pack import RulePack, Variable
+from campaign.config.rules.entries import Variable
+from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Finding, Run, Severity

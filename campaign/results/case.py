@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from campaign.config.rules import formulas
-from campaign.config.rules.format import MEDIAN
-from campaign.config.rules.pack import FileConfiguration, Operation, RulePack
+from campaign.config.rules.entries import FileConfiguration, Operation
+from campaign.config.rules.kinds import MEDIAN
+from campaign.config.rules.pack import RulePack
 from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
 from campaign.core.once import Once, cached_property

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from campaign.config.rules.entries import Operation
 from campaign.config.rules.formulas import VALUE
-from campaign.config.rules.pack import Operation
 from campaign.core import formula
 from campaign.core.model import Record
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from campaign.config.format import Slurm
 from campaign.config.rules import sweeps
-from campaign.config.rules.format import GEOMETRY
+from campaign.config.rules.kinds import GEOMETRY
 from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
 from campaign.core.model import Planned, Run

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.config.rules.pack import Operation
+from campaign.config.rules.entries import Operation
 from campaign.config.rules.programs import Phase, Program
 from campaign.core.model import (
     Cell,
@@ -28,10 +28,10 @@ from campaign.results.cells import Row
 from tests.support import builders
 
 OPERATIONS = (
-    Operation("easy-write", "Easy", "write", "GiB/s", phase="easy", formula="value / 1024", printed="MiB/s"),
-    Operation("hard-write", "Hard", "write", "MiB/s", phase="hard"),
-    Operation("middle", "Middle", "", "MiB/s", formula="geomean(1024 * easy_write, hard_write)"),
-    Operation("each", "Each", "", "MiB/s", formula="middle / nodes * factor"),
+    Operation("easy-write", "Easy", "GiB/s", record="write", phase="easy", formula="value / 1024", printed="MiB/s"),
+    Operation("hard-write", "Hard", "MiB/s", record="write", phase="hard"),
+    Operation("middle", "Middle", "MiB/s", record="", formula="geomean(1024 * easy_write, hard_write)"),
+    Operation("each", "Each", "MiB/s", record="", formula="middle / nodes * factor"),
 )
 PACK = builders.pack(
     programs=(Program("ior", "ior"),),

@@ -10,7 +10,7 @@ import pytest
 
 from campaign.config.rules import load as rules
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.config.rules.pack import Variable
+from campaign.config.rules.entries import Variable
 from campaign.core.model import Finding, Geometry, Observation, OutputRemark, Severity, State
 from campaign.judge import engine
 from campaign.judge.searches import claim_confirmed

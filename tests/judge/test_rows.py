@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from campaign.config.format import Declined
 from campaign.config.rules import load as rules
-from campaign.config.rules.pack import Selection
+from campaign.config.rules.entries import Selection
 from campaign.core.model import State, Status
 from campaign.judge.rows import table_rows
 from tests.support import builders

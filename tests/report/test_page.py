@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.rules.pack import Plot
+from campaign.config.rules.entries import Plot
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Target
 from campaign.report import pdf

@@ -8,7 +8,7 @@ from campaign.config.format import Declined
 from campaign.config.launch import AllCores
 from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.config.rules.pack import Variable
+from campaign.config.rules.entries import Variable
 from campaign.config.search import SearchSettings
 from campaign.core.model import Finding, Severity, State
 from campaign.judge import engine

@@ -16,7 +16,7 @@ import pytest
 
 from campaign import __version__
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.config.rules.pack import Plot
+from campaign.config.rules.entries import Plot
 from campaign.config.search import Projection
 from campaign.core.errors import InputError
 from campaign.core.model import Finding, Severity, Target

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.config.rules.pack import Operation, Selection
+from campaign.config.rules.entries import Operation, Selection
 from campaign.core.model import Iteration, Record, Source
 from campaign.report.notes import remarks
 from campaign.report.table import flattened
@@ -58,7 +58,9 @@ def test_a_statistic_that_the_output_does_not_show_leaves_the_number_as_it_is_pr
 
 
 def measured(selection: Selection, statistic: str = "", shown: bool = True) -> Results:
-    operations = tuple(Operation(name, name, name, "ops/s", statistic=statistic) for name in ("create", "remove"))
+    operations = tuple(
+        Operation(name, name, "ops/s", record=name, statistic=statistic) for name in ("create", "remove")
+    )
     results = Results(pack=builders.pack(selection=selection, operations=operations))
     results.add("peak.unique")
     records = (printed("create", CREATE, shown), printed("remove", REMOVE, shown))

@@ -232,7 +232,8 @@ def test_outputs_are_read_again_where_the_pack_reads_them_otherwise_than_before(
     driver.follow()
     driver.store.close()
     collect.open_store(driver.paths, "mdtest").close()
-    form = OutputFormat("mdtest", "text", (DeclaredRecord("mine", "ops/s", r" *File creation +(?P<value>[0-9.]+) .*"),))
+    mine = DeclaredRecord("mine", "ops/s", r" *File creation +(?P<value>[0-9.]+) .*")
+    form = OutputFormat("text", applet="mdtest", records=(mine,))
     for kind, names in (("mdtest", {"create", "stat", "remove"}), (form, {"mine"}), ("mdtest", {"create"})):
         with collect.open_store(driver.paths, kind) as store:
             assert all(names <= {record.operation for record in each} for each in store.records().values())

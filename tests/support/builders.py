@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.format import Benchmark, Campaign, Slurm
-from campaign.config.rules.pack import FileConfiguration, LaunchCondition, Operation, RulePack, Selection
+from campaign.config.rules.entries import FileConfiguration, LaunchCondition, Operation, Selection
+from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.core.model import (
     Attempt,
@@ -79,9 +80,9 @@ def pack(**changes: Any) -> RulePack:
             FileConfiguration("onefile", "One file", "5", ("-S",), ("create", "remove")),
         ),
         operations=(
-            Operation("create", "Create", "create", "ops/s"),
-            Operation("stat", "Stat", "stat", "ops/s"),
-            Operation("remove", "Remove", "remove", "ops/s"),
+            Operation("create", "Create", "ops/s", record="create"),
+            Operation("stat", "Stat", "ops/s", record="stat"),
+            Operation("remove", "Remove", "ops/s", record="remove"),
         ),
         programs=(Program("mdtest", "mdtest"),),
         phases=(PHASE,),

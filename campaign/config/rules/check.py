@@ -9,7 +9,7 @@ from typing import Any
 from campaign.config import messages
 from campaign.config.counts import SERIES
 from campaign.config.rules import catalogue, formula_check, formulas, output_check, program_check, sweeps
-from campaign.config.rules.format import GEOMETRY, PLACEHOLDERS, PROFILES
+from campaign.config.rules.kinds import GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
 from campaign.core.messages import FOUND

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from campaign.config import messages
 from campaign.config.rules import catalogue, programs
 from campaign.config.rules import check as rules_check
-from campaign.config.rules.format import PROFILES, SCHEMA
-from campaign.config.rules.pack import (
-    AllowedLauncher,
-    FileConfiguration,
-    LaunchCondition,
-    Note,
-    Operation,
-    Pin,
-    Plot,
-    Requirement,
-    RulePack,
-    Selection,
-    ValueOf,
-    Variable,
-)
-from campaign.config.rules.sweeps import Sweep
-from campaign.core import schema
+from campaign.config.rules.entries import LaunchCondition
+from campaign.config.rules.format import SCHEMA
+from campaign.config.rules.kinds import PROFILES
+from campaign.config.rules.pack import RulePack
+from campaign.core import keys, schema
 from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
 from campaign.core.resources import PACKS
@@ -123,32 +112,20 @@ def _find(name: str) -> Path:
     return paths_found[0]
 
 
-def _of_share(condition: dict[str, Any]) -> dict[str, Any]:
-    """A launch condition with its nodes as a number or as a share."""
-    share = isinstance(condition["nodes"], str)
-    return {**condition, "nodes": None, "share": condition["nodes"]} if share else condition
-
-
-# What the entries of a pack's lists are.
-_ENTRIES: dict[str, type] = {
-    "launch": LaunchCondition, "files": FileConfiguration, "operations": Operation, "variables": Variable,
-    "sweeps": Sweep, "plots": Plot, "notes": Note, "launchers": AllowedLauncher, "requires": Requirement,
-}  # fmt: skip
+def _of_share(condition: LaunchCondition) -> LaunchCondition:
+    """With its nodes as a number or as a share."""
+    share = condition.nodes
+    return replace(condition, nodes=None, share=share) if isinstance(share, str) else condition
 
 
 def _pack(values: dict[str, Any], path: Path) -> RulePack:
     """The dataclasses of values that had no problem."""
-    items, checks = values.pop("items"), values.pop("checks")
-    values["launch"] = [_of_share(entry) for entry in values["launch"]]
-    values["variables"] = [
-        {**entry, "cases": tuple(ValueOf(**case) for case in entry["cases"])} for entry in values["variables"]
-    ]
-    values |= {key: tuple(kind(**entry) for entry in values[key]) for key, kind in _ENTRIES.items()}
-    values["programs"], values["phases"] = programs.of_values(values)
-    values["selection"] = Selection(**values["selection"])
-    values["source"] = Pin(**values["source"])
+    made = keys.make(SCHEMA, values, path)
+    items, checks = made.pop("items"), made.pop("checks")
+    made["launch"] = tuple(map(_of_share, made["launch"]))
+    made["programs"], made["phases"] = programs.of_values(made)
     return RulePack(
-        **values,
+        **made,
         items_total={profile: items[profile] for profile in PROFILES if items[profile] is not None},
         items_at_least=items["at_least"],
         items_clause=items["clause"],

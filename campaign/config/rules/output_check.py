@@ -41,7 +41,7 @@ def check(values: dict[str, Any], document: Document) -> None:
             position for position, each in entries(values, "operations") if phases.get(each["phase"]) == program["id"]
         ]
         applet = program["applet"] or program["id"]
-        if shared and applet and program["results"] and is_shared(applet, program["results"]):
+        if shared and applet and program["results"] and is_shared(applet, program["results"]["format"]):
             of_all += of_program
             continue
         _check_program(program, applet, ("programs", index), document)

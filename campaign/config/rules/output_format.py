@@ -5,11 +5,11 @@ what must hold between the values is in `output_check`, the reference is docs/pa
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from campaign.config import messages
 from campaign.core.frozen import dataclass
-from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, Text, matching, required, whole
+from campaign.core.keys import key, needed, record
+from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, matching, whole
 
 # Programs whose output campaign/results/parsers reads by itself.
 PARSED = ("checkpoint", "ior", "mbw_mr", "mdtest", "mpiio", "nfstest")
@@ -43,102 +43,62 @@ _FACTOR = Text(
     whole(rf"{_PART}(/{_PART})?", "a number such as 0.001, 1e-6 or 1/1048576"),
     numbers=True,
     exponents=True,
+    made=lambda text, _: factor(text),
 )
-_SHARE = Text("a share such as 2%", whole(r"[0-9]{1,3}(\.[0-9]{1,6})?%", "a share such as 2%"))
+_SHARE = Text(
+    "a share such as 2%",
+    whole(r"[0-9]{1,3}(\.[0-9]{1,6})?%", "a share such as 2%"),
+    made=lambda text, _: share(text),
+)
 
-_DECLARED = KeyedMap(
-    name=required(
-        _RECORD,
-        "name for `operations[].record`; `{name}` stands for a value of the same line or entry, or for a fact",
-    ),
-    pattern=Field(_PATTERN, "text: the line, with the number as the group `value`", default=""),
-    value=Field(_LOCATOR, "keyvalue: the key; table, csv: the column; json, jsonl: the path", default=""),
-    each=Field(
-        _LOCATOR, "json, jsonl: path to the entries; `value`, `where` and `labels` are relative to an entry", default=""
-    ),
-    where=Field(
-        MapOf(_LOCATOR, _LOCATOR), "table, csv, json, jsonl: columns or paths, and the text that each must contain"
-    ),
-    labels=Field(
-        MapOf(_NAME, _LOCATOR), "table, csv, json, jsonl: names of further values, and the column or path of each"
-    ),
-    after=Field(
-        _PATTERN, "text, keyvalue, table: the record is read only after such a line, up to the next one", default=""
-    ),
-    until=Field(_PATTERN, "with `after`: ends the section", default=""),
-    unit=required(_LINE, "unit of the value"),
-    factor=Field(_FACTOR, "factor that converts the printed number to `unit`", default="1"),
-    units=Field(MapOf(_LINE, _FACTOR), "units that the line may contain (the value `unit`), each with its factor"),
-    take=Field(Choice(TAKES), "which of several matches is used; `only`: a second match is an error", default="only"),
-    of=Field(
-        _RECORD,
-        "in place of `take`: the match at the position taken of the record of that name (all from one iteration)",
-        default="",
-    ),
-    matches=Field(Number(1, 10**6), "required number of matches"),
-    plausible=Field(
-        Text("a formula such as count * size / time", longest=400),
-        "formula that must give the same number, from the values of its line, `facts` and other records",
-        default="",
-    ),
-    within=Field(_SHARE, "allowed relative difference from `plausible`", default="2%"),
-)
-_PASSAGE = KeyedMap(
-    after=required(_PATTERN, "its first line"),
-    until=required(_PATTERN, "its last line"),
-)
-RESULTS = KeyedMap(
-    format=Field(Choice(FORMATS), "see below", default="", default_says="none: the program's own parser"),
-    records=Field(ListOf(_DECLARED, most=100), "the numbers"),
-    facts=Field(
-        MapOf(_NAME, _FACT),
-        "values that appear once in the output: a line's pattern with one group; keyvalue: a key; json, jsonl: a path",
-    ),
-    required=Field(
-        ListOf(_NAME), "names of `facts` without which an output is not complete; `program` is always required"
-    ),
-    file=Field(
-        _FILE,
-        "a file that the program writes into the attempt's own directory, read as part of its output; `*` stands for "
-        "any "
-        "characters",
-        default="",
-    ),
-    end=Field(
-        _PATTERN,
-        "text, keyvalue, table, csv: the last line of a complete output; without it the output is incomplete",
-        default="",
-    ),
-    errors=Field(ListOf(_PATTERN), "lines of stdout or stderr that are errors"),
-    warnings=Field(ListOf(_PATTERN), "lines that are warnings"),
-    harmless=Field(ListOf(_PATTERN), "lines that can be ignored"),
-    passages=Field(
-        ListOf(_PASSAGE, most=100),
-        "parts of the output whose lines are ignored, except errors and warnings in them",
-    ),
-)
 
 Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    after: str = needed(_PATTERN, "its first line")
+    until: str = needed(_PATTERN, "its last line")
+
+
+@dataclass(frozen=True, slots=True)
 class DeclaredRecord:
-    name: str
-    unit: str
-    pattern: str = ""
-    value: str = ""
-    each: str = ""
-    where: Pairs = ()
-    labels: Pairs = ()
-    after: str = ""
-    until: str = ""
-    factor: float = 1.0
-    units: tuple[tuple[str, float], ...] = ()
-    take: str = "only"
-    of: str = ""
-    matches: int | None = None
-    plausible: str = ""
-    within: float = 0.02
+    name: str = needed(
+        _RECORD, "name for `operations[].record`; `{name}` stands for a value of the same line or entry, or for a fact"
+    )
+    unit: str = needed(_LINE, "unit of the value")
+    pattern: str = key(_PATTERN, "text: the line, with the number as the group `value`", "")
+    value: str = key(_LOCATOR, "keyvalue: the key; table, csv: the column; json, jsonl: the path", "")
+    each: str = key(
+        _LOCATOR, "json, jsonl: path to the entries; `value`, `where` and `labels` are relative to an entry", ""
+    )
+    where: Pairs = key(
+        MapOf(_LOCATOR, _LOCATOR), "table, csv, json, jsonl: columns or paths, and the text that each must contain"
+    )
+    labels: Pairs = key(
+        MapOf(_NAME, _LOCATOR), "table, csv, json, jsonl: names of further values, and the column or path of each"
+    )
+    after: str = key(
+        _PATTERN, "text, keyvalue, table: the record is read only after such a line, up to the next one", ""
+    )
+    until: str = key(_PATTERN, "with `after`: ends the section", "")
+    factor: float = key(_FACTOR, "factor that converts the printed number to `unit`", 1.0, absent="1")
+    units: tuple[tuple[str, float], ...] = key(
+        MapOf(_LINE, _FACTOR), "units that the line may contain (the value `unit`), each with its factor"
+    )
+    take: str = key(Choice(TAKES), "which of several matches is used; `only`: a second match is an error", "only")
+    of: str = key(
+        _RECORD,
+        "in place of `take`: the match at the position taken of the record of that name (all from one iteration)",
+        "",
+    )
+    matches: int | None = key(Number(1, 10**6), "required number of matches")
+    plausible: str = key(
+        Text("a formula such as count * size / time", longest=400),
+        "formula that must give the same number, from the values of its line, `facts` and other records",
+        "",
+    )
+    within: float = key(_SHARE, "allowed relative difference from `plausible`", 0.02, absent="2%")
 
     @property
     def statistic(self) -> str:
@@ -155,21 +115,41 @@ class DeclaredRecord:
 class OutputFormat:
     """How a program's output is read."""
 
-    applet: str
-    format: str
-    records: tuple[DeclaredRecord, ...]
-    facts: Pairs = ()
-    required: tuple[str, ...] = ()  # of the facts
-    file: str = ""  # written by the program where it works, and part of its output
-    end: str = ""
-    errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    harmless: tuple[str, ...] = ()
-    passages: Pairs = ()  # first and last line
+    format: str = key(Choice(FORMATS), "see below", "", says_default="none: the program's own parser")
+    records: tuple[DeclaredRecord, ...] = key(ListOf(record(DeclaredRecord), most=100), "the numbers")
+    facts: Pairs = key(
+        MapOf(_NAME, _FACT),
+        "values that appear once in the output: a line's pattern with one group; keyvalue: a key; json, jsonl: a path",
+    )
+    required: tuple[str, ...] = key(
+        ListOf(_NAME), "names of `facts` without which an output is not complete; `program` is always required"
+    )
+    file: str = key(
+        _FILE,
+        "a file that the program writes into the attempt's own directory, read as part of its output; `*` stands for "
+        "any characters",
+        "",
+    )
+    end: str = key(
+        _PATTERN,
+        "text, keyvalue, table, csv: the last line of a complete output; without it the output is incomplete",
+        "",
+    )
+    errors: tuple[str, ...] = key(ListOf(_PATTERN), "lines of stdout or stderr that are errors")
+    warnings: tuple[str, ...] = key(ListOf(_PATTERN), "lines that are warnings")
+    harmless: tuple[str, ...] = key(ListOf(_PATTERN), "lines that can be ignored")
+    passages: tuple[Passage, ...] = key(
+        ListOf(record(Passage), most=100),
+        "parts of the output whose lines are ignored, except errors and warnings in them",
+    )
+    applet: str = ""  # not of the pack's section: the program whose output it is
 
     def fact_pattern(self, text: str) -> str:
         """The pattern of a fact's line, of formats that have one; `text` is how the pack writes it."""
         return fact_key_pattern(text) if self.format == "keyvalue" else text
+
+
+RESULTS = record(OutputFormat)
 
 
 Form = str | OutputFormat  # how one output is read: by the parser of that name, or as a pack says
@@ -203,25 +183,6 @@ def share(text: str) -> float:
     return float(text.removesuffix("%")) / 100
 
 
-def is_shared(applet: str, results: dict[str, Any]) -> bool:
-    """Whether a program's output is read by the pack's `results`: it has none of its own, and no parser."""
-    return not results["format"] and applet not in PARSED
-
-
-def of_values(applet: str, values: dict[str, Any]) -> OutputFormat | None:
-    """The dataclass of values that had no problem; None where the pack has no `results`."""
-    if not values["format"]:
-        return None
-    records = tuple(
-        DeclaredRecord(
-            **{
-                **entry,
-                "factor": factor(entry["factor"]),
-                "units": tuple((unit, factor(text)) for unit, text in entry["units"]),
-                "within": share(entry["within"]),
-            }
-        )
-        for entry in values["records"]
-    )
-    passages = tuple((entry["after"], entry["until"]) for entry in values["passages"])
-    return OutputFormat(applet, **{**values, "records": records, "passages": passages})
+def is_shared(applet: str, format: str) -> bool:
+    """Whether a program's output is read by the pack's `results`: it has no format of its own, and no parser."""
+    return not format and applet not in PARSED

@@ -1,4 +1,4 @@
-"""What a rule pack says: the classes of its entries."""
+"""A rule pack, as the program works with it."""
 
 from __future__ import annotations
 
@@ -7,213 +7,27 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
 
-from campaign.config import counts
-from campaign.config.counts import Count
 from campaign.config.rules import catalogue, formulas
-from campaign.config.rules.format import MEDIAN
+from campaign.config.rules.entries import (
+    AllowedLauncher,
+    FileConfiguration,
+    LaunchCondition,
+    Note,
+    Operation,
+    Pin,
+    Plot,
+    Requirement,
+    Selection,
+    Variable,
+)
 from campaign.config.rules.formulas import CORES, MEMORY
+from campaign.config.rules.kinds import MEDIAN
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
 from campaign.core.frozen import dataclass
-from campaign.core.model import Geometry
 from campaign.core.once import Once
-
-_SERIES = "1, 2, 4 ..."
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchCondition:
-    id: str
-    title: str
-    clause: str
-    processes: int | None = None  # fixed count, e.g. 1 for a single process
-    nodes: int | None = None  # fixed count, e.g. 1 for a single node
-    minimum_nodes: int = 1
-    whole_system: bool = False  # the maximum concurrency: may be given as `all`
-    text: str = ""  # what the RFP asks for, in a sentence
-    share: str = ""  # of the partition's nodes, in place of `nodes`
-    processes_per_node: Count | None = None  # a share is of the node's cores
-    threads: str = ""  # of a process: a formula
-    reaches: str = ""  # nodes | processes_per_node: the last of a series, which goes up to what the partition has
-
-    @property
-    def series(self) -> str:
-        """What grows from member to member, of a condition that is a series; "" of others."""
-        if self.share == counts.SERIES:
-            return "nodes"
-        return "processes_per_node" if self.processes_per_node == counts.SERIES else ""
-
-    @property
-    def by_partition(self) -> bool:
-        """Whether its geometry is a share of what the partition has."""
-        return bool(self.whole_system or self.share or self.reaches) or isinstance(self.processes_per_node, str)
-
-    def least(self, nodes: int, cores: int) -> Geometry:
-        """What it has to have of a partition with so many usable nodes and cores each; of what it leaves open, one."""
-        share = counts.POWER if self.reaches == "nodes" else self.nodes or self.share
-        each = counts.POWER if self.reaches == "processes_per_node" else self.processes_per_node
-        rest = "all" if self.whole_system else 1
-        count = counts.of(share or rest, nodes)
-        return Geometry(count, count * counts.of(each or rest, cores))
-
-    @property
-    def asked(self) -> str:
-        return f"clause {self.clause}: {self.text or self.title}"
-
-    @property
-    def needs(self) -> str:
-        """Its limits in words: "1 process on 1 node", "at least 2 nodes"."""
-        parts = []
-        if self.processes is not None:
-            parts.append(f"{self.processes} process{'es' if self.processes > 1 else ''}")
-        if self.processes_per_node is not None:
-            each = self.processes_per_node
-            one = {counts.POWER: f"a {each} of", counts.SERIES: _SERIES}.get(str(each), each)
-            parts.append(f"{one} processes per node")
-        if self.series == "nodes":
-            parts.append(f"{_SERIES} nodes")
-        elif self.share:
-            parts.append(f"{f'a {self.share}' if self.share == counts.POWER else self.share} of the nodes")
-        elif self.nodes is not None:
-            parts.append(f"{self.nodes} node{'s' if self.nodes > 1 else ''}")
-        elif self.minimum_nodes > 1:
-            parts.append(f"at least {self.minimum_nodes} nodes")
-        return " on ".join(parts) or ("the whole system" if self.whole_system else "any number of processes and nodes")
-
-
-@dataclass(frozen=True, slots=True)
-class FileConfiguration:
-    id: str
-    title: str  # may hold {items_total}
-    clause: str
-    flags: tuple[str, ...] = ()
-    inflated: tuple[str, ...] = ()  # operations whose printed count is not what happened (-S)
-    storage: bool = False  # its numbers are held to be those of the storage, not of memory
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One result of an execution. In a pack as it is written it may contain placeholders and mean many, which
-    `settle` makes of it.
-    """
-
-    id: str
-    title: str  # of its column
-    record: str  # name of the parser's record; "" where the formula computes it of other operations
-    unit: str
-    row: str = ""  # its line below that of the launch condition
-    best: str = ""  # highest | lowest; as the selection says where that is by it, otherwise highest
-    statistic: str = ""  # of the iterations of one execution; "": as the program prints it
-    phase: str = ""  # whose output has the record
-    formula: str = ""
-    printed: str = ""  # the record's unit, where the formula changes it
-    lasts: str = ""  # shortest time of its phase
-    template: str = ""  # id as it is written, once settled
-    at: tuple[tuple[str, str], ...] = ()  # (sweep, value) that it was made for
-    launch: tuple[str, ...] = ()  # the launch conditions that have it; all where empty
-
-    @property
-    def key(self) -> str:
-        """The name of its record among those of all phases."""
-        return f"{self.phase}/{self.record}" if self.phase else self.record
-
-    @property
-    def name(self) -> str:
-        """What formulas call it."""
-        return formulas.name_of(self.id)
-
-
-@dataclass(frozen=True, slots=True)
-class ValueOf:
-    """A variable's value for some launch conditions and file configurations; "" means any."""
-
-    launch: str
-    files: str
-    full: str
-    rehearsal: str
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A value of the command line that differs between a rehearsal and full size."""
-
-    id: str
-    full: str
-    rehearsal: str
-    clause: str
-    free: bool = False  # a campaign file may change it at full size too
-    why: str = ""
-    cases: tuple[ValueOf, ...] = ()  # the first that fits counts
-
-    def of(self, profile: str, launch: str, files: str) -> str:
-        """The pack's value for a launch condition and a file configuration."""
-        fits = (case for case in self.cases if case.launch in ("", launch) and case.files in ("", files))
-        found: Variable | ValueOf = next(fits, self)
-        return found.full if profile == "full" else found.rehearsal
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    id: str
-    title: str
-    kind: str  # bars | lines | contention | timeline
-    operations: tuple[str, ...] = ()  # as they are written in the pack
-    x: str = ""  # sweep
-    series: str = ""  # sweep
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which valid attempt a cell reports: the one with the best value of `operation`; all operations come from it."""
-
-    operation: str  # as it is written in the pack; of one with sweeps, the last point decides
-    best: str  # highest | lowest | median
-    clause: str
-    iteration: str = ""  # best | first | last: all operations are of this one; "": each by its statistic
-
-
-@dataclass(frozen=True, slots=True)
-class AllowedLauncher:
-    """A program allowed to start the ranks, or before the benchmark, with the names of its allowed options."""
-
-    program: str
-    options: tuple[str, ...]
-    clause: str
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """A condition that must hold of what was run (GEO-05); of some launch conditions, file configurations, a phase."""
-
-    holds: str
-    clause: str
-    phase: str = ""
-    launch: tuple[str, ...] = ()  # all where empty
-    files: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """How an open or contradictory place of the RFP is read; `rules`: those whose interpretation it puts on record."""
-
-    clause: str
-    text: str
-    rules: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Pin:
-    """The benchmark that the RFP names; "" and () where it leaves that open."""
-
-    program: str = ""
-    version: str = ""
-    sha256: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.program} {self.version}".strip()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from campaign.config import messages
 from campaign.config.rules import formulas, sweeps
-from campaign.config.rules.format import PROFILES
+from campaign.config.rules.kinds import PROFILES
 from campaign.core.messages import KEY_MISSING
 from campaign.core.regex import regex
 from campaign.core.schema import entries

@@ -5,6 +5,7 @@ A pack for one program has one phase without a name; several phases have names, 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from campaign.config.rules import formulas, output_format
@@ -56,27 +57,29 @@ class Phase:
         return not self.launch or launch in self.launch
 
 
-_FLAGS = ("fixed", "derived", "allowed")
-
-
 def of_values(values: dict[str, Any]) -> tuple[tuple[Program, ...], tuple[Phase, ...]]:
-    """Programs and phases of values that had no problem; takes their keys out of the values."""
+    """Programs and phases of what was made of a pack's keys; takes these out of it."""
     applet, arguments, results = (values.pop(key) for key in ("applet", "arguments", "results"))
-    fixed, derived, allowed = (tuple(Flag(**entry) for entry in values.pop(key)) for key in _FLAGS)
+    flags = {key: values.pop(key) for key in ("fixed", "derived", "allowed")}
     programs, phases = values.pop("programs"), values.pop("phases")
     if not phases:
-        program = Program(applet, applet, output_format.of_values(applet, results))
         words = tuple(formulas.words(arguments))
-        return (program,), (Phase("", applet, words, fixed=fixed, derived=derived, allowed=allowed),)
-    made = (_program(entry, results) for entry in programs)
-    optional = {entry["id"]: tuple(Flag(**flag) for flag in entry["allowed"]) for entry in programs}
-    return tuple(made), tuple(_phase(entry, optional.get(entry["program"], ())) for entry in phases)
+        return (Program(applet, applet, _of(applet, results)),), (Phase("", applet, words, **flags),)
+    optional = {entry["id"]: entry["allowed"] for entry in programs}
+    return (
+        tuple(_program(entry, results) for entry in programs),
+        tuple(_phase(entry, optional.get(entry["program"], ())) for entry in phases),
+    )
 
 
-def _program(entry: dict[str, Any], shared: dict[str, Any]) -> Program:
+def _of(applet: str, results: OutputFormat) -> OutputFormat | None:
+    return replace(results, applet=applet) if results.format else None
+
+
+def _program(entry: dict[str, Any], shared: OutputFormat) -> Program:
     applet = entry["applet"] or entry["id"]
-    results = shared if output_format.is_shared(applet, entry["results"]) else entry["results"]
-    return Program(entry["id"], applet, output_format.of_values(applet, results), tuple(entry["starts"]))
+    results = shared if output_format.is_shared(applet, entry["results"].format) else entry["results"]
+    return Program(entry["id"], applet, _of(applet, results), entry["starts"])
 
 
 def _phase(entry: dict[str, Any], allowed: tuple[Flag, ...]) -> Phase:
@@ -90,7 +93,7 @@ def _phase(entry: dict[str, Any], allowed: tuple[Flag, ...]) -> Phase:
         words,
         entry["clause"],
         entry["nodes"],
-        tuple(entry["launch"]),
+        entry["launch"],
         fixed=tuple(Flag(flag, False, entry["clause"]) for flag in flags),
         allowed=allowed,
     )

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from campaign.config.rules import sweeps
-from campaign.config.rules.pack import LaunchCondition, RulePack
+from campaign.config.rules.entries import LaunchCondition
+from campaign.config.rules.pack import RulePack
 
 
 def unfold(pack: RulePack, largest: Mapping[str, int]) -> RulePack:

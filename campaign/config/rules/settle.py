@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from campaign.config.rules import sweeps
 from campaign.config.rules.catalogue import judged
-from campaign.config.rules.format import GEOMETRY
+from campaign.config.rules.entries import Operation
 from campaign.config.rules.formulas import name_of
-from campaign.config.rules.pack import Operation, RulePack
+from campaign.config.rules.kinds import GEOMETRY
+from campaign.config.rules.pack import RulePack
 from campaign.core import formula
 from campaign.core.model import Geometry
 

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from campaign.config import messages
-from campaign.config.rules.format import GEOMETRY
+from campaign.config.rules.kinds import GEOMETRY, LINE, LIST, NAME, NUMBER
 from campaign.core.frozen import dataclass
+from campaign.core.keys import key, needed, switch
 from campaign.core.regex import regex
 
 MOST_VALUES = 1000  # of one sweep
@@ -40,14 +41,14 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 class Sweep:
     """`values` (a list with commas), or `first`, `last` and one of `times` and `plus`; each may hold placeholders."""
 
-    id: str
-    values: str = ""
-    first: str = ""
-    last: str = ""
-    times: str = ""
-    plus: str = ""
-    always_last: bool = False  # the last value is measured even where the steps do not meet it
-    title: str = ""  # what its values are, with the unit
+    id: str = needed(NAME, "its placeholder, without the braces")
+    values: str = key(LIST, "the values, separated by commas", "")
+    first: str = key(NUMBER, "the first value, in place of `values`", "")
+    last: str = key(NUMBER, "the last value", "")
+    times: str = key(NUMBER, "factor from one value to the next, 2 or more", "")
+    plus: str = key(NUMBER, "step from one value to the next, in place of `times`", "")
+    always_last: bool = switch("true: `last` is measured even if the steps do not reach it")
+    title: str = key(LINE, "meaning and unit of its values, for plots", "", says_default="its id")
 
     @property
     def by_geometry(self) -> bool:

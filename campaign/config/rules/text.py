@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from campaign.config.rules import catalogue
+from campaign.config.rules.entries import FileConfiguration, Operation, Variable
 from campaign.config.rules.load import Available
 from campaign.config.rules.output_format import OutputFormat
-from campaign.config.rules.pack import FileConfiguration, Operation, RulePack, Variable
+from campaign.config.rules.pack import RulePack
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import units
 
@@ -132,7 +133,7 @@ def _output(name: str, form: OutputFormat) -> list[str]:
         lines += _entry(record.name, "", f"{record.take}: {source}", ", ".join(part for part in parts if part))
     given = [("fact", f"{name} = {text}") for name, text in form.facts]
     given += [(kind, text) for kind in ("errors", "warnings", "harmless") for text in getattr(form, kind)]
-    given += [("passage", f"from {first} to {last}") for first, last in form.passages]
+    given += [("passage", f"from {each.after} to {each.until}") for each in form.passages]
     lines += [f"  {kind + ':':<10} {text}" for kind, text in given]
     return lines
 

@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from campaign.config.rules.pack import Operation, Plot, RulePack
+from campaign.config.rules.entries import Operation, Plot
+from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry, Status

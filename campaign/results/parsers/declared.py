@@ -67,7 +67,9 @@ class _DeclaredReader:
         self._errors, self._warnings, self._harmless = (
             [line_pattern.compile(text) for text in texts] for texts in (form.errors, form.warnings, form.harmless)
         )
-        self._passages = [tuple(map(line_pattern.compile, lines)) for lines in form.passages]
+        self._passages = [
+            (line_pattern.compile(each.after), line_pattern.compile(each.until)) for each in form.passages
+        ]
         self._within: LinePattern | None = None  # the last line of the passage at hand
 
     def read(self, text: str) -> None:

@@ -12,17 +12,9 @@ from campaign.config.rules import catalogue
 from campaign.config.rules import load as rules
 from campaign.config.rules import text as rules_text
 from campaign.config.rules.catalogue import Quantity
+from campaign.config.rules.entries import FileConfiguration, LaunchCondition, Note, Operation, Plot, Selection, Variable
 from campaign.config.rules.guidance import GUIDANCE
-from campaign.config.rules.pack import (
-    FileConfiguration,
-    LaunchCondition,
-    Note,
-    Operation,
-    Plot,
-    RulePack,
-    Selection,
-    Variable,
-)
+from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.errors import InputError
@@ -119,7 +111,7 @@ def test_a_pack_is_read_whole(tmp_path: Path) -> None:
         programs=(Program("mdtest", "mdtest"),),
         launch=(LaunchCondition("one", "One", "1", nodes=1),),
         files=(FileConfiguration("all", "{items_total} files", "2", ("-u",)),),
-        operations=(Operation("create", "Create", "create", "ops/s"),),
+        operations=(Operation("create", "Create", "ops/s", record="create"),),
         phases=(
             Phase(
                 "",
@@ -333,7 +325,7 @@ def test_variables_sweeps_and_plots_are_read_as_they_stand(tmp_path: Path) -> No
         Sweep("count", first="1", last="{processes_per_node}", plus="1"),
     )
     assert pack.operations[1] == Operation(
-        "rate-{count}-{size}", "{size}", "r-{count}-{size}", "MiB/s", row="{count} pairs"
+        "rate-{count}-{size}", "{size}", "MiB/s", record="r-{count}-{size}", row="{count} pairs"
     )
     assert pack.plots == (Plot("sizes", "Sizes", "lines", ("rate-{count}-{size}",), "size", "count"),)
 

@@ -6,15 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.config.rules.pack import (
-    FileConfiguration,
-    LaunchCondition,
-    Operation,
-    RulePack,
-    Selection,
-    ValueOf,
-    Variable,
-)
+from campaign.config.rules.entries import FileConfiguration, LaunchCondition, Operation, Selection, ValueOf, Variable
+from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle, swept_values
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.model import Geometry
@@ -34,8 +27,8 @@ PACK = builders.pack(
         Sweep("count", first="1", last="{processes_per_node}", times="2", always_last=True),
     ),
     operations=(
-        Operation("best", "Rate", "best-{block}", "MiB/s"),
-        Operation("rate-{count}-{size}", "{size}", "rate-{count}-{size}", "MiB/s", row="{count} processes"),
+        Operation("best", "Rate", "MiB/s", record="best-{block}"),
+        Operation("rate-{count}-{size}", "{size}", "MiB/s", record="rate-{count}-{size}", row="{count} processes"),
     ),
 )
 LAUNCH = {"node": Geometry(1, 3), "pair": Geometry(2, 4)}
@@ -50,7 +43,7 @@ def test_variables_have_the_profiles_values_in_arguments_files_and_operations() 
     assert full.files == (FileConfiguration("all", "Blocks of 16m", "3", ("--size", "16m")),)
     assert full.arguments[:2] == ("-b", "16m")
     assert "{directory}/x.1m" in rehearsal.arguments
-    assert rehearsal.operations[0] == Operation("best", "Rate", "best-1m", "MiB/s", template="best")
+    assert rehearsal.operations[0] == Operation("best", "Rate", "MiB/s", record="best-1m", template="best")
     assert (full.profile, full.values) == ("full", {"block": "16m", "memory": "1m,4m"})
 
 
@@ -121,7 +114,7 @@ def test_the_last_point_of_a_sweep_decides_which_attempt_is_reported() -> None:
 
 
 def test_a_variable_has_other_values_for_some_runs_and_the_campaigns_come_first() -> None:
-    cases = (ValueOf("node", "", "64m", "4m"), ValueOf("", "all", "32m", "3m"))
+    cases = (ValueOf("64m", "4m", launch="node"), ValueOf("32m", "3m", files="all"))
     varied = builders.pack(
         arguments=("-b", "{block}", "-s{= block / 1024 ^ 2}", "{flags}"),
         launch=PACK.launch,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from campaign.config.rules.pack import Requirement
+from campaign.config.rules.entries import Requirement
 from campaign.core.model import Geometry, OutputRemark, Run, State
 from campaign.results.case import Case
 from campaign.results.environment.facts import Evidence

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from campaign.config.rules.pack import Operation
+from campaign.config.rules.entries import Operation
 from campaign.config.system import SYSTEM
 from campaign.core.model import Geometry, Iteration, Record, Severity, Source, State
 from campaign.judge.submission import Submission
@@ -115,7 +115,7 @@ CLOCKS = tuple(
 ONE_MACHINE = tuple(replace(node, boot="b") for node in builders.environment().nodes)
 KEEPS = replace(
     around(completion=builders.completion(leftover_files=3)),
-    pack=builders.pack(operations=(Operation("write", "Write", "write", "MiB/s"),)),
+    pack=builders.pack(operations=(Operation("write", "Write", "MiB/s", record="write"),)),
 )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.format import Benchmark, SourceTrees
-from campaign.config.rules.pack import Pin
+from campaign.config.rules.entries import Pin
 from campaign.core.model import Command, Geometry, Launcher, OutputRemark
 from campaign.judge.submission import Submission
 from campaign.results.case import Case

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from campaign.config.format import Declined
-from campaign.config.rules.pack import Note
+from campaign.config.rules.entries import Note
 from campaign.core.model import Attempt, Finding, Record, Severity, State, Status, Target
 from campaign.judge.submission import Submission
 from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.format import ServerCounter
-from campaign.config.rules.pack import Variable
+from campaign.config.rules.entries import Variable
 from campaign.config.rules.programs import Flag
 from campaign.core.model import Geometry, Severity
 from campaign.judge.submission import Submission

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 import pytest
 
-from campaign.config.rules.pack import Operation, Plot, RulePack
+from campaign.config.rules.entries import Operation, Plot
+from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.model import Cell, Record, Source, Status
@@ -169,7 +170,7 @@ LINES = Plot("sizes", "Sizes", "lines", ("write-{size}", "read-{size}"), x="size
 SWEPT = {
     "sweeps": (SIZES,),
     "operations": tuple(
-        Operation(f"{name}-{{size}}", name.title(), f"{name}-{{size}}", "MiB/s", row="{size}")
+        Operation(f"{name}-{{size}}", name.title(), "MiB/s", record=f"{name}-{{size}}", row="{size}")
         for name in ("write", "read")
     ),
 }
@@ -208,7 +209,7 @@ def test_a_point_that_is_not_valid_is_crossed() -> None:
 
 def test_a_line_for_each_value_of_the_series() -> None:
     plot = Plot("s", "S", "lines", ("t-{count}-{size}",), x="size", series="count")
-    operation = Operation("t-{count}-{size}", "{size}", "t-{count}-{size}", "s", row="{count}")
+    operation = Operation("t-{count}-{size}", "{size}", "s", record="t-{count}-{size}", row="{count}")
     rules = pack(plot, sweeps=(SIZES, Sweep("count", values="1,2", title="processes")), operations=(operation,))
     found = made(lines, drawing(rules, rows(rules, lambda cell, at: float(at["count"]))))
     assert [key.label for key in found.legend] == ["processes: 1", "processes: 2"]
@@ -219,7 +220,7 @@ def test_a_line_for_each_value_of_the_series() -> None:
 PAIRS = Plot("contention", "Contention", "contention", ("rate-{pairs}-{size}",), x="pairs", series="size")
 NET = {
     "sweeps": (Sweep("pairs", first="1", last="4", plus="1"), Sweep("size", first="1", last="65536", times="4")),
-    "operations": (Operation("rate-{pairs}-{size}", "{size}", "r-{pairs}-{size}", "messages/s", row="{pairs}"),),
+    "operations": (Operation("rate-{pairs}-{size}", "{size}", "messages/s", record="r-{pairs}-{size}", row="{pairs}"),),
     "files": builders.pack().files[:1],
 }
 
@@ -246,7 +247,7 @@ def test_the_model_of_contention_is_fitted_and_drawn_beside_what_was_measured() 
 
 
 def test_bandwidths_in_mb_a_second_give_the_same_model() -> None:
-    operations = (Operation("t-{pairs}-{size}", "{size}", "t-{pairs}-{size}", "MB/s", row="{pairs}"),)
+    operations = (Operation("t-{pairs}-{size}", "{size}", "MB/s", record="t-{pairs}-{size}", row="{pairs}"),)
     rules = pack(replace(PAIRS, operations=("t-{pairs}-{size}",)), **{**NET, "operations": operations})
     table = rows(rules, lambda cell, at: messages(cell, at) * int(at["size"]) / 1e6)
     found = made(pairs, drawing(rules, table))
@@ -352,7 +353,7 @@ def test_an_axis_without_a_number_above_zero_still_has_a_length() -> None:
 
 
 def test_every_kind_of_a_rule_pack_can_be_drawn() -> None:
-    from campaign.config.rules.format import PLOTS
+    from campaign.config.rules.kinds import PLOTS
 
     assert set(kinds._KINDS) == set(PLOTS)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
+from campaign.config.rules.output_format import DeclaredRecord, OutputFormat, Passage
 from campaign.core.model import Observation, Record
 from campaign.results.parsers import declared, output
 from tests.support import captures
@@ -26,7 +26,7 @@ def read(name: str) -> tuple[list[Record], Observation]:
 
 
 def form(kind: str, *records: DeclaredRecord, **more: Any) -> OutputFormat:
-    return OutputFormat("solitaire", kind, records, **more)
+    return OutputFormat(kind, records, applet="solitaire", **more)
 
 
 def values(form: OutputFormat, text: str) -> dict[str, tuple[float, int]]:
@@ -262,7 +262,7 @@ def test_an_output_without_a_fact_that_the_pack_requires_is_not_complete() -> No
 
 
 def test_in_a_passage_no_line_is_unrecognised_but_its_words_count() -> None:
-    taking = form("text", RATE, passages=(("settings:", "end of settings"),), harmless=("errors: 0",))
+    taking = form("text", RATE, passages=(Passage("settings:", "end of settings"),), harmless=("errors: 0",))
     text = "a\nsettings:\nb\nerrors: 0\nwarning: c\nfailed: d\nend of settings\ne\nrate: 1\n"
     seen = declared.parse(taking, text, "stdout")[1]
     assert [remark.line for remark in seen.unparsed] == [1, 8]

@@ -1,0 +1,285 @@
+"""The entries of a rule pack's lists: their keys are the fields of the dataclasses that the program works with."""
+
+from __future__ import annotations
+
+from campaign.config import counts
+from campaign.config.counts import Count
+from campaign.config.rules import formulas
+from campaign.config.rules.kinds import (
+    CLAUSE,
+    CONDITION,
+    COUNTS,
+    FIGURE,
+    FORMULA,
+    ID,
+    LINE,
+    MEDIAN,
+    NAME,
+    PLOTS,
+    RECORD,
+    RULE,
+    SETTING,
+    STATISTICS,
+    WORD,
+)
+from campaign.core.frozen import dataclass
+from campaign.core.keys import key, needed, record, switch
+from campaign.core.model import Geometry
+from campaign.core.schema import Choice, ListOf, Number, Text, matching, whole
+
+_SERIES = "1, 2, 4 ..."
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchCondition:
+    id: str = needed(ID, "name of the launch condition in campaign files and cells")
+    title: str = needed(LINE, "heading of its row in the table")
+    clause: str = needed(CLAUSE, "clause of the RFP that requires it")
+    text: str = key(LINE, "what the RFP requires", "")
+    processes: int | None = key(Number(1, 2**31 - 1), "number of processes, where the RFP fixes it")
+    nodes: int | None = key(
+        COUNTS,
+        "number of nodes, or their share of the partition's usable nodes, where the RFP fixes it; `powers of two`: one "
+        "launch condition for each of 1, 2, 4 …",
+    )
+    processes_per_node: Count | None = key(
+        COUNTS, "number of processes on each node, or their share of its cores, where the RFP fixes it"
+    )
+    threads: str = key(
+        FORMULA,
+        "threads per process (OMP_NUM_THREADS and CPUs per task): a number, or a formula of `cores` (per node), "
+        "`processes_per_node` and the other values that `{= ... }` in `arguments` may use",
+        "",
+        says_default="not set",
+    )
+    minimum_nodes: int = key(Number(1, 10**6), "minimum number of nodes", 1)
+    whole_system: bool = switch("true for the maximum concurrency, which may be written as `all`")
+    share: str = ""  # of the partition's nodes, in place of `nodes`
+    reaches: str = ""  # nodes | processes_per_node: the last of a series, which goes up to what the partition has
+
+    @property
+    def series(self) -> str:
+        """What grows from member to member, of a condition that is a series; "" of others."""
+        if self.share == counts.SERIES:
+            return "nodes"
+        return "processes_per_node" if self.processes_per_node == counts.SERIES else ""
+
+    @property
+    def by_partition(self) -> bool:
+        """Whether its geometry is a share of what the partition has."""
+        return bool(self.whole_system or self.share or self.reaches) or isinstance(self.processes_per_node, str)
+
+    def least(self, nodes: int, cores: int) -> Geometry:
+        """What it has to have of a partition with so many usable nodes and cores each; of what it leaves open, one."""
+        share = counts.POWER if self.reaches == "nodes" else self.nodes or self.share
+        each = counts.POWER if self.reaches == "processes_per_node" else self.processes_per_node
+        rest = "all" if self.whole_system else 1
+        count = counts.of(share or rest, nodes)
+        return Geometry(count, count * counts.of(each or rest, cores))
+
+    @property
+    def asked(self) -> str:
+        return f"clause {self.clause}: {self.text or self.title}"
+
+    @property
+    def needs(self) -> str:
+        """Its limits in words: "1 process on 1 node", "at least 2 nodes"."""
+        parts = []
+        if self.processes is not None:
+            parts.append(f"{self.processes} process{'es' if self.processes > 1 else ''}")
+        if self.processes_per_node is not None:
+            each = self.processes_per_node
+            one = {counts.POWER: f"a {each} of", counts.SERIES: _SERIES}.get(str(each), each)
+            parts.append(f"{one} processes per node")
+        if self.series == "nodes":
+            parts.append(f"{_SERIES} nodes")
+        elif self.share:
+            parts.append(f"{f'a {self.share}' if self.share == counts.POWER else self.share} of the nodes")
+        elif self.nodes is not None:
+            parts.append(f"{self.nodes} node{'s' if self.nodes > 1 else ''}")
+        elif self.minimum_nodes > 1:
+            parts.append(f"at least {self.minimum_nodes} nodes")
+        return " on ".join(parts) or ("the whole system" if self.whole_system else "any number of processes and nodes")
+
+
+@dataclass(frozen=True, slots=True)
+class FileConfiguration:
+    id: str = needed(ID, "name of the file configuration in cells")
+    title: str = needed(LINE, "heading in the table; `{items_total}` is replaced by the number of items")
+    clause: str = needed(CLAUSE, "clause of the RFP that requires it")
+    flags: tuple[str, ...] = key(ListOf(WORD, most=20), "flags that replace `{flags}`")
+    inflated: tuple[str, ...] = key(ListOf(ID, most=20), "operations that the benchmark's formula overcounts")
+    storage: bool = switch("true where results must come from the storage, not from memory (CCH-05)")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One result of an execution. In a pack as it is written it may contain placeholders and mean many, which
+    `settle` makes of it.
+    """
+
+    id: str = needed(
+        FIGURE, "name of the operation in cells; with the placeholder of a sweep, one operation for each value"
+    )
+    title: str = needed(LINE, "heading of its column in the table; operations with the same title share a column")
+    unit: str = needed(LINE, "unit of the value")
+    row: str = key(
+        LINE,
+        "line below the launch condition's in which it is shown; without it, in the launch condition's own line",
+        "",
+    )
+    phase: str = key(ID, "the phase that measures it, in a pack with `phases`", "")
+    record: str = key(
+        RECORD, "name of the result in the benchmark's output", ""
+    )  # name of the parser's record; "" where the formula computes it of other operations
+    formula: str = key(
+        Text("a formula such as geomean(read, write)", longest=500),
+        "formula for the value: from other operations of the same execution (with _ for - and . in their ids), or "
+        "from the number of `record` (`value`), `processes`, `nodes`, `processes_per_node` and variables",
+        "",
+    )
+    lasts: str = key(
+        Text("a time such as 300s", whole(r"[0-9]{1,6}(\.[0-9]{1,6})?(us|ms|s|m|h)", "a time such as 300s")),
+        "shortest time that the RFP allows for its phase (RUN-07)",
+        "",
+    )
+    printed: str = key(LINE, "with `record` and `formula`: the unit in the benchmark's output", "")
+    statistic: str = key(
+        Choice(STATISTICS),
+        "which of the iterations of one execution (`-i 3`) is reported",
+        "",
+        says_default="as the program prints it",
+    )  # of the iterations of one execution; "": as the program prints it
+    best: str = key(
+        Choice(("highest", "lowest")),
+        "which value is better, for comparisons",
+        "",
+        says_default="`selection.best` for the operation that selects the run, otherwise highest",
+    )
+    template: str = ""  # id as it is written, once settled
+    at: tuple[tuple[str, str], ...] = ()
+    launch: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The name of its record among those of all phases."""
+        return f"{self.phase}/{self.record}" if self.phase else self.record
+
+    @property
+    def name(self) -> str:
+        """What formulas call it."""
+        return formulas.name_of(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueOf:
+    """A variable's value for some launch conditions and file configurations; "" means any."""
+
+    full: str = needed(SETTING, "value at full size")
+    rehearsal: str = needed(SETTING, "value in a rehearsal")
+    launch: str = key(ID, "launch condition to which it applies", "", says_default="any")
+    files: str = key(ID, "file configuration to which it applies", "", says_default="any")
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A value of the command line that differs between a rehearsal and full size."""
+
+    id: str = needed(NAME, "its placeholder, without the braces")
+    full: str = needed(SETTING, "value at full size")
+    rehearsal: str = needed(SETTING, "value in a rehearsal; a campaign file may change it")
+    clause: str = needed(CLAUSE, "clause of the RFP that defines it")
+    cases: tuple[ValueOf, ...] = key(
+        ListOf(record(ValueOf), most=50), "other values for some launch conditions and file configurations"
+    )
+    free: bool = switch("true if a campaign file may change it at full size too")
+    why: str = key(LINE, "its meaning", "")
+
+    def of(self, profile: str, launch: str, files: str) -> str:
+        """The pack's value for a launch condition and a file configuration."""
+        fits = (case for case in self.cases if case.launch in ("", launch) and case.files in ("", files))
+        found: Variable | ValueOf = next(fits, self)
+        return found.full if profile == "full" else found.rehearsal
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    id: str = needed(ID, "last part of the plot's file name")
+    title: str = needed(LINE, "title above the plot")
+    kind: str = needed(Choice(PLOTS), "kind of plot; see below")
+    operations: tuple[str, ...] = key(
+        ListOf(FIGURE, most=20), "ids of the operations to plot, as written in `operations`"
+    )
+    x: str = key(NAME, "sweep on the horizontal axis; for bars `files` or `launch`", "")
+    series: str = key(NAME, "sweep with one line for each value", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which valid attempt a cell reports: the one with the best value of `operation`; all operations come from it."""
+
+    operation: str = needed(FIGURE, "operation that selects the run; with sweeps, its last value")
+    best: str = needed(
+        Choice(("highest", "lowest", MEDIAN)),
+        f"which run's value is reported; `{MEDIAN}`: of an even number of runs, the worse of the middle two",
+    )
+    clause: str = needed(CLAUSE, "clause of the RFP that says so")
+    iteration: str = key(
+        Choice(("best", "first", "last")),
+        "reports all operations from one iteration of an execution (`best`: by `operation`), in place of "
+        "`operations[].statistic`",
+        "",
+        says_default="none: each operation by its statistic",
+    )  # best | first | last: all operations are of this one; "": each by its statistic
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedLauncher:
+    """A program allowed to start the ranks, or before the benchmark, with the names of its allowed options."""
+
+    program: str = needed(
+        matching(r"[A-Za-z0-9_.+-]+", "a program's name"),
+        "`srun`, `mpirun`, `mpiexec`; a program before the benchmark such as `numactl`; or `wrapper`: any script",
+    )
+    clause: str = needed(CLAUSE, "clause of the RFP that allows it")
+    options: tuple[str, ...] = key(ListOf(WORD, most=50), "options that may be given to it, by name: `--cpu-bind`")
+    why: str = key(LINE, "what it is for", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A condition that must hold of what was run (GEO-05); of some launch conditions, file configurations, a phase."""
+
+    holds: str = needed(
+        CONDITION,
+        "the condition, on `processes`, `nodes`, `processes_per_node`, `threads`, `memory` and `cores` of a node, "
+        "`items_per_process`, `items_total`, `moved` (bytes of each bandwidth) and variables",
+    )
+    clause: str = needed(CLAUSE, "clause of the RFP that requires it")
+    phase: str = key(ID, "the phase to which the condition applies, in a pack with `phases`", "", says_default="all")
+    launch: tuple[str, ...] = key(ListOf(ID), "the launch conditions to which it applies", says_default="all")
+    files: tuple[str, ...] = key(ListOf(ID), "the file configurations to which it applies", says_default="all")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """How an open or contradictory place of the RFP is read; `rules`: those whose interpretation it puts on record."""
+
+    clause: str = needed(CLAUSE, "the clause in the RFP")
+    text: str = needed(Text("a text", longest=1000, lines=True), "how the clause is interpreted")
+    rules: tuple[str, ...] = key(ListOf(RULE), "rules to which the interpretation applies")
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The benchmark that the RFP names; "" and () where it leaves that open."""
+
+    program: str = key(LINE, "the benchmark that the RFP names", "")
+    version: str = key(LINE, "the version that the RFP names", "")
+    sha256: tuple[str, ...] = key(
+        ListOf(matching(r"[0-9a-f]{64}", "a SHA-256 in 64 digits 0-9 and a-f")),
+        "SHA-256 of the source that the RFP distributes: of the archive, or of the tree",
+    )
+
+    def __str__(self) -> str:
+        return f"{self.program} {self.version}".strip()

@@ -1,0 +1,67 @@
+"""What is allowed in a single value of a rule pack."""
+
+from __future__ import annotations
+
+from campaign.config import counts, messages
+from campaign.core import formula
+from campaign.core.schema import MapOf, Text, matching, whole
+
+PROFILES = ("rehearsal", "full")
+MEDIAN = "median"  # in place of the best, which of the valid runs is reported
+GEOMETRY = ("processes", "nodes", "processes_per_node")  # placeholders that a launch condition gives a value
+PLACEHOLDERS = (
+    "{items_per_process}", "{items_total}", "{directory}", "{processes}", "{nodes}", "{processes_per_node}",
+    "{rank_offset}", "{flags}",
+)  # fmt: skip
+STATISTICS = ("maximum", "minimum", "mean", "median", "first", "last")
+PLOTS = ("bars", "lines", "contention", "timeline")
+
+LINE = Text("a text on one line")
+ARGUMENTS = Text("the words of the command line after the program, on one line", longest=1000)
+CLAUSE = Text('a clause in quotes, such as "8.4"', longest=80)
+ID = matching(r"[a-z][a-z0-9-]*", "lower-case letters, digits and -, a letter first", longest=40)
+APPLET = matching(r"[a-z][a-z0-9_-]*", "lower-case letters, digits, - and _, a letter first", longest=40)
+NAME = matching(r"[a-z][a-z0-9_]*", "lower-case letters, digits and _, a letter first", longest=40)
+FIGURE = matching(
+    r"[a-z](?:[a-z0-9.-]|\{[a-z0-9_]+\})*",
+    "lower-case letters, digits, -, . and placeholders of sweeps, a letter first",
+    longest=100,
+)
+RECORD = matching(
+    r"[a-z](?:[a-z0-9_.-]|\{[a-z0-9_]+\})*",
+    "lower-case letters, digits, -, _, . and placeholders of sweeps, a letter first",
+    longest=100,
+)
+FIXED = matching(r"[!-z|~]+", "a flag such as -F or --name, or another word such as v1", longest=60)
+FLAG = matching(r"-[A-Za-z0-9]|--[a-z][A-Za-z0-9._-]*", "a flag such as -F or --name", longest=60)
+WORD = matching(r"[!-~]+", "printable ASCII without spaces", longest=60)
+_SETTING = "letters, digits and _.,:%+-"
+SETTING = Text(
+    _SETTING, whole(r"[A-Za-z0-9_.,:%+-]+", _SETTING), numbers=True
+)  # what a word of a command line may hold
+NUMBER = Text("a whole number, or a placeholder such as {largest}", longest=60, numbers=True)
+RULE = matching(r"[A-Z]{3}-[0-9]{2}", "a rule's id such as FLG-01")
+CHECKED = 'a clause in quotes, such as "8.4", or a mapping of `clause`, `text` and the rule\'s parameters'
+CHECK = MapOf(Text("clause, text, or a parameter of the rule", longest=40), Text("a value", longest=160, numbers=True))
+LIST = Text("values with commas between them, or a placeholder", longest=1000, numbers=True)
+
+
+def _formula(text: str) -> str:
+    """Raises ValueError where it is none."""
+    formula.names(text)
+    return text
+
+
+def _condition(text: str) -> str:
+    """Raises ValueError where it is none."""
+    formula.Condition.of(text)
+    return text
+
+
+COUNT = Text(counts.ALLOWED, counts.parse, numbers=True)
+COUNTS = Text(counts.ALLOWED_IN_PACKS, counts.parse_in_pack, numbers=True)
+FORMULA = Text(formula.ALLOWED, _formula, longest=formula.LONGEST, numbers=True)
+WITHIN = Text(
+    "{directory}, or a path below it", whole(r"\{directory\}(/[A-Za-z0-9_{}-][A-Za-z0-9._{}-]*)*", "{directory}/…")
+)
+CONDITION = Text(messages.CONDITION(), _condition, longest=formula.LONGEST)
