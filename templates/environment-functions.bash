@@ -15,7 +15,7 @@ campaign_environment() {
     # While they find it out:
     campaign_space "$2"
     space=$REPLY
-    campaign_quote "$(SLURM_TIME_FORMAT=%s campaign_try scontrol show job --oneliner "${SLURM_JOB_ID:-}")"
+    campaign_quote "$(SLURM_TIME_FORMAT=%s campaign_try scontrol --oneliner show job "${SLURM_JOB_ID:-}")"
     job=$REPLY
     others=$(campaign_other_jobs)
     rest=$(
@@ -118,13 +118,13 @@ campaign_space() { # DIRECTORY: of its file system, as a JSON object, into REPLY
 # How many run beside this one, as far as this user is shown them; jobs on storage that is said to be independent are
 # left out.
 campaign_other_jobs() {
-    local jobs id mark number=0
-    if ! jobs=$(timeout 15 squeue --noheader --states=running --format='%A %k' 2>/dev/null </dev/null); then
+    local jobs id mark number=0 own="@$RANDOM$RANDOM@" # begins a job's line; a comment may have several
+    if ! jobs=$(timeout 15 squeue --noheader --states=running --format="$own%A %k" 2>/dev/null </dev/null); then
         printf null
         return
     fi
     while read -r id mark; do
-        [[ -z $id || $id == "${SLURM_JOB_ID:-}" || " ${campaign_independent[*]} " == *" ${mark:-none} "* ]] || number=$((number + 1))
+        [[ $id != "$own"* || $id == "$own${SLURM_JOB_ID:-}" || " ${campaign_independent[*]} " == *" ${mark:-none} "* ]] || number=$((number + 1))
     done < <(sort -u <<<"$jobs")
     printf '%s' "$number"
 }

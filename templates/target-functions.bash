@@ -89,7 +89,7 @@ campaign_judge_nodes() { # FACTS DIRECTORY
 # the lock of a job that died can be told from that of one that runs.
 campaign_take_lock() {
     local lock="$1/.campaign-lock" owner said='' ask=0 error
-    campaign_owner="$SLURM_JOB_ID $SLURM_JOB_NAME ${SLURM_CLUSTER_NAME:-}"
+    campaign_owner="$SLURM_JOB_ID ${campaign_job_folder##*/} ${SLURM_CLUSTER_NAME:-}"
     until error=$(mkdir -- "$lock" 2>&1); do
         [[ -z $campaign_over ]] || return # the job is ending, and mkdir may have been killed with it
         case $(stat -c %F -- "$lock" 2>/dev/null) in
@@ -164,13 +164,13 @@ campaign_lock_is_stale() {
         return
     fi
     [[ $cluster == "${SLURM_CLUSTER_NAME:-}" ]] || return 1 # another cluster's job: cannot be asked about
-    if ! said=$(squeue --noheader --states=all --jobs="$id" --format='%j %T' 2>&1); then
+    if ! said=$(squeue --noheader --states=all --jobs="$id" --format='%T %Z' 2>&1); then
         [[ $said == *'Invalid job id'* ]] # any other failure says nothing about the job
         return
     fi
     while read -r line; do
-        [[ $line == "$name "* ]] || continue
-        case ${line#"$name "} in
+        [[ $line == */"$name" ]] || continue # where it was submitted: a job may be renamed
+        case ${line%% *} in
         PENDING) return 0 ;; # started again: whatever made the lock is gone
         BOOT_FAIL | CANCELLED | COMPLETED | DEADLINE | FAILED | NODE_FAIL | OUT_OF_MEMORY | PREEMPTED | REVOKED | TIMEOUT) return 0 ;;
         *) return 1 ;;

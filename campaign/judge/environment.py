@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 
 from campaign.core.model import Completion, Finding, Record, State
 from campaign.core.regex import regex
@@ -20,7 +21,7 @@ from campaign.results.environment.slurm_text import expand_nodes
 
 TOLERANCE_S = 2.0  # of the clocks of one job's nodes, beyond the offset that was measured: a printed time is cut to 1 s
 CONTROLLER_S = 60.0  # of Slurm's and the driver's clocks, whose offset was not measured
-_IDENTITY = ("JobId", "JobName", "SubmitTime")  # an id alone may have been given to another job meanwhile
+_IDENTITY = ("JobId", "SubmitTime")  # an id alone may have been given to another job meanwhile
 
 # Variables by which MPI, the topology library, a benchmark or a preloaded library takes nodes for what they are not.
 _FAKING = regex(
@@ -178,6 +179,7 @@ def job_agrees(case: Case) -> Iterator[Finding]:
         return
     for name, values in _said_of_job(case, completion).items():
         yield from disagreement(name, values)
+    yield from _named(case, completion)
     had, again = environment.job_nodes, started_again(case)
     if again:
         yield unchecked(shared.STARTED_AGAIN())
@@ -206,13 +208,6 @@ def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str 
             "scontrol during the job": environment.job.get("JobId"),
             "scontrol after the job": accounting.job.get("JobId"),
         },
-        "job name": {
-            "submitted": case.attempt.job,
-            "completion.json": completion.job_name,
-            "environment.json": environment.variables.get("SLURM_JOB_NAME"),
-            "scontrol during the job": environment.job.get("JobName"),
-            "scontrol after the job": accounting.job.get("JobName"),
-        },
         "node list": {
             "completion.json": _nodes(completion.nodes),
             "environment.json": _nodes(environment.variables.get("SLURM_JOB_NODELIST")),
@@ -223,6 +218,23 @@ def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str 
             "scontrol after the job": _nodes(final.job.get("NodeList")) if final.ended else None,
         },
     }
+
+
+def _named(case: Case, completion: Completion) -> Iterator[Finding]:
+    """A site, or its plugin, may rename a job: it is the same one where it was submitted in its own folder."""
+    during, after = case.evidence.environment.job, _accounting(case).job
+    names = {
+        "submitted": case.attempt.job,
+        "completion.json": completion.job_name,
+        "environment.json": case.evidence.environment.variables.get("SLURM_JOB_NAME"),
+        "scontrol during the job": during.get("JobName"),
+        "scontrol after the job": after.get("JobName"),
+    }
+    told = [fields["WorkDir"] for fields in (during, after) if "WorkDir" in fields]
+    if not told or any(PurePosixPath(directory).name != case.attempt.job for directory in told):
+        yield from disagreement("job name", names)
+    elif others := {*filter(None, names.values())} - {case.attempt.job}:
+        yield note(messages.JOB_RENAMED(), case.attempt.job, listed(sorted(others)))
 
 
 def _tasks_suffice(case: Case) -> Iterator[Finding]:

@@ -202,14 +202,14 @@ def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition 
         keys = ", ".join(f"launch.{name}" for name in needed)
         raise EnvironmentLacks(messages.PLAN_MISSING(path=opened.paths.plan, keys=keys))
     try:
-        asked = admission.ask(campaign.slurm.partition, campaign.slurm.reservation)
-        partition = partitions.with_memory(asked.partition) if with_memory else asked.partition
+        asked = admission.ask(campaign.slurm)
     except (EnvironmentLacks, NotInSlurm) as error:
         return (
             None,
             None,
             {name: messages.GEOMETRY_WITHOUT_SLURM(name=name, word=word, why=error) for name, word in needed.items()},
         )
+    partition = asked.partition
     if partition.usable:
         return partition, asked, {}
     return (

@@ -91,7 +91,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
     lacks: list[str] = []
     asked = partition = None
     try:
-        asked = planned.asked or admission.ask(campaign.slurm.partition, campaign.slurm.reservation)
+        asked = planned.asked or admission.ask(campaign.slurm)
     except NotInSlurm as error:
         mistakes.append(Mistake(("slurm", error.key), error.text))
     else:
@@ -249,7 +249,7 @@ def _modules(campaign: Campaign) -> Iterator[Mistake]:
 def _beyond_nodes(opened: Opened, runs: Sequence[Run], partition: Partition) -> Iterator[Mistake]:
     campaign = opened.campaign
     fixed = {condition.id: condition.nodes is not None for condition in opened.pack.launch}
-    most = max(partition.cores_per_node, campaign.search.processes_per_node or 0)
+    most = max(partition.most_cores, campaign.search.processes_per_node or 0)
     for run in runs:
         nodes, per_node = run.job_nodes, run.geometry.processes_per_node
         at = ("launch", run.launch)
@@ -258,9 +258,7 @@ def _beyond_nodes(opened: Opened, runs: Sequence[Run], partition: Partition) -> 
             problem = form(asked=nodes, partition=partition.name, there=partition.nodes)
             yield Mistake(at if fixed[run.launch] else (*at, "nodes"), problem)
         elif partition.usable and per_node > most:
-            problem = messages.PROCESSES_TOO_MANY(
-                asked=per_node, partition=partition.name, cores=partition.cores_per_node
-            )
+            problem = messages.PROCESSES_TOO_MANY(asked=per_node, partition=partition.name, cores=partition.most_cores)
             yield Mistake(at, problem)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import secrets
 import shutil
 import tempfile
 import time
@@ -47,11 +46,10 @@ def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probe
     runs = checked.plan.all_runs
     widest = max(runs, key=lambda run: (run.geometry.nodes, run.geometry.processes))
     folder = Path(tempfile.mkdtemp(prefix="campaign-probe-", dir=_there(opened.paths.root)))
-    name = f"campaign-probe-{secrets.token_hex(4)}"
     try:
         job, _ = prepare(opened, {}, (widest,), map(str, itertools.count()).__next__)
         slurm = replace(job.slurm, time_s=LIMIT_S - scripts.JOB_OVERHEAD_S, template=None)
-        job = replace(job, name=name, folder=folder, slurm=slurm)
+        job = replace(job, name=folder.name, folder=folder, slurm=slurm)
         script = folder / "probe.sbatch"
         directories = [target.directory for target in opened.campaign.targets]
         script.write_text(scripts.render_probe(job, directories), encoding="utf-8")
@@ -60,7 +58,7 @@ def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probe
             raise EnvironmentLacks(messages.PROBE_REFUSED(why=answer.message))
         say(messages.PROBE_SUBMITTED(job=answer.job_id, nodes=several(widest.geometry.nodes, "node")))
         try:
-            state = _wait(name, folder)
+            state = _wait(answer.job_id, folder)
         except BaseException:
             commands.cancel([answer.job_id])
             raise
@@ -76,12 +74,12 @@ def _there(path: Path) -> Path:
     return path
 
 
-def _wait(name: str, folder: Path) -> str:
+def _wait(job_id: str, folder: Path) -> str:
     """Until the probe's job has ended; gives Slurm's word for its state."""
     pause, ended = PAUSE_S[0], None
     while not (folder / "ended").exists():
         with contextlib.suppress(UnknownState):
-            job = commands.queue([name]).get(name)
+            job = commands.queue({folder.name: job_id}).get(folder.name)
             if job is None or not job.state.active:
                 ended = ended or time.monotonic()
                 if time.monotonic() - ended > GRACE_S:

@@ -8,7 +8,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from typing import Protocol
@@ -363,12 +363,13 @@ def _general(attempt: Attempt, run: Run) -> tuple[State, str]:
 def _jobs_of(runs: Sequence[Run], attempts: Sequence[Attempt]) -> list[str]:
     """Ids of the jobs of these runs that have not ended."""
     ids = {run.id for run in runs}
-    return _not_ended({attempt.job for attempt in attempts if attempt.run in ids and attempt.state.active})
+    return _not_ended(attempt for attempt in attempts if attempt.run in ids and attempt.state.active)
 
 
-def _not_ended(names: Collection[str]) -> list[str]:
-    """Ids of the jobs of these names that have not ended."""
-    return [job.id for job in commands.queue(names).values() if job.state.active] if names else []
+def _not_ended(attempts: Iterable[Attempt]) -> list[str]:
+    """Ids of the jobs of these attempts that have not ended."""
+    wanted = {attempt.job: attempt.job_id for attempt in attempts}
+    return [job.id for job in commands.queue(wanted).values() if job.state.active]
 
 
 def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
@@ -398,5 +399,5 @@ def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
 
 def _beside(store: Store, known: Collection[str]) -> list[str]:
     """Ids of the campaign's jobs that have not ended, without those that are known."""
-    names = {attempt.job for attempt in store.under_way() if attempt.job_id not in known}
-    return [job for job in _not_ended(names) if job not in known]
+    others = (attempt for attempt in store.under_way() if attempt.job_id not in known)
+    return [job for job in _not_ended(others) if job not in known]

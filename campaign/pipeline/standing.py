@@ -180,7 +180,7 @@ def jobs_under_way(opened: Opened) -> list[str]:
     unknown = {attempt.job for attempt in under_way if not attempt.job_id}
     if unknown:
         with suppress(EnvironmentLacks, UnknownState):
-            unknown = {job.id for job in commands.queue(unknown).values() if job.state.active}
+            unknown = {job.id for job in commands.queue(dict.fromkeys(unknown)).values() if job.state.active}
     return sorted(ids | unknown)
 
 

@@ -84,9 +84,7 @@ class Accountant:
         """Whether what Slurm says is now on record, for good or until the next command."""
         assert job.job_id is not None
         fields = commands.fields_of_job(job.job_id, job.name)
-        steps = commands.accounted_steps(job.job_id)
-        if not fields and not any(step["JobName"] == job.name for step in steps or ()):
-            steps = None if steps is None else []
+        steps = commands.accounted_steps(job.job_id, job.name)
         answer = Accounting(time.time(), fields, steps is not None, tuple(steps or ()))
         if not answer.ended and waited_s <= PATIENCE_S:
             self._explain(answer, job, waited_s)

@@ -8,10 +8,11 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
+from campaign.config.format import Slurm
 from campaign.core import users
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.frozen import dataclass
-from campaign.slurm import commands, partitions
+from campaign.slurm import choice, commands, partitions
 from campaign.slurm.partitions import Partition, parse_limit
 
 UP, DOWN = "UP", "DOWN"  # in another state a partition takes no jobs; in DOWN they wait until it is UP
@@ -40,10 +41,10 @@ class Shown:
     terms: Admission
 
 
-def ask(name: str, reservation: str) -> Shown:
-    """Of the default partition for an empty name. Raises as `partitions.read`."""
-    row = partitions.row_of(name)
-    return Shown(partitions.described(row, reservation), parse(row))
+def ask(slurm: Slurm) -> Shown:
+    """Of the partition that the campaign file names, otherwise of the default one. Raises as `partitions.read`."""
+    row = partitions.row_of(slurm.partition)
+    return Shown(partitions.described(row, slurm.reservation, choice.of(slurm)), parse(row))
 
 
 def parse(row: Mapping[str, str]) -> Admission:
@@ -69,7 +70,7 @@ def known(key: str, partition: str) -> list[str]:
     command = {
         "account": [*listing, "format=Account"],
         "qos": [*listing, "format=QOS"],
-        "constraint": ["sinfo", "--noheader", f"--partition={partition}", "--format=%f"],
+        "constraint": ["sinfo", "--noheader", "--exact", f"--partition={partition}", "--format=%f"],
     }.get(key)
     words = [word for line in _lines(command or []) for word in line.split(",")]
     return list(dict.fromkeys(word for word in words if re.fullmatch(r"[A-Za-z0-9][\w.+-]*", word)))

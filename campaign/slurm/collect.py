@@ -229,7 +229,7 @@ class Follower:
         """Slurm ended the job under the run: it knows why, but may be slow to say so."""
         waited_s = self._waited_s(attempt)
         try:
-            job = commands.queue([attempt.job]).get(attempt.job)
+            job = commands.queue({attempt.job: attempt.job_id}).get(attempt.job)
         except UnknownState:
             job = None
         if job is None or job.state.active or job.state is State.DONE:
@@ -253,9 +253,9 @@ class Follower:
     # --- Slurm's word
 
     def _ask_slurm(self, attempts: list[Attempt]) -> None:
-        names = {attempt.job for attempt in attempts}
+        wanted = {attempt.job: attempt.job_id for attempt in attempts}
         try:
-            jobs = commands.queue(names)
+            jobs = commands.queue(wanted)
         except UnknownState as error:
             self._trouble(messages.SLURM_SILENT(why=error))
             self._back_off()
@@ -264,7 +264,7 @@ class Follower:
         before = {(attempt.token, attempt.state, attempt.reason) for attempt in attempts}
         self._all_answered = True
         self._away.clear()
-        self._accounted, self._asked_for = None, [stored[name] for name in names if name not in jobs]
+        self._accounted, self._asked_for = None, [stored[name] for name in wanted if name not in jobs]
         for attempt in attempts:
             self._by_queue(attempt, stored[attempt.job], jobs.get(attempt.job))
         if self._all_answered:  # squeue may answer while the accounting does not
@@ -376,11 +376,9 @@ class Follower:
         if not self._accounting_off:
             if self._accounted is None:
                 since = min(job.created for job in self._asked_for)
-                self._accounted = commands.accounting([job.name for job in self._asked_for], since)
+                self._accounted = commands.accounting({job.name: job.job_id for job in self._asked_for}, since)
             self._accounting_off = self._accounted is None
-            if self._accounted is not None and attempt.job in self._accounted:
-                return self._accounted[attempt.job]
-        return commands.show_job(attempt.job_id, attempt.job) if attempt.job_id else None
+        return (self._accounted or {}).get(attempt.job)
 
 
 def _with_nodes(reason: str, nodes: Sequence[Unusable]) -> str:

@@ -11,8 +11,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from campaign.core import temporary, waiting
@@ -21,7 +20,7 @@ from campaign.core.frozen import dataclass
 from campaign.core.model import State
 from campaign.core.regex import regex
 from campaign.results.environment.slurm_text import slurm_fields
-from campaign.slurm import messages
+from campaign.slurm import answers, messages
 from campaign.slurm.states import STATES
 
 QUERY_TIMEOUT_S = 30.0
@@ -29,6 +28,7 @@ SUBMIT_TIMEOUT_S = 60.0
 
 # Kept of SLURM_* when calling Slurm: which cluster it is, and the PMIx fence, which several slurmd on one host need.
 _KEPT = frozenset({"SLURM_CONF", "SLURM_PMIX_FENCE"})
+_COMMANDS = frozenset({"sacct", "sacctmgr", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun"})
 # Shell functions that the submitter exports would take the place of the job's commands; `module` is one of them.
 _SCRUBBED = regex("(SBATCH|SLURM|SRUN|SQUEUE|SACCT|SCANCEL|SINFO|PMIX|PMI|OMPI_COMM|BENCH|BASH_FUNC)_")
 _MODULES = regex(r"BASH_FUNC_(_?module\w*|ml|switchml)(%%|\(\))$")
@@ -43,7 +43,9 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What Slurm reports of a job. `word` is its name of the state, `reason` why it waits or how it ended."""
+    """What Slurm reports of a job. `word` is its name of the state, `reason` why it waits or how it ended, `directory`
+    the one that it was submitted in.
+    """
 
     id: str
     name: str
@@ -52,6 +54,7 @@ class Job:
     reason: str = ""
     comment: str = ""
     partition: str = ""
+    directory: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,8 @@ def call(
     it has taken so far; without it, a wait for a slow one is told. Raises EnvironmentLacks where it is not installed,
     UnknownState where it hangs.
     """
+    if arguments[0] in _COMMANDS and "SLURM_CONF" in os.environ:
+        _read_configuration(Path(os.environ["SLURM_CONF"]))
     try:
         process = subprocess.Popen(
             arguments,
@@ -110,21 +115,23 @@ def call(
         raise EnvironmentLacks(messages.PROGRAM_MISSING(program=arguments[0])) from None
     except OSError as error:
         raise EnvironmentLacks(f"{arguments[0]}: {error.strerror}") from error
-    began, out, told = time.monotonic(), None, meanwhile is not None
+    began, out, told, so_far = time.monotonic(), None, meanwhile is not None, b""
     with process:
         try:
             while out is None:
                 waited_s = time.monotonic() - began
                 if waited_s >= timeout_s:
-                    raise UnknownState(messages.COMMAND_HANGS(command=arguments[0], seconds=timeout_s))
+                    raise UnknownState(_hangs(arguments[0], timeout_s, so_far))
                 if meanwhile is not None:
                     meanwhile(waited_s)
                 if waited_s >= waiting.SLOW_S and not told:
                     told = True
                     seconds = {"waited": round(waited_s), "longest": round(timeout_s)}
                     waiting.tell(messages.COMMAND_SLOW(command=arguments[0], **seconds))
-                with suppress(subprocess.TimeoutExpired):
+                try:
                     out, err = process.communicate(timeout=min(1.0, timeout_s - waited_s))
+                except subprocess.TimeoutExpired as expired:
+                    so_far = expired.stderr or b""
         except BaseException:
             process.kill()
             raise
@@ -132,6 +139,20 @@ def call(
     if process.returncode < 0 and not said:  # SIGPIPE, of a slurmctld that hung up
         said = messages.COMMAND_ENDED(signal=signal.Signals(-process.returncode).name)
     return Reply(process.returncode, out.decode(errors="replace"), said)
+
+
+def _read_configuration(path: Path) -> None:
+    """Each of Slurm's commands tries for a minute to read a file that is not there, and says so only then."""
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise EnvironmentLacks(messages.CONF_UNREADABLE(path=path, why=error.strerror)) from error
+
+
+def _hangs(command: str, seconds: float, said: bytes) -> str:
+    text = messages.COMMAND_HANGS(command=command, seconds=seconds)
+    lines = said.decode(errors="replace").strip().splitlines()
+    return text + messages.SAID_SO_FAR(line=lines[-1]) if lines else text
 
 
 def ask(arguments: Sequence[str]) -> str:
@@ -267,45 +288,51 @@ def parse_submission(reply: Reply) -> SbatchAnswer:
 
 # --- following
 
-_QUEUE_FORMAT = "%A|%T|%r|%P|%j|%k"
-_BATCH = 200  # job names in one question to slurmctld, which compares each with each of its jobs
-_IN_ONE_WORD = 2000  # job names: Linux takes 128 KiB
+_QUEUE_FIELDS = "ATrPZjk"  # id, state, reason, partition, directory, name, comment
+_IN_ONE_WORD = 2000  # jobs: Linux takes 128 KiB
 _NO_ACCOUNTING = "disabled"  # in what sacct says where the site keeps none
 
+# Jobs on record: the name that each was submitted with, and its id where it is known.
+Wanted = Mapping[str, str | None]
 
-def queue(names: Iterable[str]) -> dict[str, Job]:
-    """The jobs of these names that slurmctld still knows, by name, ended ones included: by one question, which for many
-    names is for all jobs.
-    """
-    wanted = set(names)
-    if not wanted:
-        return {}
-    chosen = [f"--name={','.join(sorted(wanted))}"] if len(wanted) <= _BATCH else []
-    out = ask(["squeue", "--noheader", "--states=all", f"--format={_QUEUE_FORMAT}", *chosen])
-    return {job.name: job for job in parse_queue(out) if job.name in wanted}
+
+def queue(wanted: Wanted) -> dict[str, Job]:
+    """Those of these jobs that slurmctld still knows, by the name on record, ended ones included: by one question."""
+    return _found(wanted, _my_jobs("--states=all")) if wanted else {}
 
 
 def my_active_jobs() -> list[Job]:
     """All jobs of this user that have not ended: to find those of other campaigns on the same target."""
-    return parse_queue(ask(["squeue", "--noheader", "--me", f"--format={_QUEUE_FORMAT}"]))
+    return _my_jobs()
 
 
-def rows(command: str, out: str, width: int, counts: Sequence[int] = ()) -> Iterator[list[str]]:
-    """The lines of an answer, each of so many fields, those at `counts` in digits; the last may hold a | of its own."""
-    for line in out.splitlines():
-        fields = line.split("|", width - 1)
-        if len(fields) != width or not all(fields[place].isdigit() for place in counts):
-            raise UnknownState(messages.ANSWER_UNKNOWN(command=command, answer=line))
-        yield fields
+def _my_jobs(*options: str) -> list[Job]:
+    return parse_queue(ask(["squeue", "--noheader", "--me", "--all", *options, answers.marked(_QUEUE_FIELDS)]))
+
+
+def _found(wanted: Wanted, jobs: Iterable[Job]) -> dict[str, Job]:
+    """By id where it is known, and everywhere by the token in the name on record, since ids are used again. A job may
+    be renamed; it was submitted in a directory of that name all the same.
+    """
+    found: dict[str, Job] = {}
+    for job in jobs:
+        for name in {job.name, _folder(job.directory)}:
+            if name in wanted and wanted[name] in (None, job.id) and (name not in found or job.state.active):
+                found[name] = job
+    return found
+
+
+def _folder(directory: str) -> str:
+    return directory.rstrip("/").rpartition("/")[2]
 
 
 def parse_queue(out: str) -> list[Job]:
     jobs = []
-    for job_id, word, reason, partition, name, comment in rows("squeue", out, 6):
+    for job_id, word, reason, partition, directory, name, comment in answers.rows("squeue", out, 7):
         why = "" if reason == "None" else reason
         if word not in STATES:
             why = messages.STATE_UNKNOWN(state=word)
-        jobs.append(Job(job_id, name, _state(word), word, why, comment, partition))
+        jobs.append(Job(job_id, name, _state(word), word, why, comment, partition, directory))
     return jobs
 
 
@@ -313,63 +340,56 @@ def _state(word: str) -> State:
     return STATES.get(word, State.RUNNING)
 
 
-def accounting(names: Iterable[str], since: float) -> dict[str, Job] | None:
-    """The latest job of each name in the accounting, submitted after `since`; None where there is no accounting."""
-    wanted = sorted(set(names))
-    jobs: dict[str, Job] = {}
-    for start in range(0, len(wanted), _IN_ONE_WORD):
-        out = answer(
-            [
-                "sacct", "--allocations", "--noheader", "--parsable2", f"--starttime=uts{int(since) - 60}",
-                f"--name={','.join(wanted[start : start + _IN_ONE_WORD])}",
-                "--format=JobIDRaw,State,ExitCode,JobName%80",
-            ],
-            unless=_NO_ACCOUNTING,
-        )  # fmt: skip
-        if out is None:
-            return None
-        jobs.update((job.name, job) for job in parse_accounting(out))
-    return jobs
+def accounting(wanted: Wanted, since: float) -> dict[str, Job] | None:
+    """What the accounting knows of these jobs, by the name on record, of those submitted after `since`; None where
+    there is no accounting.
+    """
+    jobs: list[Job] = []
+    ids = [job_id for job_id in wanted.values() if job_id]
+    names = [name for name, job_id in wanted.items() if not job_id]
+    for option, words in (("jobs", sorted(ids)), ("name", sorted(names))):
+        for start in range(0, len(words), _IN_ONE_WORD):
+            chosen = f"--{option}={','.join(words[start : start + _IN_ONE_WORD])}"
+            fields = answers.parsable(("JobIDRaw", "State", "ExitCode", "WorkDir", "JobName"))
+            command = ["sacct", "--allocations", "--noheader", f"--starttime=uts{int(since) - 60}", chosen, *fields]
+            out = answer(command, unless=_NO_ACCOUNTING)
+            if out is None:
+                return None
+            jobs += parse_accounting(out)
+    return _found(wanted, jobs)
 
 
 def parse_accounting(out: str) -> list[Job]:
     jobs = []
-    for job_id, state, exit_code, name in rows("sacct", out, 4):  # of a cancelled one it adds by whom
-        word = state.partition(" ")[0]
-        jobs.append(Job(job_id, name, _state(word), word, f"{state}, exit code {exit_code}"))
+    for job_id, state, exit_code, directory, name in answers.rows("sacct", out, 5):
+        word = state.partition(" ")[0]  # of a cancelled one it adds by whom
+        reason = f"{state}, exit code {exit_code}"
+        jobs.append(Job(job_id, name, _state(word), word, reason, directory=directory))
     return jobs
 
 
-def show_job(job_id: str, name: str) -> Job | None:
-    """A job from slurmctld's memory; None where it knows no such job."""
-    fields = fields_of_job(job_id, name)
-    if not fields:
-        return None
-    word = fields.get("JobState", "")
-    detail = f"{fields.get('Reason', '')}, exit code {fields.get('ExitCode', '?')}".removeprefix("None, ")
-    return Job(job_id, name, _state(word), word, detail)
-
-
 def fields_of_job(job_id: str, name: str) -> dict[str, str]:
-    """All that slurmctld says of a job, times in seconds since 1970; nothing where it knows none of this id and name:
-    ids are used again.
+    """All that slurmctld says of a job, times in seconds since 1970; nothing where it knows none of this id that was
+    submitted with this name.
     """
-    out = answer(["scontrol", "show", "job", "--oneliner", job_id], unless="Invalid job id") or ""
-    fields = slurm_fields(out.partition("\n")[0])
-    return fields if fields.get("JobName") == name else {}
+    out = answer(["scontrol", "--oneliner", "show", "job", job_id], unless="Invalid job id") or ""
+    fields = slurm_fields(out)
+    return fields if name in (fields.get("JobName"), _folder(fields.get("WorkDir", ""))) else {}
 
 
 STEP_FIELDS = ("JobIDRaw", "JobName", "State", "ExitCode", "NNodes", "NTasks", "NodeList", "Start", "End")
 
 
-def accounted_steps(job_id: str) -> list[dict[str, str]] | None:
-    """A job and its steps in the accounting; None where there is no accounting."""
-    arguments = ["sacct", "--noheader", "--parsable2", f"--jobs={job_id}", f"--format={','.join(STEP_FIELDS)}"]
-    out = answer(arguments, unless=_NO_ACCOUNTING)
+def accounted_steps(job_id: str, name: str) -> list[dict[str, str]] | None:
+    """A job that was submitted with this name and its steps in the accounting; None where there is no accounting."""
+    asked = answers.parsable((*STEP_FIELDS, "WorkDir"))
+    out = answer(["sacct", "--noheader", f"--jobs={job_id}", *asked], unless=_NO_ACCOUNTING)
     if out is None:
         return None
-    steps = (line.split("|") for line in out.splitlines())
-    return [dict(zip(STEP_FIELDS, step, strict=True)) for step in steps if len(step) == len(STEP_FIELDS)]
+    found = list(answers.rows("sacct", out, len(STEP_FIELDS) + 1, counts=()))
+    if not any(name in (row[1], _folder(row[-1])) for row in found):
+        return []
+    return [dict(zip(STEP_FIELDS, row, strict=False)) for row in found]
 
 
 def cancel(job_ids: Sequence[str]) -> None:

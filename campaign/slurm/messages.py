@@ -10,6 +10,7 @@ PROGRAM_MISSING = Message(
     "{program} is not on PATH; run this on a login node, or install Slurm's client commands", program="scontrol"
 )
 COMMAND_HANGS = Message("{command} did not answer within {seconds:g} s", command="squeue", seconds=30.0)
+SAID_SO_FAR = Message("; it said: {line}", line='squeue: error: Unable to resolve "head"')
 COMMAND_SLOW = Message(
     "waiting for {command}, which has not answered for {waited} s; given up after {longest} s",
     command="squeue",
@@ -22,6 +23,14 @@ COMMAND_FAILED = Message(
 COMMAND_ENDED = Message("ended by {signal} without a message", signal="SIGPIPE")
 COMMAND_SILENT = Message("{command} ended with status {status} and no message", command="sbatch", status=1)
 ANSWER_UNKNOWN = Message("unexpected output of {command}: {answer!r}", command="sinfo", answer="n1|many")
+ANSWER_UNREAD = Message(
+    "{count} parts of what {command} answers cannot be read and are left out, the first is: {first!r}",
+    count=2, command="squeue", first="Maintenance tonight",
+)  # fmt: skip
+CONF_UNREADABLE = Message(
+    "SLURM_CONF={path}: {why}; correct or unset this environment variable",
+    path="/etc/slrum/slurm.conf", why="No such file or directory",
+)  # fmt: skip
 STATE_UNKNOWN = Message("unknown Slurm state {state}", state="FLYING")
 NO_MODULE_COMMAND = Message(
     "this shell has no module command, and jobs inherit its environment; load MPI in another way "
@@ -34,6 +43,13 @@ PARTITION_UNKNOWN = Message(
 RESERVATION_UNKNOWN = Message(
     "found {name}; Slurm has no such reservation; remove the key or correct it", name="acceptance"
 )
+CONSTRAINT_UNMET = Message(
+    "found {found}; no node of partition {partition} has it; {others}",
+    found="milann", partition="compute", others="did you mean milan?",
+)  # fmt: skip
+REMOVE_OR_CORRECT = Message("remove the key or correct it")
+CHOICE_UNCLEAR = Message("{texts} cannot be evaluated here: counted as if it excluded no node", texts="[milan|genoa]")
+SMALLEST_COUNTS = Message("the smallest counts: {cores} cores per node; slurm.constraint chooses one kind", cores=64)
 OUT_OF_SERVICE = Message(
     "not in service: {nodes}; ask the administrators", nodes="n5 (down*: Not responding set by slurm)"
 )

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.frozen import dataclass
 from campaign.core.schema import suggestion
-from campaign.core.units import listed, parse_duration, several, utc
+from campaign.core.units import format_size, listed, parse_duration, several, utc
 from campaign.results.environment.slurm_text import expand_nodes
-from campaign.slurm import commands, messages
+from campaign.slurm import answers, commands, messages
+from campaign.slurm.choice import ChosenNodes
 
-# Names, CPUs, sockets, cores of each, state, who set it when, and why: a line for all nodes of which the rest is the
-# same. With --Node there is one for each node, for which sinfo took 10 s where there were 10,000.
-_NODE_FORMAT = "%N|%c|%X|%Y|%T|%u|%H|%E"
+# Names, CPUs, sockets, cores of each, MiB, features, GRES, state, who set it when, and why: a row for all nodes of
+# which the rest is the same (without --exact sinfo merges unlike ones and prints "4+"). With --Node there is one for
+# each node, for which sinfo took 10 s where there were 10,000.
+_NODE_FIELDS = "NcXYmfGTuHE"
 _USABLE = ("idle", "allocated", "mixed", "completing", "planned")
 _RESERVED = ("reserved", "maint")
 NODES_TOLD = 3
@@ -23,7 +24,7 @@ OUTSIDE = "outside of the reservation"
 
 
 class NotInSlurm(InputError):
-    """The campaign file's slurm.partition or slurm.reservation is none of Slurm's."""
+    """The campaign file's slurm.partition, .reservation or .constraint is none of Slurm's."""
 
     def __init__(self, key: str, text: str) -> None:
         super().__init__(f"slurm.{key}: {text}")
@@ -53,8 +54,27 @@ class Unusable:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeKind:
+    """Usable nodes that are alike. `features`: those that all of them have."""
+
+    nodes: int
+    cores: int
+    memory_mib: int
+    gres: str
+    features: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """`4 with 64 cores, 251.4GiB, gpu:2 (cpu, milan)`"""
+        has = [several(self.cores, "core"), format_size(self.memory_mib << 20), self.gres]
+        features = f" ({', '.join(self.features)})" if self.features else ""
+        return f"{self.nodes} with {', '.join(filter(None, has))}{features}"
+
+
+@dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition by Slurm's own account; `usable` nodes are neither down, drained nor reserved for others."""
+    """A partition by Slurm's own account, of the nodes that the campaign file chooses; `usable` nodes are neither down,
+    drained nor reserved for others.
+    """
 
     name: str
     nodes: int
@@ -63,33 +83,45 @@ class Partition:
     time_limit_s: int | None  # None: unlimited
     unusable: tuple[Unusable, ...]
     default: bool = False  # where jobs go that name none
-    memory_mib: int = 0  # of the node that has least; 0 where it was not asked
+    memory_mib: int = 0  # of the usable node that has least (RealMemory)
+    kinds: tuple[NodeKind, ...] = ()  # of its usable nodes, those with the fewest cores first
+    choice: str = ""  # of its nodes
+    unclear: str = ""  # what of the choice could not be evaluated
+
+    @property
+    def most_cores(self) -> int:
+        """Of a node: a job of so many processes on each gets these nodes."""
+        return max((kind.cores for kind in self.kinds), default=self.cores_per_node)
 
     @property
     def account(self) -> str:
         """`partition big: 9 nodes, 7 usable with 64 cores each; 1 down: n5 (down*: dead); 1 drained: n6 (drained)`."""
+        name = " ".join(filter(None, (self.name, self.choice)))
         if not self.nodes:
-            return f"partition {self.name} has no nodes"
-        usable = f"{'all' if self.usable == self.nodes else self.usable} usable with {self.cores_per_node} cores each"
-        parts = [f"partition {self.name}: {several(self.nodes, 'node')}, {usable if self.usable else 'none usable'}"]
+            return f"partition {name} has no nodes"
+        usable = f"{'all' if self.usable == self.nodes else self.usable} usable"
+        each = f"{usable} with {self.cores_per_node} cores each" if len(self.kinds) < 2 else f"{usable}, not alike"
+        parts = [f"partition {name}: {several(self.nodes, 'node')}, {each if self.usable else 'none usable'}"]
+        if len(self.kinds) > 1:
+            parts += [listed(map(str, self.kinds)), messages.SMALLEST_COUNTS(cores=self.cores_per_node)]
         for why in dict.fromkeys(node.why for node in self.unusable):
             nodes = [str(node) for node in self.unusable if node.why == why]
             parts.append(f"{len(nodes)} {why}: {listed(nodes)}")
-        return "; ".join(parts)
+        return "; ".join(filter(None, (*parts, self.unclear)))
 
 
-def read(name: str, reservation: str = "") -> Partition:
+def read(name: str, reservation: str = "", choice: ChosenNodes | None = None) -> Partition:
     """A partition's nodes, cores and limit; the default partition for an empty name. With a reservation, its nodes are
-    those that count. Raises NotInSlurm where that name does not exist.
+    those that count. Raises NotInSlurm where that name does not exist, or no node has the features that are chosen.
     """
-    return described(row_of(name), reservation)
+    return described(row_of(name), reservation, choice or ChosenNodes())
 
 
 def row_of(name: str) -> dict[str, str]:
     """What scontrol says of a partition; of the default one for an empty name."""
-    shown = commands.answer(["scontrol", "show", "partition", "--oneliner", *([name] if name else [])], "not found")
+    shown = commands.answer(["scontrol", "--oneliner", "show", "partition", *([name] if name else [])], "not found")
     if shown is None:
-        known = [row["PartitionName"] for row in rows(commands.ask(["scontrol", "show", "partition", "--oneliner"]))]
+        known = [row["PartitionName"] for row in rows(commands.ask(["scontrol", "--oneliner", "show", "partition"]))]
         raise NotInSlurm("partition", messages.PARTITION_UNKNOWN(name=name, others=suggestion(name, known)))
     found = rows(shown)
     if not name:
@@ -102,15 +134,15 @@ def row_of(name: str) -> dict[str, str]:
     return found[0]
 
 
-def described(row: Mapping[str, str], reservation: str = "") -> Partition:
+def described(row: Mapping[str, str], reservation: str, choice: ChosenNodes) -> Partition:
     """The partition of such a row, with its nodes."""
     reserved = _reserved(reservation) if reservation else None
-    return parse(row, _nodes(row["PartitionName"]), reserved)
+    return parse(row, _nodes(row["PartitionName"]), reserved, choice)
 
 
 def _nodes(partition: str, *options: str) -> str:
     chosen = [f"--partition={partition}"] if partition else []
-    return commands.ask(["sinfo", "--noheader", *chosen, *options, f"--format={_NODE_FORMAT}"])
+    return commands.ask(["sinfo", "--noheader", "--exact", *chosen, *options, answers.marked(_NODE_FIELDS)])
 
 
 def out_of_service(partition: str) -> tuple[Unusable, ...]:
@@ -127,13 +159,6 @@ def told(nodes: Sequence[Unusable]) -> str:
     return messages.OUT_OF_SERVICE(nodes=names)
 
 
-def with_memory(partition: Partition) -> Partition:
-    """The partition with the memory of a node, as Slurm is told it (RealMemory)."""
-    command = ["sinfo", "--noheader", f"--partition={partition.name}", "--format=%m"]
-    sizes = [int(word.rstrip("+")) for word in commands.ask(command).split() if word.rstrip("+").isdigit()]
-    return replace(partition, memory_mib=min(sizes, default=0))
-
-
 def at_hand() -> Partition | None:
     """The default partition; None where Slurm does not answer, or has none."""
     try:
@@ -146,7 +171,7 @@ def architecture(partition: str) -> str:
     """The architecture of a partition's first node, as `uname -m` prints it; "" if Slurm does not report it."""
     names = commands.ask(["sinfo", "--noheader", f"--partition={partition}", "--format=%N"]).split()
     first = (expand_nodes(names[0]) or ())[:1] if names else ()
-    shown = commands.ask(["scontrol", "show", "node", "--oneliner", *first]) if first else ""
+    shown = commands.ask(["scontrol", "--oneliner", "show", "node", *first]) if first else ""
     match = re.search(r"\bArch=(\S+)", shown)
     return match[1] if match else ""
 
@@ -158,7 +183,7 @@ def rows(shown: str) -> list[dict[str, str]]:
 
 def _reserved(reservation: str) -> frozenset[str]:
     """The nodes of a reservation."""
-    shown = commands.answer(["scontrol", "show", "reservation", "--oneliner", reservation], "not found")
+    shown = commands.answer(["scontrol", "--oneliner", "show", "reservation", reservation], "not found")
     if shown is None:
         raise NotInSlurm("reservation", messages.RESERVATION_UNKNOWN(name=reservation))
     nodes = re.search(r"\bNodes=(\S+)", shown)
@@ -167,29 +192,54 @@ def _reserved(reservation: str) -> frozenset[str]:
     return frozenset(commands.ask(["scontrol", "show", "hostnames", nodes[1]]).split())
 
 
-def parse(row: Mapping[str, str], sinfo: str, reserved: frozenset[str] | None = None) -> Partition:
+def parse(
+    row: Mapping[str, str], sinfo: str, reserved: frozenset[str] | None = None, choice: ChosenNodes | None = None
+) -> Partition:
     """`reserved`: the nodes of the reservation that jobs run in, if there is one."""
-    usable: list[int] = []
+    choice = choice or ChosenNodes()
+    # Usable nodes by what counts.
+    alike: dict[tuple[int, int, str], list[tuple[int, set[str]]]] = {}  # with their features
     unusable: list[Unusable] = []
-    for names, cpus, sockets, cores, state, by, since, reason in commands.rows("sinfo", sinfo, 8, counts=(1, 2, 3)):
-        nodes = expand_nodes(names)
-        if nodes is None:
-            raise UnknownState(messages.ANSWER_UNKNOWN(command="sinfo", answer=names))
+    known: set[str] = set()  # features
+    met = False  # whether a node has those that are chosen
+    unread = []
+    for names, *numbers, features, gres, state, by, since, reason in answers.rows("sinfo", sinfo, 11, (1, 2, 3, 4)):
+        has = set(features.split(",")) - {"", "(null)"}
         given = (reason, by, int(since) if since.isdigit() else None) if reason not in ("", "none") else ()
-        for node in nodes:
-            if why := _why_unusable(node, state, reserved):
-                unusable.append(Unusable(node, why, state, *given))
-            else:
-                # A CPU may be a hardware thread, of which a core has several.
-                usable.append(min(int(cpus), int(sockets) * int(cores)))
+        nodes = expand_nodes(names)
+        chosen = [node for node in nodes or () if choice.takes(node, has)]
+        away = [Unusable(node, why, state, *given) for node in chosen if (why := _why_unusable(node, state, reserved))]
+        if nodes is None:
+            unread.append(names)
+        elif usable := len(chosen) - len(away):
+            cpus, sockets, cores, memory = map(int, numbers)
+            # A CPU may be a hardware thread, of which a core has several.
+            kind = min(cpus, sockets * cores), memory, gres.replace("(null)", "")
+            alike.setdefault(kind, []).append((usable, has))
+        unusable += away
+        known |= has
+        met |= ChosenNodes(choice.constraint).takes("", has)
+    answers.tell("sinfo", unread, len(alike) + len(unusable))
+    kinds = tuple(
+        NodeKind(sum(count for count, _ in groups), *kind, tuple(sorted(set.intersection(*(has for _, has in groups)))))
+        for kind, groups in sorted(alike.items())
+    )
+    if sinfo.strip() and not met:
+        others = suggestion(choice.constraint, sorted(known)) if known else messages.REMOVE_OR_CORRECT()
+        about = {"found": choice.constraint, "partition": row["PartitionName"], "others": others}
+        raise NotInSlurm("constraint", messages.CONSTRAINT_UNMET(**about))
     return Partition(
         name=row["PartitionName"],
-        nodes=len(usable) + len(unusable),
-        usable=len(usable),
-        cores_per_node=min(usable, default=0),
+        nodes=sum(kind.nodes for kind in kinds) + len(unusable),
+        usable=sum(kind.nodes for kind in kinds),
+        cores_per_node=min((kind.cores for kind in kinds), default=0),
         time_limit_s=parse_limit(row.get("MaxTime", "UNLIMITED")),
         unusable=tuple(unusable),
         default=row.get("Default") == "YES",
+        memory_mib=min((kind.memory_mib for kind in kinds), default=0),
+        kinds=kinds,
+        choice=str(choice),
+        unclear=choice.unclear,
     )
 
 

@@ -25,8 +25,8 @@ ON_A_CLUSTER = (
            "remove the key or correct it",
            "slurm: {reservation: none}"),
     InFile("a node feature that does not exist",
-           "c.yaml:11:21: slurm.constraint: found gpu; sbatch --test-only: Invalid feature specification; "
-           "correct it or remove it",
+           "c.yaml:11:21: slurm.constraint: found gpu; no node of partition sandbox has it; "
+           "remove the key or correct it",
            "slurm: {constraint: gpu}"),
     InFile("a licence that does not exist",
            "c.yaml:11:22: slurm.directives[0]: found --licenses=scratch; "

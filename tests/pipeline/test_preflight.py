@@ -92,7 +92,7 @@ def test_slurm_is_asked_for_its_partition_once(cluster: Fake, monkeypatch: pytes
     commands_call = commands.call
     monkeypatch.setattr(commands, "call", call)
     found = check(opened(**{"max: {nodes: 4, processes: 32}": "max: all"}))
-    assert asked[:2] == ["scontrol show partition", "sinfo --noheader --partition=batch"]
+    assert asked[:2] == ["scontrol --oneliner show", "sinfo --noheader --exact"]
     assert not any(words.startswith(("scontrol", "sinfo")) for words in asked[2:])
     assert found.plan.partition is not None
     assert f"partition {found.plan.partition.name}: 4 nodes" in found.plan.partition.account

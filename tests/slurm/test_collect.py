@@ -554,7 +554,6 @@ def test_a_job_that_only_the_accounting_calls_running_is_lost_after_ten_minutes(
     send_one(driver)
     until(driver, State.RUNNING)
     cluster.fault("vanish")
-    monkeypatch.setattr(commands, "show_job", lambda *_: None)
     running = commands.Job("7", driver.attempt().job, State.RUNNING, "RUNNING", "")
     monkeypatch.setattr(commands, "accounting", lambda *_: {driver.attempt().job: running})
     until_reason(driver, "job 7 is not in squeue; sacct says RUNNING")
@@ -577,10 +576,47 @@ def test_a_job_id_that_another_job_has_by_now_is_not_taken_for_ours(driver: Driv
     path = cluster.root / "jobs" / f"{number}.json"
     commands.cancel([number])
     all_ended(cluster)
-    path.write_text(json.dumps(cluster.jobs()[0] | {"name": "somebody-elses", "state": "RUNNING"}))
+    path.write_text(json.dumps(cluster.jobs()[0] | {"name": "other", "cwd": "/other", "state": "RUNNING"}))
     driver.follow()
     path.write_text(json.dumps(cluster.jobs()[0] | {"state": "CANCELLED"}))
     assert driver.attempt().state is State.LOST
+
+
+@pytest.mark.parametrize("name", ["renamed by the site", "two\nlines | é"])
+def test_a_job_that_is_renamed_is_followed_to_its_end(driver: Driving, cluster: Fake, name: str) -> None:
+    cluster.fault("hold")
+    send_one(driver)
+    until(driver, State.PENDING)
+    cluster.rename(cluster.jobs()[0]["id"], name)
+    for _ in range(2 * collect.ABSENT_TIMES):
+        driver.follower._next_query = 0.0
+        driver.step()
+    assert driver.attempt().state is State.PENDING
+    cluster.mend("hold")
+    driver.follow()
+    assert driver.attempt().state is State.DONE
+    fields = json.loads((driver.paths.jobs(driver.attempt().job) / "accounting.json").read_text())
+    assert (fields["job"]["JobName"], fields["steps"][0]["JobName"]) == (name, name)
+
+
+def test_a_renamed_job_that_only_the_accounting_remembers_has_its_end(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("forgets")
+    cluster.fault("bench-sleep", 30)
+    send_one(driver)
+    driver.wait_until_measured()
+    cluster.rename(cluster.jobs()[0]["id"], "renamed")
+    cluster.fault("node-fail", 0, once=True)
+    driver.follow()
+    assert driver.attempt().state is State.NODE_FAIL
+
+
+def test_a_job_that_a_plugin_renames_is_found_although_sbatch_gave_no_id(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("renames", "site-job")
+    cluster.fault("sbatch-fails-after")
+    send_one(driver)
+    driver.follow()
+    assert [job["name"] for job in cluster.jobs()] == ["site-job"]
+    assert (driver.attempt().state, driver.attempt().job_id) == (State.DONE, cluster.jobs()[0]["id"])
 
 
 # --- two drivers

@@ -15,6 +15,7 @@ from campaign.slurm import commands
 from campaign.slurm.commands import Job, Reply, SbatchAnswer
 from campaign.slurm.states import STATES
 from tests.support import fake_slurm
+from tests.support.answers import answered
 from tests.support.fake_slurm import Fake
 
 
@@ -106,8 +107,10 @@ def test_sbatchs_answer_is_an_id_a_refusal_or_uncertain(name: str) -> None:
 def test_a_submitted_job_is_found_by_its_name(tmp_path: Path, cluster: Fake) -> None:
     number = submitted(tmp_path)
     ended(cluster)
-    assert commands.queue(["campaign-test-1", "campaign-test-2"]) == {
-        "campaign-test-1": Job(number, "campaign-test-1", State.DONE, "COMPLETED", comment="mark", partition="batch")
+    assert commands.queue({"campaign-test-1": None, "campaign-test-2": None}) == {
+        "campaign-test-1": Job(
+            number, "campaign-test-1", State.DONE, "COMPLETED", "", "mark", "batch", directory=str(tmp_path)
+        )
     }
 
 
@@ -115,7 +118,7 @@ def test_a_job_starts_after_those_it_depends_on_have_ended_in_whatever_way(tmp_p
     first = submitted(tmp_path, "one", f"until [[ -e {tmp_path}/go ]]; do sleep 0.02; done; exit 7")
     answer = commands.submit(script(tmp_path, "two"), [first, first])
     assert answer.job_id is not None
-    fake_slurm.wait_until(lambda: commands.queue(["two"])["two"].reason == "Dependency", "it waits")
+    fake_slurm.wait_until(lambda: commands.queue({"two": None})["two"].reason == "Dependency", "it waits")
     (tmp_path / "go").touch()
     ended(cluster)
     one, two = cluster.jobs()
@@ -187,7 +190,7 @@ def test_times_are_asked_for_in_seconds_which_jobs_do_not_inherit(
 def test_a_command_that_is_not_there_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(EnvironmentLacks) as caught:
-        commands.queue(["one"])
+        commands.queue({"one": None})
     assert str(caught.value) == ("squeue is not on PATH; run this on a login node, or install Slurm's client commands")
     assert not isinstance(caught.value, UnknownState)
 
@@ -196,14 +199,14 @@ def test_a_command_that_may_not_be_executed_is_named(tmp_path: Path, monkeypatch
     (tmp_path / "squeue").write_text("")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EnvironmentLacks, match=r"squeue: Permission denied"):
-        commands.queue(["one"])
+        commands.queue({"one": None})
 
 
 def test_a_command_that_hangs_gives_no_answer(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands.call, "__defaults__", (0.3, *(commands.call.__defaults__ or ())[1:]))
     cluster.fault("squeue-hangs", 60)
     with pytest.raises(UnknownState, match=r"^squeue did not answer within 0\.3 s$"):
-        commands.queue(["one"])
+        commands.queue({"one": None})
 
 
 def test_a_wait_for_a_slow_command_is_told_once(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +215,7 @@ def test_a_wait_for_a_slow_command_is_told_once(cluster: Fake, monkeypatch: pyte
     told: list[str] = []
     cluster.fault("squeue-hangs", 60)
     with waiting.told_to(told.append), pytest.raises(UnknownState):
-        commands.queue(["one"])
+        commands.queue({"one": None})
     assert [re.sub("for [0-9]+ s", "for N s", text) for text in told] == [
         "waiting for squeue, which has not answered for N s; given up after 4 s"
     ]
@@ -229,7 +232,7 @@ def test_whether_slurmctld_answers_is_asked_with_no_less_patience_than_all_else(
 def test_a_failing_squeue_is_never_read_as_no_such_job(cluster: Fake) -> None:
     cluster.fault("squeue-fails", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
     with pytest.raises(UnknownState) as caught:
-        commands.queue(["one"])
+        commands.queue({"one": None})
     assert str(caught.value) == (
         "squeue failed with status 1: slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
     )
@@ -240,35 +243,35 @@ def test_what_a_failing_command_says_in_several_lines_is_told_in_one(cluster: Fa
     with pytest.raises(
         UnknownState, match=r"1: error: Unknown host; fatal: Could not establish a configuration source$"
     ):
-        commands.queue(["one"])
+        commands.queue({"one": None})
 
 
 def test_an_answer_in_an_unknown_form_is_shown(cluster: Fake) -> None:
     cluster.fault("squeue-garbage", "Maintenance tonight")
     with pytest.raises(UnknownState, match=r"^unexpected output of squeue: 'Maintenance tonight'$"):
-        commands.queue(["one"])
+        commands.queue({"one": None})
     with pytest.raises(UnknownState, match=r"^unexpected output of squeue"):
         commands.my_active_jobs()
 
 
 def test_a_failing_scontrol_is_never_read_as_no_such_job(cluster: Fake) -> None:
-    assert commands.show_job("17", "campaign-test-1") is None
+    assert commands.fields_of_job("17", "campaign-test-1") == {}
     cluster.fault("scontrol-fails")
     with pytest.raises(UnknownState, match="Unable to contact slurm controller"):
-        commands.show_job("17", "campaign-test-1")
+        commands.fields_of_job("17", "campaign-test-1")
 
 
 def test_nothing_is_asked_for_no_names(cluster: Fake) -> None:
     cluster.fault("squeue-fails")
     cluster.fault("sacct-fails")
-    assert commands.queue([]) == {}
-    assert commands.accounting([], 0) == {}
+    assert commands.queue({}) == {}
+    assert commands.accounting({}, 0) == {}
 
 
-def test_many_names_are_asked_for_in_several_commands(cluster: Fake) -> None:
+def test_many_jobs_are_asked_for_at_once(cluster: Fake) -> None:
     cluster.pretend("7", "job-3", "RUNNING")
     cluster.pretend("8", "job-401", "PENDING")
-    found = commands.queue(f"job-{number}" for number in range(450))
+    found = commands.queue({f"job-{number}": None for number in range(450)})
     assert {name: job.state for name, job in found.items()} == {"job-3": State.RUNNING, "job-401": State.PENDING}
 
 
@@ -302,7 +305,7 @@ MANUAL = {
 
 @pytest.mark.parametrize("word", WORDS)
 def test_slurms_state_means(word: str) -> None:
-    (job,) = commands.parse_queue(f"7|{word}|None|batch|job|\n")
+    (job,) = commands.parse_queue(answered(f"7|{word}|None|batch|/|job|"))
     assert (job.state, job.word, job.reason) == (WORDS[word], word, "")
 
 
@@ -311,22 +314,15 @@ def test_every_state_of_slurms_manual_is_known() -> None:
 
 
 def test_an_unknown_state_is_held_and_said() -> None:
-    (job,) = commands.parse_queue("7|DREAMING|None|batch|job|\n")
+    (job,) = commands.parse_queue(answered("7|DREAMING|None|batch|/|job|"))
     assert job.state is State.RUNNING
     assert job.reason == "unknown Slurm state DREAMING"
 
 
 def test_a_waiting_job_has_its_reason() -> None:
-    assert commands.parse_queue("7|PENDING|ReqNodeNotAvail, UnavailableNodes:n3|batch|job|campaign-target:ab|c\n") == [
-        Job(
-            "7",
-            "job",
-            State.PENDING,
-            "PENDING",
-            "ReqNodeNotAvail, UnavailableNodes:n3",
-            "campaign-target:ab|c",
-            "batch",
-        )
+    why = "ReqNodeNotAvail, UnavailableNodes:n3"
+    assert commands.parse_queue(answered(f"7|PENDING|{why}|batch|/results/job|job|campaign-target:ab")) == [
+        Job("7", "job", State.PENDING, "PENDING", why, "campaign-target:ab", "batch", "/results/job")
     ]
 
 
@@ -343,15 +339,17 @@ def test_the_accounting_tells_what_became_of_a_forgotten_job(tmp_path: Path, clu
     number = submitted(tmp_path, body="exit 3")
     ended(cluster)
     cluster.fault("forgets")
-    assert commands.queue(["campaign-test-1"]) == {}
-    assert commands.accounting(["campaign-test-1"], cluster.jobs()[0]["submitted"]) == {
-        "campaign-test-1": Job(number, "campaign-test-1", State.FAILED, "FAILED", "FAILED, exit code 3:0")
+    assert commands.queue({"campaign-test-1": None}) == {}
+    assert commands.accounting({"campaign-test-1": number}, cluster.jobs()[0]["submitted"]) == {
+        "campaign-test-1": Job(
+            number, "campaign-test-1", State.FAILED, "FAILED", "FAILED, exit code 3:0", directory=str(tmp_path)
+        )
     }
 
 
 def test_a_job_from_before_this_one_was_submitted_does_not_count(cluster: Fake) -> None:
     cluster.pretend("5", "campaign-test-1", "COMPLETED")
-    assert commands.accounting(["campaign-test-1"], 10_000.0) == {}
+    assert commands.accounting({"campaign-test-1": None}, 10_000.0) == {}
 
 
 def test_a_command_that_a_signal_ends_is_no_answer_either(cluster: Fake, tmp_path: Path) -> None:
@@ -362,43 +360,88 @@ def test_a_command_that_a_signal_ends_is_no_answer_either(cluster: Fake, tmp_pat
     (folder / "squeue").chmod(0o755)
     with pytest.MonkeyPatch.context() as patch, pytest.raises(UnknownState) as caught:
         patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-        commands.queue(["one"])
+        commands.queue({"one": None})
     assert str(caught.value) == "squeue failed with status -13: ended by SIGPIPE without a message"
 
 
 def test_no_accounting_is_not_an_error(cluster: Fake) -> None:
     cluster.fault("no-accounting")
-    assert commands.accounting(["one"], 0) is None
+    assert commands.accounting({"one": None}, 0) is None
 
 
 def test_accounting_that_does_not_answer_is_no_answer(cluster: Fake) -> None:
     cluster.fault("sacct-fails", "sacct: error: Problem talking to the database: Connection refused")
     with pytest.raises(UnknownState, match=r"sacct failed with status 1: .*Connection refused"):
-        commands.accounting(["one"], 0)
+        commands.accounting({"one": None}, 0)
     cluster.mend("sacct-fails")
     cluster.fault("sacct-garbage", "what|now")
     with pytest.raises(UnknownState, match=r"unexpected output of sacct: 'what\|now'"):
-        commands.accounting(["one"], 0)
+        commands.accounting({"one": None}, 0)
 
 
 def test_the_first_word_of_a_state_counts_and_the_rest_is_shown() -> None:
-    assert commands.parse_accounting("7|CANCELLED by 123|0:15|job|x\n") == [
-        Job("7", "job|x", State.CANCELLED, "CANCELLED", "CANCELLED by 123, exit code 0:15")
+    assert commands.parse_accounting(answered("7|CANCELLED by 123|0:15||job")) == [
+        Job("7", "job", State.CANCELLED, "CANCELLED", "CANCELLED by 123, exit code 0:15")
     ]
 
 
 def test_the_state_counts_before_the_exit_code() -> None:
     """NODE_FAIL has been seen with 0:15 and TIMEOUT with 0:0."""
-    jobs = commands.parse_accounting("7|NODE_FAIL|0:15|one\n8|TIMEOUT|0:0|two\n")
+    jobs = commands.parse_accounting(answered("7|NODE_FAIL|0:15||one", "8|TIMEOUT|0:0||two"))
     assert [job.state for job in jobs] == [State.NODE_FAIL, State.TIMEOUT]
 
 
-def test_slurmctld_remembers_a_single_job(tmp_path: Path, cluster: Fake) -> None:
+def test_slurmctld_says_all_that_it_knows_of_a_job(tmp_path: Path, cluster: Fake) -> None:
     number = submitted(tmp_path, body="exit 3")
     ended(cluster)
-    assert commands.show_job(number, "of another") is None  # ids are used again
-    shown = commands.show_job(number, "campaign-test-1")
-    assert shown == Job(number, "campaign-test-1", State.FAILED, "FAILED", "exit code 3:0")
+    assert commands.fields_of_job(number, "of another") == {}  # ids are used again
+    fields = commands.fields_of_job(number, "campaign-test-1")
+    assert (fields["JobState"], fields["ExitCode"], fields["WorkDir"]) == ("FAILED", "3:0", str(tmp_path))
+
+
+# --- a job is its id, and the token in its name or in the directory where it was submitted
+
+
+def test_a_job_is_found_by_its_id_under_whatever_name_and_not_where_its_id_is_another_jobs_by_now(
+    cluster: Fake,
+) -> None:
+    cluster.pretend("7", "campaign-a", "RUNNING")
+    cluster.rename("7", "somebody\nrenamed it")
+    cluster.pretend("8", "of another", "RUNNING")
+    assert list(commands.queue({"campaign-a": "7", "campaign-b": "8"})) == ["campaign-a"]
+    found = commands.accounting({"campaign-a": "7", "campaign-b": "8"}, -100.0)
+    assert found is not None and list(found) == ["campaign-a"]
+
+
+def test_of_two_jobs_of_one_token_the_one_on_record_counts_and_without_a_record_the_one_that_goes_on(
+    cluster: Fake,
+) -> None:
+    cluster.pretend("7", "campaign-a", "FAILED")
+    cluster.pretend("8", "campaign-a", "RUNNING")
+    cluster.pretend("9", "campaign-a", "FAILED")
+    assert [commands.queue({"campaign-a": known})["campaign-a"].id for known in ("7", "9", None)] == ["7", "9", "8"]
+
+
+# --- a wrong configuration
+
+
+@pytest.mark.parametrize(("path", "why"), [("missing.conf", "No such file or directory"), ("", "Is a directory")])
+def test_a_wrong_slurm_conf_is_named_at_once(
+    cluster: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, why: str
+) -> None:
+    cluster.fault("scontrol-hangs", 60)
+    conf = tmp_path / path
+    monkeypatch.setenv("SLURM_CONF", str(conf))
+    assert commands.reachable() == f"SLURM_CONF={conf}: {why}; correct or unset this environment variable"
+
+
+def test_a_command_that_hangs_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "squeue"
+    path.write_text("#!/bin/sh\necho 'squeue: error: Unable to resolve \"head\"' >&2\nexec sleep 60\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(UnknownState, match=r'^squeue did not answer within 1 s; it said: squeue: error: .* "head"$'):
+        commands.call(["squeue"], 1.0)
 
 
 # --- cancelling

@@ -175,8 +175,8 @@ def test_nothing_is_slurms_own_where_the_submitters_variables_are_not_known(job:
 def test_jobs_on_storage_of_their_own_do_not_count_as_load(tmp_path: Path) -> None:
     squeue = tmp_path / "squeue"
     squeue.write_text(
-        "#!/bin/sh\necho '7 campaign-target:aa'; echo '8 campaign-target:bb'; echo 8 campaign-target:bb\n"
-        "echo '9 (null)'; echo '10 '; echo '11 two words'\n"
+        "#!/bin/sh\nown=${3#--format=}; own=${own%\\%A*}\nfor job in '7 campaign-target:aa' '8 campaign-target:bb' "
+        "'8 campaign-target:bb' '9 (null)' '10 ' '11 two words\n12 lines'; do echo \"$own$job\"; done\n"
     )
     squeue.chmod(0o755)
     variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_JOB_ID": "7"}

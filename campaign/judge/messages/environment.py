@@ -39,6 +39,7 @@ EXCLUSIVE_UNKNOWN = Message("cannot tell whether the nodes were exclusive: no Sl
 NODES_SHARED = Message("other jobs may have shared the nodes")
 SHARING = Message("OverSubscribe={value} (scontrol)", value="NO")
 LOAD_UNKNOWN = Message("cannot tell whether other jobs used the file system: no Slurm record")
+JOB_RENAMED = Message("the job was renamed after campaign submitted it; its id and directory are the same")
 OTHER_LOAD = Message("other jobs were running on the cluster and may have used the file system")
 DIRECTORY_UNKNOWN = Message("directory state before and after the run was not recorded")
 DIRECTORY_NOT_NEW = Message("the job did not create the directory; its earlier contents are unknown")

@@ -11,10 +11,20 @@ MOST_NODES = 100_000
 
 
 def slurm_fields(oneline: str) -> dict[str, str]:
-    """The fields of `scontrol show job --oneliner`: a value goes on to where the next KEY= begins."""
-    marks = list(re.finditer(r"(?:^| )([A-Z][A-Za-z0-9_/:.]*)=", oneline))
+    """The fields of `scontrol show job --oneliner`: a value goes on to where the next KEY= begins. The first of a name
+    counts: comments come last. A job's name may contain what looks like a field, so it ends where the user's begins.
+    """
+    oneline = _NAME.sub(lambda name: name[0].replace("=", "\0"), oneline, count=1)
+    marks = list(_KEY.finditer(oneline))
     ends = [*(mark.start() for mark in marks[1:]), len(oneline)]
-    return {mark[1]: oneline[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=False)}
+    fields: dict[str, str] = {}
+    for mark, end in zip(marks, ends, strict=False):
+        fields.setdefault(mark[1], oneline[mark.end() : end].replace("\0", "=").strip())
+    return fields
+
+
+_NAME = regex(r"(?<= JobName=).*?(?= UserId=[^ ]*\(\d+\) GroupId=)", re.DOTALL)
+_KEY = regex(r"(?:^| )([A-Z][A-Za-z0-9_/:.]*)=")
 
 
 @functools.lru_cache(maxsize=1024)

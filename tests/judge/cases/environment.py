@@ -415,6 +415,20 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "RUN-03",
+        "job name differs between the records",
+        told(JobName="other", WorkDir="/results/jobs/other"),
+        "campaign-test-1 (submitted)",
+        "other (scontrol after the job)",
+    ),
+    disclosed(
+        "RUN-03",
+        "the job was renamed after campaign submitted it; its id and directory are the same",
+        told(JobName="two\nlines", WorkDir="/results/jobs/campaign-test-1"),
+        "campaign-test-1",
+        "two\nlines",
+    ),
+    broken(
+        "RUN-03",
         "node list differs between the records",
         told(NodeList="n[1-3]"),
         "n1, n2 (completion.json)",

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -62,7 +63,13 @@ class Fake:
     def pretend(self, number: str, name: str, state: str) -> None:
         """Have the cluster know a job that nobody submitted."""
         job = {"id": number, "name": name, "state": state, "reason": "None", "comment": "", "submitted": 0.0, "exit": 0}
+        job["cwd"] = f"/results/jobs/{name}"
         (self.root / "jobs" / f"{number}.json").write_text(json.dumps(job))
+
+    def rename(self, number: str, name: str) -> None:
+        """`scontrol update jobid=NUMBER jobname=NAME`"""
+        python = "import sys, cluster; cluster.change(sys.argv[1], name=sys.argv[2])"
+        subprocess.run([sys.executable, "-c", python, number, name], cwd=BIN, check=True)
 
     def running(self) -> list[dict[str, Any]]:
         return [job for job in self.jobs() if job["state"] in ("PENDING", "RUNNING")]

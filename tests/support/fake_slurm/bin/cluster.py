@@ -9,6 +9,7 @@ A fault's file holds its text (a message, a number of seconds). `NAME` stays on,
 import fcntl
 import json
 import os
+import re
 import sys
 import time
 
@@ -107,6 +108,11 @@ def options(arguments, flags=()):
 def fail(text, status=1):
     print(text, file=sys.stderr)
     sys.exit(status)
+
+
+def filled(given, values):
+    """A --format of squeue or sinfo with these values; an empty one as Slurm prints it."""
+    return re.sub("%([A-Za-z])", lambda found: values[found[1]], given)
 
 
 def trouble(command):

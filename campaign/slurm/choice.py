@@ -1,0 +1,57 @@
+"""Which nodes of a partition the campaign file chooses: by features (`slurm.constraint`), or by name (`--nodelist` and
+`--exclude` under `slurm.directives`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from campaign.config.format import Slurm
+from campaign.core.frozen import dataclass
+from campaign.core.regex import regex
+from campaign.results.environment.slurm_text import expand_nodes
+from campaign.slurm import messages
+
+# All of some features, or any of them. Parentheses, counts and [a|b] are for sbatch alone to understand.
+_FEATURE = r"[\w.:/=+-]+"
+_ALL, _ANY = regex(rf"{_FEATURE}([&,]{_FEATURE})*"), regex(rf"{_FEATURE}(\|{_FEATURE})*")
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenNodes:
+    """`named`, `excluded`: lists of nodes as Slurm writes them."""
+
+    constraint: str = ""
+    named: str = ""
+    excluded: str = ""
+
+    def takes(self, node: str, features: Collection[str]) -> bool:
+        """What cannot be evaluated excludes no node."""
+        wanted = set(re.split(r"[&,|]", self.constraint))
+        if _ALL.fullmatch(self.constraint) and not wanted <= set(features):
+            return False
+        if _ANY.fullmatch(self.constraint) and wanted.isdisjoint(features):
+            return False
+        named, excluded = expand_nodes(self.named), expand_nodes(self.excluded)
+        return (named is None or node in named) and (excluded is None or node not in excluded)
+
+    def __str__(self) -> str:
+        """`with constraint milan, on n[1-4]`; "" where all nodes are chosen."""
+        lists = {"on": self.named, "without": self.excluded}
+        parts = [f"with constraint {self.constraint}"] * bool(self.constraint)
+        return ", ".join([*parts, *(f"{word} {nodes}" for word, nodes in lists.items() if nodes)])
+
+    @property
+    def unclear(self) -> str:
+        """What of it could not be evaluated, and what was assumed; "" where all was."""
+        constraint = self.constraint
+        understood = not constraint or _ALL.fullmatch(constraint) or _ANY.fullmatch(constraint)
+        texts = [] if understood else [constraint]
+        texts += [text for text in (self.named, self.excluded) if text and expand_nodes(text) is None]
+        return messages.CHOICE_UNCLEAR(texts=", ".join(texts)) if texts else ""
+
+
+def of(slurm: Slurm) -> ChosenNodes:
+    given = dict(word.removeprefix("--").split("=", 1) for word in slurm.directives if "=" in word)
+    return ChosenNodes(slurm.constraint, given.get("nodelist", ""), given.get("exclude", ""))

@@ -1,0 +1,136 @@
+"""What real sites do, on a real Slurm: unlike nodes in one partition, a plugin and an administrator that rename jobs,
+texts of several lines in every place where Slurm takes one, an environment variable that changes how options are read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from campaign.slurm import partitions
+from campaign.slurm.choice import ChosenNodes
+from campaign.slurm.partitions import NodeKind
+from campaign.slurm.sandbox import slurmconf
+from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.slurm.sandbox.layout import Layout, Shape
+from tests.support.cases import Case, make_case, wait_until
+
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(600)]
+
+KINDS = {
+    "node1": "CPUs=4 CoresPerSocket=4 RealMemory=2000 Feature=cpu,milan",
+    "node2": "CPUs=4 CoresPerSocket=4 RealMemory=2000 Feature=cpu,milan,rack1",
+    "node3": "CPUs=16 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=4000 Feature=cpu,genoa",
+    "node4": "CPUs=16 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=4000 Feature=cpu,genoa",
+}
+RENAMES = """
+function slurm_job_submit(job_desc, part_list, submit_uid)
+    job_desc.name = "site of user " .. submit_uid
+    return slurm.SUCCESS
+end
+function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
+    return slurm.SUCCESS
+end
+"""
+TEXT = 'disk | "bad"\nnode9@1@1\tJobState=FAILED é'
+
+
+def unlike(text: str) -> str:
+    """slurm.conf with these nodes, and the plugin."""
+    lines = text.splitlines()
+    for place, line in enumerate(lines):
+        if line.startswith("NodeName="):
+            node = line.partition(" ")[0].removeprefix("NodeName=")
+            lines[place] = f"{line.partition(' CPUs=')[0]} {KINDS[node]}"
+    return "\n".join([*lines, "JobSubmitPlugins=lua", ""])
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Sandbox]:
+    directory = Path(tempfile.mkdtemp(prefix="sandbox-", dir="/tmp"))
+    written = slurmconf.slurm_conf
+
+    def slurm_conf(layout: Layout, *others: object) -> str:
+        (layout.top / "job_submit.lua").write_text(RENAMES)
+        return unlike(written(layout, *others))  # type: ignore[arg-type]
+
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(slurmconf, "slurm_conf", slurm_conf)
+            yield Sandbox.start(directory, Shape(nodes=4, cpus=4, accounting=True), os.getpid())
+    finally:
+        Sandbox.at(directory).stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def environment(site: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (site.environment() | {"POSIXLY_CORRECT": "1"}).items():
+        monkeypatch.setenv(name, value)
+
+
+def campaign(folder: Path, site: Sandbox, name: str, more: str) -> Case:
+    case = make_case(folder, site, name, 256)
+    text = case.file.read_text().replace("node: 4", "node: 2").replace("processes: 8", "processes: 4")
+    case.file.write_text(text.replace("slurm:\n", f"slurm:\n{more}"))
+    return case
+
+
+def test_unlike_nodes_are_told_apart() -> None:
+    partition = partitions.read("")
+    few, many = (NodeKind(2, 4, 2000, "", ("cpu", "milan")), NodeKind(2, 8, 4000, "", ("cpu", "genoa")))
+    assert (partition.nodes, partition.cores_per_node, partition.memory_mib) == (4, 4, 2000)
+    assert partition.kinds == (few, many)
+    assert partitions.read("", choice=ChosenNodes("cpu&genoa")).kinds == (many,)
+    assert partitions.read("", choice=ChosenNodes(named="node[1-3]")).kinds == (few, NodeKind(1, *_of(many)))
+
+
+def _of(kind: NodeKind) -> tuple[int, int, str, tuple[str, ...]]:
+    return kind.cores, kind.memory_mib, kind.gres, kind.features
+
+
+def test_a_campaign_on_unlike_nodes_uses_the_smallest_or_the_kind_that_it_chooses(
+    tmp_path: Path, site: Sandbox
+) -> None:
+    mixed = campaign(tmp_path, site, "mixed", "")
+    plan = json.loads(mixed.call("plan", "--json"))
+    assert {run["processes"] for run in plan["runs"] if run["launch"] == "max"} == {16}
+    assert (
+        "partition sandbox: 4 nodes, all usable, not alike; 2 with 4 cores, 1.953 GiB (cpu, milan), 2 with 8 cores, "
+        "3.906 GiB (cpu, genoa); the smallest counts: 4 cores per node; slurm.constraint chooses one kind"
+    ) in mixed.call("plan")
+    chosen = campaign(tmp_path, site, "chosen", "  constraint: genoa\n")
+    plan = json.loads(chosen.call("plan", "--json"))
+    assert {(run["nodes"], run["processes"]) for run in plan["runs"] if run["launch"] == "max"} == {(2, 16)}
+
+
+def test_a_campaign_among_foreign_texts_and_renamed_jobs_is_measured_and_valid(tmp_path: Path, site: Sandbox) -> None:
+    case = campaign(tmp_path, site, "texts", "  constraint: genoa\n")
+    script = tmp_path / "other.sh"
+    script.write_text("#!/bin/bash\nsleep 600\n")
+    (other,) = case.slurm(
+        "sbatch", "--parsable", "-N1", "-Cmilan", "--output=/dev/null", f"--comment={TEXT}", str(script)
+    ).split()
+    case.slurm("scontrol", "update", f"jobid={other}", f"jobname={TEXT}")
+    case.slurm("scontrol", "update", "nodename=node2", "state=drain", f"reason={TEXT}")
+    try:
+        driver = case.start("run")
+        wait_until(lambda: any(row["state"] == "running" for row in case.states().values()), 120, "a run under way")
+        jobs = case.slurm("squeue", "--noheader", "--me", "--format=%A", "--states=running,pending").split()
+        for job in set(jobs) - {other}:
+            case.slurm("scontrol", "update", f"jobid={job}", f"jobname={TEXT}")
+        out, err = driver.communicate(timeout=400)
+        assert driver.returncode == 0, out + err
+        findings = json.loads(case.call("check", "--json", status=None))
+        renamed = [finding for finding in findings if finding["rule"] == "RUN-03"]
+        assert renamed and {finding["severity"] for finding in renamed} == {"I"}, renamed
+        assert len(case.completions()) == len(case.states())
+    finally:
+        case.slurm("scancel", other)
+        case.slurm("scontrol", "update", "nodename=node2", "state=resume")

@@ -1,0 +1,10 @@
+"""Answers of Slurm as campaign asks for them: a mark behind each field."""
+
+from __future__ import annotations
+
+from campaign.slurm import answers
+
+
+def answered(*rows: str) -> str:
+    """Rows whose fields are written with a bar between them, as Slurm would print them."""
+    return "".join("".join(field + answers.MARK for field in row.split("|")) + "\n" for row in rows)
