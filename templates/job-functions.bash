@@ -16,6 +16,7 @@ campaign_ask_first=''        # each launcher is asked how it places ranks before
 campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
 campaign_free=''     # what campaign_space said after the run before, which is what is there before the next
 campaign_over=''     # why the job is at its end: nothing further is begun
+campaign_look_s=30   # seconds between two looks whether a benchmark has printed its last line and does not end
 # What follows is shared with environment-functions.bash and witness-functions.bash.
 # Why a job measures nothing that finds traces of itself: a slurmctld that lost its state has a job run again that ran.
 campaign_forgotten='Slurm forgot that it had started the job, and started it again: its measurements would not be one run'
@@ -120,11 +121,11 @@ campaign_independent_storage() { # MARK...: the comments of jobs on targets of o
 # campaign_run RUN ATTEMPT TOKEN FOLDER DIRECTORY PROBE srun OPTION... [PREFIX...] PROGRAM ARGUMENT...
 # PROBE is 1 where the job looks where the ranks are and what they run, otherwise 0; with another launcher than srun
 # followed by :NODES:RANKS_ON_EACH:WORDS_OF_THE_LAUNCHER. Of several phases each begins with phase=NAME; they run one
-# after another, up to the first that fails. file=NAME before the launcher: the program writes that file, which is part
-# of its output.
+# after another, up to the first that fails. Before the launcher: file=NAME, a file that the program writes as part of its
+# output; end=PATTERN, the last line of its stdout.
 campaign_run() {
     local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended status=-1 outcome reason=''
-    local leftover=0 before after made=false times='' name='' words=() word whole=false
+    local leftover=0 before after made=false times='' name='' words=() word whole=false unended=''
     local launched=() # folder, name and launcher of each phase, on a line each, whose launcher was not asked before it
     shift 6
     [[ -z $campaign_over ]] || return # the job is ending: what was not begun stays unclaimed
@@ -197,15 +198,16 @@ campaign_record() {
     campaign_watch_end "$folder" || failed=2
     [[ $outcome != 'done' ]] || campaign_placed_as_seen || failed=$((failed + 4))
     campaign_attempt_environment "$folder" "$made" "$before" "$after"
-    for word in "$run" "$token" "$SLURM_JOB_ID" "$SLURM_JOB_NAME" "${SLURM_CLUSTER_NAME:-}" "$SLURM_JOB_NODELIST" "$reason"; do
+    for word in "$run" "$token" "$SLURM_JOB_ID" "$SLURM_JOB_NAME" "${SLURM_CLUSTER_NAME:-}" "$SLURM_JOB_NODELIST" "$reason" "$unended"; do
         campaign_quote "$word"
         quoted+=("$REPLY")
     done
     word='{"format": 1, "run": %s, "attempt": %d, "token": %s, "job_id": %s, "job_name": %s, "cluster": %s, "nodes": %s, '
     word+='"outcome": "%s", "reason": %s, "exit_status": %d, "started": %s, "ended": %s, "leftover_files": %d, '
     # shellcheck disable=SC2059  # all of it is above
-    if ! printf "$word\"restart_count\": %d%s}\n" "${quoted[0]}" "$attempt" "${quoted[@]:1:5}" "$outcome" "${quoted[6]}" \
+    if ! printf "$word\"restart_count\": %d%s%s}\n" "${quoted[0]}" "$attempt" "${quoted[@]:1:5}" "$outcome" "${quoted[6]}" \
         "$status" "$started" "$ended" "$leftover" "${SLURM_RESTART_COUNT:-0}" "${times:+, \"phases\": [$times]}" \
+        "${unended:+, \"unended\": ${quoted[7]}}" \
         >"$folder/completion.json.new" || ! mv -- "$folder/completion.json.new" "$folder/completion.json"; then
         outcome="$outcome, but its record cannot be written"
         failed=$((failed + 1))
@@ -230,11 +232,11 @@ campaign_recorded() {
 
 # One phase of campaign_run, whose variables it uses. What it prints goes into a folder of its name, where it has one.
 campaign_phase() {
-    local place=$folder${name:+/$name} began error file='' lost='' launcher
-    if [[ $1 == file=* ]]; then
-        file=${1#file=}
+    local place=$folder${name:+/$name} began error file='' end='' closing='' lost='' launcher
+    while [[ $1 == file=* || $1 == end=* ]]; do
+        [[ $1 == end=* ]] && end=${1#end=} || file=${1#file=}
         shift
-    fi
+    done
     [[ -z $campaign_over ]] || return 1
     [[ -z $name ]] || mkdir -- "$place"
     if [[ $1 != campaign_* ]]; then
@@ -289,7 +291,8 @@ campaign_phase() {
         return 1
     fi
     [[ -z $lost ]] || return 1
-    return "$status"
+    unended+=${closing:+${unended:+; }${name:+$name: }$closing}
+    [[ -n $closing ]] || return "$status"
 }
 
 # shellcheck disable=SC2329  # called by campaign_phase
@@ -325,7 +328,7 @@ campaign_show() { # NAME: prints what the program wrote in the directory where i
 # slurmctld was away, or not one task of a step started in the time after which srun gives a launch up. The last try
 # begins within twenty minutes.
 campaign_launch() {
-    local folder=$1 status until=$((SECONDS + 1200))
+    local folder=$1 status closer until=$((SECONDS + 1200))
     shift
     while :; do
         campaign_now
@@ -336,8 +339,11 @@ campaign_launch() {
             BENCH_EXPECT_PPN=$campaign_per_node exec "$@") >"$folder/stdout" 2>"$folder/stderr" </dev/null \
             {campaign_watch_in}>&- {campaign_never}<&- {campaign_idle}<&- &
         campaign_pid=$!
+        campaign_close "$campaign_pid" "$folder" {campaign_watch_in}>&- {campaign_idle}<&- &
+        closer=$!
         campaign_wait_launcher
         status=$?
+        campaign_closed "$closer" "$folder"
         [[ $status -ne 0 && -z $campaign_over && $SECONDS -lt $until && ! -s $folder/stdout ]] || break
         # What slurmctld itself refuses, it refuses again.
         grep -qE '^srun: error: .*(contact slurm controller|Socket timed out|Connection|Zero Bytes|task launch, started 0 of)' \
@@ -347,6 +353,63 @@ campaign_launch() {
         [[ -z $campaign_over ]] || break
     done
     return "$status"
+}
+
+# Beside the launcher LAUNCHER: ends it where the last line of its output, as campaign_phase knows it, has been there for
+# a minute with nothing after it: an MPI that never comes back from MPI_Finalize. Its processes get SIGTERM, and SIGKILL
+# where they are still there after two more looks. The line stays in a file, with the sizes of both outputs.
+campaign_close() { # LAUNCHER FOLDER
+    local text seen='' looks=0 sent='' step name
+    while :; do
+        read -r -t "$campaign_look_s" -u "$campaign_never" _
+        [[ $? -gt 128 ]] || return # the time is over
+        if [[ -n $sent ]]; then
+            looks=$((looks + 1))
+            [[ $looks -lt 2 ]] || break
+            continue
+        fi
+        text=$(campaign_last_line "$2")
+        [[ -n $text && $text == "$seen" ]] && looks=$((looks + 1)) || looks=0
+        seen=$text
+        [[ $looks -ge 2 ]] || continue
+        printf '%s %s\n%s\n' "$(stat -c %s -- "$2/stdout")" "$(stat -c %s -- "$2/stderr")" "$text" \
+            >"$campaign_job_folder/closing.new" && mv -- "$campaign_job_folder/closing.new" "$campaign_job_folder/closing"
+        looks=0 sent=TERM
+        kill -TERM "$1" 2>/dev/null
+    done
+    kill -KILL "$1" 2>/dev/null
+    # Without its launcher a step goes on; the steps of the job's own looks have names of their own.
+    squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format='%i %j' | while read -r step name; do
+        [[ $step != "$SLURM_JOB_ID".[0-9]* || $name == witness ]] || scancel --signal=KILL "$step"
+    done
+}
+
+# The last line of an output, if it is the one that the benchmark prints when all is done: the pattern end, of
+# campaign_phase, on stdout, or what the built-in benchmark writes.
+campaign_last_line() { # FOLDER
+    local text
+    if [[ -n $end ]]; then
+        text=$(tail -c 2000 -- "$1/stdout" | tr -d '\0')
+        grep -xP -- "$end" <<<"${text##*$'\n'}"
+    elif [[ -e $1/bench.jsonl ]]; then
+        tail -n 1 -- "$1/bench.jsonl" | grep '^{"type": "end", "status": "ok"'
+    fi
+}
+
+# Sets closing, of campaign_phase, where campaign_close ended the launcher. What was printed from then on is about that
+# end, and goes to the job's own output.
+campaign_closed() { # CLOSER FOLDER
+    local file="$campaign_job_folder/closing" out err
+    kill -KILL "$1" 2>/dev/null
+    wait "$1" 2>/dev/null
+    [[ -e $file ]] || return 0
+    { read -r out err && read -r closing; } <"$file"
+    rm -f -- "$file"
+    tail -c "+$((out + 1))" -- "$2/stdout"
+    tail -c "+$((err + 1))" -- "$2/stderr" >&2
+    truncate -s "$out" -- "$2/stdout"
+    truncate -s "$err" -- "$2/stderr"
+    campaign_say "ended a benchmark that did not end after its last line: $closing"
 }
 
 # Sets lost, of campaign_phase, where srun lost a node: it may end with status 0 then. A job's script whose own node is

@@ -56,6 +56,7 @@ class Command:
     untimed: bool = False  # a function of the job script: nothing is launched
     prefix: tuple[str, ...] = ()  # what the campaign file puts before it: numactl, a container, a wrapper script
     file: str = ""  # that it writes where it works, as part of its output; `*` is any characters
+    end: str = ""  # pattern of the last line of its stdout; the builtin writes one of its own
 
     def words(self, directory: str) -> tuple[str, ...]:
         """The argv of an attempt that works in this directory."""
@@ -354,7 +355,12 @@ class Completion:
     nodes: str
     leftover_files: int
     restart_count: int
+    unended: str = ""  # the last line of a benchmark that then did not end, so that the job ended it
     phases: tuple[PhaseTimes, ...] = ()  # of a run of several, in the order in which they ran
+
+    @property
+    def ended_well(self) -> bool:
+        return self.outcome == "done" and (self.exit_status == 0 or bool(self.unended))
 
 
 class Severity(StrEnum):

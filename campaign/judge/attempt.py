@@ -10,7 +10,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core.model import Finding, Record, Run, State
 from campaign.core.regex import regex
 from campaign.core.units import digits, format_size, listed
-from campaign.judge.findings import at_full_size, note, processes_on, unchecked, violation
+from campaign.judge.findings import at_full_size, doubt, note, processes_on, unchecked, violation
 from campaign.judge.messages import attempt as messages
 from campaign.judge.messages import shared
 from campaign.results.case import Case
@@ -238,6 +238,12 @@ def ended_well(case: Case) -> Iterator[Finding]:
     if case.attempt.state is not State.DONE:
         yield violation(
             "the run ended as {state}: {reason}", "done", state=case.attempt.state, reason=case.attempt.reason
+        )
+    elif case.evidence.completion and (line := case.evidence.completion.unended):
+        yield doubt(case.full)(
+            "the benchmark printed its last line, after all results, and did not end; the job ended it a minute later",
+            "its processes end by themselves",
+            line,
         )
 
 

@@ -238,9 +238,10 @@ def _command(
     executable, prefix = blueprint.executables[phase.program], blueprint.campaign.launcher.prefix
     offset, _ = executable.rank_offset(geometry)
     words = _arguments(pack, phase, files, {**values, "rank_offset": str(offset)})
-    other, results = phase.nodes == "other", pack.program(phase.program).results
-    file = results.file if results else ""
-    return Command(executable.path, words + extra, phase.id, phase.program, other, prefix=prefix, file=file)
+    other, program = phase.nodes == "other", pack.program(phase.program)
+    file = program.results.file if program.results else ""
+    end = program.last_line if blueprint.campaign.benchmark.path(phase.program) else ""
+    return Command(executable.path, words + extra, phase.id, phase.program, other, prefix=prefix, file=file, end=end)
 
 
 def _computed(command: Command, numbers: Mapping[str, float]) -> Command:

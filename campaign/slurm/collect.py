@@ -143,7 +143,7 @@ def _against_record(
     path = f"{folder.name}/completion.json"
     if completion is None:
         return (OutputRemark(messages.DONE_WITHOUT_RECORD(), path),)
-    if (completion.outcome, completion.exit_status, completion.restart_count) != ("done", 0, 0):
+    if not completion.ended_well or completion.restart_count:
         ends = {"outcome": completion.outcome, "status": completion.exit_status, "restarts": completion.restart_count}
         return (OutputRemark(messages.DONE_AGAINST_RECORD(**ends), path),)
     if completion.job_id != attempt.job_id:

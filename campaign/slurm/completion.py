@@ -36,8 +36,9 @@ def read_completion(folder: Path, token: str) -> Completion | None:
     if data.get("token") != token:
         raise ValueError(messages.COMPLETION_OF_ANOTHER(path=path, token=data.get("token"), own=token))
     try:
-        known = {field.name: _READERS[str(field.type)](data[field.name]) for field in fields(Completion)[:-1]}
-        return Completion(**known, phases=_phase_times(data.get("phases", [])))
+        known = {field.name: _READERS[str(field.type)](data[field.name]) for field in fields(Completion)[:-2]}
+        unended = shown(str(data.get("unended", "")))
+        return Completion(**known, unended=unended, phases=_phase_times(data.get("phases", [])))
     except KeyError as error:
         raise ValueError(messages.COMPLETION_LACKS(path=path, field=error)) from error
     except (TypeError, ValueError, OverflowError) as error:
@@ -52,7 +53,7 @@ def unused_but_measured(paths: Paths, attempt: Attempt) -> bool:
         completion = read_completion(paths.attempt(attempt.run, attempt.number), attempt.token)
     except ValueError:
         return False
-    return completion is not None and (completion.outcome, completion.exit_status) == ("done", 0)
+    return completion is not None and completion.ended_well
 
 
 def _phase_times(data: Any) -> tuple[PhaseTimes, ...]:

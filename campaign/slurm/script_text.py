@@ -10,8 +10,10 @@ from itertools import takewhile
 from campaign.core.model import Run
 from campaign.core.regex import regex
 
-# What the line that begins the job and those of its runs begin with, and what marks phases and files in these.
-BEGIN, STEP, END, PHASE, FILE = "campaign_begin", "campaign_run", "campaign_end", "phase=", "file="
+# What the line that begins the job and those of its runs begin with, and what marks phases, files and last lines of
+# outputs in these.
+BEGIN, STEP, END = "campaign_begin", "campaign_run", "campaign_end"
+PHASE, FILE, LAST_LINE = "phase=", "file=", "end="
 _UNQUOTED = regex(r"[ !#-&(-\[\]-~]*")
 
 

@@ -23,7 +23,7 @@ from campaign.core.model import Planned, Run
 from campaign.core.regex import regex
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import messages, script_text
-from campaign.slurm.script_text import BEGIN, END, FILE, PHASE, STEP
+from campaign.slurm.script_text import BEGIN, END, FILE, LAST_LINE, PHASE, STEP
 
 if TYPE_CHECKING:
     import jinja2
@@ -65,7 +65,7 @@ def _in_lines(run: Run, slurm: Slurm, token: str) -> list[list[tuple[str, ...]]]
     """A run's command, in parts that a script has on one line each."""
     directory, phases = run.attempt_directory(token), []
     for each in run.commands:
-        marks = ((PHASE, each.phase), (FILE, each.file))
+        marks = ((PHASE, each.phase), (FILE, each.file), (LAST_LINE, each.end))
         named = tuple(f"{mark}{name}" for mark, name in marks if name)
         placed = () if each.untimed else launcher(run, slurm, each.other_nodes)
         phases.append([named + placed, each.words(directory)] if placed else [named + each.words(directory)])

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support.cases import Case, make_case, new_target, wait_until
 from tests.support.command_line import CAMPAIGN
+
+BENCH = Path(__file__).parents[2] / "bench-src"
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 
@@ -51,6 +54,37 @@ def test_the_same_cause_of_the_first_two_failures_ends_the_campaign_unless_it_is
     assert done.returncode == 1
     assert "the same cause" not in done.stderr
     assert failed <= sum(row["attempts"] == 2 for row in case.states().values()) <= 3
+
+
+def test_a_benchmark_that_never_leaves_mpi_finalize_keeps_its_results_and_leaves_no_process(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    hangs = "int MPI_Finalize(void) { signal(SIGTERM, SIG_IGN); for (;;) pause(); }"
+    (tmp_path / "hangs.c").write_text(f"#include <signal.h>\n#include <unistd.h>\n{hangs}\n")
+    program, objects = tmp_path / "mdtest", sorted((BENCH / "build" / "objects").rglob("*.o"))
+    libraries = [
+        word
+        for word in json.loads((BENCH / "build" / "build.json").read_text())["flags"].split()
+        if word.startswith("-l")
+    ]
+    subprocess.run(["mpicc", *objects, tmp_path / "hangs.c", "-o", program, *libraries], check=True, timeout=60)
+    more = f"benchmark: {{executable: {program}, dialect: rank-offset}}"
+    case = make_case(tmp_path, sandbox, "endless", limit="10m", more=more)
+    began = time.monotonic()
+    case.call("run", "--only", "scratch/peak/shared/*")
+    assert time.monotonic() - began < 300
+    (record,) = case.completions()
+    last = (case.results / "runs/scratch.peak.shared.r1/1/stdout").read_text().strip().splitlines()[-1]
+    assert (record["outcome"], record["unended"]) == ("done", last)
+    assert last.startswith("-- finished at ")
+    assert 55 < record["ended"] - record["started"] < 200
+    assert [row["status"] for row in case.table(status=1)].count("measured") == 3
+    found = json.loads(case.call("check", "--json", status=None))
+    told = [(one["rule"], one["actual"]) for one in found if "did not end" in one["message"]]
+    assert told == [("RUN-01", last)]
+    assert not any(one["rule"] == "RUN-06" and one["severity"] == "E" for one in found)
+    assert [pid for pid in Path("/proc").glob("[0-9]*/exe") if os.path.realpath(pid) == str(program)] == []
+    assert list(case.target.iterdir()) == []
 
 
 @pytest.mark.parametrize(

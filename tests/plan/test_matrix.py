@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.config.format import Slurm
+from campaign.config.format import Benchmark, Slurm
 from campaign.config.opened import open_campaign
 from campaign.config.rules import load as rules
+from campaign.config.rules.output_format import LAST_LINES
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Geometry, Launcher, Run, Target
 from campaign.plan import matrix
@@ -43,6 +45,20 @@ def test_a_benchmark_without_items_has_no_count() -> None:
     run = builders.expand(rules=pack)[0]
     assert (run.items_per_process, run.items_total, run.notes) == (None, None, ())
     assert run.arguments == ("-d", "{directory}")
+
+
+def test_the_last_line_of_a_program_is_known_by_its_dialect_or_by_its_pack_and_changes_no_fingerprint() -> None:
+    external = Benchmark(Path("/opt/bench/mdtest"), "rank-offset")
+    ends = [builders.expand(builders.campaign(benchmark=each))[0].commands[0].end for each in (external, Benchmark())]
+    assert ends == ["-- finished at .+ --", ""]
+    assert re.fullmatch(ends[0], "-- finished at 11/23/2026 21:23:54 --")
+    for printed in ("Finished            : Sat Nov 21 05:56:45 2026", "Run finished: Sat Nov 21 05:56:45 2026"):
+        assert re.fullmatch(LAST_LINES["ior"], printed)
+    (hpcg,) = rules.load("hpcg").programs
+    assert hpcg.last_line.startswith("Final Summary::")
+    run = builders.expand(builders.campaign(benchmark=external))[0]
+    without = replace(run, commands=tuple(replace(command, end="") for command in run.commands))
+    assert matrix.fingerprint(run) == matrix.fingerprint(without)
 
 
 def test_a_total_that_does_not_divide_is_said_and_one_that_does_is_not() -> None:

@@ -385,6 +385,89 @@ def test_a_reason_full_of_odd_bytes_leaves_a_record_that_can_be_read(tmp_path: P
     assert job.end_of() == ("refused", 'the placement probe failed: srun: error: "\\    ü {"a": 1}')
 
 
+# --- a benchmark that does not end
+
+
+LAST = "-- finished at 11/21/2026 02:00:08 --"
+
+
+def endless(job: Job, words: str, runs: int = 1) -> Job:
+    """A job whose runs execute these words of a shell, and are looked at all the time."""
+    job.constants["campaign_look_s"] = 1
+    job.plan(runs)
+    command = Command("/bin/sh", ("-c", words), program="sh", end="-- finished at .+ --")
+    job.steps = [replace(step, run=replace(step.run, commands=(command,))) for step in job.steps]
+    return job
+
+
+def test_a_benchmark_that_does_not_end_after_its_last_line_is_ended_and_its_output_is_whole(job: Job) -> None:
+    late = "trap 'echo late; echo late >&2; exit 7' TERM"
+    words = f"echo one; echo '{LAST}'; echo; echo warned >&2; {late}; while :; do /bin/sleep 0.1; done"
+    assert endless(job, words, runs=2).run() == 0, job.complain()
+    for number in (1, 2):
+        folder, record = job.steps[number - 1].folder, job.record(number)
+        assert record is not None
+        assert (job.end_of(number), record["unended"], record["exit_status"]) == (("done", ""), LAST, 7)
+        assert (folder / "stdout").read_text() == f"one\n{LAST}\n\n"
+        assert (folder / "stderr").read_text() == "warned\n"
+        completion = read_completion(folder, job.steps[number - 1].token)
+        assert completion is not None
+        assert (completion.ended_well, completion.unended) == (True, LAST)
+    assert "\nlate\n" in job.out()
+    assert job.complain().count("late\n") == 2
+    assert job.left() == []
+    assert not (job.folder / "closing").exists()
+
+
+def test_a_benchmark_that_ignores_being_ended_is_killed(job: Job) -> None:
+    assert endless(job, f"echo '{LAST}'; trap '' TERM; while :; do /bin/sleep 0.1; done").run() == 0, job.complain()
+    record = job.record()
+    assert record is not None
+    assert (record["outcome"], record["unended"]) == ("done", LAST)
+    assert record["exit_status"] != 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"echo '{LAST}'; for i in 1 2 3 4 5; do /bin/sleep 1; echo iteration $i; done",
+        f"echo '{LAST} of one iteration'; /bin/sleep 4",
+        f"echo '{LAST}' >&2; /bin/sleep 4",
+        f"echo '{LAST}'; /bin/sleep 1",
+    ],
+    ids=["a line follows", "another line", "on stderr", "it ends soon"],
+)
+def test_a_benchmark_that_goes_on_or_ends_by_itself_is_left_alone(words: str, job: Job) -> None:
+    assert endless(job, f"{words}; exit 0").run() == 0, job.complain()
+    record = job.record()
+    assert record is not None
+    assert (record["outcome"], record["exit_status"], "unended" in record) == ("done", 0, False)
+    assert job.complain() == ""
+
+
+def test_a_phase_that_does_not_end_is_ended_and_the_next_one_runs(job: Job) -> None:
+    job.constants["campaign_look_s"] = 1
+    write = replace(shell("write", "echo done; exec /bin/sleep 100"), end="done")
+    phased(job, write, shell("read", "echo read"))
+    assert job.run() == 0, job.complain()
+    record = job.record()
+    assert record is not None
+    assert (record["outcome"], record["unended"]) == ("done", "write: done")
+    assert [each["phase"] for each in record["phases"]] == ["write", "read"]
+
+
+@pytest.mark.parametrize("status", ["ok", "failed"])
+def test_the_built_in_benchmark_is_known_by_the_last_of_its_json_lines(status: str, job: Job) -> None:
+    line = f'{{"type": "end", "status": "{status}", "failed_operations": 0}}'
+    words = f"echo '{line}' >$BENCH_JSON; /bin/sleep 5; exit 3"
+    endless(job, words)
+    step = job.steps[0]
+    (command,) = step.run.commands
+    job.steps[0] = replace(step, run=replace(step.run, commands=(replace(command, end=""),)))
+    job.run()
+    assert job.end_of()[0] == ("done" if status == "ok" else "failed")
+
+
 # --- runs of several phases
 
 

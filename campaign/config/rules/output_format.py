@@ -15,6 +15,8 @@ from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, matching, 
 PARSED = ("checkpoint", "ior", "mbw_mr", "mdtest", "mpiio", "nfstest")
 # Programs of the built-in benchmark; the output of those beyond PARSED is described in the pack too.
 BUILT_IN = (*PARSED, "find")
+# The last lines of those of them that are also the buyers' own programs.
+LAST_LINES = {"mdtest": r"-- finished at .+ --", "ior": r"(Run finished: |Finished +: ).+"}
 FORMATS = ("text", "keyvalue", "table", "csv", "json", "jsonl")
 ONE_ITERATION = "one iteration"  # the same for all numbers of a row
 TAKES = ("only", "first", "last", "maximum", "minimum", "mean", "median")

@@ -38,6 +38,11 @@ class Program:
         """How its output is read: by the applet's own parser, or as the pack says."""
         return self.results or self.applet
 
+    @property
+    def last_line(self) -> str:
+        """The pattern of the line with which its stdout is complete; "" where none is known."""
+        return self.results.end if self.results else output_format.LAST_LINES.get(self.applet, "")
+
 
 @dataclass(frozen=True, slots=True)
 class Phase:

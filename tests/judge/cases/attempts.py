@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.config.rules.entries import Requirement
-from campaign.core.model import Geometry, OutputRemark, Run, State
+from campaign.core.model import Geometry, OutputRemark, Run, Severity, State
 from campaign.results.case import Case
 from campaign.results.environment.facts import Evidence
 from campaign.results.environment.witness import Witness
@@ -388,6 +388,23 @@ EXAMPLES: list[Example] = [
         for state in (State.FAILED, State.TIMEOUT, State.CANCELLED, State.NODE_FAIL, State.LOST)
     ],
     kept("RUN-01", "all as planned", case()),
+    *(
+        example(
+            "RUN-01",
+            "the benchmark printed its last line, after all results, and did not end; the job ended it a minute later",
+            replace(
+                case(),
+                pack=builders.pack(profile=profile),
+                evidence=builders.evidence(
+                    completion=builders.completion(exit_status=143, unended="-- finished at noon --")
+                ),
+            ),
+            "its processes end by themselves",
+            "-- finished at noon --",
+            severity=Severity.WARNING,
+        )
+        for profile, example in (("full", broken), ("rehearsal", rehearsed))
+    ),
     broken(
         "RUN-06", "error in the benchmark output: stderr:3: boom", case(errors=(OutputRemark("boom", "stderr", 3),))
     ),
