@@ -9,6 +9,7 @@ from campaign.slurm.sandbox.layout import Layout, Shape
 
 HEAD = "head"  # hostname where slurmctld runs
 CONTROLLER, ACCOUNTING, FIRST_NODE = 0, 1, 2  # ports, from the sandbox's first one on
+DATABASE = "slurm"  # of the accounting
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def slurmdbd_conf(layout: Layout, base_port: int, user: str) -> str:
             "StorageType=accounting_storage/mysql",
             "StorageHost=localhost",
             f"StorageUser={user}",
-            "StorageLoc=slurm",
+            f"StorageLoc={DATABASE}",
             "DebugLevel=info",
             "",
         ]
@@ -180,7 +181,12 @@ def _client(layout: Layout, node: str) -> Daemon:
 
 
 def _mariadbd(layout: Layout, user: str) -> tuple[str, ...]:
-    """MariaDB on a Unix socket only, its data made on the first start (in one step: a half-made one is thrown away)."""
+    """MariaDB on a Unix socket only, its data made on the first start (in one step: a half-made one is thrown away).
+
+    Slurm's database is made with them, as the directory that it is. slurmdbd would create it after a connection that
+    failed for want of it, and MariaDB's client 3.4.10 refuses all answers after a second attempt to connect ("allowed
+    number of columns (=0)").
+    """
     options = (
         "--no-defaults",
         f"--user={user}",
@@ -191,7 +197,8 @@ def _mariadbd(layout: Layout, user: str) -> tuple[str, ...]:
     )
     script = (
         'data=$1; socket=$2; shift 2; if [ ! -d "$data" ]; then rm -rf "$data.new"; mariadb-install-db "$@" '
-        '--datadir="$data.new" --auth-root-authentication-method=normal --skip-test-db && mv "$data.new" "$data" '
+        '--datadir="$data.new" --auth-root-authentication-method=normal --skip-test-db '
+        f'&& mkdir "$data.new/{DATABASE}" && mv "$data.new" "$data" '
         '|| exit; fi; exec mariadbd "$@" --datadir="$data" --socket="$socket" --skip-networking --skip-grant-tables'
     )
     return ("sh", "-c", script, "sh", str(layout.database), str(layout.database_socket), *options)
