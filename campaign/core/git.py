@@ -1,4 +1,4 @@
-"""The only user of git: what a revision of a repository holds, byte for byte.
+"""The only user of git: what a revision of a repository holds, byte for byte, and what a patch makes of files.
 
 Objects are read as they are stored: no attribute, filter or hook of the repository has a say.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from campaign.core import messages
+from campaign.core import messages, temporary
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.frozen import dataclass
 
@@ -59,18 +59,52 @@ def contents(repository: Path, wanted: list[Blob]) -> Iterator[bytes]:
         at = end + 1 + blob.size + 1
 
 
+def patched(files: Sequence[tuple[str, str, bytes]], patch: bytes) -> list[tuple[Blob, bytes]]:
+    """Files (path, mode, data) as `git apply` changes them, in a repository of its own, of which nothing is checked
+    out: a patch of a stranger writes no file. Raises ValueError with git's words where it does not apply.
+    """
+    with temporary.directory("campaign-") as folder:
+        _git(folder, "init", "--quiet")
+        commit = [b"commit refs/heads/x\ncommitter x <x> 0 +0000\ndata 0\n"]
+        for path, mode, data in files:
+            commit += [b"M %s inline %s\ndata %d\n" % (mode.encode(), _quoted(path), len(data)), data, b"\n"]
+        _git(folder, "fast-import", "--quiet", given=b"".join(commit))
+        _git(folder, "read-tree", "refs/heads/x")
+        options = ("--whitespace=nowarn", "--no-ignore-whitespace", "--unidiff-zero")  # -U0 is a patch too
+        done = _run(folder, "apply", "--cached", *options, given=patch)
+        if done.returncode != 0:
+            lines = done.stderr.decode(errors="replace").splitlines()
+            raise ValueError("; ".join(line.removeprefix("error: ") for line in lines))
+        tree = _git(folder, "write-tree").decode().strip()
+        changed = blobs(folder, tree)
+        return list(zip(changed, contents(folder, changed), strict=True))
+
+
+def _quoted(path: str) -> bytes:
+    """As fast-import reads any path."""
+    return b'"' + b"".join(rb"\%03o" % byte for byte in os.fsencode(path)) + b'"'
+
+
 def _object(repository: Path, name: str) -> str:
     return _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name).decode().strip()
 
 
 def _git(repository: Path, *words: str, given: bytes = b"") -> bytes:
+    done = _run(repository, *words, given=given)
+    if done.returncode != 0:
+        error = done.stderr.decode(errors="replace").strip() or messages.NO_SUCH_REVISION(revision=words[-1])
+        raise InputError(messages.GIT_FAILED(command=words[0], repository=repository, error=error))
+    return done.stdout
+
+
+def _run(repository: Path, *words: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
     command = ["git", "-C", str(repository), *words]
     # Variables such as GIT_DIR would name another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     environment |= {"GIT_NO_REPLACE_OBJECTS": "1"}
     try:
-        done = subprocess.run(
+        return subprocess.run(
             command, input=given, capture_output=True, env=environment, timeout=TIMEOUT_S, check=False
         )
     except FileNotFoundError:
@@ -78,7 +112,3 @@ def _git(repository: Path, *words: str, given: bytes = b"") -> bytes:
     except subprocess.TimeoutExpired:
         about = {"command": words[0], "repository": repository}
         raise EnvironmentLacks(messages.GIT_TIMED_OUT(**about, seconds=TIMEOUT_S)) from None
-    if done.returncode != 0:
-        error = done.stderr.decode(errors="replace").strip() or messages.NO_SUCH_REVISION(revision=words[-1])
-        raise InputError(messages.GIT_FAILED(command=words[0], repository=repository, error=error))
-    return done.stdout

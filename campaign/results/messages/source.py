@@ -45,27 +45,7 @@ MEMBER_SPECIAL = Message(
 
 # --- applying a patch
 
-AT_LINE = Message("line {line}: {problem}", line=12, problem="hunk without a file name")
-BINARY_WITHOUT_CONTENT = Message("binary file without its content; make the patch with git diff --binary")
-HUNK_WITHOUT_FILE = Message("hunk without a file name")
-QUOTE_OPEN = Message("file name with an unclosed quote")
-NAME_REFUSED = Message("file name {name!r}; expected a/PATH or b/PATH", name="/etc/passwd")
-CREATES_EXISTING = Message("creates {path}, which already exists", path="src/mdtest.c")
-CHANGES_MISSING = Message("changes {path}, which does not exist", path="src/mdtest.c")
-MODE_DIFFERS = Message("{path} has mode {found}; expected {expected}", path="run.sh", found="100644", expected="100755")
-DELETES_PART = Message("deletes {path}, but leaves {size} bytes of it", path="src/mdtest.c", size=12)
-CHANGE_WITHOUT_FILE = Message("change without a file name")
-HUNK_OUT_OF_ORDER = Message("{path}: hunk out of order, or beyond the end of the file", path="src/mdtest.c")
-HUNK_TRUNCATED = Message("{path}: truncated hunk", path="src/mdtest.c")
-HUNK_TOO_LONG = Message("{path}: hunk longer than its header says", path="src/mdtest.c")
-CONTEXT_DIFFERS = Message("{path} line {line} differs from the patch", path="src/mdtest.c", line=120)
-NOT_BINARY = Message("expected a literal or delta of up to {most} bytes", most=67_108_864)
-BINARY_DAMAGED = Message("damaged binary content: {error}", error="bad base85 character")
-BINARY_LENGTH = Message("binary content differs in length from its header")
-DELTA_OTHER_DATA = Message("delta belongs to other data")
-DELTA_BEYOND_END = Message("delta copies beyond the end of its data")
-DELTA_TOO_LONG = Message("delta longer than its header says")
-DELTA_TOO_SHORT = Message("delta shorter than its header says")
+BINARY_TOO_LARGE = Message("binary content of more than {most} bytes", most=67_108_864)
 
 # --- what is compared, and what was kept
 
