@@ -77,6 +77,7 @@ class Text:
     numbers: bool = False  # a plain 8 or 2.5 is taken as written
     exponents: bool = False  # a plain 1e-6 too
     lines: bool = False  # may have several lines
+    tabs: bool = False
     pattern: str = ""  # where `parse` is no more than that
     unit: str = ""  # what a plain number lacks: "unit", "percent sign"
     made: Callable[[Any, Path], Any] | None = None  # what the program works with, of the value and the file it is in
@@ -111,7 +112,7 @@ class Text:
             raise ValueError(messages.FOUND(found='""', allowed=self.allowed))
         if len(text) > self.longest:
             raise ValueError(messages.TOO_LONG(length=len(text), longest=self.longest))
-        if match := re.search(_UNPRINTABLE, text):
+        if match := re.search(_UNPRINTABLE, text.replace("\t", " ") if self.tabs else text):
             raise ValueError(messages.UNPRINTABLE(code=ord(match[0]), allowed=self.allowed))
         if "\n" in text and not self.lines:
             raise ValueError(messages.LINE_BREAK(text=shown(text), allowed=self.allowed))

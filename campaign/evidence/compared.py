@@ -82,7 +82,7 @@ def same_numbers(data: Path, rederived: Mapping[str, str]) -> bool:
 def planned_otherwise(data: Path, bag: Bag, judged: Judged) -> dict[str, str]:
     """Attempts whose own description, or job script, is not of the run that the plan made again has."""
     differing: dict[str, str] = {}
-    steps: dict[str, list[str] | None] = {}  # by a script's hash: all attempts of a job have the same one
+    steps: dict[str, Mapping[str, Sequence[str]] | None] = {}  # by a script's hash: those of a job have the same one
     runs = {run.id: run for run in judged.submission.all_runs}
     for attempt in judged.submission.attempts:
         run = runs.get(attempt.run)
@@ -100,7 +100,8 @@ def planned_otherwise(data: Path, bag: Bag, judged: Judged) -> dict[str, str]:
         if digest not in steps:
             script = text_of(data / place / "job.sbatch")
             steps[digest] = None if script is None else script_text.steps(script[:LARGEST_SCRIPT])
-        if (there := steps[digest]) is not None and not script_text.executes(there, run, attempt.token):
+        there = steps[digest]
+        if there is not None and not script_text.executes(there.get(attempt.token, ()), run, attempt.token):
             differing[f"{place}/job.sbatch"] = messages.SCRIPT_DIFFERS()
     return differing
 

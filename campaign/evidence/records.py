@@ -24,7 +24,7 @@ from campaign.judge.environment import CONTROLLER_S
 from campaign.judge.evidence import BUNDLE
 from campaign.judge.findings import Form, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
-from campaign.slurm import scripts, submit
+from campaign.slurm import script_text, scripts, submit
 
 LONGEST_LINE = 200  # characters that are shown
 # Lines that a changed setting changes without changing what is executed: directives, and the time limit of srun.
@@ -175,18 +175,20 @@ def _rendered(text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made
     """The script of a job. Where the results lay, and what submitted it, only the script itself tells; it removes none
     but directories that runs of the campaign `made`.
     """
-    folder = re.search(r'^#SBATCH --chdir="?([^"\n]*)/jobs/[^/"\n]+"?$', text, re.MULTILINE)
-    here = re.search(r"^campaign_submitted_from (\S+) (\S+)$", text, re.MULTILINE)
-    if folder is None:
+    folder, _, _ = script_text.directive(text, "chdir").rpartition("/jobs/")
+    if not folder:
         raise ValueError(messages.NO_FOLDER())
-    paths = Paths(Path(folder[1]))
+    said = [command.words for command in script_text.commands(text)]
+    here = next((words[1:] for words in said if words[0] == "campaign_submitted_from"), ())
+    removed = ((*words[1:], "") for words in said if words[0] == "campaign_remove_stale" and len(words) > 1)
+    paths = Paths(Path(folder))
     steps = [
         Planned(run, attempt.number, attempt.token, paths.attempt(attempt.run, attempt.number))
         for attempt, run in sorted(attempts, key=lambda pair: text.find(pair[0].token))
     ]
-    removed = re.findall(r"^campaign_remove_stale (\S+)(?: ([0-9]+))?$", text, re.MULTILINE)
-    steps[0] = replace(steps[0], stale={directory: inode for directory, inode in removed if directory in made})
-    submitted_from = (here[1], here[2].strip("'")) if here else ("", "")
+    stale = {where: inode for where, inode, *_ in removed if where in made and re.fullmatch("[0-9]*", inode)}
+    steps[0] = replace(steps[0], stale=stale)
+    submitted_from = (here[0], here[1]) if len(here) == 2 else ("", "")
     return scripts.rendered(submit.script_of(whole.campaign, whole.pack, job, paths, steps, submitted_from))
 
 

@@ -1,20 +1,38 @@
-"""What the text of a job script says: its options, and what it executes. Pure."""
+"""What the text of a job script says: its options, and the commands that it executes. Pure."""
 
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 
 from campaign.core.model import Run
-from campaign.core.regex import regex
 
 # What the line that begins the job and those of its runs begin with, and what marks phases, files and last lines of
 # outputs in these.
 BEGIN, STEP, END = "campaign_begin", "campaign_run", "campaign_end"
 PHASE, FILE, LAST_LINE = "phase=", "file=", "end="
-_UNQUOTED = regex(r"[ !#-&(-\[\]-~]*")
+
+# Parts of a command's words: what stands in quotes or behind a backslash, and the rest. Only bash knows $'...'.
+_QUOTED = re.compile(r"""'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|\\.""", re.DOTALL)
+_PLAIN = r"""[^ \t\n'"\\$]+|\$(?!')"""
+_WORD = re.compile(rf"(?:{_QUOTED.pattern}|{_PLAIN})+", re.DOTALL)
+# A command that templates have; `unread` from where on it has no end.
+_COMMAND = re.compile(
+    rf"^(?:[ \t]*(?:{BEGIN}|{STEP})|campaign_\w+|export)(?![^ \t\n\\])"
+    rf"(?:{_QUOTED.pattern}|{_PLAIN}|[ \t]+)*(?P<unread>['\"\\$].*)?",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptCommand:
+    """A command of the job script. `raw`: as it is quoted, its words with one blank between them."""
+
+    line: int
+    raw: str
+    words: tuple[str, ...]
 
 
 def directives(text: str) -> list[str]:
@@ -25,56 +43,58 @@ def directives(text: str) -> list[str]:
 
 def directive(text: str, key: str) -> str:
     """The value of an #SBATCH option; "" where a script does not have it."""
-    match = re.search(rf'^#SBATCH --{key}="?([^"\n]*)', text, re.MULTILINE)
-    return match[1] if match else ""
+    values = (option.removeprefix(f"--{key}=") for option in directives(text) if option.startswith(f"--{key}="))
+    value = next(values, "")
+    return re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith('"') else value
 
 
-def steps(text: str) -> list[str]:
-    """The lines of a job script that execute its runs."""
-    after = f"\n{text}".replace("\\\n", " ").split(f"\n{STEP} ")[1:]
-    return [f"{STEP} {rest.partition(chr(10))[0]}" for rest in after]
+def commands(text: str) -> Iterator[ScriptCommand]:
+    """The commands of a script that are its job's: what begins and ends it, its runs, and what is set for them."""
+    line, counted = 1, 0
+    for match in _COMMAND.finditer(text):
+        line, counted = line + text.count("\n", counted, match.start()), match.start()
+        if match["unread"]:
+            yield ScriptCommand(line, match[0].strip(), (match[0].strip(),))
+            continue
+        joined = _QUOTED.sub(lambda part: part[0] if part[0] != "\\\n" else "", match[0])
+        raw = _WORD.findall(joined)
+        yield ScriptCommand(line, " ".join(raw), tuple(_QUOTED.sub(_unquoted, word) for word in raw))
 
 
-def executes(steps: Sequence[str], run: Run, token: str) -> bool:
-    """Whether one of a job script's steps executes the run as this attempt, with the commands as they are planned."""
-    lines = [line for line in steps if token in line]
-    words = _words(lines[0]) if len(lines) == 1 else None
-    if words is None:
-        return False
+def _unquoted(part: re.Match[str]) -> str:
+    inner = part[0][1:-1]
+    if part[0].startswith('"'):
+        return re.sub(r'\\([$`"\\\n])', lambda escaped: escaped[1].strip("\n"), inner)
+    return inner if part[0].startswith("'") else part[0][1]
+
+
+def without_texts(text: str) -> str:
+    """A script whose commands have lost what stands in quotes: what is left is the shell's."""
+    return _COMMAND.sub(lambda command: _QUOTED.sub("", command[0]), text)
+
+
+def steps(text: str) -> dict[str, tuple[str, ...]]:
+    """The words that execute a run, by its attempt's token; none where a script has it twice."""
+    found: dict[str, tuple[str, ...]] = {}
+    for command in commands(text):
+        if command.words[0] == STEP:
+            token = command.words[3] if len(command.words) > 3 else ""
+            found[token] = () if token in found else command.words
+    return found
+
+
+def executes(words: Sequence[str], run: Run, token: str) -> bool:
+    """Whether the words of a job script's step execute the run as this attempt, with the commands as they are
+    planned.
+    """
     for command in reversed(run.commands):
         planned = command.words(run.attempt_directory(token))
-        if words[-len(planned) :] != planned:
+        if tuple(words[-len(planned) :]) != planned:
             return False
+        words = words[: -len(planned)]
         if command.phase:
             mark = f"{PHASE}{command.phase}"
             if mark not in words:
                 return False
-            words = words[: words.index(mark)]
+            words = words[: len(words) - 1 - words[::-1].index(mark)]
     return True
-
-
-def commands(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """The commands that begin the job or execute a run, as (line number, text on one line, words)."""
-    lines = text.split("\n")
-    for number, line in enumerate(lines, 1):
-        if not line or line.lstrip().partition(" ")[0] not in (BEGIN, STEP):
-            continue
-        raw, following = line.lstrip(), iter(lines[number:])
-        while (words := _words(raw)) is None or raw.endswith("\\"):
-            more = next(following, None)
-            if more is None:
-                break
-            # Inside quotes the line's end belongs to the word; outside of them a backslash takes it away.
-            raw = f"{raw}\n{more}" if words is None else f"{raw[:-1].rstrip()} {more.lstrip()}"
-        yield number, raw.rstrip(), words or (raw,)
-
-
-def _words(raw: str) -> tuple[str, ...] | None:
-    """The words of a command; None inside an open quotation."""
-    given = raw.removesuffix("\\")
-    if _UNQUOTED.fullmatch(given):  # shlex reads character by character
-        return tuple(given.split())
-    try:
-        return tuple(shlex.split(given))
-    except ValueError:
-        return None

@@ -290,26 +290,29 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
         if (included := functions(name)) not in around:
             return [*problems, messages.SCRIPT_EXCLUDES(template=template, part=name)]
         around = around.replace(included, "\n" * included.count("\n"))
-    problems += [messages.SCRIPT_SETS(template=template, name=name) for name in _SETS.findall(around)]
+    sets = _SETS.findall(script_text.without_texts(around))
+    problems += [messages.SCRIPT_SETS(template=template, name=name) for name in sets]
     first = job.steps[0].run
     begin = shlex.join((BEGIN, str(job.folder), first.directory, first.executable, *_beside(job)))
-    wanted, begun = {step.token: step for step in job.steps}, False
-    for line, raw, words in script_text.commands(around):
+    wanted, begun, ended = {step.token: step for step in job.steps}, False, False
+    for command in script_text.commands(around):
         wrong: list[str] = []
-        if words[0] == BEGIN:
+        name, raw = command.words[0].split()[0], command.raw
+        ended = ended or raw == END
+        if name == BEGIN:
             if raw != begin or begun:
                 wrong.append(messages.LINE_BEGINS(found=raw, planned=begin))
             begun = True
-        elif len(words) < 4 or words[3] not in wanted:
+        elif name == STEP and (len(command.words) < 4 or command.words[3] not in wanted):
             wrong.append(messages.LINE_NOT_PLANNED(found=raw))
-        elif not begun:
+        elif name == STEP and not begun:
             wrong.append(messages.LINE_TOO_EARLY())
-        else:
-            wrong += _differences(job, wanted.pop(words[3]), words, raw)
-        problems += [messages.SCRIPT_LINE(template=template, line=line, what=what) for what in wrong]
+        elif name == STEP:
+            wrong += _differences(job, wanted.pop(command.words[3]), command.words, raw)
+        problems += [messages.SCRIPT_LINE(template=template, line=command.line, what=what) for what in wrong]
     if not begun:
         problems.append(messages.NEVER_BEGUN(template=template))
-    if END not in around.splitlines():
+    if not ended:
         problems.append(messages.NEVER_ENDED(template=template))
     return problems + [messages.NEVER_RUN(template=template, run=step.run.id) for step in wanted.values()]
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from campaign.config.rules import load as rules
+from campaign.config.rules.output_format import BUILT_IN
+from campaign.core import resources
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support.captures import DATA
 from tests.support.cases import Case, new_target
@@ -17,22 +21,31 @@ pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 CAPTURES = DATA / "declared"
 
 
-def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str) -> Case:
-    """A campaign with a script as its program, which runs the shell's words `prints`: its interpreter is declared."""
-    program = folder / pack
-    program.write_text(f"#!/bin/sh\n{prints}\n")
-    program.chmod(0o755)
-    case = with_program(folder, sandbox, pack, launch, program)
+def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str, packs: Path = resources.PACKS) -> Case:
+    """A campaign with scripts as its programs, which run the shell's words `prints`: their interpreter is declared."""
+    (folder / "bin").mkdir()
+    for program in (folder / "bin" / each.id for each in rules.load(packs / f"{pack}.yaml").programs):
+        program.write_text(f"#!/bin/sh\n{prints}\n")
+        program.chmod(0o755)
+    case = with_program(folder, sandbox, pack, launch, folder / "bin" / pack, packs)
     case.file.write_text(f"{case.file.read_text()}launcher:\n  prefix: [/bin/sh]\n")
     return case
 
 
-def with_program(folder: Path, sandbox: Sandbox, pack: str, launch: str, program: Path) -> Case:
-    case = Case(folder / f"try-{pack}.yaml", new_target(sandbox, f"try-{pack}-{folder.name}"), sandbox)
+def with_program(
+    folder: Path, sandbox: Sandbox, pack: str, launch: str, program: Path, packs: Path = resources.PACKS
+) -> Case:
+    """A campaign whose program, or whose programs in the same directory, are there."""
+    target = new_target(sandbox, f"try-{pack}-{folder.name}")
+    own_rules = {"CAMPAIGN_RULES": str(packs)} if packs != resources.PACKS else {}
+    case = Case(folder / f"try-{pack}.yaml", target, sandbox, own_rules)
     case.call("init", "--rules", pack)
     text = case.file.read_text()
     text = re.sub(r"(?m)^    directory: .*", f"    directory: {case.target}", text)
-    text = re.sub(r"(?m)^slurm:\n(?:  .*\n)+", "", text.replace(f"<path of {pack}>", str(program)))
+    text = re.sub(
+        r"<path of (.*)>", lambda name: str(program.with_name(name[1] if "programs:" in text else program.name)), text
+    )
+    text = re.sub(r"(?m)^slurm:\n(?:  .*\n)+", "", text)
     text = re.sub(r"(?m)^launch:\n(?:  .*\n)+", f"launch:\n  {launch}\n", text)
     case.file.write_text(f"{text}\nslurm:\n  time: 2m\n")
     return case
@@ -72,3 +85,90 @@ def test_fio_itself_runs_by_its_pack_and_its_evidence_is_judged_the_same_again(
     case.call("bundle", "-o", str(tmp_path / "evidence.zip"))
     shown = call("verify", tmp_path / "evidence.zip").stdout
     assert "bundle intact" in shown
+
+
+# --- every pack whose programs the site provides
+
+PRINTED = {  # by pack: launch conditions, what its programs do, and how many of its cells have a number
+    "hpcg": ("node: 2\n  max: {nodes: 2, processes: 4}", f"cat {CAPTURES}/hpcg-3.1.txt >HPCG-Benchmark_3.1.txt", 6),
+    "io500-app": ("production: {nodes: 2, processes: 2}", f"cat {CAPTURES}/io500-app.txt", 16),
+    "npb": (
+        "node: {nodes: 1, processes_per_node: power of two}\n  half: {nodes: half, processes_per_node: power of two}\n"
+        "  all: {nodes: power of two, processes_per_node: power of two}",
+        f'cat {CAPTURES}/npb-3.4-"${{0##*/}}".txt',
+        18,
+    ),
+    "osu": (
+        "two-nodes: 2\n  node: 2\n  nodes: {nodes: 2, processes: 4}",
+        # These were captured with more columns than the pack's command line asks for.
+        "awk 'NF == 5 && /^[0-9]/ { print $1, $2; next } { sub(/ Min Latency.*/, \"\"); print }' "
+        f'{CAPTURES}/osu_$(basename "$0" | tr - _)-7.4.txt',
+        127,  # the captured collectives end at 1024 bytes
+    ),
+    "elbencho": (
+        "node: 1",
+        'for phase in WRITE READ RMFILES RMDIRS; do echo "$phase Elapsed time : 1"; '
+        "echo ' Throughput MiB/s : 10 11'; echo ' Files/s : 10 12'; done",
+        3,
+    ),
+}
+RUN_ABOVE = {"stream", "fio"}
+
+
+def test_every_pack_of_other_programs_is_run_here() -> None:
+    packs = {path.stem: rules.load(path) for path in resources.PACKS.glob("*.yaml")}
+    declared = {name for name, pack in packs.items() if not all(each.applet in BUILT_IN for each in pack.programs)}
+    assert declared == {*PRINTED, *RUN_ABOVE}
+
+
+@pytest.mark.parametrize("pack", PRINTED)
+def test_what_a_pack_of_other_programs_ran_is_bundled_and_verified(pack: str, tmp_path: Path, sandbox: Sandbox) -> None:
+    launch, prints, cells = PRINTED[pack]
+    case = case_of(tmp_path, sandbox, pack, launch, f'if [ "${{SLURM_PROCID:-0}}" = 0 ]; then {prints}; fi')
+    case.call("run", status=None)
+    assert len([row for row in case.table(status=None) if row["value"] is not None]) == cells
+    case.bundle_is_intact(tmp_path / "evidence.zip")
+
+
+TEXT = """it's "quoted", `not executed`, $HOME and $(touch pwned) and ${X}
+\t{ "json": {"a": [1, 2]}, "tab": "\\t" }
+campaign_run r 1 00000001 /f /d 0 srun /bin/false
+campaign_end
+#SBATCH --nodes=9
+srun=1
+\\ at the end \\
+    '''deep''' $'x' {{ 7 * 7 }} {% raw %} é #"""
+TEXTS = f"""\
+id: texts
+version: 1
+title: A pack that writes any text
+document: nothing but this test
+caption: Texts
+programs:
+  - id: reader
+    results:
+      format: text
+      records: [{{name: bytes, pattern: '(?P<value>[0-9]+) bytes', unit: B}}]
+phases:
+  - {{id: config, clause: "1", write: "{{directory}}/config.ini", text: {json.dumps(TEXT)}}}
+  - {{id: read, clause: "1", program: reader, arguments: "{{directory}}/config.ini"}}
+  - {{id: purge, clause: "1", remove: "{{directory}}"}}
+launch: [{{id: node, title: One node, clause: "1", processes: 1, nodes: 1}}]
+files: [{{id: default, title: As it is, clause: "1"}}]
+operations: [{{id: bytes, title: Bytes, phase: read, record: bytes, unit: B}}]
+selection: {{operation: bytes, best: highest, clause: "1"}}
+checks: {{RUN-06: "1"}}
+"""
+
+
+def test_a_text_of_any_characters_reaches_its_file_and_its_bundle_is_valid(tmp_path: Path, sandbox: Sandbox) -> None:
+    packs = tmp_path / "packs"
+    packs.mkdir()
+    (packs / "texts.yaml").write_text(TEXTS)
+    prints = f'cat "$1" >{tmp_path}/read; printf "%s bytes\\n" "$(wc -c <"$1")"'
+    case = case_of(tmp_path, sandbox, "texts", "node: 1", prints, packs)
+    case.call("run")
+    written = (tmp_path / "read").read_text().removesuffix("\n")
+    assert written == TEXT
+    assert [row["value"] for row in case.table()] == [(tmp_path / "read").stat().st_size]
+    case.bundle_is_intact(tmp_path / "evidence.zip")

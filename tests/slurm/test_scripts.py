@@ -153,7 +153,7 @@ def test_mpirun_is_told_the_geometry_in_its_own_words_and_the_job_how_many_they_
     planned = steps([run])
     text = render(planned, probe=True)
     assert f"{planned[0].directory} 1:2:4:7 \\\n    {' '.join(words)} \\\n" in text
-    assert script_text.executes(script_text.steps(text), run, planned[0].token)
+    assert script_text.executes(script_text.steps(text)[planned[0].token], run, planned[0].token)
 
 
 def test_the_benchmark_works_in_a_directory_of_its_own_under_the_target() -> None:

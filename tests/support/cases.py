@@ -75,6 +75,15 @@ class Case:
         rows: list[dict[str, Any]] = json.loads(self.call("table", "--format", "json", status=status))
         return rows
 
+    def bundle_is_intact(self, out: Path) -> None:
+        """What ran can be bundled, and a verification finds nothing wrong with the bundle."""
+        self.call("bundle", "-o", str(out), status=None)
+        done = command_line.call("verify", out, "--json", environment=self.environment())
+        found = json.loads(done.stdout)
+        wrong = [each for each in found["findings"] if each["rule"].startswith("EVD-") and each["severity"] == "E"]
+        assert [each for each in wrong if each["checked"]] == [], done.stdout
+        assert found["intact"], done.stdout
+
     def states(self) -> dict[str, dict[str, Any]]:
         return {row["run"]: row for row in json.loads(self.call("status", "--json", status=None))}
 

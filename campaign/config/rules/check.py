@@ -142,7 +142,7 @@ def _check_placeholders(values: dict[str, Any], document: Document) -> None:
                 document.problem(at, messages.VARIABLE_IN_TEXTS(name=name))
             if name not in known:
                 document.problem(at, FOUND(found=f"{{{name}}}", allowed=allowed))
-        if rest := sweeps.leftover(text):
+        if at[-1] != "text" and (rest := sweeps.leftover(text)):
             document.problem(at, FOUND(found=rest, allowed=allowed))
     for key in ("variables", "sweeps"):
         for index, entry in entries(values, key):

@@ -89,8 +89,8 @@ _PHASE = KeyedMap(
     remove=Field(WITHIN, "in place of `program`: removes that directory or file, untimed", default=""),
     write=Field(WITHIN, "in place of `program`: writes `text` into that file, untimed", default=""),
     text=Field(
-        Text("a text", longest=10000, lines=True),
-        "what `write` writes, such as the program's input; with the same placeholders",
+        Text("a text", longest=10000, lines=True, tabs=True),
+        "what `write` writes, such as the program's input; with the same placeholders; other braces are text",
         default="",
     ),
     nodes=Field(
