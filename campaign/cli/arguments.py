@@ -148,8 +148,8 @@ UNDER_WAY = (
     Option("--detach", action="store_true", help="submit and return at once; 'campaign run' again follows the jobs"),
     (
         Option("--fail-fast", dest="keep_going", action="store_false", default=False,
-               help="if the first two runs fail with the same cause, cancel this campaign's jobs (default)"),
-        Option("--keep-going", action="store_true", help="go on even if the first two runs fail with the same cause"),
+               help="if the first two jobs fail with the same cause, cancel this campaign's jobs (default)"),
+        Option("--keep-going", action="store_true", help="go on even if the first two jobs fail with the same cause"),
     ),
     Option("--max-node-hours", metavar="N",
            help="submit no job that could raise the campaign above N node-hours (used so far plus nodes x time limit)"),

@@ -57,7 +57,7 @@ def _has_ended(last: Attempt | None) -> bool:
 
 
 def _unsent(attempt: Attempt) -> bool:
-    return attempt.state is State.REFUSED and attempt.reason == of_slurm.NOT_SUBMITTED(job=attempt.job)
+    return attempt.state is State.REFUSED and attempt.reason.startswith(of_slurm.NOT_SUBMITTED(job=attempt.job))
 
 
 def _last(progress: Progress, run: Run) -> Attempt | None:

@@ -283,7 +283,7 @@ SEARCH_STUCK = Message(
 )
 MORE_REPETITIONS = Message("adding {runs}: intervals are wider than repetitions.width", runs="4 runs")
 SAME_CAUSE = Message(
-    "the first two runs failed with the same cause: {cause}\ncancelling {jobs}; correct the cause and run again, or "
+    "the first two jobs failed with the same cause: {cause}\ncancelling {jobs}; correct the cause and run again, or "
     "use --keep-going",
     cause="the benchmark ended with status 1",
     jobs="3 jobs",

@@ -30,7 +30,7 @@ from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.source import record as sources
 from campaign.results.store import Records, begun
-from campaign.slurm import admission, commands, partitions, scripts
+from campaign.slurm import admission, commands, partitions, sbatch, scripts
 from campaign.slurm.admission import Admission
 from campaign.slurm.collect import open_store
 from campaign.slurm.partitions import NotInSlurm, Partition
@@ -363,7 +363,7 @@ def _refused(jobs: Sequence[scripts.JobScript], partition: Partition) -> list[Mi
     """What sbatch says against the first job that it would not take."""
     for job in jobs:
         widest = max((step.run.geometry for step in job.steps), key=lambda geometry: geometry.nodes)
-        why = commands.refusal(scripts.render(job))
+        why = sbatch.refusal(scripts.render(job))
         # Slurm refuses for now what it would take and let wait, while nodes are down.
         if why and (widest.nodes <= partition.usable or not partition.unusable):
             at, value = _blamed(job, why)
@@ -390,7 +390,7 @@ def _blamed(job: scripts.JobScript, why: str) -> tuple[Place, str]:
         ),
     ]
     for at, value, others in without:
-        if value and commands.refusal(scripts.render(replace(job, slurm=others))) != why:
+        if value and sbatch.refusal(scripts.render(replace(job, slurm=others))) != why:
             return at, value
     return ("slurm",), ""
 

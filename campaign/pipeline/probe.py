@@ -19,7 +19,7 @@ from campaign.core.model import State
 from campaign.core.units import several
 from campaign.pipeline import messages
 from campaign.pipeline.preflight import Checked
-from campaign.slurm import commands, scripts
+from campaign.slurm import commands, sbatch, scripts
 from campaign.slurm.submit import prepare
 
 LIMIT_S = 180  # of the probe's job
@@ -53,7 +53,7 @@ def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probe
         script = folder / "probe.sbatch"
         directories = [target.directory for target in opened.campaign.targets]
         script.write_text(scripts.render_probe(job, directories), encoding="utf-8")
-        answer = commands.submit(script)
+        answer = sbatch.submit(script)
         if answer.job_id is None:
             raise EnvironmentLacks(messages.PROBE_REFUSED(why=answer.message))
         say(messages.PROBE_SUBMITTED(job=answer.job_id, nodes=several(widest.geometry.nodes, "node")))

@@ -22,7 +22,7 @@ CHOOSABLE = (Status.FAILED, Status.INVALID, Status.MISSING)  # statuses by which
 class Request:
     """`only`: patterns of cells, all where there is none. `statuses`: only cells that have one of these. `again`: new
     attempts, whatever the cells have. `detach`: submit and come back at once. `keep_going`: also where the first two
-    runs fail with the same cause. `most_node_h`: node-hours that the whole campaign may use. `most_jobs`: of its jobs
+    jobs fail with the same cause. `most_node_h`: node-hours that the whole campaign may use. `most_jobs`: of its jobs
     that Slurm has at once.
     """
 

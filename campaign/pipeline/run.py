@@ -248,7 +248,7 @@ def _within(driver: Driver, runs: Sequence[Run], most_node_h: float) -> tuple[li
 
 
 class _Watch:
-    """Follows the jobs under way and shows them, until the first two runs failed with the same cause or somebody
+    """Follows the jobs under way and shows them, until the first two jobs failed with the same cause or somebody
     cancels the campaign.
     """
 
@@ -342,16 +342,25 @@ def _values(
 
 
 def same_cause(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str]) -> str | None:
-    """Why the first two runs failed that ended, without the attempts `before`; None where that is not one cause."""
+    """Why the first two jobs failed, without the attempts `before`; None where that is not one cause. What Slurm did
+    not take has not failed. Runs of one job may all fail of that job, a node for example: they count as one, unless no
+    other job is left to compare with.
+    """
     by_id = {run.id: run for run in runs}
     new = [attempt for attempt in attempts if attempt.run in by_id and attempt.token not in before]
-    ended = [attempt for attempt in new if not attempt.state.active]
-    first = sorted(ended, key=lambda attempt: attempt.ended or math.inf)[:2]
-    failed = [attempt for attempt in first if attempt.state in (State.FAILED, State.TIMEOUT, State.REFUSED)]
-    if len(failed) < 2 or failed[0].run == failed[1].run:
+    ended = [attempt for attempt in new if not attempt.state.active and attempt.state is not State.REFUSED]
+    ended.sort(key=lambda attempt: attempt.ended or math.inf)
+    jobs = list(dict.fromkeys(attempt.job for attempt in ended))[:2]
+    if len(jobs) == 1 and all(attempt.job in jobs for attempt in new if attempt.state.active):
+        first = ended[:2]
+    else:
+        first = [next(attempt for attempt in ended if attempt.job == job) for job in jobs]
+    if len(first) < 2 or first[0].run == first[1].run:
         return None
-    causes = {_general(attempt, by_id[attempt.run]) for attempt in failed}
-    return failed[0].reason if len(causes) == 1 else None
+    until = ended[: ended.index(first[1]) + 1]
+    failed = all(attempt.state in (State.FAILED, State.TIMEOUT) for attempt in until)
+    causes = {_general(attempt, by_id[attempt.run]) for attempt in first}
+    return first[0].reason if failed and len(causes) == 1 else None
 
 
 def _general(attempt: Attempt, run: Run) -> tuple[State, str]:

@@ -27,10 +27,9 @@ from campaign.slurm import commands, messages, partitions, states
 from campaign.slurm.accounting import Accountant, import_accounting
 from campaign.slurm.completion import read_completion
 from campaign.slurm.partitions import Unusable
-from campaign.slurm.submit import give_up, may_still_submit
+from campaign.slurm.submit import ABSENT_TIMES, give_up, may_still_submit, not_submitted
 
 GRACE_S = 5.0  # between Slurm's word that a job has ended and taking a missing record for a missing one
-ABSENT_TIMES = 3  # so often Slurm must say that it knows no such job
 LARGEST_PLACEMENT = 64 << 20  # bytes: a line for each rank
 SAME_CLOCK_S = 60.0  # by how much slurmctld's clock may be behind
 RUNAWAY_S = 600.0  # how long the accounting may call a job active that squeue and scontrol do not know
@@ -362,9 +361,7 @@ class Follower:
             self._observe(attempt, attempt.state, messages.ONLY_IN_ACCOUNTING(job=job.id, word=job.word))
             return
         if attempt.job_id is None:
-            reason: str = messages.NOT_SUBMITTED(job=attempt.job)
-            if stored.message:
-                reason += messages.SBATCH_SAID(message=stored.message)
+            reason = not_submitted(attempt.job, stored.message)
         else:
             reason = messages.GONE(job=attempt.job_id) + (messages.RUNAWAY(word=job.word) if job else "")
         state = State.LOST if attempt.job_id else State.REFUSED

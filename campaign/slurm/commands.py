@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from campaign.core import temporary, waiting
+from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.frozen import dataclass
 from campaign.core.model import State
@@ -24,7 +24,6 @@ from campaign.slurm import answers, messages
 from campaign.slurm.states import STATES
 
 QUERY_TIMEOUT_S = 30.0
-SUBMIT_TIMEOUT_S = 60.0
 
 # Kept of SLURM_* when calling Slurm: which cluster it is, and the PMIx fence, which several slurmd on one host need.
 _KEPT = frozenset({"SLURM_CONF", "SLURM_PMIX_FENCE"})
@@ -55,25 +54,6 @@ class Job:
     comment: str = ""
     partition: str = ""
     directory: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SbatchAnswer:
-    """Outcome of sbatch. `uncertain`: it failed in a way that may have left a job behind; `message` is its own text."""
-
-    job_id: str | None
-    message: str
-    uncertain: bool = False
-
-    @property
-    def refused(self) -> bool:
-        return self.job_id is None and not self.uncertain
-
-    def is_full(self, others: bool) -> bool:
-        """Whether a limit on the number of jobs was reached, so that it will take this one later. `others`: whether
-        there are jobs that may have reached it: Slurm has one text for this and for limits that no waiting helps.
-        """
-        return self.refused and bool(_FULL.search(self.message) or (others and _POLICY in self.message))
 
 
 def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -219,71 +199,6 @@ def unloadable(modules: Sequence[str]) -> tuple[str, str] | None:
     if reply.status == 3:
         return modules[0], messages.NO_MODULE_COMMAND()
     return reply.out, messages.MODULE_SAYS(said=" ".join(reply.err.split())[:200])
-
-
-# --- submitting
-
-_SAYS_WHO = regex(r"^(sbatch: )?(error: )?((allocation failure|Batch job submission failed): )?")
-# A job that is refused so by --test-only is taken, and waits until nodes come back.
-_FOR_NOW = regex("(?i)nodes are busy|node not available|nodes required .* down")
-
-
-def refusal(script: str) -> str:
-    """Why sbatch would not take a script, in its own words; "" where it would. Submits nothing."""
-    with temporary.directory("campaign-") as folder:
-        path = folder / "job.sbatch"
-        path.write_text(script, encoding="utf-8")
-        reply = call(["sbatch", "--test-only", str(path)], SUBMIT_TIMEOUT_S)
-    lines = (reply.err.strip() or reply.out.strip()).splitlines()
-    if reply.status == 0 or (lines and _FOR_NOW.search(lines[-1])):
-        return ""
-    why = _SAYS_WHO.sub("", lines[-1]) if lines else messages.COMMAND_SILENT(command="sbatch", status=reply.status)
-    if reply.status < 0 or _TRANSPORT.search(why):
-        raise UnknownState(messages.COMMAND_FAILED(command="sbatch --test-only", status=reply.status, said=why))
-    return why
-
-
-# A limit of the account, QOS or user on the number of jobs; sbatch names it in the line above its own.
-_FULL = regex("(?i)(Max|Grp)SubmitJob|submit limit (was |has been )?(reached|exceeded)")
-_POLICY = "Job violates accounting/QOS policy"
-_JOB_ID = regex(r"^(\d+)(?:;(\S+))?$")
-# Words of a failure on the way to slurmctld or back.
-_TRANSPORT = regex("(?i)timed out|contact|Zero Bytes|transport|connect|temporarily|communication|Killed")
-# What slurmctld, or sbatch before it asks, says of a job that it does not take (slurm_errno.c, 20.11 to 25.05). After
-# any other failure the job may exist: "Message receive failure", "Unspecified error", a text of the site's own.
-_REFUSAL = regex(
-    "(?i)(max|grp)submitjob|submit limit|"
-    "invalid (account|qos|partition|generic|feature|license|wckey|job array|gres|trackable|directive|time-min)|"
-    "no partition specified|not permitted to use|not in this partition|more (processors|tasks) (requested )?than|"
-    "(node|cpu|task) (count|distribution) specification invalid|job size specification|parameter too long|"
-    "requested (node configuration|partition configuration|time limit|reservation|gres|account|operation)|"
-    "access(/permission)? denied|violates accounting/qos policy|memory (required|specification)|burst buffer|"
-    "required (node|partition) not available|time limit specification required|job dependency|"
-    "unrecognized option|invalid option|not look like a batch script|dos line breaks|unable to open file"
-)
-
-
-def submit(script: Path, after: Sequence[str] = (), meanwhile: Callable[[float], None] | None = None) -> SbatchAnswer:
-    """Submit `script`, to start when the jobs `after` have ended in whatever way. `meanwhile`: as in `call`."""
-    dependency = ["--dependency=afterany:" + ":".join(after)] if after else []
-    try:
-        reply = call(["sbatch", "--parsable", *dependency, str(script)], SUBMIT_TIMEOUT_S, script.parent, meanwhile)
-    except UnknownState as error:
-        return SbatchAnswer(None, str(error), uncertain=True)
-    return parse_submission(reply)
-
-
-def parse_submission(reply: Reply) -> SbatchAnswer:
-    """A site's banner beside the id is tolerated on its own lines; the id must be alone on exactly one line."""
-    message = reply.err.strip()
-    if reply.status != 0:
-        text = message or reply.out.strip() or messages.COMMAND_SILENT(command="sbatch", status=reply.status)
-        refused = reply.status > 0 and _REFUSAL.search(text) and not _TRANSPORT.search(text)
-        return SbatchAnswer(None, text, uncertain=not refused)
-    ids = [match[1] for line in reply.out.splitlines() if (match := _JOB_ID.match(line.strip()))]
-    if len(ids) != 1:
-        return SbatchAnswer(None, messages.ANSWER_UNKNOWN(command="sbatch", answer=reply.out.strip()), uncertain=True)
-    return SbatchAnswer(ids[0], message)
 
 
 # --- following

@@ -138,6 +138,15 @@ SUBMITTED_REMARK = Message(
 UNCERTAIN = Message(
     "sbatch failed for {runs}, but the job may exist; asking Slurm: {why}", runs="3 runs", why="timed out"
 )
+STILL_UNCERTAIN = Message("whether Slurm has {runs} is not known yet; asking on while the others run", runs="3 runs")
+SUBMITTED_AGAIN = Message(
+    "Slurm has no job named {job}; submitting its {runs} again", job="campaign-offer-0a1b2c3d", runs="3 runs"
+)
+GIVEN_UP = Message(
+    "not submitted: sbatch has failed for {minutes} min ({why}); run again when Slurm takes jobs again",
+    minutes=30,
+    why="sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
+)
 REFUSED = Message("Slurm refused {runs}: {why}", runs="3 runs", why="Invalid account specified")
 REFUSED_ATTEMPT = Message("Slurm refused the job: {why}", why="Invalid account specified")
 MOST_JOBS = Message("--max-jobs is {most}", most=1000)

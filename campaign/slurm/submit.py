@@ -8,6 +8,7 @@ before sbatch is called, carries a random token in its job's name, and belongs t
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import math
 import os
@@ -16,7 +17,7 @@ import socket
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -30,12 +31,14 @@ from campaign.core.model import Attempt, Paths, Planned, Run, State, directory_n
 from campaign.core.units import several
 from campaign.plan import matrix
 from campaign.results.store import Store, StoredJob
-from campaign.slurm import commands, messages, scripts
+from campaign.slurm import commands, messages, sbatch, scripts
 from campaign.slurm.sandbox.processes import Process
 
 SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is taken for dead
 RECORD_S = 0.25  # the shortest time between two waits for the disk while jobs are submitted
 TRY_AGAIN_S = 60.0  # where Slurm has no room and none of the campaign's jobs ends: others' may have
+ABSENT_TIMES = 3  # so often Slurm must say that it knows no such job
+PATIENCE_S = 1800.0  # how long submission is tried again where nothing but passing troubles come of it
 MOST_JOBS = 1000  # of one campaign that Slurm has at once, unless the user says otherwise
 
 
@@ -76,10 +79,8 @@ def send(
     room = room or Room()
     with store.transaction():
         batches = matrix.batches(() if room.closed() else tuple(choose()), opened.campaign.slurm.allocation)
-        known: dict[str, list[Attempt]] = {}
         attempts = store.attempts() if batches else []
-        for attempt in attempts:
-            known.setdefault(attempt.run, []).append(attempt)
+        known = _by_run(attempts)
         targets = dict.fromkeys(batch[0].directory for batch in batches)
         left = {target: left_on(opened.paths, target, attempts) for target in targets}
         if room.wait is None:
@@ -91,15 +92,14 @@ def send(
             job, script = prepare(opened, known, batch, lambda: token_of(opened.campaign), stale)
             prepared.append((job, scripts.parts(script)))
         for job, parts in prepared:
-            _write_job(job, "".join(parts))
-            store.plan_job(job.name, job.steps[0].run.target, submitter(), job.steps)
+            _plan(store, job, "".join(parts))
     jobs = [job for job, _ in prepared]
     room.unsent.update(job.name for job in jobs)
+    sender = _Sender(opened, store, {job.name for job in jobs}, room, say)
     try:
-        sender = _Sender(opened, store, {job.name for job in jobs}, room, say)
         try:
             for job in jobs:
-                if room.closed():
+                if room.closed() or sender.given_up:
                     break
                 sender.send(job)
         finally:
@@ -107,7 +107,7 @@ def send(
         return tuple(sender.sent)
     finally:
         for name in sorted(room.unsent):
-            _give_up_all(opened.paths, store, name, messages.NOT_SENT())
+            _give_up_all(opened.paths, store, name, sender.given_up or messages.NOT_SENT())
         room.unsent.clear()
 
 
@@ -118,27 +118,93 @@ class _Sender:
     """
 
     def __init__(self, opened: Opened, store: Store, jobs: set[str], room: Room, say: Callable[[str], None]) -> None:
-        self._paths, self._store, self._room, self._say = opened.paths, store, room, say
+        self._opened, self._paths, self._store, self._room, self._say = opened, opened.paths, store, room, say
         self._queue = _Queue(opened, store, jobs)
-        self._answered: list[tuple[scripts.JobScript, commands.SbatchAnswer]] = []  # not on record yet
+        self._answered: list[tuple[scripts.JobScript, sbatch.Answer]] = []  # not on record yet
         self._recorded = -math.inf
         self._slow = False  # whether it was said that sbatch is
+        self._pauses, self._troubled = sbatch.pauses(), math.inf  # since sbatch has given no id or refusal any more
+        self.given_up = ""  # why no further job is submitted
         self.sent: list[Sent] = []
 
     def send(self, job: scripts.JobScript) -> None:
-        """Submit a job once there is room for it: the same job again, where Slurm had none."""
+        """Submit a job once there is room for it: the same job again, where Slurm had none, and the same runs again
+        where sbatch failed for a reason that passes.
+        """
         queue, room = self._queue, self._room
         if queue.active >= room.most and room.wait is not None:
             self._wait_for_room(job, messages.MOST_JOBS(most=room.most), room.most)
         while True:
             room.unsent.discard(job.name)
-            answer = commands.submit(job.folder / "job.sbatch", queue.before(job), self._meanwhile)
-            if room.wait is None or not answer.is_full(queue.active > 0):
+            answer = sbatch.submit(job.folder / "job.sbatch", queue.before(job), self._meanwhile)
+            if room.wait is not None and answer.is_full(queue.active > 0):
+                self._wait_for_room(job, answer.message, queue.active, TRY_AGAIN_S)
+                continue
+            if answer.uncertain:
+                answer = self._settled(job, answer)
+            if answer.uncertain or not answer.passes or answer.job_id or self._lasts() or room.closed():
                 break
-            self._wait_for_room(job, answer.message, queue.active, TRY_AGAIN_S)
+            again = self._anew(job, answer)
+            if again is None:
+                break
+            job = again
+        if not answer.passes:
+            self._pauses, self._troubled = sbatch.pauses(), math.inf
+        elif not answer.job_id and self._lasts():
+            self.given_up = messages.GIVEN_UP(why=one_line(answer.message), minutes=round(PATIENCE_S / 60))
+            self._say(self.given_up)
         if answer.job_id:
             queue.sent(job, answer.job_id)
         self._answered.append((job, answer))
+
+    def _lasts(self) -> bool:
+        """Whether sbatch has been of no use for longer than anybody waits."""
+        return time.monotonic() - self._troubled > PATIENCE_S
+
+    def _settled(self, job: scripts.JobScript, answer: sbatch.Answer) -> sbatch.Answer:
+        """What became of a job whose sbatch failed. What was sent may come late: Slurm has no such job where it says so
+        several times, after growing pauses. Uncertain still where it does not say, or where the job has begun.
+        """
+        self.record()
+        self._troubled = min(self._troubled, time.monotonic())
+        self._store.note("uncertain", job=job.name, message=answer.message)
+        self._say(messages.UNCERTAIN(runs=several(len(job.steps), "run"), why=answer.message))
+        absent = 0
+        while absent < ABSENT_TIMES and not self._lasts() and not self._room.closed():
+            self._rest(job)
+            with contextlib.suppress(UnknownState):
+                if (found := commands.queue({job.name: None}).get(job.name)) is not None:
+                    return sbatch.Answer(found.id, "")
+                absent += 1
+        return replace(answer, uncertain=absent < ABSENT_TIMES)
+
+    def _rest(self, job: scripts.JobScript) -> None:
+        """A pause, longer each time until sbatch is of use again; meanwhile jobs are followed, but not this one."""
+        room, until = self._room, time.monotonic() + next(self._pauses)
+        room.unsent.add(job.name)
+        try:
+            while (left_s := until - time.monotonic()) > 0 and not room.closed():
+                if room.wait is None:
+                    time.sleep(min(left_s, 1.0))
+                else:
+                    room.wait()
+        finally:  # interrupted, nobody knows of this job
+            room.unsent.discard(job.name)
+
+    def _anew(self, job: scripts.JobScript, answer: sbatch.Answer) -> scripts.JobScript | None:
+        """A job of the same runs, in place of one that Slurm does not have: should that come late, it finds its
+        attempts claimed. None where it has come.
+        """
+        with self._store.transaction():
+            if not _give_up_all(self._paths, self._store, job.name, not_submitted(job.name, answer.message)):
+                return None
+            runs = [step.run for step in job.steps]
+            known = _by_run(self._store.attempts())
+            token = functools.partial(token_of, self._opened.campaign)
+            again, script = prepare(self._opened, known, runs, token, job.steps[0].stale)
+            _plan(self._store, again, script)
+        self._say(messages.SUBMITTED_AGAIN(job=job.name, runs=several(len(runs), "run")))
+        return again
 
     def _meanwhile(self, waited_s: float) -> None:
         """Beside an sbatch that has worked for so long."""
@@ -146,7 +212,7 @@ class _Sender:
             self.record()
         if waited_s >= waiting.SLOW_S and not self._slow:
             self._slow = True
-            left, longest = several(len(self._room.unsent) + 1, "job"), round(commands.SUBMIT_TIMEOUT_S)
+            left, longest = several(len(self._room.unsent) + 1, "job"), round(sbatch.TIMEOUT_S)
             self._say(messages.SBATCH_SLOW(waited=round(waited_s), left=left, longest=longest))
 
     def record(self) -> None:
@@ -172,7 +238,7 @@ class _Sender:
         until = time.monotonic() + longest_s
         room.unsent.add(job.name)
         if why != queue.said:
-            self._say(messages.WAITS_FOR_ROOM(left=several(len(room.unsent), "job"), why=" ".join(why.split())))
+            self._say(messages.WAITS_FOR_ROOM(left=several(len(room.unsent), "job"), why=one_line(why)))
             queue.said = why
         while queue.active >= fewer_than and time.monotonic() <= until:
             room.wait()
@@ -212,6 +278,13 @@ class _Queue:
     def sent(self, job: scripts.JobScript, job_id: str) -> None:
         self._latest[job.steps[0].run.target] = job_id
         self.active += 1
+
+
+def _by_run(attempts: Sequence[Attempt]) -> dict[str, list[Attempt]]:
+    known: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        known.setdefault(attempt.run, []).append(attempt)
+    return known
 
 
 def _active(store: Store) -> set[str]:
@@ -329,6 +402,12 @@ def _next_number(paths: Paths, run: Run, earlier: Sequence[Attempt]) -> int:
     return max([0, *folders, *(attempt.number for attempt in earlier)]) + 1
 
 
+def _plan(store: Store, job: scripts.JobScript, script: str) -> None:
+    """Put a job on record, with its script."""
+    _write_job(job, script)
+    store.plan_job(job.name, job.steps[0].run.target, submitter(), job.steps)
+
+
 def _write_job(job: scripts.JobScript, script: str) -> None:
     """The script, which each attempt has in its folder too: once, however many runs the job has."""
     job.folder.mkdir(parents=True)
@@ -348,7 +427,7 @@ def _write_job(job: scripts.JobScript, script: str) -> None:
         atomic.write(step.folder / "attempt.json", json.dumps(described, indent=1) + "\n")
 
 
-def _record(paths: Paths, store: Store, job: scripts.JobScript, answer: commands.SbatchAnswer) -> tuple[bool, str]:
+def _record(paths: Paths, store: Store, job: scripts.JobScript, answer: sbatch.Answer) -> tuple[bool, str]:
     """Put on record what sbatch said of a job; gives whether it was refused, and did not measure all the same, and what
     to say of it.
     """
@@ -359,16 +438,28 @@ def _record(paths: Paths, store: Store, job: scripts.JobScript, answer: commands
         if answer.message:
             return False, messages.SUBMITTED_REMARK(**about, remark=answer.message)
         return False, messages.SUBMITTED(**about)
-    if answer.refused and _give_up_all(paths, store, job.name, messages.REFUSED_ATTEMPT(why=answer.message)):
-        return True, messages.REFUSED(runs=runs, why=answer.message)
-    store.note("uncertain", job=job.name, message=answer.message)
-    return False, messages.UNCERTAIN(runs=runs, why=answer.message)
+    if not answer.uncertain:
+        refused = messages.REFUSED_ATTEMPT(why=answer.message)
+        reason = refused if answer.refused else not_submitted(job.name, answer.message)
+        if _give_up_all(paths, store, job.name, reason):
+            return answer.refused, messages.REFUSED(runs=runs, why=answer.message) if answer.refused else reason
+        store.note("uncertain", job=job.name, message=answer.message)
+    return False, messages.STILL_UNCERTAIN(runs=runs)
+
+
+def not_submitted(job: str, said: str) -> str:
+    """Of a job that Slurm does not have, by what sbatch said of it."""
+    return messages.NOT_SUBMITTED(job=job) + (messages.SBATCH_SAID(message=said) if said else "")
 
 
 def _give_up_all(paths: Paths, store: Store, job: str, reason: str) -> bool:
     """Whether no attempt of a job was claimed before: what sbatch says of a job does not undo what the job has done."""
     attempts = [attempt for attempt in store.attempts() if attempt.job == job]
     return sum(give_up(paths, store, attempt, State.REFUSED, reason) for attempt in attempts) == len(attempts)
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 # --- the driver's identity

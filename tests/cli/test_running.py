@@ -69,17 +69,17 @@ def test_a_notification_that_does_not_end_is_ended_with_all_that_it_started(
 
 STARTED = """
 import sys
-from campaign.slurm import commands
+from campaign.slurm import sbatch
 from campaign.pipeline import run
 def loaded(): return {name for name in sys.modules if name.partition(".")[0] in ("campaign", "tabulate")}
-submit, look, seen = commands.submit, run._Watch._look, {}
+submit, look, seen = sbatch.submit, run._Watch._look, {}
 def submitting(*words):
     seen["before"] = loaded()
     return submit(*words)
 def looking(watch):
     seen.setdefault("followed", loaded())
     return look(watch)
-commands.submit, run._Watch._look = submitting, looking
+sbatch.submit, run._Watch._look = submitting, looking
 from campaign.cli.main import main
 main(sys.argv[1:])
 late = ("campaign.results.parsers.output", "campaign.judge.engine", "campaign.report.table", "tabulate")

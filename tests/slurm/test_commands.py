@@ -11,8 +11,8 @@ import pytest
 from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import State
-from campaign.slurm import commands
-from campaign.slurm.commands import Job, Reply, SbatchAnswer
+from campaign.slurm import commands, sbatch
+from campaign.slurm.commands import Job
 from campaign.slurm.states import STATES
 from tests.support import fake_slurm
 from tests.support.answers import answered
@@ -33,75 +33,13 @@ def script(folder: Path, name: str = "campaign-test-1", body: str = "true") -> P
 
 
 def submitted(folder: Path, name: str = "campaign-test-1", body: str = "true") -> str:
-    answer = commands.submit(script(folder, name, body))
+    answer = sbatch.submit(script(folder, name, body))
     assert answer.job_id is not None
     return answer.job_id
 
 
 def ended(cluster: Fake) -> None:
     fake_slurm.wait_until(lambda: not cluster.running(), "all jobs have ended")
-
-
-# --- sbatch's answer
-
-OUTAGE = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
-ANSWERS = {
-    "an id": (Reply(0, "42\n", ""), SbatchAnswer("42", "")),
-    "an id with its cluster": (Reply(0, "42;big\n", ""), SbatchAnswer("42", "")),
-    "an id and a warning": (Reply(0, "42\n", "sbatch: warning: odd\n"), SbatchAnswer("42", "sbatch: warning: odd")),
-    "a banner around the id": (Reply(0, "Welcome!\n\n  42  \nSee page 7.\n", ""), SbatchAnswer("42", "")),
-    "two ids": (
-        Reply(0, "42\n43\n", ""),
-        SbatchAnswer(None, "unexpected output of sbatch: '42\\n43'", uncertain=True),
-    ),
-    "no id": (
-        Reply(0, "Submitted batch job 42\n", ""),
-        SbatchAnswer(None, "unexpected output of sbatch: 'Submitted batch job 42'", uncertain=True),
-    ),
-    "nothing": (Reply(0, "", ""), SbatchAnswer(None, "unexpected output of sbatch: ''", uncertain=True)),
-    "a refusal": (
-        Reply(1, "", "sbatch: error: invalid partition specified: nope\n"),
-        SbatchAnswer(None, "sbatch: error: invalid partition specified: nope"),
-    ),
-    "a failure without a word": (
-        Reply(2, "", ""),
-        SbatchAnswer(None, "sbatch ended with status 2 and no message", uncertain=True),
-    ),
-    **{
-        f"a failure that says {text}": (Reply(1, "", text), SbatchAnswer(None, text, uncertain=True))
-        for text in (
-            "sbatch: error: Batch job submission failed: Message receive failure",
-            "sbatch: error: Batch job submission failed: Protocol authentication error",
-            "sbatch: error: Batch job submission failed: Unspecified error",
-            "sbatch: error: Batch job submission failed: Slurm internal error, contact system administrator",
-            "sbatch: please come back tomorrow",
-        )
-    },
-    **{
-        f"a refusal that says {text}": (Reply(1, "", text), SbatchAnswer(None, text))
-        for text in (
-            "sbatch: error: Batch job submission failed: Invalid qos specification",
-            "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds a limit)",
-            "sbatch: error: Batch job submission failed: User's group not permitted to use this partition",
-            "sbatch: unrecognized option '--nonsense'",
-        )
-    },
-    "a lost answer": (Reply(1, "", OUTAGE), SbatchAnswer(None, OUTAGE, uncertain=True)),
-    "no controller": (
-        Reply(1, "", "sbatch: error: Unable to contact slurm controller (connect failure)"),
-        SbatchAnswer(None, "sbatch: error: Unable to contact slurm controller (connect failure)", uncertain=True),
-    ),
-    "a death by signal": (
-        Reply(-9, "", ""),
-        SbatchAnswer(None, "sbatch ended with status -9 and no message", uncertain=True),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-def test_sbatchs_answer_is_an_id_a_refusal_or_uncertain(name: str) -> None:
-    reply, submission = ANSWERS[name]
-    assert commands.parse_submission(reply) == submission
 
 
 def test_a_submitted_job_is_found_by_its_name(tmp_path: Path, cluster: Fake) -> None:
@@ -116,7 +54,7 @@ def test_a_submitted_job_is_found_by_its_name(tmp_path: Path, cluster: Fake) -> 
 
 def test_a_job_starts_after_those_it_depends_on_have_ended_in_whatever_way(tmp_path: Path, cluster: Fake) -> None:
     first = submitted(tmp_path, "one", f"until [[ -e {tmp_path}/go ]]; do sleep 0.02; done; exit 7")
-    answer = commands.submit(script(tmp_path, "two"), [first, first])
+    answer = sbatch.submit(script(tmp_path, "two"), [first, first])
     assert answer.job_id is not None
     fake_slurm.wait_until(lambda: commands.queue({"two": None})["two"].reason == "Dependency", "it waits")
     (tmp_path / "go").touch()
@@ -124,14 +62,6 @@ def test_a_job_starts_after_those_it_depends_on_have_ended_in_whatever_way(tmp_p
     one, two = cluster.jobs()
     assert (one["state"], two["state"]) == ("FAILED", "COMPLETED")
     assert two["started"] >= one["ended"]
-
-
-def test_an_sbatch_that_hangs_is_uncertain(tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "SUBMIT_TIMEOUT_S", 0.3)
-    cluster.fault("sbatch-hangs-after", 60)
-    answer = commands.submit(script(tmp_path), (), lambda _: fake_slurm.wait_until(cluster.jobs, "it has the job"))
-    assert answer == SbatchAnswer(None, "sbatch did not answer within 0.3 s", uncertain=True)
-    assert [job["name"] for job in cluster.jobs()] == ["campaign-test-1"]
 
 
 # --- the environment
@@ -166,7 +96,7 @@ def test_a_job_knows_the_names_of_its_submitters_variables(tmp_path: Path, monke
     monkeypatch.setenv("UCX_TLS", "tcp")
     monkeypatch.setenv("SBATCH_EXPORT", "NONE")
     recorder(tmp_path, "sbatch")
-    commands.submit(script(tmp_path))
+    sbatch.submit(script(tmp_path))
     lines = (tmp_path / "sbatch.env").read_text().splitlines()
     (names,) = [line.partition("=")[2].split() for line in lines if line.startswith("CAMPAIGN_SUBMITTED_WITH=")]
     assert {"PATH", "UCX_TLS"} <= set(names)

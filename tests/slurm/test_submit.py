@@ -20,7 +20,7 @@ from campaign.core import journal, waiting
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths, State
 from campaign.results.store import Store, StoredJob
-from campaign.slurm import commands, scripts, submit
+from campaign.slurm import commands, sbatch, scripts, submit
 from campaign.slurm.sandbox.processes import Process
 from campaign.slurm.submit import Room
 from tests.support import builders, driving, fake_slurm
@@ -61,10 +61,10 @@ def test_runs_of_one_geometry_go_into_one_job_and_each_leaves_its_own_record(dri
 def test_an_attempt_is_on_record_with_all_that_it_executes_before_sbatch_is_called(
     driver: Driving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: object) -> commands.SbatchAnswer:
+    def killed(*_: object) -> sbatch.Answer:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "submit", killed)
+    monkeypatch.setattr(sbatch, "submit", killed)
     with pytest.raises(KeyboardInterrupt):
         driver.send()
     attempt, run = driver.attempt(), driver.runs[0]
@@ -160,12 +160,12 @@ def test_a_job_whose_sbatch_failed_all_the_same_is_found_by_its_name(
 ) -> None:
     cluster.fault(fault, "Your job is in good hands\n" if fault == "sbatch-answers" else "")
     driver.send()
-    assert driver.states() == [State.SUBMITTING, State.SUBMITTING]
     assert driver.said[0].startswith("sbatch failed for 2 runs, but the job may exist; asking Slurm: ")
+    assert driver.said[1].startswith(f"submitted job {cluster.jobs()[0]['id']}: 2 runs ")
     driver.follow()
     assert driver.states() == [State.DONE, State.DONE]
     assert driver.attempt().job_id == cluster.jobs()[0]["id"]
-    assert driver.events()[:2] == ["job", "uncertain"]
+    assert driver.events()[:3] == ["job", "uncertain", "submitted"]
     assert len(cluster.measured()) == 2
 
 
@@ -195,10 +195,10 @@ def test_a_job_that_sbatch_calls_refused_before_it_has_measured_never_measures(d
 def test_a_driver_that_died_between_its_claim_and_its_record_leaves_an_attempt_that_ends(
     driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: object) -> commands.SbatchAnswer:
+    def killed(*_: object) -> sbatch.Answer:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "submit", killed)
+    monkeypatch.setattr(sbatch, "submit", killed)
     with pytest.raises(KeyboardInterrupt):
         driver.send(driver.runs[:1])
     (driver.folder() / "claim").mkdir()
@@ -209,7 +209,7 @@ def test_a_driver_that_died_between_its_claim_and_its_record_leaves_an_attempt_t
 def test_a_job_that_a_hanging_sbatch_left_behind_is_found_by_its_name(
     driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commands, "SUBMIT_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(sbatch, "TIMEOUT_S", 0.3)
     monkeypatch.setattr(submit._Sender, "_meanwhile", lambda *_: fake_slurm.wait_until(cluster.jobs, "it has the job"))
     cluster.fault("sbatch-hangs-after", 60, once=True)
     driver.send()
@@ -228,31 +228,122 @@ def test_a_banner_of_the_site_is_not_taken_for_an_answer(driver: Driving, cluste
     assert stored.message == "sbatch: warning: can't honor --ntasks-per-node"
 
 
-def test_a_submission_of_which_slurm_knows_nothing_is_given_up_and_a_job_that_comes_late_measures_nothing(
+TIMED_OUT = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
+
+
+def losing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[Path]:
+    """The first calls of sbatch do not get through to Slurm; gives the scripts of all calls."""
+    scripts: list[Path] = []
+    real = sbatch.submit
+
+    def lossy(script: Path, *more: Any) -> sbatch.Answer:
+        scripts.append(script)
+        if len(scripts) <= times:
+            return sbatch.Answer(None, TIMED_OUT, uncertain=True, passes=True)
+        return real(script, *more)
+
+    monkeypatch.setattr(sbatch, "submit", lossy)
+    return scripts
+
+
+def test_what_slurm_did_not_get_is_submitted_again_and_a_job_that_comes_late_measures_nothing(
     driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scripts: list[Path] = []
-    real = commands.submit
-
-    def lost(script: Path, *_: object) -> commands.SbatchAnswer:
-        scripts.append(script)
-        return commands.SbatchAnswer(None, "sbatch: error: Socket timed out", uncertain=True)
-
-    monkeypatch.setattr(commands, "submit", lost)
+    scripts = losing(monkeypatch, 1)
     driver.send(driver.runs[:1])
-    driver.follow()
-    first = driver.attempt()
-    assert first.state is State.REFUSED
-    assert first.reason == (
-        f"not submitted: no job named {first.job} in Slurm (sbatch said: sbatch: error: Socket timed out)"
+    first, second = driver.store.attempts()
+    assert driver.said == [
+        f"sbatch failed for 1 run, but the job may exist; asking Slurm: {TIMED_OUT}",
+        f"Slurm has no job named {first.job}; submitting its 1 run again",
+        f"submitted job {second.job_id}: 1 run (target1.node.shared.r1 first)",
+    ]
+    assert (first.state, first.reason) == (
+        State.REFUSED,
+        f"not submitted: no job named {first.job} in Slurm (sbatch said: {TIMED_OUT})",
     )
-    monkeypatch.setattr(commands, "submit", real)
-    driver.send(driver.runs[:1])
-    real(scripts[0])  # what sbatch had sent arrives after all
+    sbatch.submit(scripts[0])  # what sbatch had sent arrives after all
     driver.follow()
     fake_slurm.wait_until(lambda: not cluster.running(), "both jobs have ended")
     assert [attempt.state for attempt in driver.store.attempts()] == [State.REFUSED, State.DONE]
     assert len(cluster.measured()) == 1
+
+
+def test_a_job_that_comes_while_it_is_looked_for_is_not_submitted_again(
+    driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripts = losing(monkeypatch, 1)
+    looks = 0
+    real = commands.queue
+
+    def late(*wanted: Any) -> dict[str, commands.Job]:
+        nonlocal looks
+        looks += 1
+        found = real(*wanted)
+        if looks == submit.ABSENT_TIMES - 1:
+            sbatch.submit(scripts[0])
+        return found
+
+    monkeypatch.setattr(commands, "queue", late)
+    driver.send(driver.runs[:1])
+    driver.follow()
+    assert driver.states() == [State.DONE]
+    assert len(cluster.jobs()) == 1
+
+
+def test_while_slurm_does_not_say_whether_it_has_a_job_nothing_is_submitted(
+    driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losing(monkeypatch, 1)
+    monkeypatch.setattr(submit, "PATIENCE_S", 0.5)
+    cluster.fault("squeue-fails")
+    driver.send(driver.runs[:1])
+    assert driver.states() == [State.SUBMITTING]
+    assert driver.said[-2].startswith("not submitted: sbatch has failed for 0 min (sbatch: error: Batch job submission")
+    assert driver.said[-1] == "whether Slurm has 1 run is not known yet; asking on while the others run"
+    assert cluster.jobs() == []
+    cluster.mend("squeue-fails")
+    driver.follow()
+    assert driver.states() == [State.REFUSED]
+
+
+def test_where_sbatch_fails_for_too_long_the_other_jobs_are_not_tried(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
+    scripts = losing(monkeypatch, 10**6)
+    monkeypatch.setattr(submit, "PATIENCE_S", 1.0)
+    driver.send()
+    assert 1 < len(scripts) < 10
+    states = driver.states()  # of the last one it is not known yet, perhaps
+    assert states.count(State.REFUSED) >= len(states) - 1
+    reasons = {attempt.reason for attempt in driver.store.attempts() if attempt.number == 1}
+    assert any(reason.startswith("not submitted: sbatch has failed for 0 min (") for reason in reasons)
+
+
+def test_a_driver_interrupted_while_it_looks_for_a_job_leaves_it_to_the_next_one(
+    driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> dict[str, commands.Job]:
+        raise KeyboardInterrupt
+
+    cluster.fault("sbatch-fails-after", once=True)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(commands, "queue", interrupted)
+        driver.send()
+    assert driver.states() == [State.SUBMITTING, State.SUBMITTING]
+    driver.follow()
+    assert driver.states() == [State.DONE, State.DONE]
+
+
+def test_a_text_of_the_sites_own_is_a_refusal_once_slurm_has_no_such_job(driver: Driving, cluster: Fake) -> None:
+    policy = (
+        "sbatch: error: Site policy: no jobs of one node\nsbatch: error: Batch job submission failed: Unspecified error"
+    )
+    cluster.fault("sbatch-refuses", policy)
+    driver.send()
+    assert driver.states() == [State.REFUSED, State.REFUSED]
+    assert driver.attempt().reason == f"Slurm refused the job: {policy}"
+    assert driver.said[-1] == f"Slurm refused 2 runs: {policy}"
 
 
 # --- room in the queue
@@ -621,6 +712,18 @@ def test_two_drivers_at_once_submit_every_run_once(tmp_path: Path, cluster: Fake
     out = [ended_well(process, tmp_path) for process in both]
     assert sum(text.count("submitted job ") for text in out) == 4
     assert_all_measured_once(tmp_path, cluster, runs=4)
+
+
+@pytest.mark.timeout(900)
+def test_an_sbatch_that_times_out_now_and_then_cancels_nothing_and_doubles_nothing(
+    tmp_path: Path, cluster: Fake
+) -> None:
+    cluster.fault("sbatch-unreliable", 60)
+    said = ended_well(driving.start(tmp_path, cluster, targets=6), tmp_path)
+    assert "sbatch failed for 1 run" in said
+    assert "the same cause" not in said
+    assert len(cluster.jobs()) == 12
+    assert_all_measured_once(tmp_path, cluster, runs=12)
 
 
 @pytest.mark.timeout(900)

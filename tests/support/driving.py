@@ -22,7 +22,7 @@ from campaign.pipeline import run as pipeline
 from campaign.pipeline.request import Request
 from campaign.pipeline.run import Progress
 from campaign.results.store import Store
-from campaign.slurm import accounting, collect, submit
+from campaign.slurm import accounting, collect, sbatch, submit
 from campaign.slurm.collect import Follower
 from tests.support import builders, fake_slurm
 from tests.support.fake_slurm import Fake
@@ -57,6 +57,7 @@ class Driving:
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch, targets: int = 1, allocation: str = "geometry"):
         for name, value in FAST.items():
             monkeypatch.setattr(collect, name, value)
+        monkeypatch.setattr(sbatch, "PAUSE_S", (0.05, 0.2))
         monkeypatch.setattr(accounting, "PATIENCE_S", 0.5)
         monkeypatch.setattr(accounting, "PAUSE_S", (0.02, 0.02))
         self.campaign = campaign(root, targets, allocation)
@@ -131,6 +132,7 @@ class Spoken:
 def main(root: Path, targets: int, allocation: str, kill_at: int) -> None:
     for name, value in FAST.items():
         setattr(collect, name, value)
+    sbatch.PAUSE_S = (0.05, 0.2)
     made = campaign(root, targets, allocation)
     opened = Opened(made, builders.small_pack(launch=builders.pack().launch[1:2]))
     pipeline.FOLLOW_S = (0.02, 0.05)

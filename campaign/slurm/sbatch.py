@@ -1,0 +1,129 @@
+"""sbatch, and what its failures mean: that Slurm refused the job, that it will take it later, or that nobody knows.
+
+One list of Slurm's words serves submission and `--test-only`. They are those of slurm_errno.c, 20.11 to 26.05.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.core import temporary
+from campaign.core.errors import UnknownState
+from campaign.slurm import commands, messages
+from campaign.slurm.commands import Reply
+
+TIMEOUT_S = 60.0
+PAUSE_S = (1.0, 60.0)  # shortest and longest, around which the pauses are between tries
+TESTS = 4  # tries of --test-only
+
+_JOB_ID = re.compile(r"^(\d+)(?:;(\S+))?$")
+_SAYS_WHO = re.compile(r"^(sbatch: )?(error: )?((allocation failure|Batch job submission failed): )?", re.MULTILINE)
+# In sbatch's last line, where it says what slurmctld answered: it was away, too busy, or its answer was lost. What a
+# site's own rules say is in the lines above.
+_PASSES = re.compile(
+    "(?i)timed out|unable to contact|zero bytes|(send|receive|connection|shutdown) failure|broken pipe|munge|"
+    "connection (refused|reset|closed|forced|rejected)|transport endpoint|no route to host|network is unreachable|"
+    "rate limit|please retry|try again|temporarily|retrying|standby mode|shutting down|missing socket|"
+    "MaxJobCount|connect to database|talking to the database|authentication error|generating job credential|"
+    "i/o error writing script|cannot allocate memory"
+)
+# What slurmctld, or sbatch before it asks, says of a job that it does not take. After any other failure the job may
+# exist: "Unspecified error", a text of the site's own.
+_REFUSES = re.compile(
+    "(?i)(max|grp)submitjob|submit limit|"
+    "invalid (account|qos|partition|generic|feature|license|wckey|job array|gres|trackable|directive|time-min)|"
+    "no partition specified|not permitted to use|not in this partition|more (processors|tasks) (requested )?than|"
+    "(node|cpu|task) (count|distribution) specification invalid|job size specification|parameter too long|"
+    "requested (node configuration|partition configuration|time limit|reservation|gres|account|operation)|"
+    "access(/permission)? denied|violates accounting/qos policy|memory (required|specification)|burst buffer|"
+    "required (node|partition) not available|time limit specification required|job dependency|submissions disabled|"
+    "unrecognized option|invalid option|not look like a batch script|dos line breaks|unable to open file"
+)
+# A job that is refused so by --test-only is taken, and waits until nodes come back.
+_FOR_NOW = re.compile("(?i)nodes are busy|node not available|nodes required .* down")
+# A limit of the account, QOS or user on the number of jobs; sbatch names it in the line above its own.
+_FULL = re.compile("(?i)(Max|Grp)SubmitJob|submit limit (was |has been )?(reached|exceeded)")
+_POLICY = "Job violates accounting/QOS policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Outcome of sbatch; `message` is its own text. `uncertain`: it failed in a way that may have left a job behind.
+    `passes`: what it failed of has nothing to do with the job.
+    """
+
+    job_id: str | None
+    message: str
+    uncertain: bool = False
+    passes: bool = False
+
+    @property
+    def refused(self) -> bool:
+        return self.job_id is None and not self.uncertain and not self.passes
+
+    def is_full(self, others: bool) -> bool:
+        """Whether a limit on the number of jobs was reached, so that it will take this one later. `others`: whether
+        there are jobs that may have reached it: Slurm has one text for this and for limits that no waiting helps.
+        """
+        return self.refused and bool(_FULL.search(self.message) or (others and _POLICY in self.message))
+
+
+def submit(script: Path, after: Sequence[str] = (), meanwhile: Callable[[float], None] | None = None) -> Answer:
+    """Submit `script`, to start when the jobs `after` have ended in whatever way. `meanwhile`: as in `call`."""
+    dependency = ["--dependency=afterany:" + ":".join(after)] if after else []
+    try:
+        reply = commands.call(["sbatch", "--parsable", *dependency, str(script)], TIMEOUT_S, script.parent, meanwhile)
+    except UnknownState as error:
+        return Answer(None, str(error), uncertain=True, passes=True)
+    return parse(reply)
+
+
+def parse(reply: Reply) -> Answer:
+    """A site's banner beside the id is tolerated on its own lines; the id must be alone on exactly one line."""
+    if reply.status != 0:
+        text, passes = _said(reply), _passes(reply)
+        return Answer(None, text, uncertain=passes or not _REFUSES.search(text), passes=passes)
+    ids = [match[1] for line in reply.out.splitlines() if (match := _JOB_ID.match(line.strip()))]
+    if len(ids) != 1:
+        return Answer(None, messages.ANSWER_UNKNOWN(command="sbatch", answer=reply.out.strip()), uncertain=True)
+    return Answer(ids[0], reply.err.strip())
+
+
+def refusal(script: str) -> str:
+    """Why sbatch would not take a script, in all its own words; "" where it would. Submits nothing. Raises UnknownState
+    where it cannot be asked, after several tries.
+    """
+    with temporary.directory("campaign-") as folder:
+        path = folder / "job.sbatch"
+        path.write_text(script, encoding="utf-8")
+        for _, pause_s in zip(range(TESTS), pauses(), strict=False):
+            reply = commands.call(["sbatch", "--test-only", str(path)], TIMEOUT_S)
+            if reply.status == 0 or _FOR_NOW.search(_said(reply).splitlines()[-1]):
+                return ""
+            why = "; ".join(filter(None, _SAYS_WHO.sub("", _said(reply)).splitlines()))
+            if not _passes(reply):
+                return why
+            time.sleep(pause_s)
+    raise UnknownState(messages.COMMAND_FAILED(command="sbatch --test-only", status=reply.status, said=why))
+
+
+def pauses() -> Iterator[float]:
+    """Growing ones, different each time: many drivers may wait for the same slurmctld."""
+    pause_s, longest_s = PAUSE_S
+    while True:
+        yield pause_s * random.uniform(0.5, 1.5)
+        pause_s = min(2 * pause_s, longest_s)
+
+
+def _said(reply: Reply) -> str:
+    silent = messages.COMMAND_SILENT(command="sbatch", status=reply.status)
+    return reply.err.strip() or reply.out.strip() or silent
+
+
+def _passes(reply: Reply) -> bool:
+    return reply.status < 0 or bool(_PASSES.search(_said(reply).splitlines()[-1]))

@@ -1,0 +1,153 @@
+"""What sbatch's answers mean, in the words of Slurm's versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from campaign.core.errors import UnknownState
+from campaign.slurm import sbatch
+from campaign.slurm.commands import Reply
+from campaign.slurm.sbatch import Answer
+from tests.support import fake_slurm
+from tests.support.fake_slurm import Fake
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    monkeypatch.setattr(sbatch, "PAUSE_S", (0.01, 0.02))
+    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+        yield fake
+
+
+SCRIPT = "#!/bin/bash\n#SBATCH --job-name=campaign-test-1\ntrue\n"
+
+
+OUTAGE = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
+ANSWERS = {
+    "an id": (Reply(0, "42\n", ""), Answer("42", "")),
+    "an id with its cluster": (Reply(0, "42;big\n", ""), Answer("42", "")),
+    "an id and a warning": (Reply(0, "42\n", "sbatch: warning: odd\n"), Answer("42", "sbatch: warning: odd")),
+    "a banner around the id": (Reply(0, "Welcome!\n\n  42  \nSee page 7.\n", ""), Answer("42", "")),
+    "two ids": (
+        Reply(0, "42\n43\n", ""),
+        Answer(None, "unexpected output of sbatch: '42\\n43'", uncertain=True),
+    ),
+    "no id": (
+        Reply(0, "Submitted batch job 42\n", ""),
+        Answer(None, "unexpected output of sbatch: 'Submitted batch job 42'", uncertain=True),
+    ),
+    "nothing": (Reply(0, "", ""), Answer(None, "unexpected output of sbatch: ''", uncertain=True)),
+    "a refusal": (
+        Reply(1, "", "sbatch: error: invalid partition specified: nope\n"),
+        Answer(None, "sbatch: error: invalid partition specified: nope"),
+    ),
+    "a failure without a word": (
+        Reply(2, "", ""),
+        Answer(None, "sbatch ended with status 2 and no message", uncertain=True),
+    ),
+    **{
+        f"a failure that says {text}": (Reply(1, "", text), Answer(None, text, uncertain=True))
+        for text in (
+            "sbatch: error: Batch job submission failed: Unspecified error",
+            "sbatch: error: Batch job submission failed: Slurm internal error, contact system administrator",
+            "sbatch: please come back tomorrow",
+            "sbatch: error: Site policy: connect to login3; please retry there\n"
+            "sbatch: error: Batch job submission failed: Unspecified error",
+        )
+    },
+    **{
+        f"a failure that passes and says {text}": (
+            Reply(1, "", f"sbatch: error: Batch job submission failed: {text}"),
+            Answer(None, f"sbatch: error: Batch job submission failed: {text}", uncertain=True, passes=True),
+        )
+        for text in (
+            "Unable to contact slurm controller (connect failure)",
+            "Communication connection failure",
+            "Message receive failure",
+            "Socket timed out on send/recv operation",
+            "Zero Bytes were transmitted or received",
+            "Connection timed out reading",
+            "Transport endpoint is not connected",
+            "Rate limit exceeded, please retry momentarily",
+            "Rate limit exceeded, please retry later",
+            "Resource temporarily unavailable",
+            "Slurm backup controller in standby mode",
+            "Controller is in standby mode, try a different controller",
+            "Unable to create job record, try again",
+            "MaxJobCount limit reached",
+            "Unable to connect to database",
+            "Protocol authentication error",
+            "I/O error writing script/environment to file",
+        )
+    },
+    **{
+        f"a refusal that says {text}": (Reply(1, "", text), Answer(None, text))
+        for text in (
+            "sbatch: error: Batch job submission failed: Invalid qos specification",
+            "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds a limit)",
+            "sbatch: error: Batch job submission failed: User's group not permitted to use this partition",
+            "sbatch: unrecognized option '--nonsense'",
+        )
+    },
+    "a lost answer": (Reply(1, "", OUTAGE), Answer(None, OUTAGE, uncertain=True, passes=True)),
+    "no controller": (
+        Reply(1, "", "sbatch: error: Unable to contact slurm controller (connect failure)"),
+        Answer(None, "sbatch: error: Unable to contact slurm controller (connect failure)", True, passes=True),
+    ),
+    "a death by signal": (
+        Reply(-9, "", ""),
+        Answer(None, "sbatch ended with status -9 and no message", uncertain=True, passes=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_sbatchs_answer_is_an_id_a_refusal_or_uncertain(name: str) -> None:
+    reply, submission = ANSWERS[name]
+    assert sbatch.parse(reply) == submission
+
+
+def test_an_sbatch_that_hangs_is_uncertain(tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sbatch, "TIMEOUT_S", 0.3)
+    cluster.fault("sbatch-hangs-after", 60)
+    (tmp_path / "job.sbatch").write_text(SCRIPT)
+    answer = sbatch.submit(tmp_path / "job.sbatch", (), lambda _: fake_slurm.wait_until(cluster.jobs, "it has the job"))
+    assert answer == Answer(None, "sbatch did not answer within 0.3 s", uncertain=True, passes=True)
+    assert [job["name"] for job in cluster.jobs()] == ["campaign-test-1"]
+
+
+# --- what --test-only says
+
+
+def test_a_refusal_is_told_in_all_words_of_the_site(cluster: Fake) -> None:
+    cluster.fault(
+        "test-refuses",
+        "any sbatch: error: Site policy: at most 2 nodes on Mondays\nsbatch: error: write to hpc-help@site\n"
+        "allocation failure: Unspecified error",
+    )
+    assert sbatch.refusal(SCRIPT) == (
+        "Site policy: at most 2 nodes on Mondays; write to hpc-help@site; Unspecified error"
+    )
+    cluster.fault("test-refuses", "any allocation failure: Requested nodes are busy")
+    assert sbatch.refusal(SCRIPT) == ""
+
+
+def test_what_passes_is_asked_again_and_is_no_refusal(cluster: Fake) -> None:
+    text = "allocation failure: Rate limit exceeded, please retry momentarily"
+    cluster.fault("test-refuses", f"any {text}", once=True)
+    assert sbatch.refusal(SCRIPT) == ""
+    cluster.fault("test-refuses", f"any {text}")
+    with pytest.raises(UnknownState, match=r"^sbatch --test-only failed with status 1: Rate limit exceeded"):
+        sbatch.refusal(SCRIPT)
+    assert len((cluster.root / "tested").read_text().splitlines()) == 2 + sbatch.TESTS
+
+
+def test_pauses_grow_and_are_never_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sbatch, "PAUSE_S", (1.0, 60.0))
+    given = [pause for _, pause in zip(range(10), sbatch.pauses(), strict=False)]
+    assert all(0.5 * 2**place <= pause <= 1.5 * 2**place for place, pause in enumerate(given[:6]))
+    assert all(30 <= pause <= 90 for pause in given[6:])
+    assert len(set(given)) == 10
