@@ -52,7 +52,7 @@ _POLICY = "Job violates accounting/QOS policy"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SbatchAnswer:
     """Outcome of sbatch; `message` is its own text. `uncertain`: it failed in a way that may have left a job behind.
     `passes`: what it failed of has nothing to do with the job.
     """
@@ -73,25 +73,25 @@ class Answer:
         return self.refused and bool(_FULL.search(self.message) or (others and _POLICY in self.message))
 
 
-def submit(script: Path, after: Sequence[str] = (), meanwhile: Callable[[float], None] | None = None) -> Answer:
+def submit(script: Path, after: Sequence[str] = (), meanwhile: Callable[[float], None] | None = None) -> SbatchAnswer:
     """Submit `script`, to start when the jobs `after` have ended in whatever way. `meanwhile`: as in `call`."""
     dependency = ["--dependency=afterany:" + ":".join(after)] if after else []
     try:
         reply = commands.call(["sbatch", "--parsable", *dependency, str(script)], TIMEOUT_S, script.parent, meanwhile)
     except UnknownState as error:
-        return Answer(None, str(error), uncertain=True, passes=True)
+        return SbatchAnswer(None, str(error), uncertain=True, passes=True)
     return parse(reply)
 
 
-def parse(reply: Reply) -> Answer:
+def parse(reply: Reply) -> SbatchAnswer:
     """A site's banner beside the id is tolerated on its own lines; the id must be alone on exactly one line."""
     if reply.status != 0:
         text, passes = _said(reply), _passes(reply)
-        return Answer(None, text, uncertain=passes or not _REFUSES.search(text), passes=passes)
+        return SbatchAnswer(None, text, uncertain=passes or not _REFUSES.search(text), passes=passes)
     ids = [match[1] for line in reply.out.splitlines() if (match := _JOB_ID.match(line.strip()))]
     if len(ids) != 1:
-        return Answer(None, messages.ANSWER_UNKNOWN(command="sbatch", answer=reply.out.strip()), uncertain=True)
-    return Answer(ids[0], reply.err.strip())
+        return SbatchAnswer(None, messages.ANSWER_UNKNOWN(command="sbatch", answer=reply.out.strip()), uncertain=True)
+    return SbatchAnswer(ids[0], reply.err.strip())
 
 
 def refusal(script: str) -> str:

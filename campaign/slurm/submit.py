@@ -120,7 +120,7 @@ class _Sender:
     def __init__(self, opened: Opened, store: Store, jobs: set[str], room: Room, say: Callable[[str], None]) -> None:
         self._opened, self._paths, self._store, self._room, self._say = opened, opened.paths, store, room, say
         self._queue = _Queue(opened, store, jobs)
-        self._answered: list[tuple[scripts.JobScript, sbatch.Answer]] = []  # not on record yet
+        self._answered: list[tuple[scripts.JobScript, sbatch.SbatchAnswer]] = []  # not on record yet
         self._recorded = -math.inf
         self._slow = False  # whether it was said that sbatch is
         self._pauses, self._troubled = sbatch.pauses(), math.inf  # since sbatch has given no id or refusal any more
@@ -161,7 +161,7 @@ class _Sender:
         """Whether sbatch has been of no use for longer than anybody waits."""
         return time.monotonic() - self._troubled > PATIENCE_S
 
-    def _settled(self, job: scripts.JobScript, answer: sbatch.Answer) -> sbatch.Answer:
+    def _settled(self, job: scripts.JobScript, answer: sbatch.SbatchAnswer) -> sbatch.SbatchAnswer:
         """What became of a job whose sbatch failed. What was sent may come late: Slurm has no such job where it says so
         several times, after growing pauses. Uncertain still where it does not say, or where the job has begun.
         """
@@ -174,7 +174,7 @@ class _Sender:
             self._rest(job)
             with contextlib.suppress(UnknownState):
                 if (found := commands.queue({job.name: None}).get(job.name)) is not None:
-                    return sbatch.Answer(found.id, "")
+                    return sbatch.SbatchAnswer(found.id, "")
                 absent += 1
         return replace(answer, uncertain=absent < ABSENT_TIMES)
 
@@ -191,7 +191,7 @@ class _Sender:
         finally:  # interrupted, nobody knows of this job
             room.unsent.discard(job.name)
 
-    def _anew(self, job: scripts.JobScript, answer: sbatch.Answer) -> scripts.JobScript | None:
+    def _anew(self, job: scripts.JobScript, answer: sbatch.SbatchAnswer) -> scripts.JobScript | None:
         """A job of the same runs, in place of one that Slurm does not have: should that come late, it finds its
         attempts claimed. None where it has come.
         """
@@ -427,7 +427,7 @@ def _write_job(job: scripts.JobScript, script: str) -> None:
         atomic.write(step.folder / "attempt.json", json.dumps(described, indent=1) + "\n")
 
 
-def _record(paths: Paths, store: Store, job: scripts.JobScript, answer: sbatch.Answer) -> tuple[bool, str]:
+def _record(paths: Paths, store: Store, job: scripts.JobScript, answer: sbatch.SbatchAnswer) -> tuple[bool, str]:
     """Put on record what sbatch said of a job; gives whether it was refused, and did not measure all the same, and what
     to say of it.
     """

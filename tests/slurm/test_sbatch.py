@@ -10,7 +10,7 @@ import pytest
 from campaign.core.errors import UnknownState
 from campaign.slurm import sbatch
 from campaign.slurm.commands import Reply
-from campaign.slurm.sbatch import Answer
+from campaign.slurm.sbatch import SbatchAnswer
 from tests.support import fake_slurm
 from tests.support.fake_slurm import Fake
 
@@ -27,29 +27,29 @@ SCRIPT = "#!/bin/bash\n#SBATCH --job-name=campaign-test-1\ntrue\n"
 
 OUTAGE = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
 ANSWERS = {
-    "an id": (Reply(0, "42\n", ""), Answer("42", "")),
-    "an id with its cluster": (Reply(0, "42;big\n", ""), Answer("42", "")),
-    "an id and a warning": (Reply(0, "42\n", "sbatch: warning: odd\n"), Answer("42", "sbatch: warning: odd")),
-    "a banner around the id": (Reply(0, "Welcome!\n\n  42  \nSee page 7.\n", ""), Answer("42", "")),
+    "an id": (Reply(0, "42\n", ""), SbatchAnswer("42", "")),
+    "an id with its cluster": (Reply(0, "42;big\n", ""), SbatchAnswer("42", "")),
+    "an id and a warning": (Reply(0, "42\n", "sbatch: warning: odd\n"), SbatchAnswer("42", "sbatch: warning: odd")),
+    "a banner around the id": (Reply(0, "Welcome!\n\n  42  \nSee page 7.\n", ""), SbatchAnswer("42", "")),
     "two ids": (
         Reply(0, "42\n43\n", ""),
-        Answer(None, "unexpected output of sbatch: '42\\n43'", uncertain=True),
+        SbatchAnswer(None, "unexpected output of sbatch: '42\\n43'", uncertain=True),
     ),
     "no id": (
         Reply(0, "Submitted batch job 42\n", ""),
-        Answer(None, "unexpected output of sbatch: 'Submitted batch job 42'", uncertain=True),
+        SbatchAnswer(None, "unexpected output of sbatch: 'Submitted batch job 42'", uncertain=True),
     ),
-    "nothing": (Reply(0, "", ""), Answer(None, "unexpected output of sbatch: ''", uncertain=True)),
+    "nothing": (Reply(0, "", ""), SbatchAnswer(None, "unexpected output of sbatch: ''", uncertain=True)),
     "a refusal": (
         Reply(1, "", "sbatch: error: invalid partition specified: nope\n"),
-        Answer(None, "sbatch: error: invalid partition specified: nope"),
+        SbatchAnswer(None, "sbatch: error: invalid partition specified: nope"),
     ),
     "a failure without a word": (
         Reply(2, "", ""),
-        Answer(None, "sbatch ended with status 2 and no message", uncertain=True),
+        SbatchAnswer(None, "sbatch ended with status 2 and no message", uncertain=True),
     ),
     **{
-        f"a failure that says {text}": (Reply(1, "", text), Answer(None, text, uncertain=True))
+        f"a failure that says {text}": (Reply(1, "", text), SbatchAnswer(None, text, uncertain=True))
         for text in (
             "sbatch: error: Batch job submission failed: Unspecified error",
             "sbatch: error: Batch job submission failed: Slurm internal error, contact system administrator",
@@ -61,7 +61,7 @@ ANSWERS = {
     **{
         f"a failure that passes and says {text}": (
             Reply(1, "", f"sbatch: error: Batch job submission failed: {text}"),
-            Answer(None, f"sbatch: error: Batch job submission failed: {text}", uncertain=True, passes=True),
+            SbatchAnswer(None, f"sbatch: error: Batch job submission failed: {text}", uncertain=True, passes=True),
         )
         for text in (
             "Unable to contact slurm controller (connect failure)",
@@ -84,7 +84,7 @@ ANSWERS = {
         )
     },
     **{
-        f"a refusal that says {text}": (Reply(1, "", text), Answer(None, text))
+        f"a refusal that says {text}": (Reply(1, "", text), SbatchAnswer(None, text))
         for text in (
             "sbatch: error: Batch job submission failed: Invalid qos specification",
             "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds a limit)",
@@ -92,14 +92,14 @@ ANSWERS = {
             "sbatch: unrecognized option '--nonsense'",
         )
     },
-    "a lost answer": (Reply(1, "", OUTAGE), Answer(None, OUTAGE, uncertain=True, passes=True)),
+    "a lost answer": (Reply(1, "", OUTAGE), SbatchAnswer(None, OUTAGE, uncertain=True, passes=True)),
     "no controller": (
         Reply(1, "", "sbatch: error: Unable to contact slurm controller (connect failure)"),
-        Answer(None, "sbatch: error: Unable to contact slurm controller (connect failure)", True, passes=True),
+        SbatchAnswer(None, "sbatch: error: Unable to contact slurm controller (connect failure)", True, passes=True),
     ),
     "a death by signal": (
         Reply(-9, "", ""),
-        Answer(None, "sbatch ended with status -9 and no message", uncertain=True, passes=True),
+        SbatchAnswer(None, "sbatch ended with status -9 and no message", uncertain=True, passes=True),
     ),
 }
 
@@ -115,7 +115,7 @@ def test_an_sbatch_that_hangs_is_uncertain(tmp_path: Path, cluster: Fake, monkey
     cluster.fault("sbatch-hangs-after", 60)
     (tmp_path / "job.sbatch").write_text(SCRIPT)
     answer = sbatch.submit(tmp_path / "job.sbatch", (), lambda _: fake_slurm.wait_until(cluster.jobs, "it has the job"))
-    assert answer == Answer(None, "sbatch did not answer within 0.3 s", uncertain=True, passes=True)
+    assert answer == SbatchAnswer(None, "sbatch did not answer within 0.3 s", uncertain=True, passes=True)
     assert [job["name"] for job in cluster.jobs()] == ["campaign-test-1"]
 
 

@@ -61,7 +61,7 @@ def test_runs_of_one_geometry_go_into_one_job_and_each_leaves_its_own_record(dri
 def test_an_attempt_is_on_record_with_all_that_it_executes_before_sbatch_is_called(
     driver: Driving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: object) -> sbatch.Answer:
+    def killed(*_: object) -> sbatch.SbatchAnswer:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sbatch, "submit", killed)
@@ -195,7 +195,7 @@ def test_a_job_that_sbatch_calls_refused_before_it_has_measured_never_measures(d
 def test_a_driver_that_died_between_its_claim_and_its_record_leaves_an_attempt_that_ends(
     driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: object) -> sbatch.Answer:
+    def killed(*_: object) -> sbatch.SbatchAnswer:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sbatch, "submit", killed)
@@ -236,10 +236,10 @@ def losing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[Path]:
     scripts: list[Path] = []
     real = sbatch.submit
 
-    def lossy(script: Path, *more: Any) -> sbatch.Answer:
+    def lossy(script: Path, *more: Any) -> sbatch.SbatchAnswer:
         scripts.append(script)
         if len(scripts) <= times:
-            return sbatch.Answer(None, TIMED_OUT, uncertain=True, passes=True)
+            return sbatch.SbatchAnswer(None, TIMED_OUT, uncertain=True, passes=True)
         return real(script, *more)
 
     monkeypatch.setattr(sbatch, "submit", lossy)
