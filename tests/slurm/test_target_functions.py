@@ -151,6 +151,13 @@ def test_a_lock_is_not_stale_where_slurm_does_not_answer(job: Job, text: str) ->
     assert call(job, "campaign_lock_is_stale", str(job.lock), OWNER) != 0
 
 
+def test_the_lock_of_a_renamed_job_that_runs_is_not_stale(job: Job) -> None:
+    job.cluster.pretend("77", "campaign-other-1", "RUNNING")
+    job.cluster.rename("77", "renamed\nCOMPLETED")
+    lock(job)
+    assert call(job, "campaign_lock_is_stale", str(job.lock), OWNER) != 0
+
+
 def test_a_lock_is_not_stale_where_another_cluster_would_have_to_be_asked(job: Job) -> None:
     lock(job)
     assert call(job, "campaign_lock_is_stale", str(job.lock), "77 campaign-other-1 far") != 0

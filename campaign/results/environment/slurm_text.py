@@ -14,13 +14,14 @@ def slurm_fields(oneline: str) -> dict[str, str]:
     """The fields of `scontrol show job --oneliner`: a value goes on to where the next KEY= begins. The first of a name
     counts: comments come last. A job's name may contain what looks like a field, so it ends where the user's begins.
     """
-    oneline = _NAME.sub(lambda name: name[0].replace("=", "\0"), oneline, count=1)
-    marks = list(_KEY.finditer(oneline))
-    ends = [*(mark.start() for mark in marks[1:]), len(oneline)]
+    name = _NAME.search(oneline)
+    rest = oneline[: name.start()] + oneline[name.end() :] if name else oneline
+    marks = list(_KEY.finditer(rest))
+    ends = [*(mark.start() for mark in marks[1:]), len(rest)]
     fields: dict[str, str] = {}
     for mark, end in zip(marks, ends, strict=False):
-        fields.setdefault(mark[1], oneline[mark.end() : end].replace("\0", "=").strip())
-    return fields
+        fields.setdefault(mark[1], rest[mark.end() : end].strip())
+    return fields | ({"JobName": name[0].strip()} if name else {})
 
 
 _NAME = regex(r"(?<= JobName=).*?(?= UserId=[^ ]*\(\d+\) GroupId=)", re.DOTALL)

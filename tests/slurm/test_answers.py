@@ -1,0 +1,71 @@
+"""No text of anybody can break the reading of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from campaign.core import waiting
+from campaign.core.errors import UnknownState
+from campaign.results.environment.slurm_text import slurm_fields
+from campaign.slurm import answers, commands
+from campaign.slurm.states import STATES
+
+# Any text that does not hold the mark, which nobody knows; what Slurm prints otherwise comes more often.
+TEXT = (
+    some.text()
+    | some.text(alphabet="\n|+,=\"'@ 0a\x00é")
+    | some.sampled_from(["7|RUNNING|x\n8|FAILED|", "a JobState=FAILED"])
+)
+JOB = some.tuples(some.integers(1, 10**8).map(str), some.sampled_from(sorted(STATES)), TEXT, TEXT, TEXT, TEXT, TEXT)
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    answers._told.clear()
+    yield
+    answers._told.clear()
+
+
+@given(some.lists(JOB))
+def test_whatever_the_texts_of_jobs_are_each_job_is_read(jobs: list[tuple[str, ...]]) -> None:
+    out = "".join("".join(field + answers.MARK for field in job) + "\n" for job in jobs)
+    assert [tuple(row) for row in answers.rows("squeue", out, 7)] == jobs
+    for job, (number, word, _, partition, directory, name, comment) in zip(
+        commands.parse_queue(out), jobs, strict=True
+    ):
+        read = (job.id, job.word, job.partition, job.directory, job.name, job.comment)
+        assert read == (number, word, partition, directory, name, comment)
+
+
+@given(TEXT, TEXT)
+def test_a_job_is_what_scontrol_says_whatever_its_name_and_comment_are(name: str, comment: str) -> None:
+    if " UserId=" in name:
+        return
+    line = f"JobId=7 JobName={name} UserId=me(1) GroupId=me(1) JobState=RUNNING WorkDir=/r/job-7 Comment={comment}\n"
+    fields = slurm_fields(line)
+    assert [fields[key] for key in ("JobId", "JobState", "WorkDir")] == ["7", "RUNNING", "/r/job-7"]
+    assert fields["JobName"] == name.strip()
+
+
+def test_what_cannot_be_read_beside_jobs_is_left_out_and_told_once() -> None:
+    mark = answers.MARK
+    out = f"Welcome!\n7{mark}x{mark}\nmany{mark}y{mark}\n8{mark}z{mark}\nGood bye\n"
+    told: list[str] = []
+    with waiting.told_to(told.append):
+        assert [*answers.rows("squeue", out, 2)] == [("7", "x"), ("8", "z")]
+        assert [*answers.rows("squeue", out, 2)] == [("7", "x"), ("8", "z")]
+    assert told == ["3 parts of what squeue answers cannot be read and are left out, the first is: 'Good bye'"]
+
+
+@pytest.mark.parametrize("out", ["Maintenance tonight\n", "7@", "x@y@\n"], ids=["greeting", "half a row", "no id"])
+def test_an_answer_of_which_nothing_can_be_read_is_not_no_jobs(out: str) -> None:
+    with pytest.raises(UnknownState, match=r"^unexpected output of squeue: "):
+        list(answers.rows("squeue", out.replace("@", answers.MARK), 2))
+
+
+def test_no_jobs_are_no_jobs() -> None:
+    assert list(answers.rows("squeue", "\n", 7)) == []
