@@ -220,7 +220,7 @@ def _filled(template: Path, job: JobScript, **values: object) -> str:
                 folder=str(job.folder),
                 directives=directives(job),
                 modules=job.slurm.modules,
-                environment=job.slurm.environment,
+                environment=sorted(job.slurm.environment),  # in whatever order they are written: a script says the same
                 executable=job.steps[0].run.executable,
                 **values,
             )

@@ -244,6 +244,11 @@ def test_a_place_for_results_that_slurm_cannot_be_told_is_refused(name: str) -> 
     )
 
 
+def test_variables_in_another_order_make_the_same_script() -> None:
+    variables = (("UCX_TLS", "tcp"), ("A", "1"))
+    assert render(environment=variables) == render(environment=variables[::-1])
+
+
 def test_values_of_the_environment_are_exported_as_they_are(tmp_path: Path, cluster: Fake) -> None:
     values = tuple((f"NAME_{number}", name) for number, name in enumerate(HOSTILE))
     (tmp_path / "jobs" / JOB).mkdir(parents=True)
