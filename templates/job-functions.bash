@@ -46,8 +46,11 @@ if [[ -n ${CAMPAIGN_SUBMITTED_WITH:-} ]]; then
     unset CAMPAIGN_SUBMITTED_WITH campaign_pair
 fi
 
-campaign_now() { # seconds since the epoch, into REPLY; bash has a clock of its own from version 5 on
+# Seconds since the epoch, into REPLY; bash has a clock of its own from version 5 on. Beside it, into campaign_uptime,
+# those of the kernel's clock that nobody sets.
+campaign_now() {
     REPLY=${EPOCHREALTIME:-$(date +%s.%6N)}
+    { read -r campaign_uptime _ </proc/uptime; } 2>/dev/null || campaign_uptime=''
 }
 
 campaign_say() {
@@ -124,7 +127,7 @@ campaign_independent_storage() { # MARK...: the comments of jobs on targets of o
 # after another, up to the first that fails. Before the launcher: file=NAME, a file that the program writes as part of its
 # output; end=PATTERN, the last line of its stdout.
 campaign_run() {
-    local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended status=-1 outcome reason=''
+    local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended uptime status=-1 outcome reason=''
     local leftover=0 before after made=false times='' name='' words=() word whole=false unended=''
     local launched=() # folder, name and launcher of each phase, on a line each, whose launcher was not asked before it
     shift 6
@@ -144,6 +147,7 @@ campaign_run() {
     campaign_say "$run, attempt $attempt: $*"
     campaign_now
     started=$REPLY
+    uptime=$campaign_uptime
     if [[ -z $campaign_refusal && -n $campaign_lock && ! -e $campaign_lock/owner ]]; then
         # Not measured on the directory below its mount point.
         campaign_refusal="$campaign_lock is gone: ${directory%/*} was unmounted, or somebody removed the lock; check that it is mounted and run again"
@@ -166,6 +170,7 @@ campaign_run() {
     fi
     campaign_now
     ended=$REPLY
+    [[ -z $uptime ]] || uptime="$uptime, ${campaign_uptime:-$uptime}"
     campaign_recorded
     [[ -z $campaign_watching ]] || campaign_watch_ends # they are ready by the time that the rest is done
     [[ $made == false ]] || campaign_clear
@@ -205,9 +210,9 @@ campaign_record() {
     word='{"format": 1, "run": %s, "attempt": %d, "token": %s, "job_id": %s, "job_name": %s, "cluster": %s, "nodes": %s, '
     word+='"outcome": "%s", "reason": %s, "exit_status": %d, "started": %s, "ended": %s, "leftover_files": %d, '
     # shellcheck disable=SC2059  # all of it is above
-    if ! printf "$word\"restart_count\": %d%s%s}\n" "${quoted[0]}" "$attempt" "${quoted[@]:1:5}" "$outcome" "${quoted[6]}" \
-        "$status" "$started" "$ended" "$leftover" "${SLURM_RESTART_COUNT:-0}" "${times:+, \"phases\": [$times]}" \
-        "${unended:+, \"unended\": ${quoted[7]}}" \
+    if ! printf "$word\"restart_count\": %d%s%s%s}\n" "${quoted[0]}" "$attempt" "${quoted[@]:1:5}" "$outcome" "${quoted[6]}" \
+        "$status" "$started" "$ended" "$leftover" "${SLURM_RESTART_COUNT:-0}" "${uptime:+, \"uptime\": [$uptime]}" \
+        "${times:+, \"phases\": [$times]}" "${unended:+, \"unended\": ${quoted[7]}}" \
         >"$folder/completion.json.new" || ! mv -- "$folder/completion.json.new" "$folder/completion.json"; then
         outcome="$outcome, but its record cannot be written"
         failed=$((failed + 1))
@@ -272,6 +277,7 @@ campaign_phase() {
     if [[ $1 == campaign_* ]]; then
         campaign_now
         campaign_started=$REPLY
+        campaign_started_uptime=$campaign_uptime
         "$@" >"$place/stdout" 2>"$place/stderr"
     else
         campaign_count_along "$folder" "$probe"
@@ -282,7 +288,7 @@ campaign_phase() {
     [[ $1 == campaign_* ]] || campaign_look_for_loss "$place/stderr"
     [[ -z $file ]] || campaign_show "$file" >>"$place/stdout" 2>>"$place/stderr"
     began=$campaign_started
-    [[ -n $times ]] || started=$began
+    [[ -n $times ]] || { started=$began && uptime=$campaign_started_uptime; }
     campaign_now # names of phases are plain
     [[ -z $name ]] || times+="${times:+, }{\"phase\": \"$name\", \"exit_status\": $status, \"started\": $began, \"ended\": $REPLY}"
     [[ $1 == campaign_remove ]] || campaign_count_ends "$folder" "${name:-end}"
@@ -333,6 +339,7 @@ campaign_launch() {
     while :; do
         campaign_now
         campaign_started=$REPLY
+        campaign_started_uptime=$campaign_uptime
         # A slurmctld that crashed takes a step for alive that has ended, and would never start another beside it:
         # overlap.
         (SLURM_OVERLAP=1 BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes \

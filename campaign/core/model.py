@@ -357,6 +357,7 @@ class Completion:
     restart_count: int
     unended: str = ""  # the last line of a benchmark that then did not end, so that the job ended it
     phases: tuple[PhaseTimes, ...] = ()  # of a run of several, in the order in which they ran
+    uptime: tuple[float, ...] = ()  # at `started` and at `ended`, by the kernel's clock that nobody sets
 
     @property
     def ended_well(self) -> bool:

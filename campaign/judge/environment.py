@@ -21,6 +21,7 @@ from campaign.results.environment.slurm_text import expand_nodes
 
 TOLERANCE_S = 2.0  # of the clocks of one job's nodes, beyond the offset that was measured: a printed time is cut to 1 s
 CONTROLLER_S = 60.0  # of Slurm's and the driver's clocks, whose offset was not measured
+SET_S = 1.0  # by which a clock that is not set may run fast or slow in a run
 _IDENTITY = ("JobId", "SubmitTime")  # an id alone may have been given to another job meanwhile
 
 # Variables by which MPI, the topology library, a benchmark or a preloaded library takes nodes for what they are not.
@@ -111,14 +112,14 @@ def times_fit(case: Case) -> Iterator[Finding]:
     if completion is None:
         yield unchecked(messages.NO_COMPLETION())
         return
-    window = completion.started, completion.ended
+    window, back = (completion.started, completion.ended), set_back_s(case)
     printed, unclear = _printed_times(case)
     if unclear:
         yield unchecked(unclear)
     for name, time in printed.items():
-        if not window[0] - TOLERANCE_S <= time <= window[1] + TOLERANCE_S:
+        if not window[0] - TOLERANCE_S - back <= time <= window[1] + TOLERANCE_S + back:
             yield violation("outside the run: the output's {what}", _span(*window), utc(time), what=name)
-    took, had = phases_s(case), window[1] - window[0]
+    took, had = phases_s(case), window[1] - window[0] + back
     if took > had + TOLERANCE_S:
         yield violation(messages.PHASES_TOO_LONG(), messages.MOST_SECONDS(seconds=had), f"{took:.1f} s")
     submitted = case.attempt.submitted
@@ -153,6 +154,23 @@ def _printed_times(case: Case) -> tuple[dict[str, float], str]:
     local = {what: time - zone - offset for what, time in clock.items() if time is not None}
     # An output that says both has two clocks to be right.
     return {**exact, **{(f"printed {what}" if what in exact else what): time for what, time in local.items()}}, ""
+
+
+def clock_set_s(case: Case) -> float:
+    """By how many seconds the clock of the job's first node was set during the run, below zero where it was set back:
+    beside it, the job read the kernel's clock that nobody sets. 0.0 where it did not.
+    """
+    completion = case.evidence.completion
+    if completion is None or len(completion.uptime) != 2:
+        return 0.0
+    began, ended = completion.uptime
+    return completion.ended - completion.started - (ended - began)
+
+
+def set_back_s(case: Case) -> float:
+    """By how many seconds it was set back, as sites correct their clocks; 0.0 where it was set by more than that."""
+    back = -clock_set_s(case)
+    return back if SET_S < back <= CONTROLLER_S else 0.0
 
 
 def phases_s(case: Case) -> float:

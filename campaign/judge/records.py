@@ -13,8 +13,16 @@ from campaign.core.model import Finding, State
 from campaign.core.regex import regex
 from campaign.core.units import listed, utc
 from campaign.judge import attested
-from campaign.judge.environment import CONTROLLER_S, TOLERANCE_S, phases_s, started_again
-from campaign.judge.findings import disagreement, to_explain, unchecked, violation
+from campaign.judge.environment import (
+    CONTROLLER_S,
+    SET_S,
+    TOLERANCE_S,
+    clock_set_s,
+    phases_s,
+    set_back_s,
+    started_again,
+)
+from campaign.judge.findings import disagreement, note, to_explain, unchecked, violation
 from campaign.judge.messages import records as messages
 from campaign.judge.messages import shared
 from campaign.judge.numbers import are_their_own
@@ -64,13 +72,33 @@ def _driver(case: Case) -> Iterator[Finding]:
                 utc(journaled),
                 what=name,
             )
-    if completion.ended < completion.started:
+    yield from _clock(case)
+    back = set_back_s(case)
+    if completion.ended + back < completion.started:
         yield violation(messages.ENDS_BEFORE_START(), utc(completion.started), utc(completion.ended))
     seen = case.seen
     if seen.began is not None and seen.ended is not None:
-        lasted, took = seen.ended - seen.began, phases_s(case)
+        lasted, took = seen.ended - seen.began + back, phases_s(case)
         if took > lasted + TOLERANCE_S:
             yield violation(messages.PHASES_EXCEED(), messages.SECONDS(seconds=lasted), f"{took:.1f} s")
+
+
+def _clock(case: Case) -> Iterator[Finding]:
+    """A clock that was set during the run, as sites correct theirs, breaks nothing: lengths are those by the kernel's
+    clock. The built-in benchmark also saw both clocks.
+    """
+    by_s = clock_set_s(case)
+    if abs(by_s) > CONTROLLER_S:
+        yield violation(messages.CLOCK_SET(), messages.MOST_SET(seconds=CONTROLLER_S), messages.SET_BY(seconds=by_s))
+    elif abs(by_s) > SET_S:
+        walls = [
+            one.seen.ended - one.seen.began - told.clock_s
+            for one, told in attested.attestations(case)
+            if one.seen.began is not None and one.seen.ended is not None and told.clock_s is not None
+        ]
+        form = note if not walls or abs(sum(walls) - by_s) <= TOLERANCE_S else to_explain
+        seen = messages.SET_BY(seconds=sum(walls)) if walls else ""
+        yield form(messages.CLOCK_SET(), seen, messages.SET_BY(seconds=by_s))
 
 
 def _order(case: Case) -> Iterator[Finding]:
@@ -181,7 +209,7 @@ def _ended_as(case: Case, step: Mapping[str, str]) -> Iterator[Finding]:
     if int(began) < completion.started - CONTROLLER_S or int(ended) > completion.ended + CONTROLLER_S:
         window = messages.SPAN(start=utc(completion.started), end=utc(completion.ended))
         yield violation(messages.STEP_TIMES(), window, messages.SPAN(start=utc(int(began)), end=utc(int(ended))))
-    lasted, took = int(ended) - int(began) + 1.0, phases_s(case)  # both ends are cut to a second
+    lasted, took = int(ended) - int(began) + 1.0 + set_back_s(case), phases_s(case)  # both are cut to a second
     if took > lasted + TOLERANCE_S:
         yield violation(messages.STEP_SHORTER(), messages.SECONDS(seconds=lasted), f"{took:.1f} s")
 

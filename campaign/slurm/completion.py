@@ -36,9 +36,9 @@ def read_completion(folder: Path, token: str) -> Completion | None:
     if data.get("token") != token:
         raise ValueError(messages.COMPLETION_OF_ANOTHER(path=path, token=data.get("token"), own=token))
     try:
-        known = {field.name: _READERS[str(field.type)](data[field.name]) for field in fields(Completion)[:-2]}
-        unended = shown(str(data.get("unended", "")))
-        return Completion(**known, unended=unended, phases=_phase_times(data.get("phases", [])))
+        known = {field.name: _READERS[str(field.type)](data[field.name]) for field in fields(Completion)[:-3]}
+        unended, phases = shown(str(data.get("unended", ""))), _phase_times(data.get("phases", []))
+        return Completion(**known, unended=unended, phases=phases, uptime=tuple(map(float, data.get("uptime", ())))[:2])
     except KeyError as error:
         raise ValueError(messages.COMPLETION_LACKS(path=path, field=error)) from error
     except (TypeError, ValueError, OverflowError) as error:

@@ -29,12 +29,31 @@ __all__ = ["cluster", "job"]  # fixtures
 # --- a run that goes well
 
 
+def test_a_clock_that_is_set_back_during_a_run_is_seen_beside_one_that_nobody_sets(job: Job, tmp_path: Path) -> None:
+    job.plan()
+    clock = tmp_path / "bin" / "date"
+    clock.write_text(
+        f"#!/bin/sh\n[ -s {job.steps[0].folder}/stdout ] && back=5 || back=0\n"
+        "/bin/date +'%s %6N' | { read s n; echo $((s - back)).$n; }\n"
+    )
+    clock.chmod(0o755)
+    (tmp_path / "unset").write_text("[[ $0 != *job.sbatch ]] || unset EPOCHREALTIME\n")
+    job.environment["BASH_ENV"] = str(tmp_path / "unset")
+    assert job.run() == 0
+    record = job.record()
+    assert record is not None
+    began, ended = record["uptime"]
+    assert record["ended"] - record["started"] - (ended - began) == pytest.approx(-5, abs=0.2)
+
+
 def test_a_run_that_ends_well_leaves_its_record_and_nothing_on_the_target(job: Job) -> None:
     before = time.time()
     assert job.plan().run() == 0
     record = job.record()
     assert record is not None
     assert before < record.pop("started") < record.pop("ended") < time.time()
+    began, ended = record.pop("uptime")
+    assert 0 < began <= ended
     assert record == {
         "format": 1,
         "run": "scratch.peak.unique.r1",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from campaign.core.attestation import Attestation
 from campaign.core.model import Severity, Target
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -41,6 +42,23 @@ def again(**of_job: str) -> Case:
 
 def run_as(**completion: Any) -> Case:
     return around(completion=builders.completion(**completion))
+
+
+CLOCK_SET = "the clock of the job's first node was set during the run"
+
+
+def clock(ended: float, uptime: tuple[float, float] = (50.0, 52.5)) -> Case:
+    """A run that began at 110 and took 2.5 s by the kernel's clock."""
+    given = run_as(ended=ended, uptime=uptime)
+    after = replace(builders.SPACE, time=ended)
+    return replace(given, attempt=builders.attempt(ended=ended), evidence=replace(given.evidence, after=after))
+
+
+def attests(given: Case, wall_s: float) -> Case:
+    """The built-in benchmark ran 2 s, in which the node's clock was set by so much."""
+    return replace(
+        given, seen=replace(given.seen, began=110.2, ended=112.2 + wall_s, attestation=Attestation(clock_s=2.0))
+    )
 
 
 def journaled(**attempt: Any) -> Case:
@@ -154,6 +172,15 @@ EXAMPLES: list[Example] = [
     broken("EVD-06", "end of the run differs between the journal and the job's record", journaled(ended=500.0),
            AT_112, "1970-01-01 00:08:20 UTC"),
     broken("EVD-06", "the run ended before it started", run_as(started=112.5, ended=110.0), AT_112, AT_110),
+    disclosed("EVD-06", CLOCK_SET, clock(ended=108.5), "", "by -4.0 s"),
+    disclosed("EVD-06", CLOCK_SET, clock(ended=112.5, uptime=(50.0, 50.5)), "", "by +2.0 s"),
+    disclosed("EVD-06", CLOCK_SET, attests(clock(ended=108.5), -3.9), "by -3.9 s", "by -4.0 s"),
+    broken("EVD-06", CLOCK_SET, attests(clock(ended=108.5), 0.0), "by +0.0 s", "by -4.0 s",
+           severity=Severity.WARNING),
+    kept("EVD-06", "a clock that runs slow", clock(ended=111.6)),
+    broken("EVD-06", CLOCK_SET, clock(ended=172.6, uptime=(50.0, 50.1)),
+           "by at most 60 s, as sites correct their clocks", "by +62.5 s"),
+    kept("RUN-02", "a clock that was set back during the run", clock(ended=108.5)),
     broken("EVD-06", "phases in the output took longer than the program ran by its own clock",
            replace(case(), records=tuple(replace(one, elapsed_s=9.0) for one in builders.records())),
            "at most 2.2 s", "27.0 s"),
