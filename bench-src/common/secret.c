@@ -1,13 +1,25 @@
-/* secret: the words of secrets. */
+/* secret: the words of secrets, which are in secret.def. */
 #include "common/secret.h"
 
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
-static const char *const parts[] = {"JWT",    "TOKEN", "SECRET",  "PASSW", "PASSPHRASE", "CREDENTIAL",
-                                    "COOKIE", "KEY",   "PRIVATE", "AUTH"};
-static const char *const words[] = {"PASS", "BEARER", "CERT"}; /* whole, between underscores */
+#define PART(word) #word,
+#define MAYBE(word) #word,
+#define WORD(word)
+static const char *const parts[] = {
+#include "common/secret.def"
+};
+#undef PART
+#undef MAYBE
+#undef WORD
+#define PART(word)
+#define MAYBE(word)
+#define WORD(word) #word,
+static const char *const words[] = {
+#include "common/secret.def"
+};
 
 /* scheme://user:password@host */
 static bool has_login(const char *value)

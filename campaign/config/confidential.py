@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
 from campaign.config import messages
 from campaign.config import names as resolution
 from campaign.core.regex import regex
+from campaign.core.resources import BENCHMARK
 from campaign.core.strict_yaml import Document, Mapping, Node, Place, Scalar, Sequence, shown
 
 _LOGIN = regex(r"://[^/?#@\s]+@")  # a URL with a user's name or password
-_SECRET = regex(
-    r"JWT|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|(?:API|ACCESS|PRIVATE)[_-]?KEY"
-    # Of a variable alone: `--pass` and `--cert` are also options that give a number and a file.
-    r"|(?-i:(?:\b|_)(?:PASS|BEARER|CERT(?!_(?:FILE|DIR|PATH)))(?:\b|_))",
-    re.IGNORECASE,
-)
+_WORD = regex(r"^(PART|WORD)\((\w+)\)", re.MULTILINE)
 # In a command: a name to which a value is given, or an option.
 _NAMED = regex(r"(?:^|[\s\"'=,;(])(-*[A-Za-z_][\w-]*)=|(?:^|[\s\"'])(--?[A-Za-z][\w-]*)")
 # Texts that are words of a command; "*" is any one key or number.
@@ -35,6 +32,15 @@ _COMMANDS: tuple[Place, ...] = (
 _VARIABLE: Place = ("slurm", "environment", "*")
 
 
+@functools.cache
+def _secret() -> re.Pattern[str]:
+    """What a secret's name has: one of the words by which the benchmark leaves variables out of its records."""
+    listed = _WORD.findall((BENCHMARK / "common" / "secret.def").read_text(encoding="utf-8"))
+    parts, words = ("|".join(word for kind, word in listed if kind == each) for each in ("PART", "WORD"))
+    # Of a variable alone: `--pass` and `--cert` are also options that give a number and a file.
+    return re.compile(rf"(?i:{parts.replace('_', '[_-]')})|(?:\b|_)(?:{words})(?!_(?:FILE|DIR|PATH))(?:\b|_)")
+
+
 def check(document: Document) -> None:
     """Report all that looks like a secret in a campaign file of this machine's."""
     if resolution.replayed():
@@ -42,11 +48,11 @@ def check(document: Document) -> None:
     for at, node in _texts(document.root, ()):
         if _LOGIN.search(node.text):
             found = shown(_LOGIN.sub("://...@", node.text))
-        elif _is(at, _VARIABLE) and _SECRET.search(str(at[-1])):
+        elif _is(at, _VARIABLE) and _secret().search(str(at[-1])):
             found = str(at[-1])
         elif any(_is(at, place) for place in _COMMANDS):
             named = (match[1] or match[2] for match in _NAMED.finditer(node.text))
-            found = next((name for name in named if _SECRET.search(name)), "")
+            found = next((name for name in named if _secret().search(name)), "")
         else:
             continue
         if found:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from campaign.config import confidential, names
+from campaign.core import resources
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import Document
 
@@ -78,6 +81,20 @@ def test_a_secret_that_a_command_is_given_is_refused_by_its_name(text: str, name
 )
 def test_ordinary_words_pass(text: str) -> None:
     assert problems(text) == []
+
+
+def test_the_words_are_those_of_the_benchmark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    words = resources.BENCHMARK / "common" / "secret.def"
+    (tmp_path / "common").mkdir()
+    (tmp_path / "common" / words.name).write_text(words.read_text() + "PART(WATCHWORD)\nMAYBE(NOTHING)\n")
+    monkeypatch.setattr(confidential, "BENCHMARK", tmp_path)
+    confidential._secret.cache_clear()
+    try:
+        (first, second) = problems("slurm: {environment: {MY_WATCHWORD: a, HF_TOKEN: a, NOTHING: a}}")
+    finally:
+        confidential._secret.cache_clear()
+    assert first.endswith("found MY_WATCHWORD")
+    assert second.endswith("found HF_TOKEN")
 
 
 def test_what_was_measured_elsewhere_is_read_as_it_is() -> None:
