@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, overload
 
 from campaign.core import messages
-from campaign.core.errors import EnvironmentLacks
+from campaign.core.errors import EnvironmentLacks, NoRoom, is_full
 from campaign.core.frozen import dataclass
 
 FORMAT = 1
@@ -106,7 +106,8 @@ def _opened(path: Path) -> Iterator[int]:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise EnvironmentLacks(messages.JOURNAL_UNWRITABLE(path=path, why=error.strerror)) from error
+        lacking = NoRoom if is_full(error) else EnvironmentLacks
+        raise lacking(messages.JOURNAL_UNWRITABLE(path=path, why=error.strerror)) from error
 
 
 def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, int]]:

@@ -282,6 +282,19 @@ SEARCH_STUCK = Message(
     run="scratch.peak.unique.explore-2x4.1",
 )
 MORE_REPETITIONS = Message("adding {runs}: intervals are wider than repetitions.width", runs="4 runs")
+FILE_SYSTEM_FULL = Message(
+    "the file system of {directory}, or a quota there, is full: {run}: {cause}\n"
+    "cancelling {jobs}, which would fail too; free space there or get more quota, and run again, or use --keep-going",
+    directory="/scratch/me",
+    run="scratch.node.shared.r1",
+    cause="the benchmark ended with status 1: stderr:1: /scratch/me/campaign-0a1b2c3d/file: No space left on device",
+    jobs="3 jobs",
+)
+RESULTS_FULL = Message(
+    "{why}\ncancelled {jobs}, whose results could not be written",
+    why="results/offer/journal.jsonl: cannot be written: No space left on device",
+    jobs="3 jobs",
+)
 SAME_CAUSE = Message(
     "the first two jobs failed with the same cause: {cause}\ncancelling {jobs}; correct the cause and run again, or "
     "use --keep-going",

@@ -8,14 +8,14 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from typing import Protocol
 
 from campaign.config.opened import Opened
 from campaign.core import journal
-from campaign.core.errors import UnknownState
+from campaign.core.errors import NoRoom, UnknownState
 from campaign.core.frozen import dataclass
 from campaign.core.messages import typed
 from campaign.core.model import Attempt, Observation, Run, State
@@ -40,6 +40,7 @@ from campaign.slurm.submit import Room, left_on, send
 
 FOLLOW_S = (0.05, 1.0)  # shortest and longest pause between two checks of the jobs' records
 GROWTH = 1.05  # of the pause, from check to check: it comes to a twentieth of what a run has taken
+_NO_SPACE = re.compile("No space left on device|Disk quota exceeded")
 MAX_SENDS = 3  # tries at a submission of which Slurm turned out to know nothing
 
 
@@ -120,7 +121,7 @@ def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[
         left = checked.missing or planned.searches or store.under_way()
         follower_of(opened, store, display.say).step()
         if left:
-            with suppress(_StoppedError):
+            with suppress(_StoppedError), _no_job_without_record(driver, request):
                 planned = _search(driver, planned, request)
                 planned = _measure(driver, planned, request)
         attempts = store.attempts()
@@ -129,6 +130,19 @@ def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[
                 display.warn(messages.LEFT_BEHIND(directories=", ".join(directories)))
         done = standing(opened, planned, store)
     return replace(done, rows=tuple(row for row in done.rows if request.means(row.cell)))
+
+
+@contextmanager
+def _no_job_without_record(driver: Driver, request: Request) -> Iterator[None]:
+    """Cancel the jobs where the file system of the results is full: what they measure would be lost."""
+    try:
+        yield
+    except NoRoom as error:
+        if request.keep_going:
+            raise
+        jobs = _not_ended(driver.store.under_way())
+        commands.cancel(jobs)
+        raise NoRoom(messages.RESULTS_FULL(why=error, jobs=several(len(jobs), "job"))) from error
 
 
 def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
@@ -299,10 +313,20 @@ class _Watch:
             driver.display.warn(messages.CANCELLED_MEANWHILE(file=typed(driver.opened.campaign.path)))
             commands.cancel(_jobs_of(chosen, attempts))  # submitted since
             return True
-        cause = None if self._request.keep_going else same_cause(chosen, attempts, driver.before)
+        if self._request.keep_going:
+            return False
+        full = no_space(chosen, attempts, driver.before)
+        cause = full.reason if full else same_cause(chosen, attempts, driver.before)
         if cause is None or not (jobs := _jobs_of(chosen, attempts)):
             return False
-        driver.display.warn(messages.SAME_CAUSE(cause=cause, jobs=several(len(jobs), "job")))
+        about = {"cause": cause, "jobs": several(len(jobs), "job")}
+        if full:
+            results = str(driver.opened.paths.root)
+            target = next(run.directory for run in chosen if run.id == full.run)
+            directory = results if results in cause else target
+            driver.display.warn(messages.FILE_SYSTEM_FULL(**about, run=full.run, directory=directory))
+        else:
+            driver.display.warn(messages.SAME_CAUSE(**about))
         driver.store.note("stop", jobs=jobs, cause=cause)
         commands.cancel(jobs)
         return True
@@ -339,6 +363,13 @@ def _values(
                 if (record := case.result(operation)) is not None
             ]
     return values
+
+
+def no_space(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str]) -> Attempt | None:
+    """The first attempt, without those `before`, that found a file system full: so will those after it."""
+    ids = {run.id for run in runs}
+    new = (attempt for attempt in attempts if attempt.run in ids and attempt.token not in before)
+    return next((each for each in new if each.state is State.FAILED and _NO_SPACE.search(each.reason)), None)
 
 
 def same_cause(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str]) -> str | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ from pathlib import Path
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.core.errors import UnknownState
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
+from campaign.core.units import format_duration
 from campaign.results.environment import counters, reading, witness
 from campaign.results.environment.facts import Evidence
 from campaign.results.parsers.lines import follows_from_end, shown
@@ -33,6 +35,7 @@ GRACE_S = 5.0  # between Slurm's word that a job has ended and taking a missing 
 LARGEST_PLACEMENT = 64 << 20  # bytes: a line for each rank
 SAME_CLOCK_S = 60.0  # by how much slurmctld's clock may be behind
 RUNAWAY_S = 600.0  # how long the accounting may call a job active that squeue and scontrol do not know
+_LIMIT = re.compile(r"^#SBATCH --time=(\d+)$", re.MULTILINE)
 QUERY_S = (1.0, 15.0)  # shortest and longest time between two questions to Slurm
 
 
@@ -218,6 +221,9 @@ class Follower:
         if completion.outcome == "terminated":
             return self._by_slurm_word(attempt, completion)
         problem = import_results(self._paths, self._store, self._form, attempt)
+        if completion.outcome == "failed" and _reached_limit(self._paths.attempt(attempt.run, attempt.number)):
+            elapsed = format_duration(round(completion.ended - completion.started))
+            return self._end(attempt, State.TIMEOUT, messages.RUN_LIMIT(elapsed=elapsed), completion)
         state = State.DONE if completion.outcome == "done" else State.FAILED
         reason = completion.reason
         if completion.outcome == "failed" and problem:  # of what was never launched no output is missing
@@ -236,7 +242,14 @@ class Follower:
                 return False
             return self._end(attempt, State.CANCELLED, completion.reason, completion)
         import_results(self._paths, self._store, self._form, attempt)
-        return self._end(attempt, job.state, f"{job.word}: {completion.reason}", completion)
+        return self._end(attempt, job.state, f"{self._word(attempt, job)}: {completion.reason}", completion)
+
+    def _word(self, attempt: Attempt, job: commands.Job) -> str:
+        """Slurm's for how a job ended, with what to do about it."""
+        script = _text(self._paths.jobs(attempt.job) / "job.sbatch")
+        if job.word == "TIMEOUT" and (minutes := _LIMIT.search(script)):
+            return messages.JOB_LIMIT(word=job.word, limit=format_duration(60 * int(minutes[1])))
+        return job.word
 
     def _waited_s(self, attempt: Attempt) -> float:
         """How long its job has been over, or has looked so."""
@@ -307,7 +320,7 @@ class Follower:
 
     def _by_active(self, attempt: Attempt, job: commands.Job) -> None:
         if job.state is not State.RUNNING:
-            reason = messages.HOPELESS(reason=job.reason) if states.is_hopeless(job.reason) else job.reason
+            reason = states.in_words(job.reason, job.id)
             away = self._out_of_service(job.partition) if states.lacks_nodes(job.reason) else ()
             self._observe(attempt, State.PENDING, _with_nodes(reason, away))
         elif (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir():
@@ -322,7 +335,7 @@ class Follower:
 
     def _by_end(self, attempt: Attempt, stored: StoredJob, job: commands.Job) -> None:
         """The job has ended and this attempt has no record: final at once if never claimed, otherwise after a grace."""
-        why = f"{job.word}{f' ({job.reason})' if job.reason and job.reason != job.word else ''}"
+        why = f"{self._word(attempt, job)}{f' ({job.reason})' if job.reason and job.reason != job.word else ''}"
         state = State.LOST if job.state is State.DONE else job.state
         before: str = messages.ENDED_BEFORE(job=job.id, why=why)
         if state is State.CANCELLED:  # so Slurm calls a job whose Prolog failed, which no user has cancelled
@@ -376,6 +389,11 @@ class Follower:
                 self._accounted = commands.accounting({job.name: job.job_id for job in self._asked_for}, since)
             self._accounting_off = self._accounted is None
         return (self._accounted or {}).get(attempt.job)
+
+
+def _reached_limit(folder: Path) -> bool:
+    """Whether Slurm ended the launcher of a run, or of one of its phases, at its time limit."""
+    return any("DUE TO TIME LIMIT" in _text(path) for path in (folder / "stderr", *folder.glob("*/stderr")))
 
 
 def _with_nodes(reason: str, nodes: Sequence[Unusable]) -> str:

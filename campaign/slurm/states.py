@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
+from campaign.core.messages import Message
 from campaign.core.model import State
+from campaign.slurm import messages
 
 _WORDS: Mapping[State, str] = {
     State.PENDING: "PENDING CONFIGURING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT RESV_DEL_HOLD",
@@ -18,22 +21,41 @@ _WORDS: Mapping[State, str] = {
 # An unknown one is held as running: neither success nor failure may be concluded from it.
 STATES: Mapping[str, State] = {word: state for state, words in _WORDS.items() for word in words.split()}
 
-# Reasons for which a pending job will never start unless somebody acts.
-_WAITS_FOR_SOMEBODY = (
-    "AccountNotAllowed BadConstraints DependencyNeverSatisfied InvalidAccount InvalidQOS JobHeldAdmin JobHeldUser",
-    "AssocGrpCPUMinutesLimit AssocMaxCPUMinutesPerJobLimit AssocMaxCpuPerJobLimit AssocMaxJobsLimit",
-    "AssocMaxNodePerJobLimit AssocMaxWallDurationPerJobLimit",
-    "NodeDown PartitionDown PartitionInactive PartitionNodeLimit PartitionTimeLimit ReqNodeNotAvail",
-    "QOSMaxCpuPerJobLimit QOSMaxNodePerJobLimit QOSMaxNodePerUserLimit QOSMaxWallDurationPerJobLimit",
+# Reasons for which a pending job never starts as it was submitted (squeue's manual, 20.11 to 26.05).
+_NEVER = re.compile(
+    "AccountNotAllowed|BadConstraints|DeadLine|DependencyNeverSatisfied|InvalidAccount|InvalidQOS|QOSNotAllowed|"
+    "PartitionConfig|PartitionTimeLimit|ReservationDeleted|MaxMemPerLimit|QOSMin.*|"
+    r"(Assoc|QOS)Max.*Per(Job|Node)(Limit)?|.*not permitted to use this partition.*"
 )
-_HOPELESS = frozenset(" ".join(_WAITS_FOR_SOMEBODY).split())
+# Reasons for which it starts by itself once somebody has acted, and who that is.
+_ONCE = {
+    "JobHeldUser": messages.HELD_BY_USER,
+    "JobHeldAdmin|JobHoldMaxRequeue": messages.HELD_BY_ADMINISTRATOR,
+    "PartitionDown|PartitionInactive": messages.PARTITION_AWAY,
+    "NodeDown|FrontEndDown|ReqNodeNotAvail|PartitionNodeLimit|Nodes required .*DOWN.*": messages.NODES_AWAY,
+    "(Assoc|QOS)Grp.*Minutes(Limit)?|QOSUsageThreshold": messages.BUDGET_USED_UP,
+    "Reservation": messages.RESERVATION_AWAY,
+}
 
 
 def lacks_nodes(reason: str) -> bool:
     """Whether a job waits since nodes are out of service."""
-    return reason.split(",")[0] in ("NodeDown", "ReqNodeNotAvail") or "are DOWN, DRAINED" in reason
+    return _once(reason) is messages.NODES_AWAY
 
 
-def is_hopeless(reason: str) -> bool:
-    """By a word of Slurm, or a sentence: `Job's account not permitted to use this partition (…)`."""
-    return reason.split(",")[0] in _HOPELESS or "not permitted to use this partition" in reason
+def in_words(reason: str, job_id: str) -> str:
+    """Why a job waits, in Slurm's words, and what has to happen if waiting alone does not help."""
+    if _NEVER.fullmatch(_word(reason)):
+        return messages.HOPELESS(reason=reason)
+    form = _once(reason)
+    return messages.BESIDES_REASON(reason=reason, remark=form(job=job_id)) if form else reason
+
+
+def _once(reason: str) -> Message | None:
+    return next((form for words, form in _ONCE.items() if re.fullmatch(words, _word(reason))), None)
+
+
+def _word(reason: str) -> str:
+    """A word of Slurm, without what it adds (`ReqNodeNotAvail, UnavailableNodes:n5`); a sentence as it is."""
+    word = reason.partition(",")[0]
+    return reason if " " in word else word

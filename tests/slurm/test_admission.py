@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from campaign.slurm import admission, commands, partitions, states
+from campaign.slurm import admission, commands, partitions
 
 SHOWN = (
     "PartitionName=chem AllowGroups=ALL AllowAccounts=chemistry,Physics AllowQos=ALL AllocNodes=ALL Default=NO "
@@ -77,20 +77,6 @@ def test_what_a_user_may_name_is_listed(
 def test_nothing_is_listed_where_the_site_keeps_no_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "call", lambda command: commands.Reply(1, "", "no accounting"))
     assert admission.known("qos", "batch") == []
-
-
-@pytest.mark.parametrize(
-    ("reason", "hopeless"),
-    [
-        ("QOSMaxWallDurationPerJobLimit", True),
-        ("ReqNodeNotAvail, UnavailableNodes:n5", True),
-        ("Job's account not permitted to use this partition (chem allows chemistry not physics)", True),
-        ("Job's QOS not permitted to use this partition (chem allows short not normal)", True),
-        ("Resources", False),
-    ],
-)
-def test_a_reason_to_wait_for_ever_is_known_as_a_word_and_as_a_sentence(reason: str, hopeless: bool) -> None:
-    assert states.is_hopeless(reason) is hopeless
 
 
 def test_of_a_user_without_a_name_slurm_is_asked_by_number(monkeypatch: pytest.MonkeyPatch) -> None:

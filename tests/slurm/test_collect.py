@@ -191,6 +191,8 @@ def test_what_is_out_of_service_is_told_of_a_job_that_waits_for_it(driver: Drivi
     cluster.fault("drained", "1795376728 disk | bad")
     send_one(driver)
     away = "not in service: n2 (drained: disk | bad set by root at 2026-11-22 19:45:28 UTC); ask the administrators"
+    job = cluster.jobs()[0]["id"]
+    waits = f"{waits} (job {job} starts by itself once enough nodes are back; no need to cancel it)"
     until_reason(driver, f"{waits}; {away}")
     cluster.fault("sinfo-fails")
     until_reason(driver, waits)
@@ -293,7 +295,8 @@ def test_states_on_the_way_are_shown_with_their_reasons(driver: Driving, cluster
 def test_a_reason_for_which_a_job_never_starts_is_flagged(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold", "PartitionTimeLimit")
     send_one(driver)
-    until_reason(driver, "PartitionTimeLimit (cannot start by itself; cancel it and correct the campaign file)")
+    never = "never starts as it was submitted: 'campaign cancel', correct the campaign file, and run again"
+    until_reason(driver, f"PartitionTimeLimit ({never})")
 
 
 def test_a_state_that_is_not_known_is_held_and_shown(driver: Driving, cluster: Fake) -> None:
@@ -340,7 +343,10 @@ def test_a_job_over_its_limit_ends_its_run_as_a_timeout_and_the_next_run_complet
     cluster.fault("timeout", 0, once=True)
     driver.follow()
     assert driver.states() == [State.TIMEOUT, State.TIMEOUT]
-    assert driver.attempt(1).reason == "TIMEOUT: the job was ended (SIGTERM)"
+    assert (
+        driver.attempt(1).reason
+        == "TIMEOUT after 4m; raise slurm.time, of which this limit is made: the job was ended (SIGTERM)"
+    )
     cluster.mend("bench-sleep")
     driver.send()
     driver.follow()

@@ -1,0 +1,239 @@
+"""What sites do to a campaign: a slurmctld that does not answer, rules of the site, limits, held jobs, full file
+systems. On a real Slurm of several nodes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.slurm.sandbox.layout import Shape
+from tests.support.cases import Case, make_case, new_target, wait_until
+from tests.support.command_line import CAMPAIGN
+
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Sandbox]:
+    """A cluster that these tests may disturb."""
+    directory = Path(tempfile.mkdtemp(prefix="site-", dir="/tmp"))
+    try:
+        yield Sandbox.start(directory, Shape(nodes=4, cpus=4), os.getpid())
+    finally:
+        Sandbox.at(directory).stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def called(case: Case, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([CAMPAIGN, *words], env=case.environment(), capture_output=True, text=True, timeout=300)
+
+
+def in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def top(sandbox: Sandbox) -> Path:
+    return Path(sandbox.environment()["SLURM_CONF"]).parent
+
+
+def of_script(folder: Path, sandbox: Sandbox, name: str, text: str, **more: str) -> Case:
+    """A campaign with a program that is a shell script."""
+    script = folder / "mdtest.sh"
+    script.write_text(f"#!/bin/sh\n{text}\n")
+    script.chmod(0o755)
+    lines = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\nlauncher: {{prefix: [/bin/sh]}}\n"
+    return make_case(folder, sandbox, name, more=lines, **more)  # type: ignore[arg-type]
+
+
+def wrapped_sbatch(case: Case, folder: Path, text: str) -> Case:
+    """The case with this shell text before each sbatch that submits."""
+    real = shutil.which("sbatch")
+    wrapper = folder / "bin" / "sbatch"
+    wrapper.parent.mkdir()
+    test = 'case "$*" in *--test-only*) ;; *)'
+    wrapper.write_text(f'#!/bin/bash\n{test}\n{text}\n;; esac\nexec {real} "$@"\n')
+    wrapper.chmod(0o755)
+    variables = {"PATH": f"{wrapper.parent}:{os.environ['PATH']}"}
+    return Case(case.file, case.target, case.sandbox, variables)
+
+
+# --- a slurmctld that does not answer
+
+
+def test_a_slurmctld_that_stops_while_jobs_are_submitted_costs_time_and_nothing_else(
+    tmp_path: Path, site: Sandbox
+) -> None:
+    state = site.layout.load()
+    assert state is not None
+    pid = state.processes["slurmctld"].pid
+    plain = make_case(tmp_path, site, "away", allocation="run")
+    # The second sbatch finds it stopped, until long after that sbatch has given up.
+    stops = (
+        f"mkdir {tmp_path}/1 2>/dev/null || mkdir {tmp_path}/2 2>/dev/null && [ -d {tmp_path}/2 ] && kill -STOP {pid}"
+    )
+    case = wrapped_sbatch(plain, tmp_path, stops)
+    driver = case.start("run", "--only", "scratch/single/*/*")
+    try:
+        journal = case.results / "journal.jsonl"
+        wait_until(lambda: journal.exists() and '"uncertain"' in journal.read_text(), 200, "an sbatch that fails")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    said = in_one_line(driver.communicate(timeout=300)[1])
+    assert driver.returncode == 0, said
+    assert "sbatch failed for 1 run, but the job may exist; asking Slurm: " in said
+    assert "the same cause" not in said
+    events = [json.loads(line)["event"] for line in (case.results / "journal.jsonl").read_text().splitlines()]
+    assert not {"cancel", "stop"} & set(events)
+    done = [row for row in case.states().values() if row["state"] == "done"]
+    assert len(done) == 3
+    assert len(case.completions()) == 3, "nothing is measured twice"
+
+
+# --- rules of the site
+
+
+@contextmanager
+def job_submit(site: Sandbox, lua: str) -> Iterator[None]:
+    """The site's job_submit plugin, in Lua."""
+    conf, script = top(site) / "slurm.conf", top(site) / "job_submit.lua"
+    before = conf.read_text()
+    script.write_text(
+        f"function slurm_job_submit(job, partitions, uid)\n{lua}\nend\n"
+        "function slurm_job_modify(job, record, partitions, uid) return slurm.SUCCESS end\nreturn slurm.SUCCESS\n"
+    )
+    variables = os.environ | site.environment()
+
+    def reread() -> None:
+        subprocess.run(["scontrol", "reconfigure"], env=variables, check=True, timeout=60)
+
+    conf.write_text(f"{before}JobSubmitPlugins=lua\n")
+    try:
+        reread()
+        yield
+    finally:
+        conf.write_text(before)
+        reread()
+
+
+POLICY = 'slurm.log_user("Site policy: no jobs of campaigns on Mondays\\nwrite to hpc-help@site") return slurm.ERROR'
+
+
+def test_a_rejection_by_the_site_is_shown_whole_before_anything_is_submitted(tmp_path: Path, site: Sandbox) -> None:
+    case = make_case(tmp_path, site, "policy")
+    with job_submit(site, POLICY):
+        for verb in ("plan", "run"):
+            done = called(case, verb, str(case.file))
+            assert done.returncode == 2
+            assert "Site policy: no jobs of campaigns on Mondays; write to hpc-help@site; " in in_one_line(done.stderr)
+
+
+def test_a_rejection_by_the_site_that_comes_later_is_shown_whole_and_is_not_tried_again(
+    tmp_path: Path, site: Sandbox
+) -> None:
+    """Of the job itself alone, not of the test."""
+    plain = make_case(tmp_path, site, "later")
+    case = wrapped_sbatch(plain, tmp_path, f'echo >>{tmp_path}/calls; set -- --nice=77 "$@"')
+    with job_submit(site, f"if job.nice == 2147483648 + 77 then {POLICY} end return slurm.SUCCESS"):
+        done = called(case, "run", str(case.file), "--only", "scratch/single/*/*")
+    assert done.returncode == 1
+    reasons = {row["reason"] for row in case.states().values() if row["attempts"]}
+    assert len(reasons) == 1
+    assert "Site policy: no jobs of campaigns on Mondays" in reasons.pop()
+    assert len((tmp_path / "calls").read_text().splitlines()) == 1
+
+
+# --- limits
+
+
+def test_a_run_that_takes_too_long_names_its_limit_and_the_key(tmp_path: Path, site: Sandbox) -> None:
+    case = of_script(tmp_path, site, "slow", "exec sleep 300", limit="1m")
+    called(case, "run", str(case.file), "--only", "scratch/single/shared/*")
+    (row,) = [row for row in case.states().values() if row["attempts"]]
+    assert row["state"] == "timeout"
+    assert re.fullmatch(r"stopped after 1m.*, the time limit of one run; raise slurm\.time", row["reason"])
+
+
+# --- jobs that wait for somebody
+
+
+def waiting(case: Case) -> set[str]:
+    return {row["reason"] for row in case.states().values() if row["state"] == "pending"}
+
+
+def test_a_job_that_waits_for_somebody_says_for_whom_and_starts_by_itself(tmp_path: Path, site: Sandbox) -> None:
+    case = make_case(tmp_path, site, "waits")
+    partition = ["scontrol", "update", "PartitionName=sandbox"]
+    case.slurm(*partition, "State=DOWN")
+    try:
+        called(case, "run", str(case.file), "--only", "scratch/single/*/*", "--detach")
+        wait_until(lambda: any("PartitionDown" in reason for reason in waiting(case)), 60)
+        (reason,) = waiting(case)
+        opens = "starts by itself once the administrators open the partition; no need to cancel it"
+        assert re.fullmatch(rf"PartitionDown \(job \d+ {opens}\)", reason)
+        job = reason.split()[2]
+        case.slurm("scontrol", "uhold", job)
+        case.slurm(*partition, "State=UP")
+        held = f"JobHeldUser (starts by itself once it is released: scontrol release {job})"
+        wait_until(lambda: waiting(case) == {held}, 60, held)
+        case.slurm("scontrol", "release", job)
+        case.slurm("scontrol", "hold", job)
+        released = "starts by itself once an administrator releases it"
+        held = f"JobHeldAdmin ({released}: ask about job {job}, no need to cancel it)"
+        wait_until(lambda: waiting(case) == {held}, 60, held)
+        case.slurm("scontrol", "release", job)
+    finally:
+        case.slurm(*partition, "State=UP")
+    case.call("run", "--only", "scratch/single/*/*")
+
+
+# --- full file systems
+
+
+@contextmanager
+def small(site: Sandbox, name: str, limit: str) -> Iterator[Path]:
+    """A file system with this limit, which all nodes see."""
+    point = new_target(site, name)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "small", point], check=True, timeout=200)
+    try:
+        yield point
+    finally:
+        subprocess.run(["umount", "--lazy", point], check=True, timeout=200)
+
+
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+
+
+@only_root
+def test_a_full_target_stops_a_campaign_and_is_named(tmp_path: Path, site: Sandbox) -> None:
+    with small(site, "full", "nr_inodes=200") as point:
+        case = make_case(tmp_path, site, "full", target=point)
+        done = called(case, "run", str(case.file))
+    said = in_one_line(done.stderr)
+    assert done.returncode == 1
+    assert f"the file system of {point}, or a quota there, is full: " in said
+    assert sum(row["state"] == "failed" for row in case.states().values()) <= 3
+
+
+@only_root
+def test_full_results_stop_a_campaign_and_its_jobs(tmp_path: Path, site: Sandbox) -> None:
+    with small(site, "results", "size=2M") as point:
+        case = of_script(tmp_path, site, "noroom", f"cat /dev/zero >{point}/x; exec sleep 200")
+        case.file.write_text(f"{case.file.read_text()}results: {point}/noroom\n")
+        done = called(case, "run", str(case.file))
+        assert done.returncode == 3
+        said = in_one_line(done.stderr)
+        assert "No space left on device" in said
+        assert re.search(r"cancelled \d jobs?, whose results could not be written", said)
+        wait_until(lambda: "campaign-noroom" not in case.slurm("squeue", "-h", "-t", "PD,R", "-o", "%j"), 60)
