@@ -1,5 +1,6 @@
 """What real sites do, on a real Slurm: unlike nodes in one partition, a plugin and an administrator that rename jobs,
-texts of several lines in every place where Slurm takes one, an environment variable that changes how options are read.
+texts of several lines in every place where Slurm takes one, an environment variable that changes how options are read,
+variables that each job gets, a node's clock that is set back.
 """
 
 from __future__ import annotations
@@ -7,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,14 +44,18 @@ end
 TEXT = 'disk | "bad"\nnode9@1@1\tJobState=FAILED é'
 
 
-def unlike(text: str) -> str:
-    """slurm.conf with these nodes, and the plugin."""
+# What Slurm itself does since 23.11, as a site can have every release do it.
+SETS = "#!/bin/sh\necho export OMPI_MCA_plm_slurm_args=--external-launcher\n"
+
+
+def unlike(text: str, prolog: Path) -> str:
+    """slurm.conf with these nodes, the plugin, and a program that sets variables of each job."""
     lines = text.splitlines()
     for place, line in enumerate(lines):
         if line.startswith("NodeName="):
             node = line.partition(" ")[0].removeprefix("NodeName=")
             lines[place] = f"{line.partition(' CPUs=')[0]} {KINDS[node]}"
-    return "\n".join([*lines, "JobSubmitPlugins=lua", ""])
+    return "\n".join([*lines, "JobSubmitPlugins=lua", f"TaskProlog={prolog}", ""])
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +65,10 @@ def site() -> Iterator[Sandbox]:
 
     def slurm_conf(layout: Layout, *others: object) -> str:
         (layout.top / "job_submit.lua").write_text(RENAMES)
-        return unlike(written(layout, *others))  # type: ignore[arg-type]
+        prolog = layout.top / "prolog"
+        prolog.write_text(SETS)
+        prolog.chmod(0o755)
+        return unlike(written(layout, *others), prolog)  # type: ignore[arg-type]
 
     try:
         with pytest.MonkeyPatch.context() as patch:
@@ -134,3 +144,42 @@ def test_a_campaign_among_foreign_texts_and_renamed_jobs_is_measured_and_valid(t
     finally:
         case.slurm("scancel", other)
         case.slurm("scontrol", "update", "nodename=node2", "state=resume")
+
+
+def test_variables_of_the_site_and_a_clock_that_is_set_back_are_not_held_against_the_results(
+    tmp_path: Path, site: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("POSIXLY_CORRECT")  # bash then reads no BASH_ENV
+    case = campaign(tmp_path, site, "clock", "  constraint: genoa\n")
+    first = case.results / "runs" / "scratch.single.shared.r1" / "1" / "stdout"
+    clock = tmp_path / "bin" / "date"
+    clock.parent.mkdir()
+    clock.write_text(
+        f"#!/bin/sh\n[ -s {first} ] && back=5 || back=0\n/bin/date +'%s %6N' | {{ read s n; echo $((s - back)).$n; }}\n"
+    )
+    clock.chmod(0o755)
+    bash = tmp_path / "bash-env"
+    bash.write_text("[[ $0 != *slurm_script ]] || unset EPOCHREALTIME\n")
+    case.variables.update(PATH=f"{clock.parent}:{os.environ['PATH']}", BASH_ENV=str(bash))
+    case.call("run", "--only", "scratch/single/shared/*")  # the benchmark's own clock stays as it is
+    findings = json.loads(case.call("check", "--json", status=None))
+    told = {rule: [one for one in findings if one["rule"] == rule] for rule in ("ENV-02", "EVD-06", "RUN-02")}
+    (variables,) = [one["actual"] for one in told["ENV-02"] if "OMPI_MCA_mpi_yield_when_idle" in one["actual"]]
+    assert "OMPI_MCA_plm_slurm_args" not in variables
+    assert "OMPI_MCA_plm_slurm_args" in json.loads(first.with_name("environment.json").read_text())["set_by_slurm"]
+    set_back = [one for one in told["EVD-06"] if "clock" in one["message"]]
+    assert [(one["severity"], one["subject"], one["actual"]) for one in set_back] == [
+        ("W", "scratch.single.shared.r1/1", "by -5.0 s")
+    ], "the benchmark, whose clock nobody set, says so: without it, it would be noted"
+    assert {one["severity"] for one in (*told["EVD-06"], *told["RUN-02"]) if one["checked"]} <= {"I", "W"}
+    assert sum(row["status"] == "measured" for row in case.table(status=1)) == 3
+
+
+def test_a_slurm_conf_that_is_not_there_is_named_at_once(tmp_path: Path, site: Sandbox) -> None:
+    case = campaign(tmp_path, site, "nowhere", "")
+    case.variables["SLURM_CONF"] = str(tmp_path / "slurm.conf")
+    began = time.monotonic()
+    done = subprocess.run(case.command("run"), env=case.environment(), capture_output=True, text=True, timeout=100)
+    assert time.monotonic() - began < 20
+    assert done.returncode == 3
+    assert f"SLURM_CONF={tmp_path}/slurm.conf: " in done.stderr
