@@ -1,50 +1,17 @@
 # What the job does around each run. Nothing here runs while the benchmark is timed.
 set -u
 
-campaign_refusal=''  # why nothing may be measured in this job
-campaign_failures=0
-campaign_pid=''      # the launcher that is running
-campaign_recording='' # the process that writes the record of the run before
-campaign_nodes=''      # of the run, and the ranks on each
-campaign_per_node=''
-campaign_watch_in=''   # what the witnesses read, once the job has some
-campaign_watching=''   # the folder of the run that they look at
-exec {campaign_watch_in}>/dev/null
-exec {campaign_never}<> <(:) # nothing comes of it: to wait for that is a pause that starts no process
-exec {campaign_idle}<> <(:)  # a line comes of it while no run is under way: idle, or why the job ends
-campaign_ask_first=''        # each launcher is asked how it places ranks before a run: of one before, it was not seen
-campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
-campaign_free=''     # what campaign_space said after the run before, which is what is there before the next
-campaign_over=''     # why the job is at its end: nothing further is begun
+campaign_refusal=''   # why nothing may be measured in this job
+campaign_over=''      # why the job is at its end: nothing further is begun
+campaign_failures=0   # runs of it
+campaign_job_folder=''
+campaign_pid=''       # the launcher that is running
+campaign_closing=''   # the folder of the run before, whose record is being written
+campaign_launched=()  # of that run: folder and launcher of each phase, a word on each line, whose launcher was not asked before
 campaign_look_s=30   # seconds between two looks whether a benchmark has printed its last line and does not end
-# What follows is shared with environment-functions.bash and witness-functions.bash.
+campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
 # Why a job measures nothing that finds traces of itself: a slurmctld that lost its state has a job run again that ran.
 campaign_forgotten='Slurm forgot that it had started the job, and started it again: its measurements would not be one run'
-# shellcheck disable=SC2034
-campaign_ran='' # what the witnesses saw of the run, as JSON
-# shellcheck disable=SC2034
-campaign_surroundings='' # the job's environment.json, which each run adds its own part to
-# shellcheck disable=SC2034
-campaign_witnessed='' # where witnesses look at the job's runs
-# The launchers that are asked how they place the ranks before the job's first run: what campaign_geometry is told, a
-# word on each line. srun, whose options are the campaign's own, is seen at work instead.
-# shellcheck disable=SC2034
-campaign_launchers=()
-# shellcheck disable=SC2034
-campaign_independent=() # comments of jobs on targets of other storage
-
-# The variables, with their values, that the job began with and its submitter did not have: Slurm sets them, or the site
-# for each job. The submitter's are known by name where sbatch was given the names.
-# shellcheck disable=SC2034  # read by environment-functions.bash
-declare -A campaign_set_by_slurm=()
-# shellcheck disable=SC2034
-if [[ -n ${CAMPAIGN_SUBMITTED_WITH:-} ]]; then
-    while IFS= read -r -d '' campaign_pair; do
-        [[ $campaign_pair == SLURM* || " $CAMPAIGN_SUBMITTED_WITH " == *" ${campaign_pair%%=*} "* ]] ||
-            campaign_set_by_slurm[${campaign_pair%%=*}]=${campaign_pair#*=}
-    done <"/proc/$$/environ"
-    unset CAMPAIGN_SUBMITTED_WITH campaign_pair
-fi
 
 # Seconds since the epoch, into REPLY; bash has a clock of its own from version 5 on. Beside it, into campaign_uptime,
 # those of the kernel's clock that nobody sets.
@@ -77,6 +44,7 @@ campaign_quote() {
 # shellcheck disable=SC2329  # called by the traps
 campaign_terminated() {
     campaign_over=${campaign_over:-the job was ended (SIG$1)}
+    campaign_tell over
     [[ -z $campaign_pid ]] || kill -TERM "$campaign_pid" 2>/dev/null
 }
 trap 'campaign_terminated TERM' TERM
@@ -94,10 +62,11 @@ campaign_module() {
     set -u
 }
 
-# campaign_begin JOB_FOLDER TARGET_DIRECTORY EXECUTABLE [PREFIX...]
+# campaign_begin WITNESS PROBE JOB_FOLDER TARGET_DIRECTORY EXECUTABLE [PREFIX...]; PROBE as campaign_run has it
 campaign_begin() {
     export LC_ALL=C # messages and numbers are read by programs, whatever the modules have set
-    # shellcheck disable=SC2034  # read by environment-functions.bash
+    campaign_program=$1 campaign_watches=$2
+    shift 2
     campaign_job_folder=$1
     if [[ ${SLURM_RESTART_COUNT:-0} -gt 0 ]]; then
         campaign_refusal="Slurm restarted the job (restart ${SLURM_RESTART_COUNT}): its measurements would not be one run"
@@ -105,20 +74,16 @@ campaign_begin() {
         campaign_refusal=$campaign_forgotten
     fi
     [[ -z $campaign_refusal ]] || return
-    [[ -n $campaign_refusal ]] || campaign_take_lock "$2"
+    campaign_take_lock "$2"
     [[ -n $campaign_refusal ]] || campaign_same_mount "$2"
     [[ -n $campaign_refusal ]] || campaign_look_from_here "$2"
     [[ -n $campaign_refusal || -z $campaign_lock ]] || campaign_make_mark "$2"
-    [[ -n $campaign_over || -n $campaign_refusal ]] || campaign_probe_ahead
-    [[ -n $campaign_over ]] || campaign_environment "$@" # nobody measures here meanwhile
+    [[ -z $campaign_over ]] || return
+    campaign_start_witness "$@" # nobody measures here meanwhile
+    [[ -n $campaign_refusal ]] || campaign_probe_ahead
+    campaign_look_around
     campaign_remove_mark
     campaign_probed_ahead
-}
-
-# shellcheck disable=SC2329  # called where targets have storage of their own
-campaign_independent_storage() { # MARK...: the comments of jobs on targets of other storage
-    # shellcheck disable=SC2034  # read by environment-functions.bash
-    campaign_independent=("$@")
 }
 
 # campaign_run RUN ATTEMPT TOKEN FOLDER DIRECTORY PROBE srun OPTION... [PREFIX...] PROGRAM ARGUMENT...
@@ -128,8 +93,7 @@ campaign_independent_storage() { # MARK...: the comments of jobs on targets of o
 # output; end=PATTERN, the last line of its stdout.
 campaign_run() {
     local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended uptime status=-1 outcome reason=''
-    local leftover=0 before after made=false times='' name='' words=() word whole=false unended=''
-    local launched=() # folder, name and launcher of each phase, on a line each, whose launcher was not asked before it
+    local leftover=0 made=false times='' name='' whole=false unended='' watched='' blind='' expected=() launched=()
     shift 6
     [[ -z $campaign_over ]] || return # the job is ending: what was not begun stays unclaimed
     # Whoever makes this directory owns the attempt: this job, or a driver that has given the job up.
@@ -138,12 +102,7 @@ campaign_run() {
         campaign_failures=$((campaign_failures + 1))
         return
     fi
-    # shellcheck disable=SC2034  # read by environment-functions.bash
-    campaign_ran=''
-    REPLY=$campaign_free
-    [[ -n $REPLY ]] || campaign_space "${directory%/*}"
-    before=$REPLY
-    campaign_attempt_environment "$folder" null "$before" null
+    campaign_tell open "$folder" "${directory%/*}"
     campaign_say "$run, attempt $attempt: $*"
     campaign_now
     started=$REPLY
@@ -152,31 +111,34 @@ campaign_run() {
         # Not measured on the directory below its mount point.
         campaign_refusal="$campaign_lock is gone: ${directory%/*} was unmounted, or somebody removed the lock; check that it is mounted and run again"
     fi
-    if [[ -n $campaign_refusal ]]; then
-        reason=$campaign_refusal
-    elif [[ $1 != phase=* ]]; then
-        campaign_phase "$@" && whole=true
-    else
-        whole=true
-        for word in "$@" phase=; do
-            if [[ $word != phase=* ]]; then
-                words+=("$word")
-                continue
-            fi
-            [[ -z ${words[0]+set} ]] || campaign_phase "${words[@]}" || { whole=false && break; }
-            words=()
-            name=${word#phase=}
-        done
-    fi
+    reason=$campaign_refusal
+    [[ -n $reason ]] || campaign_phases "$@"
     campaign_now
     ended=$REPLY
     [[ -z $uptime ]] || uptime="$uptime, ${campaign_uptime:-$uptime}"
     campaign_recorded
-    [[ -z $campaign_watching ]] || campaign_watch_ends # they are ready by the time that the rest is done
     [[ $made == false ]] || campaign_clear
-    campaign_space "${directory%/*}"
-    after=$REPLY
-    campaign_free=$REPLY
+    campaign_judge
+    campaign_record
+}
+
+# The phases of campaign_run, whose variables they use; a run without names for them has one.
+campaign_phases() {
+    local word words=()
+    whole=true
+    for word in "$@" phase=; do
+        if [[ $word != phase=* ]]; then
+            words+=("$word")
+            continue
+        fi
+        [[ -z ${words[0]+set} ]] || campaign_phase "${words[@]}" || { whole=false && break; }
+        words=()
+        [[ $word == phase= ]] || name=${word#phase=}
+    done
+}
+
+campaign_judge() { # what became of campaign_run, whose variables it uses
+    outcome=failed
     if [[ $whole == true ]]; then
         outcome='done'
     elif [[ -n $campaign_over ]]; then
@@ -185,24 +147,15 @@ campaign_run() {
     elif [[ $status -lt 0 ]]; then
         outcome=refused
     else
-        outcome=failed
         reason="${name:+phase $name: }${reason:-the benchmark ended with status $status}"
     fi
-    [[ $outcome == 'done' ]] || campaign_failures=$((campaign_failures + 1))
-    campaign_record {campaign_watch_in}>&- &
-    campaign_recording=$!
-    campaign_watching=''
+    [[ $outcome == 'done' ]] || { campaign_failures=$((campaign_failures + 1)) && expected=(); }
 }
 
-# What is left of campaign_run, whose variables it uses: the run's record, in a process of its own, so that the next
-# run's launcher starts meanwhile. It ends with 1 where the record cannot be written, with 2 more where the
-# witnesses did not answer, and with 4 more where they saw ranks in other places than asked, or not all of them.
+# The run's record, of campaign_run, whose variables it uses. It takes its name once the witness has written the rest, while
+# the next run's launcher starts.
 campaign_record() {
-    local word quoted=() failed=0
-    trap '' TERM INT
-    campaign_watch_end "$folder" || failed=2
-    [[ $outcome != 'done' ]] || campaign_placed_as_seen || failed=$((failed + 4))
-    campaign_attempt_environment "$folder" "$made" "$before" "$after"
+    local word quoted=()
     for word in "$run" "$token" "$SLURM_JOB_ID" "$SLURM_JOB_NAME" "${SLURM_CLUSTER_NAME:-}" "$SLURM_JOB_NODELIST" "$reason" "$unended"; do
         campaign_quote "$word"
         quoted+=("$REPLY")
@@ -213,31 +166,31 @@ campaign_record() {
     if ! printf "$word\"restart_count\": %d%s%s%s}\n" "${quoted[0]}" "$attempt" "${quoted[@]:1:5}" "$outcome" "${quoted[6]}" \
         "$status" "$started" "$ended" "$leftover" "${SLURM_RESTART_COUNT:-0}" "${uptime:+, \"uptime\": [$uptime]}" \
         "${times:+, \"phases\": [$times]}" "${unended:+, \"unended\": ${quoted[7]}}" \
-        >"$folder/completion.json.new" || ! mv -- "$folder/completion.json.new" "$folder/completion.json"; then
+        >"$folder/completion.json.new"; then
         outcome="$outcome, but its record cannot be written"
-        failed=$((failed + 1))
+        campaign_failures=$((campaign_failures + 1))
     fi
+    campaign_tell close "$made" "${expected[@]}"
+    campaign_closing=$folder
+    campaign_launched=("${launched[@]}")
     campaign_say "$run, attempt $attempt: $outcome ${reason:+($reason)}"
-    return "$failed"
 }
 
-# Waits until the record of the run before is written, while no run is under way.
+# Waits until all is written of the run before, while no run is under way.
 campaign_recorded() {
-    local status
-    [[ -n $campaign_recording ]] || return 0
-    printf '%s\n' "${campaign_over:-idle}" >&"$campaign_idle"
-    campaign_wait "$campaign_recording"
-    status=$?
-    campaign_recording=''
-    ! read -r -t 0 -u "$campaign_idle" _ || read -r -u "$campaign_idle" _ # it did not ask
-    [[ $((status & 1)) -eq 0 ]] || campaign_failures=$((campaign_failures + 1))
-    [[ $((status & 2)) -eq 0 ]] || campaign_watch_quit
-    [[ $((status & 4)) -eq 0 ]] || campaign_ask_first=yes
+    [[ -n $campaign_closing ]] || return 0
+    campaign_ask closed
+    [[ -z $REPLY ]] || campaign_ask_first=yes # the witnesses do not see all ranks where they should be
+    [[ $REPLY != part || -n $campaign_over ]] || campaign_ask_afterwards
+    if [[ -f $campaign_closing/completion.json.new ]]; then
+        mv -- "$campaign_closing/completion.json.new" "$campaign_closing/completion.json"
+    fi
+    campaign_closing=''
 }
 
 # One phase of campaign_run, whose variables it uses. What it prints goes into a folder of its name, where it has one.
 campaign_phase() {
-    local place=$folder${name:+/$name} began error file='' end='' closing='' lost='' launcher
+    local place=$folder${name:+/$name} began error file='' end='' closing='' lost=''
     while [[ $1 == file=* || $1 == end=* ]]; do
         [[ $1 == end=* ]] && end=${1#end=} || file=${1#file=}
         shift
@@ -245,18 +198,8 @@ campaign_phase() {
     [[ -z $campaign_over ]] || return 1
     [[ -z $name ]] || mkdir -- "$place"
     if [[ $1 != campaign_* ]]; then
-        [[ $probe == 0 || -n $campaign_watching ]] || campaign_watch_begin "$folder" "$1"
         campaign_geometry "$told" "$@"
-        campaign_watch_ready
-        if [[ $probe == 1 && ($told == *:* || -n $campaign_ask_first$campaign_watch_problem) ]]; then
-            campaign_probe_once "$place" "$@" || {
-                campaign_look_for_loss "$place/placement.err"
-                return 1
-            }
-        elif [[ $probe == 1 ]]; then
-            printf -v launcher "%s\n" "$place" "$name" "${@:1:campaign_words}"
-            launched+=("${launcher%$'\n'}")
-        fi
+        [[ $probe == 0 ]] || campaign_prepare "$place" "$@" || return 1
     fi
     [[ -z $campaign_over ]] || return 1 # it came while the placement was probed
     if [[ $made == false ]]; then
@@ -281,7 +224,7 @@ campaign_phase() {
         "$@" >"$place/stdout" 2>"$place/stderr"
     else
         campaign_count_along "$folder" "$probe"
-        [[ -z $campaign_watching ]] || campaign_watch_tells phase
+        campaign_tell phase
         campaign_launch "$place" "$@"
     fi
     status=$?
@@ -332,9 +275,10 @@ campaign_show() { # NAME: prints what the program wrote in the directory where i
 
 # Runs the launcher where the job is, in the attempt's own directory, and again where it never reached the benchmark:
 # slurmctld was away, or not one task of a step started in the time after which srun gives a launch up. The last try
-# begins within twenty minutes.
+# begins within twenty minutes. The launcher is ended where the benchmark has printed its last line, which is end of
+# campaign_phase, and does not end: that line is closing then.
 campaign_launch() {
-    local folder=$1 status closer until=$((SECONDS + 1200))
+    local folder=$1 status until=$((SECONDS + 1200)) closed="$campaign_job_folder/closing"
     shift
     while :; do
         campaign_now
@@ -342,15 +286,16 @@ campaign_launch() {
         campaign_started_uptime=$campaign_uptime
         # A slurmctld that crashed takes a step for alive that has ended, and would never start another beside it:
         # overlap.
-        (SLURM_OVERLAP=1 BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes \
-            BENCH_EXPECT_PPN=$campaign_per_node exec "$@") >"$folder/stdout" 2>"$folder/stderr" </dev/null \
-            {campaign_watch_in}>&- {campaign_never}<&- {campaign_idle}<&- &
+        SLURM_OVERLAP=1 BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes BENCH_EXPECT_PPN=$campaign_per_node \
+            "$campaign_program" launch -s "$campaign_look_s" -e "$end" -c "$closed" -- "$folder" "$@" </dev/null &
         campaign_pid=$!
-        campaign_close "$campaign_pid" "$folder" {campaign_watch_in}>&- {campaign_idle}<&- &
-        closer=$!
         campaign_wait_launcher
         status=$?
-        campaign_closed "$closer" "$folder"
+        if [[ -e $closed ]]; then
+            closing=$(<"$closed")
+            rm -f -- "$closed"
+            campaign_say "ended a benchmark that did not end after its last line: $closing"
+        fi
         [[ $status -ne 0 && -z $campaign_over && $SECONDS -lt $until && ! -s $folder/stdout ]] || break
         # What slurmctld itself refuses, it refuses again.
         grep -qE '^srun: error: .*(contact slurm controller|Socket timed out|Connection|Zero Bytes|task launch, started 0 of)' \
@@ -360,63 +305,6 @@ campaign_launch() {
         [[ -z $campaign_over ]] || break
     done
     return "$status"
-}
-
-# Beside the launcher LAUNCHER: ends it where the last line of its output, as campaign_phase knows it, has been there for
-# a minute with nothing after it: an MPI that never comes back from MPI_Finalize. Its processes get SIGTERM, and SIGKILL
-# where they are still there after two more looks. The line stays in a file, with the sizes of both outputs.
-campaign_close() { # LAUNCHER FOLDER
-    local text seen='' looks=0 sent='' step name
-    while :; do
-        read -r -t "$campaign_look_s" -u "$campaign_never" _
-        [[ $? -gt 128 ]] || return # the time is over
-        if [[ -n $sent ]]; then
-            looks=$((looks + 1))
-            [[ $looks -lt 2 ]] || break
-            continue
-        fi
-        text=$(campaign_last_line "$2")
-        [[ -n $text && $text == "$seen" ]] && looks=$((looks + 1)) || looks=0
-        seen=$text
-        [[ $looks -ge 2 ]] || continue
-        printf '%s %s\n%s\n' "$(stat -c %s -- "$2/stdout")" "$(stat -c %s -- "$2/stderr")" "$text" \
-            >"$campaign_job_folder/closing.new" && mv -- "$campaign_job_folder/closing.new" "$campaign_job_folder/closing"
-        looks=0 sent=TERM
-        kill -TERM "$1" 2>/dev/null
-    done
-    kill -KILL "$1" 2>/dev/null
-    # Without its launcher a step goes on; the steps of the job's own looks have names of their own.
-    squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format='%i %j' | while read -r step name; do
-        [[ $step != "$SLURM_JOB_ID".[0-9]* || $name == witness ]] || scancel --signal=KILL "$step"
-    done
-}
-
-# The last line of an output, if it is the one that the benchmark prints when all is done: the pattern end, of
-# campaign_phase, on stdout, or what the built-in benchmark writes.
-campaign_last_line() { # FOLDER
-    local text
-    if [[ -n $end ]]; then
-        text=$(tail -c 2000 -- "$1/stdout" | tr -d '\0')
-        grep -xP -- "$end" <<<"${text##*$'\n'}"
-    elif [[ -e $1/bench.jsonl ]]; then
-        tail -n 1 -- "$1/bench.jsonl" | grep '^{"type": "end", "status": "ok"'
-    fi
-}
-
-# Sets closing, of campaign_phase, where campaign_close ended the launcher. What was printed from then on is about that
-# end, and goes to the job's own output.
-campaign_closed() { # CLOSER FOLDER
-    local file="$campaign_job_folder/closing" out err
-    kill -KILL "$1" 2>/dev/null
-    wait "$1" 2>/dev/null
-    [[ -e $file ]] || return 0
-    { read -r out err && read -r closing; } <"$file"
-    rm -f -- "$file"
-    tail -c "+$((out + 1))" -- "$2/stdout"
-    tail -c "+$((err + 1))" -- "$2/stderr" >&2
-    truncate -s "$out" -- "$2/stdout"
-    truncate -s "$err" -- "$2/stderr"
-    campaign_say "ended a benchmark that did not end after its last line: $closing"
 }
 
 # Sets lost, of campaign_phase, where srun lost a node: it may end with status 0 then. A job's script whose own node is
@@ -452,10 +340,9 @@ campaign_wait() { # PID: its status
 }
 
 campaign_end() {
-    campaign_watch_no_more
     campaign_recorded
-    campaign_watch_stop 10
-    rm -rf -- "$campaign_job_folder/ran.facts" "$campaign_job_folder/ran.err" "$campaign_job_folder/placement"
+    campaign_dismiss_witness
+    rm -rf -- "$campaign_job_folder/placement"
     campaign_unlock
     campaign_say "end of the job, $campaign_failures of its runs failed"
     [[ $campaign_failures -eq 0 ]]

@@ -1,6 +1,19 @@
 # What 'campaign plan --probe' asks of the nodes; the rest of the job is in job-functions.bash.
 # shellcheck disable=SC2154  # it shares its variables
 
+# Into REPLY: shared where a node sees the file MARK in the directory, otherwise missing or apart.
+campaign_sees() { # DIRECTORY MARK
+    local _
+    REPLY=missing
+    [[ -d $1 ]] || return 0
+    for _ in 1 2 3; do
+        REPLY=shared
+        [[ ! -e $1/$2 ]] || return 0
+        REPLY=apart
+        sleep 1
+    done
+}
+
 # On one node: lines of its name and what is wrong on it, and one with nothing at the end.
 campaign_probe_node() { # MARK FIRST_NODE EXECUTABLE DIRECTORY...
     local name=${SLURMD_NODENAME:-$HOSTNAME} mark=$1 first=$2 executable=$3 directory error status library

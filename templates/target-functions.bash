@@ -55,35 +55,6 @@ campaign_remove_mark() {
     campaign_mark=''
 }
 
-# On one node, into REPLY: shared where it sees the file MARK in the directory, otherwise missing or apart.
-campaign_sees() { # DIRECTORY MARK
-    local _
-    REPLY=missing
-    [[ -d $1 ]] || return 0
-    for _ in 1 2 3; do
-        REPLY=shared
-        [[ ! -e $1/$2 ]] || return 0
-        REPLY=apart
-        sleep 1
-    done
-}
-
-# What the nodes said of the target, as facts with their names.
-campaign_judge_nodes() { # FACTS DIRECTORY
-    local name what missing='' apart=''
-    while read -r name what; do
-        case $what in
-        missing) missing+="${missing:+, }$name" ;;
-        apart) apart+="${apart:+, }$name" ;;
-        esac
-    done < <(awk -F '\t' '$2 == "name" { name[$1] = $3 } $2 == "target.seen" { print name[$1], $3 }' "$1" | tr -d '"')
-    if [[ -n $missing ]]; then
-        campaign_refusal="$2 does not exist on $missing; create it where all nodes see it"
-    elif [[ -n $apart ]]; then
-        campaign_refusal="$2 is not shared: ${SLURMD_NODENAME:-$HOSTNAME} created a file in it that $apart cannot see; name a directory that all nodes see"
-    fi
-}
-
 # Two jobs on one target would measure each other. The driver chains its jobs; this holds where drivers do not know of
 # each other. The lock is a directory, since mkdir is atomic on every file system. Its owner is named in it, so that
 # the lock of a job that died can be told from that of one that runs.
@@ -157,26 +128,22 @@ campaign_take_lock() {
 }
 
 campaign_lock_is_stale() {
-    local id name cluster said line
+    local id name cluster said
     read -r id name cluster <<<"$2"
     if [[ -z $id ]]; then # being made just now, unless it is old
         [[ -n $(find "$1" -maxdepth 0 -mmin +1 2>/dev/null) ]]
         return
     fi
     [[ $cluster == "${SLURM_CLUSTER_NAME:-}" ]] || return 1 # another cluster's job: cannot be asked about
-    if ! said=$(squeue --noheader --states=all --jobs="$id" --format='%T %Z' 2>&1); then
+    # Without --states it lists what has not ended.
+    if ! said=$(env -u SQUEUE_STATES squeue --noheader --jobs="$id" --format='%T %Z' 2>&1); then
         [[ $said == *'Invalid job id'* ]] # any other failure says nothing about the job
         return
     fi
-    while read -r line; do
-        [[ $line == */"$name" ]] || continue # where it was submitted: a job may be renamed
-        case ${line%% *} in
-        PENDING) return 0 ;; # started again: whatever made the lock is gone
-        BOOT_FAIL | CANCELLED | COMPLETED | DEADLINE | FAILED | NODE_FAIL | OUT_OF_MEMORY | PREEMPTED | REVOKED | TIMEOUT) return 0 ;;
-        *) return 1 ;;
-        esac
-    done <<<"$said"
-    return 0 # forgotten, or the id belongs to another job by now
+    # Where it was submitted, since a job may be renamed. Of one that waits again, whatever made the lock is gone; of
+    # none that is found, the id belongs to another job by now.
+    said=$(grep -F -- "/$name" <<<"$said")
+    [[ $said != *"/$name" || $said == 'PENDING '* ]]
 }
 
 # Breaking is itself under a lock, so that a second breaker cannot take away the lock that the first has just made.

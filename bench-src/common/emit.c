@@ -86,6 +86,7 @@ int emit_document(const char *path)
     if (document.file == NULL)
         return -errno;
     json = &document;
+    document.error = 0;
     document.first = true;
     put("{");
     return 0;

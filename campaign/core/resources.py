@@ -36,3 +36,8 @@ def binaries() -> Path:
     except RuntimeError as error:  # a user without a home, as in containers
         raise EnvironmentLacks(messages.NO_HOME()) from error
     return data.absolute() / "campaign" / campaign.__version__ / "bench"
+
+
+def witness() -> Path:
+    """The program that looks at the nodes of a job and at what its ranks execute."""
+    return binaries() / "witness"

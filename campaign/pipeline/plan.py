@@ -163,7 +163,7 @@ def _measured_with(opened: Opened) -> Path | None:
 
 
 def not_built(opened: Opened) -> str:
-    """What to say where the campaign needs the built-in benchmark and it is not there; "" otherwise."""
+    """What to say where the built-in benchmark, if the campaign needs it, or the witness is not there; "" otherwise."""
     built = resources.binaries()
     for each in opened.pack.programs:
         path = binaries(opened) / each.applet
@@ -175,7 +175,7 @@ def not_built(opened: Opened) -> str:
             return messages.NOT_BUILT(path=path)
         if not path.exists():
             return messages.MEASURED_WITH_ANOTHER(path=path, built=built)
-    return ""
+    return "" if resources.witness().exists() else messages.NOT_BUILT(path=resources.witness())
 
 
 def _with_node(opened: Opened, partition: partitions.Partition | None) -> Campaign:

@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 
 TEMPLATE, PROBE = TEMPLATES / "job.sbatch.j2", TEMPLATES / "probe.sbatch.j2"
 # What a template includes, and the files that it then gets: a template of a campaign file's own need not name them all.
-FUNCTIONS = {
-    "job-functions.bash": ("job", "target", "counter"),
-    "environment-functions.bash": ("environment", "node", "witness"),
-}
+INCLUDED, FUNCTIONS = "job-functions.bash", ("job", "witness", "placement", "target", "counter")
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
 # A function, an alias or a variable of the job's own functions, or an srun of its own.
 _SETS = regex(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
@@ -54,6 +51,7 @@ class JobScript:
     seen: str = ""  # device:inode of the target's directory there; "" where it does not see it
     independent: tuple[str, ...] = ()  # marks of the targets whose storage is another one
     counters: str = ""  # the command that prints what the target's servers counted
+    witness: str = ""  # the program that looks at nodes and ranks
 
 
 def each_command(run: Run, slurm: Slurm, token: str) -> list[tuple[str, ...]]:
@@ -181,7 +179,7 @@ def rendered(job: JobScript, template: Path = TEMPLATE) -> str:
         boot=job.boot,
         seen=job.seen,
         independent=job.independent,
-        beside=_beside(job),
+        begin=_begin(job),
         counters=job.counters,
         launchers=_launchers(job),
         stale=dict(pair for step in job.steps for pair in step.stale.items()),
@@ -240,8 +238,8 @@ def _templates(folder: Path) -> jinja2.Environment:
 
     class Loader(jinja2.FileSystemLoader):
         def get_source(self, environment: jinja2.Environment, template: str) -> Any:
-            if template in FUNCTIONS:
-                return functions(template), None, None
+            if template == INCLUDED:
+                return functions(), None, None
             return super().get_source(environment, template)
 
     environment = jinja2.Environment(
@@ -256,20 +254,17 @@ def _templates(folder: Path) -> jinja2.Environment:
 
 
 @functools.cache
-def functions(name: str) -> str:
+def functions() -> str:
     """What a script has in the place of this include: files of bash functions, one after another."""
-    return "\n".join((TEMPLATES / f"{part}-functions.bash").read_text(encoding="utf-8") for part in FUNCTIONS[name])
+    return "\n".join((TEMPLATES / f"{part}-functions.bash").read_text(encoding="utf-8") for part in FUNCTIONS)
 
 
-def parts(text: str) -> list[str]:
+def parts(text: str) -> tuple[str, str, str]:
     """A script in parts. The functions that scripts include are the same object in all of them: a thousand scripts
     take little more room than one.
     """
-    found = []
-    for name in FUNCTIONS:
-        before, included, text = text.partition(functions(name))
-        found += [before, included]
-    return [*found, text]
+    before, _, after = text.partition(functions())
+    return (before, functions(), after) if after else (text, "", "")
 
 
 def verify(text: str, job: JobScript, template: str) -> list[str]:
@@ -285,15 +280,12 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
     ]
     if not text.startswith("#!/bin/bash\n"):
         problems.append(messages.SCRIPT_BEGINS(template=template))
-    around = text
-    for name in FUNCTIONS:
-        if (included := functions(name)) not in around:
-            return [*problems, messages.SCRIPT_EXCLUDES(template=template, part=name)]
-        around = around.replace(included, "\n" * included.count("\n"))
+    if (included := functions()) not in text:
+        return [*problems, messages.SCRIPT_EXCLUDES(template=template, part=INCLUDED)]
+    around = text.replace(included, "\n" * included.count("\n"))
     sets = _SETS.findall(script_text.without_texts(around))
     problems += [messages.SCRIPT_SETS(template=template, name=name) for name in sets]
-    first = job.steps[0].run
-    begin = shlex.join((BEGIN, str(job.folder), first.directory, first.executable, *_beside(job)))
+    begin = shlex.join((BEGIN, *_begin(job)))
     wanted, begun, ended = {step.token: step for step in job.steps}, False, False
     for command in script_text.commands(around):
         wrong: list[str] = []
@@ -323,6 +315,12 @@ def _step_words(job: JobScript, step: Planned) -> tuple[str, ...]:
     return (STEP, *where, *(word for words in each_command(step.run, job.slurm, step.token) for word in words))
 
 
+def _begin(job: JobScript) -> tuple[str, ...]:
+    """The words of the line that begins the job."""
+    run = job.steps[0].run
+    return (job.witness, str(int(job.probe)), str(job.folder), run.directory, run.executable, *_beside(job))
+
+
 def _beside(job: JobScript) -> tuple[str, ...]:
     """What else ranks of the job may execute, which its nodes hash: the prefix, and further programs of a pack."""
     run = job.steps[0].run
@@ -341,12 +339,12 @@ def _probe(job: JobScript, run: Run) -> str:
 
 
 def _launchers(job: JobScript) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """What places ranks in the job, where it looks how, each with what `_probe` tells of it."""
+    """What places ranks in the job with options that are the user's, each with what `_probe` tells of it."""
     found = (
         (_probe(job, step.run), launcher(step.run, job.slurm, command.other_nodes))
         for step in job.steps
         for command in step.run.commands
-        if job.probe and not command.untimed
+        if job.probe and not command.untimed and not step.run.launcher.is_srun
     )
     return tuple(dict.fromkeys(found))
 

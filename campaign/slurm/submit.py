@@ -24,7 +24,7 @@ from types import MappingProxyType
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
-from campaign.core import atomic, journal, waiting
+from campaign.core import atomic, journal, resources, waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Paths, Planned, Run, State, directory_name
@@ -355,7 +355,8 @@ def prepare(
         stale, left = {**left, **stale}, {}
         steps.append(Planned(run, number, token(), paths.attempt(run.id, number), stale))
     name = f"campaign-{campaign.name[:24]}-{token()}"
-    job = script_of(campaign, pack, name, paths, steps, (_boot(), _seen(batch[0].directory)))
+    here = Here(_boot(), _seen(batch[0].directory), str(resources.witness()))
+    job = script_of(campaign, pack, name, paths, steps, here)
     return job, scripts.render(job)
 
 
@@ -364,10 +365,19 @@ def token_of(campaign: Campaign) -> str:
     return journal.challenge(campaign.nonce) + secrets.token_hex(4)
 
 
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What a job's script says of the machine that submits it."""
+
+    boot: str  # as its kernel names it
+    seen: str  # the target as it sees it
+    witness: str  # where the witness's program lies
+
+
 def script_of(
-    campaign: Campaign, pack: RulePack, name: str, paths: Paths, steps: Sequence[Planned], here: tuple[str, str]
+    campaign: Campaign, pack: RulePack, name: str, paths: Paths, steps: Sequence[Planned], here: Here
 ) -> scripts.JobScript:
-    """What a job of these steps is rendered from. `here`: the submitting machine, and the target as it sees it."""
+    """What a job of these steps is rendered from."""
     title = f"campaign {campaign.name}, rules {pack.id} version {pack.version}, profile {campaign.profile}"
     clause = next((flag.clause for flag in pack.derived if flag.flag == "-N"), "")
     # The builtin benchmark checks its own placement before it measures; for another one the job does.
@@ -377,7 +387,18 @@ def script_of(
     apart = matrix.apart(campaign.targets, target)
     independent = tuple(scripts.target_mark(each.directory) for each in campaign.targets if each.name in apart)
     return scripts.JobScript(
-        title, name, paths.jobs(name), tuple(steps), campaign.slurm, probe, clause, *here, independent, counters
+        title,
+        name,
+        paths.jobs(name),
+        tuple(steps),
+        campaign.slurm,
+        probe,
+        clause,
+        here.boot,
+        here.seen,
+        independent,
+        counters,
+        here.witness,
     )
 
 

@@ -11,9 +11,13 @@ from tests.support.bench_binary import SOURCES
 APPLETS = re.findall(r"^APPLET\((\w+),", (SOURCES / "applets.def").read_text(encoding="utf-8"), re.MULTILINE)
 
 # What the files of a folder may include besides those of their own folder; "" is the top: main.c.
-LOWER: dict[str, set[str]] = {"common": set(), "store": {"common"}, "": {"common", ""}, "limits": {"common"}} | {
-    applet: {"common", "store"} for applet in APPLETS
-}
+LOWER: dict[str, set[str]] = {
+    "common": set(),
+    "store": {"common"},
+    "": {"common", ""},
+    "limits": {"common"},
+    "witness": {"common"},
+} | {applet: {"common", "store"} for applet in APPLETS}
 
 # Inside common/ a file includes only files of rows before its own.
 COMMON = (

@@ -12,6 +12,7 @@ import jinja2
 import pytest
 
 from campaign.config.format import Slurm
+from campaign.core import resources
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry, Launcher, Planned, Run
 from campaign.slurm import script_text, scripts
@@ -21,7 +22,7 @@ from tests.support.fake_slurm import Fake
 ROOT = Path("/work/results/test")
 JOB = "campaign-test-1"
 
-INCLUDED = "\n".join(map(scripts.functions, scripts.FUNCTIONS))  # in every script, as they are
+INCLUDED = scripts.functions()  # in every script, as they are
 
 
 @pytest.fixture
@@ -50,6 +51,7 @@ def job(planned: Sequence[Planned] = (), root: Path = ROOT, probe: bool = False,
         "8.4",
         boot="0a1b2c3d" if root == ROOT else "",  # of no machine on which a test runs
         seen="2049:131",
+        witness="/opt/bench/witness" if root == ROOT else str(resources.witness()),
     )
 
 
@@ -68,7 +70,7 @@ def test_a_thousand_jobs_have_their_template_compiled_once(monkeypatch: pytest.M
     scripts._templates.cache_clear()
     for _ in range(3):
         render()
-    assert compiled == ["job.sbatch.j2", *scripts.FUNCTIONS]
+    assert compiled == ["job.sbatch.j2", scripts.INCLUDED]
 
 
 def test_a_whole_job_script_is_as_it_was_read_last() -> None:
@@ -80,9 +82,7 @@ def test_a_whole_job_script_is_as_it_was_read_last() -> None:
         time_s=3600,
     )
     assert text.count(INCLUDED) == 1
-    builders.golden(
-        "job.sbatch", text.replace(INCLUDED, "(job-functions.bash, environment-functions.bash as they are)\n")
-    )
+    builders.golden("job.sbatch", text.replace(INCLUDED, "(job-functions.bash as it is)\n"))
 
 
 def test_the_rendered_script_has_nothing_that_shellcheck_finds(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_mpirun_is_told_the_geometry_in_its_own_words_and_the_job_how_many_they_
     assert scripts.launcher(run, Slurm()) == words
     planned = steps([run])
     text = render(planned, probe=True)
-    assert f"{planned[0].directory} 1:2:4:7 \\\n    {' '.join(words)} \\\n" in text
+    assert f"{planned[0].directory} 1:2:4:7 \\\n        {' '.join(words)} \\\n" in text
     assert script_text.executes(script_text.steps(text)[planned[0].token], run, planned[0].token)
 
 
@@ -289,7 +289,7 @@ PROGRAM = "/opt/bench/mdtest -F -C -T -r -n 125 -d /scratch/user/campaign-000000
 LAUNCHER = (
     "srun --nodes=2 --ntasks=8 --ntasks-per-node=4 --distribution=block --mpi=pmix --time=1:30 --kill-on-bad-exit=1"
 )
-BEGIN = "campaign_begin /work/results/test/jobs/campaign-test-1 /scratch/user /opt/bench/mdtest\n"
+BEGIN = "campaign_begin /opt/bench/witness 0 /work/results/test/jobs/campaign-test-1 /scratch/user /opt/bench/mdtest\n"
 
 BENDS = {
     "-N of another value": (
@@ -324,13 +324,16 @@ BENDS = {
     "another folder": (swap("/runs/scratch.peak.unique.r1/1", "/runs/scratch.peak.unique.r1/2"), "lacks /work/results"),
     "another run's name": (swap("campaign_run scratch.peak.unique.r1", "campaign_run scratch.peak.best"), "lacks"),
     "no run at all": (
-        lambda text: text[: text.index("campaign_run scratch.peak")],
+        lambda text: text[: text.index("campaign_run scratch.peak")] + text[text.index("    campaign_end") :],
         "no campaign_run line for scratch.peak.unique.r1, so the script would not execute it; copy the loop "
         "from job.sbatch.j2",
     ),
-    "a run behind a #": (swap("\ncampaign_run scratch.peak", "\n# campaign_run scratch.peak"), "no campaign_run line"),
+    "a run behind a #": (
+        swap("\n    campaign_run scratch.peak", "\n    # campaign_run scratch.peak"),
+        "no campaign_run line",
+    ),
     "a run behind a test": (
-        swap("\ncampaign_run scratch.peak", "\nfalse && campaign_run scratch.peak"),
+        swap("\n    campaign_run scratch.peak", "\n    false && campaign_run scratch.peak"),
         "no campaign_run",
     ),
     "a run twice, the first of them bent": (
@@ -341,16 +344,19 @@ BENDS = {
         swap("campaign_end", "campaign_run r 1 0000000f /f /d 0 srun /opt/bench/mdtest -N 1\n\ncampaign_end"),
         "campaign_run r 1 0000000f",
     ),
-    "a run with no words": (swap("\ncampaign_end", "\ncampaign_run\n\ncampaign_end"), "not planned, or duplicated"),
+    "a run with no words": (
+        swap("    campaign_end", "    campaign_run\n    campaign_end"),
+        "not planned, or duplicated",
+    ),
     "an open quotation": (swap(PROGRAM, PROGRAM + " 'x"), "not planned"),
     "words without quotes": (
         swap("/scratch/user/campaign-00000002 0", '"/scratch/user/campaign-00000002" 0'),
         "not quoted",
     ),
     "no beginning": (drop(BEGIN), "no campaign_begin line"),
-    "no end, before which the last run's record is complete": (drop("\ncampaign_end"), "no campaign_end line"),
+    "no end, before which the last run's record is complete": (drop("    campaign_end\n"), "no campaign_end line"),
     "the beginning behind the runs": (
-        lambda text: text.replace(BEGIN, "").replace("\ncampaign_end\n", f"\n{BEGIN}campaign_end\n"),
+        lambda text: text.replace(BEGIN, "").replace("    campaign_end\n", f"{BEGIN}campaign_end\n"),
         "campaign_run before campaign_begin",
     ),
     "the lock on another target": (swap(BEGIN, BEGIN.replace("/scratch/user", "/tmp")), "expected campaign_begin"),
@@ -371,18 +377,14 @@ BENDS = {
         lambda text: text.replace("FUNCTIONS", INCLUDED.replace("--one-file-system", "")),
         "the script does not include job-functions.bash unchanged; include it as job.sbatch.j2 does",
     ),
-    "what the job records of its environment changed": (
-        lambda text: text.replace("FUNCTIONS", INCLUDED.replace("mountstats", "mounts")),
-        "the script does not include environment-functions.bash unchanged",
-    ),
     "the job's functions defined anew": (
-        swap("\ncampaign_end", "\ncampaign_run() { :; }\ncampaign_end"),
+        swap("    campaign_end\n", "    campaign_run() { :; }\n    campaign_end\n"),
         "sets campaign_run",
     ),
     "srun defined anew": (swap(BEGIN, "srun() { command srun -N 1; }\n" + BEGIN), "sets srun, which is reserved"),
     "srun as an alias": (swap(BEGIN, "alias srun='srun -c 1'\n" + BEGIN), "sets srun, which is reserved"),
     "a refusal taken back": (
-        swap("\ncampaign_run", "\ncampaign_refusal=''\ncampaign_run"),
+        swap("    campaign_run", "    campaign_refusal=''\n    campaign_run"),
         "sets campaign_refusal, which is reserved",
     ),
 }
@@ -400,7 +402,7 @@ def test_an_unbent_script_has_no_problems_whatever_stands_around_it() -> None:
     text = render()
     assert verify(text) == []
     assert verify(text.replace(BEGIN, f"ulimit -n 4096\nexport A=b\n{BEGIN}")) == []
-    own = text.replace(INCLUDED, "FUNCTIONS").replace(" \\\n    ", " ")
+    own = text.replace(INCLUDED, "FUNCTIONS").replace(" \\\n        ", " ")
     assert verify(own.replace("FUNCTIONS", INCLUDED)) == []
 
 
@@ -426,7 +428,7 @@ def own_template(tmp_path: Path, text: str) -> Path:
 def test_a_template_of_ones_own_may_add_commands_around_the_runs(tmp_path: Path) -> None:
     text = scripts.TEMPLATE.read_text().replace("campaign_begin", "ulimit -n 4096\ncampaign_begin", 1)
     rendered = render(template=own_template(tmp_path, text))
-    assert "\nulimit -n 4096\ncampaign_begin " in rendered
+    assert "    ulimit -n 4096\ncampaign_begin " in rendered
 
 
 BROKEN = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.test_environment_functions import bash
+from campaign.results.environment import reading
 from tests.support.jobs import Job, cluster, job
 
 __all__ = ["cluster", "job"]  # fixtures
@@ -85,37 +85,8 @@ def test_what_the_submitting_machine_does_not_see_or_say_refuses_nothing(
 def test_the_nodes_of_a_job_look_for_a_file_that_the_first_one_made(job: Job) -> None:
     job.environment["SLURM_JOB_NUM_NODES"] = "2"
     assert job.plan().run() == 0
-    record = (job.folder / "environment.json").read_text()
-    assert '"target.seen": [{"nodes": "0-1", "value": "shared"}]' in record
+    assert reading.read(job.folder / "environment.json").environment.by_node("target.seen") == {
+        "n1": "shared",
+        "n2": "shared",
+    }
     assert job.left() == []
-
-
-def test_a_node_sees_the_file_or_lacks_it_or_lacks_the_directory(tmp_path: Path) -> None:
-    (tmp_path / "mark").touch()
-
-    def sees(directory: Path, mark: str) -> str:
-        return bash('sleep() { :; }; campaign_sees "$@"; echo "$REPLY"', str(directory), mark).decode().strip()
-
-    assert sees(tmp_path, "mark") == "shared"
-    assert sees(tmp_path, "other") == "apart"
-    assert sees(tmp_path / "no", "mark") == "missing"
-
-
-@pytest.mark.parametrize(
-    ("said", "refusal"),
-    [
-        (["shared", "shared", "shared"], ""),
-        (
-            ["shared", "apart", "apart"],
-            "/scratch is not shared: n1 created a file in it that n2, n3 cannot see; "
-            "name a directory that all nodes see",
-        ),
-        (["shared", "missing", "apart"], "/scratch does not exist on n2; create it where all nodes see it"),
-    ],
-)
-def test_the_nodes_that_do_not_see_the_target_are_named(said: list[str], refusal: str, tmp_path: Path) -> None:
-    facts = tmp_path / "facts"
-    lines = [f'{node}\tname\t"n{node + 1}"\n{node}\ttarget.seen\t"{what}"\n' for node, what in enumerate(said)]
-    facts.write_text("".join(lines))
-    judge = 'campaign_judge_nodes "$1" /scratch; echo "$campaign_refusal"'
-    assert bash(judge, str(facts), SLURMD_NODENAME="n1").decode().strip() == refusal

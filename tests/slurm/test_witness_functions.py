@@ -1,139 +1,143 @@
-"""templates/witness-functions.bash: where the ranks are, and what they execute."""
+"""templates/witness-functions.bash: what a job writes down of its surroundings, and of what its ranks execute."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import signal
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from campaign.core.model import Geometry, Launcher
-from campaign.slurm import scripts
+from campaign.results.environment import reading
+from campaign.results.environment.facts import Evidence
 from campaign.slurm.collect import read_evidence
 from tests.support import builders, fake_slurm
-from tests.support.jobs import FUNCTIONS, LIMIT_S, Job, cluster, job
+from tests.support.fake_slurm import Fake
+from tests.support.jobs import LIMIT_S, Job, cluster, job
 
 __all__ = ["cluster", "job"]  # fixtures
 
 
-# --- the placement, for benchmarks that do not check it
+def recorded(job: Job, number: int = 1) -> Evidence:
+    return reading.read(job.steps[number - 1].folder / "environment.json")
 
 
-def probes(job: Job) -> list[str]:
-    """The number of tasks of each probe of a placement, in their order among all launches; "run" for the others."""
-    return [
-        next(word for word in words if word.startswith("--ntasks=")) if "bash" in words else "run"
-        for words, _ in job.cluster.launched()
-    ]
+# --- a job's record
 
 
-def placements(job: Job) -> list[list[str]]:
-    return [(step.folder / "placement.txt").read_text().splitlines() for step in job.steps]
+def test_a_job_records_all_its_nodes_and_each_attempt_has_its_own_room(job: Job) -> None:
+    job.environment["SLURM_JOB_NUM_NODES"] = "2"
+    assert job.plan(runs=2).run() == 0
+    assert job.complain() == ""
+    one, other = recorded(job, 1), recorded(job, 2)
+    assert one.environment == other.environment
+    found = one.environment
+    assert [node.name for node in found.nodes] == ["n1", "n2"]
+    assert found.incomplete == ()
+    assert (found.directory, found.executable) == (str(job.target), str(fake_slurm.MDTEST))
+    assert found.values("kernel.release") == (os.uname().release,)
+    wanted = hashlib.sha256(fake_slurm.MDTEST.read_bytes()).hexdigest()
+    assert found.by_node("executable.sha256") == {"n1": wanted, "n2": wanted}
+    assert found.values("mount.point") and found.values("fs.type")
+    assert found.software["srun"] == "slurm 22.05.8"
+    assert found.started is not None and found.ended is not None
+    assert all(found.clock_offset(name) == 0 for name in ("n1", "n2"))
+    for evidence in (one, other):
+        assert evidence.made is True
+        assert evidence.before is not None and evidence.after is not None
+        assert evidence.before.inodes > 0
+    assert one.before != other.before
 
 
-@pytest.mark.parametrize("geometry", [Geometry(1, 1), Geometry(1, 4), Geometry(2, 8), Geometry(3, 3)])
-def test_ranks_that_were_not_all_seen_are_asked_for_after_the_run(job: Job, geometry: Geometry) -> None:
-    job.probe = True
-    job.cluster.fault("witness-blind")
-    assert job.plan(geometry=geometry).run() == 0
-    (launch, _), (probe, _) = job.cluster.launched()
-    options = list(scripts.launcher(job.steps[0].run, job.slurm)[1:])
-    without_mpi = ["--mpi=none" if word.startswith("--mpi=") else word for word in options]
-    assert probe[: len(options) + 1] == [*without_mpi, "bash"]
-    assert launch[: len(options) + 1] == [*options, str(fake_slurm.MDTEST)]
-    assert placements(job) == [
-        [f"{rank} n{rank // geometry.processes_per_node + 1}" for rank in range(geometry.processes)]
-    ]
+def test_a_job_leaves_only_its_record(job: Job) -> None:
+    job.plan().run()
+    assert sorted(path.name for path in job.folder.iterdir()) == ["environment.json", "job.sbatch", "stderr", "stdout"]
 
 
-def test_where_nobody_looks_the_launcher_is_asked_before_the_run_once_for_a_geometry(job: Job) -> None:
-    job.probe = True
-    job.cluster.fault("witness-fails", "srun: error: Unable to create step")
-    assert job.plan(2, Geometry(2, 8)).run() == 0
-    assert probes(job) == ["--ntasks=8", "run", "run"]
-    first, second = placements(job)
-    assert first == second != []
+def test_nodes_that_cannot_be_asked_are_recorded_and_fail_no_run(job: Job) -> None:
+    job.cluster.fault("environment-fails", "srun: error: no \x01 way")
+    job.environment |= {"SLURM_JOB_NUM_NODES": "2", "SLURMD_NODENAME": "n1"}
+    assert job.plan().run() == 0
+    assert job.end_of() == ("done", "")
+    found = recorded(job).environment
+    told = "srun, by which the nodes are asked, ended with status 1: srun: error: no   way; no answer from n2"
+    assert found.problems == (told,)
+    assert len(found.nodes) == 1, "the first node speaks for itself"
+    assert found.values("executable.sha256")
 
 
-def test_ranks_that_were_all_seen_are_not_asked_for(job: Job) -> None:
-    watched(job, program(job, "bench"))
-    assert probes(job) == ["run"]
-    assert not (job.steps[0].folder / "placement.txt").exists()
+def test_a_job_that_is_ended_while_it_asks_its_nodes_claims_nothing(job: Job) -> None:
+    job.cluster.fault("environment-waits")
+    process = job.plan().start()
+    fake_slurm.wait_until((job.cluster.root / "asked").exists, "the nodes are asked")
+    os.killpg(process.pid, signal.SIGTERM)
+    process.wait(LIMIT_S)
+    assert not (job.steps[0].folder / "claim").exists()
+    assert job.left() == []
 
 
-def test_a_run_whose_ranks_were_not_all_seen_is_recorded_once_nothing_runs_and_later_launchers_are_asked_before(
-    job: Job,
-) -> None:
-    """Only n1 has a witness. What each launch asks: the first and the second run, then of both, and once beforehand."""
-    job.probe = True
-    assert job.plan(4, Geometry(2, 8)).run() == 0
-    assert probes(job) == ["run", "run", "--ntasks=8", "--ntasks=8", "run", "--ntasks=8", "run"]
-    first, *others = placements(job)
-    assert len(first) == 8
-    assert others == [first] * 3
-    assert [job.end_of(number)[0] for number in (1, 2, 3, 4)] == ["done"] * 4
-
-
-@pytest.mark.parametrize("placement", ["cyclic", "uneven"])
-def test_any_other_placement_is_found_out_after_a_run_and_refused_from_then_on(job: Job, placement: str) -> None:
-    job.probe, job.environment["SLURM_JOB_NUM_NODES"] = True, "2"
-    job.cluster.fault("placement", placement)
-    job.plan(3, Geometry(2, 4))
-    words = {"executable": str(program(job, "bench")), "arguments": ("1",)}
-    job.steps = [replace(step, run=builders.with_words(step.run, **words)) for step in job.steps]
+def test_a_run_that_is_refused_has_made_no_directory(job: Job) -> None:
+    Path(job.plan().steps[0].directory).mkdir()
     assert job.run() == 1
-    reason = "the ranks are not block-placed and even on 2 nodes with 2 each: see placement.txt"
-    assert [job.end_of(number) for number in (1, 2, 3)] == [("done", ""), ("done", ""), ("refused", reason)]
-    assert probes(job) == ["run", "run", "--ntasks=4"]
-    assert job.left() == []
+    assert recorded(job).made is False
 
 
-def test_launchers_with_options_of_the_users_are_asked_before_the_first_run_and_not_again(job: Job) -> None:
-    job.plan_with_mpirun(Geometry(2, 8), Geometry(2, 4))
-    assert job.run() == 0, job.out() + job.complain()
-    asked = probes(job)
-    assert (set(asked[:2]), asked[2:]) == ({"--ntasks=8", "--ntasks=4"}, ["run", "run"])
-    assert [len(lines) for lines in placements(job)] == [8, 4]
-    assert not (job.folder / "placement").exists()
+SECRETS = {
+    "SLURM_JWT": "1", "OMPI_TOKEN": "2", "UCX_SECRET_KEY": "3", "MPI_PASSWORD": "4", "SLURM_AUTH_X": "5",
+    "LD_API_KEY": "6", "GITHUB_TOKEN": "7", "HOME_SWEET": "8", "OMPI_PROXY": "http://user:hush@proxy:8080",
+    "IOR_ACCESS_KEY_ID": "9", "MPI_MY_PASS": "10", "OMPI_API_BEARER": "11", "UCX_CLIENT_CERT_DATA": "12",
+    "UCX_cert": "13",
+}  # fmt: skip
+HARMLESS = {"UCX_COMPASS": "north", "MPI_PASSENGERS": "4", "UCX_BYPASS": "y", "FI_CERTAINTY": "1"}
 
 
-@pytest.mark.parametrize("placement", ["cyclic", "uneven"])
-def test_the_probe_refuses_any_other_placement(job: Job, placement: str) -> None:
-    job.cluster.fault("placement", placement)
-    assert job.plan_with_mpirun(Geometry(2, 8)).run() == 1
-    reason = "the ranks are not block-placed and even on 2 nodes with 4 each: see placement.txt"
-    assert job.end_of() == ("refused", reason)
-    assert probes(job) == ["--ntasks=8"] * 2  # before the first run, and again when its turn came
-    assert job.left() == []
+def test_no_secret_is_written_down(job: Job) -> None:
+    job.environment |= HARMLESS
+    job.environment |= {name: value if "hush" in value else f"hush{value}" for name, value in SECRETS.items()}
+    job.plan().run()
+    text = (job.steps[0].folder / "environment.json").read_text()
+    assert HARMLESS.items() <= json.loads(text)["environment"].items()
+    assert "hush" not in text
+    assert not any(name in text for name in SECRETS)
 
 
-def test_a_probe_that_does_not_end_is_ended(tmp_path: Path) -> None:
-    launcher = tmp_path / "srun"
-    launcher.write_text("#!/bin/sh\nexec sleep 300\n")
-    launcher.chmod(0o755)
-    script = f"""{FUNCTIONS}
-        campaign_probe_longest=0.1 campaign_words=1 campaign_nodes=1 campaign_per_node=1
-        campaign_probe {tmp_path} {launcher}"""
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=300, check=False)
-    assert (done.returncode, done.stdout) == (1, "the placement probe failed: it did not end in 0.1 s")
+def test_what_slurm_set_is_told_from_what_the_submitter_had(job: Job) -> None:
+    job.environment |= {
+        "CAMPAIGN_SUBMITTED_WITH": "PATH UCX_TLS I_MPI_HYDRA_BOOTSTRAP",
+        "UCX_TLS": "rc", "I_MPI_HYDRA_BOOTSTRAP": "ssh", "OMPI_MCA_plm_slurm_args": "--external launcher =",
+        "PRTE_MCA_plm_slurm_args": "--external", "UCX_AUTH_TOKEN": "hush",
+    }  # fmt: skip
+    job.slurm = replace(job.slurm, environment=(("PRTE_MCA_plm_slurm_args", "mine"), ("UCX_LOG_LEVEL", "info")))
+    job.plan().run()
+    assert job.complain() == ""
+    found = recorded(job).environment
+    assert found.variables["OMPI_MCA_plm_slurm_args"] == "--external launcher ="
+    given = {*job.environment, "UCX_LOG_LEVEL", "SLURM_JOB_ID"}
+    assert given.intersection(found.set_by_slurm) == {"OMPI_MCA_plm_slurm_args"}
+    assert not any(name.startswith("CAMPAIGN_") for name in found.variables)
 
 
-def test_a_launcher_that_failed_before_the_first_run_is_probed_again_when_its_turn_comes(job: Job) -> None:
-    job.cluster.fault("srun-fails.once", "srun: error: Unable to create step")
-    assert job.plan_with_mpirun(Geometry(2, 8)).run() == 0
-    assert probes(job) == ["--ntasks=8", "--ntasks=8", "run"]
-    assert len(placements(job)[0]) == 8
+def test_nothing_is_slurms_own_where_the_submitters_variables_are_not_known(job: Job) -> None:
+    job.environment["OMPI_MCA_plm_slurm_args"] = "--external-launcher"
+    job.plan().run()
+    assert recorded(job).environment.set_by_slurm == ()
 
 
-def test_a_probe_that_cannot_be_launched_is_said(job: Job) -> None:
-    job.cluster.fault("srun-fails", "srun: error: Invalid MPI type 'pmix'")
-    assert job.plan_with_mpirun(Geometry(1, 1)).run() == 1
-    assert job.end_of() == ("refused", "the placement probe failed: srun: error: Invalid MPI type 'pmix'")
+def test_a_preloaded_library_is_seen_in_the_job_and_on_the_nodes(job: Job) -> None:
+    job.environment["DARSHAN_LOGPATH"] = "/x"
+    job.plan().run()
+    found = recorded(job).environment
+    assert found.variables["DARSHAN_LOGPATH"] == "/x"
+    assert found.values("env.DARSHAN_LOGPATH") == ("/x",)
+
+
+def test_the_clusters_fake_is_told_nothing_of_the_question(job: Job, cluster: Fake) -> None:
+    """Tests count launches: the job's question to its nodes is none."""
+    job.plan().run()
+    assert len(cluster.launched()) == 1
 
 
 # --- what the ranks ran
@@ -216,45 +220,6 @@ def test_one_step_looks_at_all_runs_of_a_job_each_by_itself(job: Job) -> None:
     assert not list(job.folder.glob("ran.*"))
 
 
-def test_a_file_is_read_once_a_job_unless_it_changes_however_well_that_is_hidden(tmp_path: Path) -> None:
-    file, log = tmp_path / "program", tmp_path / "log"
-    file.write_bytes(b"1" * 4096)
-    first, second = (hashlib.sha256(byte * 4096).hexdigest() for byte in (b"1", b"2"))
-    script = f"""{FUNCTIONS}
-        timeout() {{ echo read >>{log}; "${{@:2}}"; }}
-        declare -A hashed=()
-        look() {{ local -A hashes=() inodes=(); campaign_watch_hash /proc/self/fd/7; echo "${{hashes[7]}}"; }}
-        exec 7<{file}
-        look; sleep 3; look; look
-        touch -r {file} {tmp_path}/time; tr 1 2 <{file} | dd of={file} conv=notrunc status=none
-        touch -r {tmp_path}/time {file}; look"""
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=300, check=True)
-    assert done.stdout.split() == [first, first, first, second]
-    assert log.read_text().split() == ["read"] * 3  # too new to be sure of at first; then once; then it had changed
-
-
-@pytest.mark.parametrize("forgotten", [0, 1])
-def test_a_witness_obeys_every_line_though_bash_forgets_what_came_as_its_time_was_over(
-    tmp_path: Path, forgotten: int
-) -> None:
-    """bash's `read -t` says that the time is over, and what it had read by then is gone: one character or none."""
-    script = f"""{FUNCTIONS}
-        read() {{
-            [[ $* == "-r -t "*" -d   _" ]] || {{ builtin read "$@"; return; }}
-            sleep 0.02
-            builtin read -t 0 && builtin read -r -N {forgotten} _
-            return 142
-        }}
-        exec {{campaign_watch_in}}> >(campaign_watch_node >{tmp_path}/said)
-        for run in 1 2 3; do
-            for words in /runs/$run$'\t'srun phase end; do campaign_watch_tells "$words"; sleep 0.1; done
-        done
-        exec {{campaign_watch_in}}>&-; wait"""
-    subprocess.run(["bash", "-c", script], timeout=300, check=True)
-    said = [line.split("\t")[1] for line in (tmp_path / "said").read_text().splitlines()]
-    assert [said.count(word) for word in ("ready", "name", "end")] == [3, 3, 3]
-
-
 def test_witnesses_that_ended_are_started_again_for_the_next_run(job: Job) -> None:
     job.probe, job.environment["SLURM_JOB_NUM_NODES"] = True, "2"
     job.plan(2, Geometry(2, 4))
@@ -284,7 +249,7 @@ def test_a_run_goes_on_where_nobody_can_look(job: Job) -> None:
 
 def test_witnesses_that_do_not_answer_are_waited_for_once_a_job(job: Job) -> None:
     job.probe, job.environment = True, {"SLURM_JOB_NUM_NODES": "2", "SLURMD_NODENAME": "n1"}
-    job.constants = {"campaign_answer_s": 1, "campaign_watch_ready_s": 1}
+    job.constants = {"campaign_answer_s": 1, "campaign_ready_s": 1}
     job.cluster.fault("witness-hangs")
     assert job.plan(3, Geometry(2, 4)).run() == 0
     problems = [read_evidence(step.folder, step.token)[0].witness.problems for step in job.steps]
@@ -297,7 +262,7 @@ def test_witnesses_that_do_not_answer_are_waited_for_once_a_job(job: Job) -> Non
 
 def test_witnesses_that_do_not_tell_of_a_run_are_waited_for_once_a_job(job: Job) -> None:
     job.probe, job.environment["SLURM_JOB_NUM_NODES"] = True, "2"
-    job.constants = {"campaign_watch_ready_s": 1, "campaign_watch_end_s": 1}
+    job.constants = {"campaign_ready_s": 1, "campaign_end_s": 1}
     job.plan(3, Geometry(2, 4))
     stop = program(job, "stop", 'kill -STOP $(<"$FAKE_SLURM/witness.pids")')
     job.steps = [

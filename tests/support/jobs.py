@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from campaign.config.format import Slurm
+from campaign.core import resources
 from campaign.core.model import Geometry, Launcher, Planned
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import scripts
@@ -26,9 +27,7 @@ ONE = Geometry(1, 1)
 HOST = os.uname().nodename
 UNWRITABLE = f"{{target}} is not writable on {HOST}"
 # All functions of a job, for a bash to source.
-FUNCTIONS = "; ".join(
-    f'source "{TEMPLATES}/{part}-functions.bash"' for parts in scripts.FUNCTIONS.values() for part in parts
-)
+FUNCTIONS = "; ".join(f'source "{TEMPLATES}/{part}-functions.bash"' for part in scripts.FUNCTIONS)
 
 
 class Job:
@@ -80,7 +79,16 @@ class Job:
         script = self.folder / "job.sbatch"
         steps, (boot, seen) = tuple(self.steps), self.submitted_from
         job = scripts.JobScript(
-            "test", self.name, self.folder, steps, self.slurm, self.probe, boot=boot, seen=seen, counters=self.counters
+            "test",
+            self.name,
+            self.folder,
+            steps,
+            self.slurm,
+            self.probe,
+            boot=boot,
+            seen=seen,
+            counters=self.counters,
+            witness=str(resources.witness()),
         )
         text = scripts.render(job)
         for name, value in self.constants.items():

@@ -14,7 +14,7 @@ import sys
 import time
 
 ROOT = os.environ["FAKE_SLURM"]
-ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
+ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
 NODES = 4
 
 

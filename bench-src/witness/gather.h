@@ -1,0 +1,54 @@
+/* gather: what the nodes said, put together: who they are one by one, everything else once for all nodes that say the same. */
+#pragma once
+
+#include "witness/text.h"
+
+#include <stdbool.h>
+
+/* A line of a node, taken apart (say.h). */
+struct told {
+    int node, run;
+    const char *name, *piece;
+    bool ends; /* the text ends with this piece */
+};
+
+bool gather_parse(char *line, struct told *told);
+
+struct gather_text {
+    struct text text;
+    bool whole;
+};
+
+struct gather_fact {
+    char *name;
+    struct gather_text *of; /* by node */
+};
+
+struct gathered {
+    int nodes;
+    struct gather_fact *facts;
+    size_t count;
+    char **ranks; /* "RANK NODE HASH,HASH [PHASE]" */
+    size_t rank_count;
+};
+
+/* A line of a node; one of a node that the job does not have is nothing. */
+void gather_add(struct gathered *gathered, const struct told *told);
+void gather_free(struct gathered *gathered);
+
+/* What a node said of a fact; NULL where it has not, or not to its end. */
+const char *gather_of(const struct gathered *gathered, const char *name, int node);
+
+/* How many nodes said it. */
+int gather_said(const struct gathered *gathered, const char *name);
+
+/* Members "nodes", "incomplete" and "facts". */
+void gather_emit(const struct gathered *gathered);
+
+/* In the order of the ranks: lines that begin with "RANK NODE". */
+void gather_sort(char **ranks, size_t count);
+
+enum placed { PLACED_EVENLY, PLACED_OTHERWISE, PLACED_IN_PART };
+
+/* Whether the ranks of a phase, sorted, are in blocks of the same number on each node. */
+enum placed gather_placed(char *const *ranks, size_t count, const char *phase, int nodes, int per_node);

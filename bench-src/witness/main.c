@@ -1,0 +1,156 @@
+/* witness: what runs on the nodes of a job beside its benchmark, and says what each node is and what its ranks execute. It needs
+ * no MPI and takes part in nothing that is measured.
+ *
+ *   witness job [options] FOLDER [PREFIX...]   on the first node, started by the job's script (job.h)
+ *   witness node [options] [PREFIX...]         on each node, started by that one through srun
+ *   witness launch [options] FOLDER LAUNCHER...   runs the launcher of a benchmark (launch.h)
+ *   witness where                              a rank that says its number and its node: what a launcher makes of a geometry
+ *   witness placed FILE NODES RANKS            whether the ranks in a file of such lines are in even blocks; sorts it */
+#include "common/die.h"
+#include "common/sha256.h"
+#include "witness/gather.h"
+#include "witness/job.h"
+#include "witness/launch.h"
+#include "witness/machine.h"
+#include "witness/program.h"
+#include "witness/record.h"
+#include "witness/say.h"
+#include "witness/target.h"
+#include "witness/variables.h"
+#include "witness/watch.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char usage[] = "usage: witness job -d DIRECTORY -x EXECUTABLE [-m MARK] [-w] [-l ANSWER,READY,END] [-i COMMENT]... FOLDER [PREFIX...]\n"
+                            "       witness node [-d DIRECTORY -x EXECUTABLE [-m MARK]] [-w] [-r ROOT] [PREFIX...]\n"
+                            "       witness launch -c CLOSING [-e PATTERN] [-s SECONDS] FOLDER LAUNCHER...\n"
+                            "       witness where\n"
+                            "       witness placed FILE NODES RANKS_ON_EACH\n";
+
+static void say_variable(const char *name, const char *value)
+{
+    char *fact = text_of("env.%s", name);
+    if (!variables_of_job(name))
+        say(0, fact, "%s", value);
+    free(fact);
+}
+
+static void say_node_facts(const char *root, const struct job *job)
+{
+    char hostname[256] = "", zone[16] = "", hex[SHA256_HEX_BYTES];
+    unsigned char digest[SHA256_BYTES];
+    time_t now = time(NULL);
+    struct tm here;
+    gethostname(hostname, sizeof hostname - 1);
+    say(0, "clock", "%.6f", record_now_s());
+    say(0, "name", "%s", say_node());
+    say(0, "hostname", "%s", hostname);
+    if (job->mark[0] != '\0')
+        say(0, "target.seen", "%s", target_seen(job->directory, job->mark));
+    char *boot = text_line("%s/proc/sys/kernel/random/boot_id", root);
+    if (boot != NULL) /* the same on all virtual nodes of one machine */
+        say(0, "boot", "%.*s", (int)strcspn(boot, "-"), boot);
+    free(boot);
+    if (localtime_r(&now, &here) != NULL && strftime(zone, sizeof zone, "%z", &here) > 0)
+        say(0, "zone", "%s", zone);
+    if (sha256_file("/proc/self/exe", digest) == 0) {
+        sha256_hex(digest, hex);
+        say(0, "witness.sha256", "%s", hex);
+    }
+    machine_say(root);
+    target_say(root, job->directory);
+    program_say(job->executable);
+    program_say_prefix(job->prefix);
+    variables_each(say_variable);
+    say(0, "end", "yes");
+}
+
+static int where(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    const char *rank = NULL;
+    for (size_t i = 0; rank == NULL && i < sizeof names / sizeof *names; i++)
+        rank = getenv(names[i]);
+    printf("%s %s\n", rank == NULL ? "0" : rank, say_node());
+    return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_FAILED;
+}
+
+static int placed(const char *path, int nodes, int per_node)
+{
+    char **ranks = NULL, line[1024];
+    size_t count = 0;
+    FILE *file = fopen(path, "r+e");
+    if (file == NULL)
+        return usage_error("cannot open '%s': %s", path, strerror(errno));
+    while (fgets(line, sizeof line, file) != NULL) {
+        ranks = text_grow(ranks, count, sizeof *ranks);
+        ranks[count++] = text_of("%.*s", (int)strcspn(line, "\n"), line);
+    }
+    gather_sort(ranks, count);
+    rewind(file);
+    for (size_t i = 0; i < count; i++)
+        fprintf(file, "%s\n", ranks[i]);
+    bool is = fclose(file) == 0 && gather_placed(ranks, count, "", nodes, per_node) == PLACED_EVENLY;
+    for (size_t i = 0; i < count; i++)
+        free(ranks[i]);
+    free(ranks);
+    return is ? EXIT_CODE_OK : EXIT_CODE_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    struct job job = {.mark = "", .limits = {45, 20, 60}};
+    struct launch launch = {.pattern = "", .look_s = 30};
+    const char *root = "", *mode = argc > 1 ? argv[1] : "";
+    int option;
+    bool wrong = false;
+    die_identify("witness", 0, "");
+    if (strcmp(mode, "where") == 0)
+        return where();
+    if (strcmp(mode, "placed") == 0 && argc == 5)
+        return placed(argv[2], atoi(argv[3]), atoi(argv[4]));
+    optind = 2;
+    while ((option = getopt(argc, argv, "+d:x:m:wr:l:i:c:e:s:")) != -1) {
+        switch (option) {
+        case 'd': job.directory = optarg; break;
+        case 'x': job.executable = optarg; break;
+        case 'm': job.mark = optarg; break;
+        case 'w': job.watches = 1; break;
+        case 'r': root = optarg; break;
+        case 'c': launch.closing = optarg; break;
+        case 'e': launch.pattern = optarg; break;
+        case 's': launch.look_s = atoi(optarg); break;
+        case 'l': wrong = wrong || sscanf(optarg, "%d,%d,%d", &job.limits.answer, &job.limits.ready, &job.limits.end) != 3; break;
+        case 'i':
+            job.independent = text_grow(job.independent, (size_t)job.independent_count, sizeof *job.independent);
+            job.independent[job.independent_count++] = optarg;
+            break;
+        default: wrong = true;
+        }
+    }
+    job.prefix = argv + (optind < argc ? optind : argc);
+    if (!wrong && strcmp(mode, "launch") == 0 && launch.closing != NULL && job.prefix[0] != NULL && job.prefix[1] != NULL) {
+        launch.folder = job.prefix[0];
+        launch.words = job.prefix + 1;
+        return launch_run(&launch);
+    }
+    bool about = job.directory != NULL && job.executable != NULL;
+    if (!wrong && strcmp(mode, "job") == 0 && about && job.prefix[0] != NULL) {
+        job.folder = job.prefix[0];
+        job.prefix++;
+        return job_serve(&job);
+    }
+    if (wrong || strcmp(mode, "node") != 0 || (job.directory != NULL) != (job.executable != NULL)) {
+        fputs(usage, stderr);
+        return EXIT_CODE_USAGE;
+    }
+    if (about)
+        say_node_facts(root, &job);
+    return job.watches ? watch_runs() : EXIT_CODE_OK;
+}

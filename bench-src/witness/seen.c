@@ -1,0 +1,239 @@
+/* seen: programs, libraries and hashes of a run. */
+#include "witness/seen.h"
+
+#include "common/raw.h"
+#include "witness/say.h"
+#include "witness/text.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_LIBRARIES = 400, SHORT_DIGITS = 16, SETTLED_S = 2 };
+
+static struct seen_rank *rank_in(struct seen *seen, const struct rank *rank)
+{
+    for (size_t i = 0; i < seen->rank_count; i++)
+        if (seen->ranks[i].rank.number == rank->number && strcmp(seen->ranks[i].rank.phase, rank->phase) == 0)
+            return &seen->ranks[i];
+    seen->ranks = text_grow(seen->ranks, seen->rank_count, sizeof *seen->ranks);
+    seen->ranks[seen->rank_count] = (struct seen_rank){.rank = *rank};
+    return &seen->ranks[seen->rank_count++];
+}
+
+bool seen_same(const struct seen *seen, int program, pid_t pid)
+{
+    char path[64];
+    struct stat file;
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    return stat(path, &file) == 0 && file.st_ino == seen->programs[program].inode &&
+           file.st_dev == seen->programs[program].device;
+}
+
+int seen_executes(struct seen *seen, const struct rank *rank, pid_t pid)
+{
+    char path[64];
+    struct stat file;
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &file) != 0) {
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    size_t number = 0;
+    while (number < seen->program_count &&
+           (seen->programs[number].inode != file.st_ino || seen->programs[number].device != file.st_dev))
+        number++;
+    if (number < seen->program_count) {
+        close(fd);
+    } else {
+        seen->programs = text_grow(seen->programs, seen->program_count, sizeof *seen->programs);
+        seen->programs[seen->program_count++] = (struct seen_program){fd, file.st_dev, file.st_ino};
+    }
+    struct seen_rank *of = rank_in(seen, rank);
+    for (size_t i = 0; i < of->count; i++)
+        if (of->programs[i] == (int)number)
+            return (int)number;
+    of->programs = text_grow(of->programs, of->count, sizeof *of->programs);
+    of->programs[of->count++] = (int)number;
+    return (int)number;
+}
+
+static bool is_known(const struct seen *seen, const char *path)
+{
+    for (size_t i = 0; i < seen->library_count; i++)
+        if (strcmp(seen->libraries[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+void seen_loads(struct seen *seen, pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    char *text = raw_text(path);
+    for (char *rest = text, *line; seen->library_count < MOST_LIBRARIES && (line = text_part(&rest, '\n')) != NULL;) {
+        int rights = 0, inode = 0, behind = 0;
+        sscanf(line, "%*s %n%*s %*s %*s %n%*s%n", &rights, &inode, &behind);
+        const char *name = behind == 0 ? "" : line + behind + strspn(line + behind, " ");
+        if (name[0] != '/' || line[rights + 2] != 'x' || is_known(seen, name))
+            continue;
+        /* By way of the process's own root, since it may be in a container. */
+        char *file = text_of("/proc/%d/root%s", (int)pid, name);
+        seen->libraries = text_grow(seen->libraries, seen->library_count, sizeof *seen->libraries);
+        seen->libraries[seen->library_count++] = (struct seen_library){
+            .path = text_of("%s", name), .fd = open(file, O_RDONLY | O_CLOEXEC), .inode = strtoull(line + inode, NULL, 10)};
+        free(file);
+    }
+    free(text);
+}
+
+void seen_variable(struct seen *seen, const char *variable)
+{
+    for (size_t i = 0; i < seen->variable_count; i++)
+        if (strcmp(seen->variables[i], variable) == 0)
+            return;
+    seen->variables = text_grow(seen->variables, seen->variable_count, sizeof *seen->variables);
+    seen->variables[seen->variable_count++] = text_of("%s", variable);
+}
+
+/* --- hashes */
+
+struct known {
+    struct stat file;
+    char hex[SHA256_HEX_BYTES];
+};
+
+static bool same_file(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino && one->st_size == other->st_size &&
+           one->st_mtim.tv_sec == other->st_mtim.tv_sec && one->st_mtim.tv_nsec == other->st_mtim.tv_nsec &&
+           one->st_ctim.tv_sec == other->st_ctim.tv_sec && one->st_ctim.tv_nsec == other->st_ctim.tv_nsec;
+}
+
+void seen_hash(int fd, char hex[SHA256_HEX_BYTES], int *reads)
+{
+    static struct known *known;
+    static size_t count;
+    struct stat file;
+    char path[64];
+    unsigned char digest[SHA256_BYTES];
+    time_t now = time(NULL);
+    hex[0] = '\0';
+    if (fd < 0 || fstat(fd, &file) != 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (same_file(&known[i].file, &file)) {
+            memcpy(hex, known[i].hex, SHA256_HEX_BYTES);
+            return;
+        }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ++*reads;
+    if (sha256_file(path, digest) != 0)
+        return;
+    sha256_hex(digest, hex);
+    if (file.st_ctim.tv_sec >= now - SETTLED_S)
+        return;
+    known = text_grow(known, count, sizeof *known);
+    known[count].file = file;
+    memcpy(known[count++].hex, hex, SHA256_HEX_BYTES);
+}
+
+/* --- what is said */
+
+static void tell_libraries(struct seen *seen)
+{
+    int reads = 0;
+    for (size_t i = 0; i < seen->library_count; i++) {
+        const struct seen_library *library = &seen->libraries[i];
+        const char *name = strrchr(library->path, '/') + 1;
+        char hex[SHA256_HEX_BYTES];
+        struct stat file;
+        int alike = 1;
+        for (size_t k = 0; k < i; k++)
+            alike += strcmp(strrchr(seen->libraries[k].path, '/') + 1, name) == 0;
+        char *fact = alike == 1 ? text_of("library.%s", name) : text_of("library.%s.%d", name, alike);
+        seen_hash(library->fd, hex, &reads);
+        if (hex[0] == '\0' || fstat(library->fd, &file) != 0)
+            say(seen->run, fact, "%s cannot be read", library->path);
+        else if (file.st_ino != library->inode)
+            say(seen->run, fact, "%s is another file by now", library->path);
+        else
+            say(seen->run, fact, "%s %s", library->path, hex);
+        free(fact);
+    }
+}
+
+/* Facts "program.HASH", and the beginning of each hash. */
+static void tell_programs(struct seen *seen, char (*digits)[SHA256_HEX_BYTES])
+{
+    int reads = 0;
+    for (size_t i = 0; i < seen->program_count; i++) {
+        char name[64], path[4096];
+        snprintf(name, sizeof name, "/proc/self/fd/%d", seen->programs[i].fd);
+        ssize_t length = readlink(name, path, sizeof path);
+        seen_hash(seen->programs[i].fd, digits[i], &reads);
+        char *fact = text_of("program.%s", digits[i][0] == '\0' ? "unread" : digits[i]);
+        say(seen->run, fact, "%.*s", length < 0 ? 0 : (int)length, path);
+        free(fact);
+        if (digits[i][0] == '\0')
+            memset(digits[i], '0', SHORT_DIGITS);
+        digits[i][SHORT_DIGITS] = '\0';
+    }
+}
+
+static void tell_ranks(struct seen *seen, char (*digits)[SHA256_HEX_BYTES])
+{
+    for (size_t i = 0; i < seen->rank_count; i++) {
+        const struct seen_rank *of = &seen->ranks[i];
+        struct text executed = {0};
+        for (size_t k = 0; k < of->count; k++)
+            text_join(&executed, ",", digits[of->programs[k]]);
+        say(seen->run, "rank", "%d %s %s%s%s", of->rank.number, say_node(), executed.bytes, of->rank.phase[0] == '\0' ? "" : " ",
+            of->rank.phase);
+        text_free(&executed);
+    }
+}
+
+static void forget(struct seen *seen)
+{
+    for (size_t i = 0; i < seen->program_count; i++)
+        close(seen->programs[i].fd);
+    for (size_t i = 0; i < seen->library_count; i++) {
+        if (seen->libraries[i].fd >= 0)
+            close(seen->libraries[i].fd);
+        free(seen->libraries[i].path);
+    }
+    for (size_t i = 0; i < seen->rank_count; i++)
+        free(seen->ranks[i].programs);
+    for (size_t i = 0; i < seen->variable_count; i++)
+        free(seen->variables[i]);
+    free(seen->programs);
+    free(seen->libraries);
+    free(seen->ranks);
+    free(seen->variables);
+    *seen = (struct seen){0};
+}
+
+void seen_tell(struct seen *seen)
+{
+    char(*digits)[SHA256_HEX_BYTES] = calloc(seen->program_count + 1, sizeof *digits);
+    if (digits == NULL)
+        return; /* "end" is not said: the job says that this node did not answer */
+    tell_programs(seen, digits);
+    tell_libraries(seen);
+    for (size_t i = 0; i < seen->variable_count; i++) {
+        size_t name = strcspn(seen->variables[i], "=");
+        char *fact = text_of("env.%.*s", (int)name, seen->variables[i]);
+        say(seen->run, fact, "%s", seen->variables[i] + name + 1);
+        free(fact);
+    }
+    tell_ranks(seen, digits);
+    say(seen->run, "end", "yes");
+    free(digits);
+    forget(seen);
+}

@@ -1,0 +1,55 @@
+/* seen: what was seen of a run's ranks on a node. Files are held open from when they were seen, and hashed once the ranks have
+ * ended. */
+#pragma once
+
+#include "witness/rank.h"
+
+#include "common/sha256.h"
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct seen_program {
+    int fd;
+    dev_t device;
+    ino_t inode;
+};
+
+struct seen_library {
+    char *path;
+    int fd; /* -1 where it could not be opened */
+    ino_t inode;
+};
+
+struct seen_rank {
+    struct rank rank;
+    int *programs; /* what it executed, in this order, as numbers of the list */
+    size_t count;
+};
+
+struct seen {
+    int run;
+    struct seen_program *programs;
+    struct seen_library *libraries;
+    struct seen_rank *ranks;
+    char **variables;
+    size_t program_count, library_count, rank_count, variable_count;
+};
+
+/* A process of the rank executes the file now that it is known under that number, or gets one: -1 where it has ended. */
+int seen_executes(struct seen *seen, const struct rank *rank, pid_t pid);
+
+/* Whether a process still executes a program of that number. */
+bool seen_same(const struct seen *seen, int program, pid_t pid);
+
+/* The files whose code a process has in its memory. */
+void seen_loads(struct seen *seen, pid_t pid);
+
+void seen_variable(struct seen *seen, const char *variable);
+
+/* The SHA-256 of an open file, "" where it cannot be read. A file is not read again while device, inode, size and both its
+ * times are the same, and it had last changed 2 s or more before it was read. *reads counts those that were. */
+void seen_hash(int fd, char hex[SHA256_HEX_BYTES], int *reads);
+
+/* Says all of it and frees it. By one thread at a time. */
+void seen_tell(struct seen *seen);

@@ -1,0 +1,295 @@
+"""bench-src/witness: what a node says of itself, and what a job makes of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from campaign.results.environment import reading
+from tests.support.witness import around, facts_of, gathered, node
+
+
+@pytest.fixture
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("job")
+
+
+def tree(root: Path, files: Mapping[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+# --- what a node says
+
+
+def test_a_node_tells_processors_memory_and_settings(tmp_path: Path, place: Path) -> None:
+    processor = "processor\t: {}\nmodel name\t: Example CPU @ 2.00GHz\nphysical id\t: {}\ncore id\t: {}\n\n"
+    tree(
+        tmp_path,
+        {
+            "proc/cpuinfo": "".join(processor.format(n, n // 4, n % 2) for n in range(8)),
+            "proc/meminfo": "MemTotal:       1000 kB\nMemFree: 7 kB\nSwapTotal: 0 kB\nHugePages_Total:   3\n",
+            "proc/cmdline": "root=UUID=1234 quiet mitigations=off isolcpus=1-3 password=hush\n",
+            "proc/sys/vm/dirty_ratio": "20\n",
+            "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+            "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "performance\n",
+            "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor": "powersave\n",
+            "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor": "performance\n",
+            "etc/os-release": 'NAME="X"\nPRETTY_NAME="Example Linux 9"\n',
+            "etc/ld.so.preload": "/lib/libspy.so\n",
+        },
+    )
+    found = facts_of(place, tmp_path, tmp_path)
+    expected = {
+        "cpu.model": "Example CPU @ 2.00GHz", "cpu.sockets": "2", "cpu.cores": "4", "cpu.threads": "8",
+        "cpu.governor": "performance powersave", "memory.total": "1000 kB", "memory.hugepages": "3",
+        "kernel.parameters": "mitigations=off isolcpus=1-3", "vm.dirty_ratio": "20", "os": "Example Linux 9",
+        "transparent_hugepage.enabled": "always [madvise] never", "ld.so.preload": "/lib/libspy.so",
+    }  # fmt: skip
+    assert {name: found.values(name) for name in expected} == {name: (text,) for name, text in expected.items()}
+
+
+def test_a_node_without_proc_and_sys_says_who_it_is(tmp_path: Path, place: Path) -> None:
+    found = facts_of(place, tmp_path, tmp_path / "gone", SLURMD_NODENAME="n7")
+    assert [node.name for node in found.nodes] == ["n7"]
+    assert found.values("executable.problem") == ("this node does not see it",)
+    assert found.incomplete == ()
+
+
+def mounted(root: Path, line: str) -> Path:
+    """A node on which the mount that holds `root` is described by `line`."""
+    point = subprocess.run(["stat", "-c", "%m", root], capture_output=True, text=True, check=True).stdout.strip()
+    other = "20 1 8:1 / /somewhere/else rw - ext4 /dev/other rw\n"
+    return tree(root, {"proc/self/mountinfo": f"{other}{line.format(point=point)}\n{other}"})
+
+
+def test_a_mount_is_told_with_its_options(tmp_path: Path, place: Path) -> None:
+    root = mounted(
+        tmp_path, "30 20 0:50 /export {point} rw,noatime shared:1 master:2 - nfs4 server:/a\\040b rw,vers=4.2"
+    )
+    found = facts_of(place, root, tmp_path)
+    expected = {
+        "mount.inside": "/export",
+        "mount.device": "0:50",
+        "mount.options": "rw,noatime",
+        "mount.type": "nfs4",
+        "mount.source": "server:/a b",
+        "mount.super_options": "rw,vers=4.2",
+    }
+    assert {name: found.values(name) for name in expected} == {name: (text,) for name, text in expected.items()}
+
+
+def test_the_mount_on_top_is_the_one_that_counts(tmp_path: Path, place: Path) -> None:
+    below = "30 20 0:50 / {point} rw - tmpfs below rw\n31 20 0:51 / {point} ro - xfs above ro"
+    assert facts_of(place, mounted(tmp_path, below), tmp_path).values("mount.source") == ("above",)
+
+
+def test_a_link_to_a_directory_is_told_with_the_mount_of_the_directory(tmp_path: Path, place: Path) -> None:
+    (tmp_path / "link").symlink_to("/proc/self")
+    assert facts_of(place, Path("/"), tmp_path / "link").values("mount.type") == ("proc",)
+
+
+def test_an_nfs_client_tells_what_was_negotiated(tmp_path: Path, place: Path) -> None:
+    root = mounted(tmp_path, "30 20 0:50 / {point} rw - nfs4 server:/a rw")
+    point = facts_of(place, root, tmp_path).values("mount.point")[0]
+    stats = (
+        "device rootfs mounted on / with fstype rootfs\n"
+        f"device server:/a mounted on {point} with fstype nfs4 statvers=1.1\n"
+        "\topts:\trw,vers=4.2,rsize=1048576,nconnect=8\n\tage:\t77\n\tcaps:\tcaps=0x1,wtmult=512\n"
+        "\tbytes:\t1 2 3\n"
+        "device other:/b mounted on /b with fstype nfs4 statvers=1.1\n\topts:\tro\n"
+    )
+    tree(root, {"proc/self/mountstats": stats})
+    assert facts_of(place, root, tmp_path).values("nfs.options") == (
+        "opts: rw,vers=4.2,rsize=1048576,nconnect=8; caps: caps=0x1,wtmult=512; ",
+    )
+
+
+def test_a_lustre_client_tells_its_settings_once_for_all_servers(tmp_path: Path, place: Path) -> None:
+    root = mounted(tmp_path, "30 20 0:50 / {point} rw,flock - lustre 10.0.0.1@o2ib:/scratch rw")
+    files = {f"proc/fs/lustre/osc/scratch-OST{n:04x}-osc-ffff8881/max_rpcs_in_flight": "8\n" for n in range(5)}
+    files |= {"proc/fs/lustre/osc/scratch-OST0005-osc-ffff8881/max_rpcs_in_flight": "16\n"}
+    files |= {"proc/fs/lustre/llite/scratch-ffff8881/statahead_max": "32\n"}
+    files |= {"proc/fs/lustre/llite/scratch-ffff8881/stats": "snapshot_time 5\n"}
+    files |= {"sys/fs/lustre/version": "2.15.4\n"}
+    found = facts_of(place, tree(root, files), tmp_path)
+    assert found.values("lustre.osc.max_rpcs_in_flight") == ("8, 16",)
+    assert found.values("lustre.llite.statahead_max") == ("32",)
+    assert found.values("lustre.version.version") == ("2.15.4",)
+    assert not any("stats" in name for name in found.facts)
+
+
+def test_a_node_tells_its_adapters(tmp_path: Path, place: Path) -> None:
+    port = "sys/class/infiniband/mlx5_0/ports/1"
+    files = {
+        f"{port}/rate": "200 Gb/sec (4X HDR)\n",
+        f"{port}/state": "4: ACTIVE\n",
+        f"{port}/link_layer": "InfiniBand\n",
+    }
+    files |= {"sys/class/infiniband/mlx5_0/fw_ver": "20.31\n", "sys/class/net/eth0/speed": "100000\n"}
+    files |= {"sys/class/net/eth0/device/x": "", "sys/class/net/lo/mtu": "65536\n", "sys/class/net/eth0/mtu": "9000\n"}
+    found = facts_of(place, tree(tmp_path, files), tmp_path)
+    assert found.values("fabric.mlx5_0.1") == ("InfiniBand, 4: ACTIVE, 200 Gb/sec (4X HDR), 20.31",)
+    assert found.values("net.eth0") == ("speed 100000, mtu 9000",)
+    assert "net.lo" not in found.facts
+
+
+def test_an_executable_is_told_with_the_libraries_that_it_loads(tmp_path: Path, place: Path) -> None:
+    found = facts_of(place, tmp_path, tmp_path, "/bin/bash")
+    assert found.values("executable.sha256") == (hashlib.sha256(Path("/bin/bash").read_bytes()).hexdigest(),)
+    assert found.values("executable.size") == (str(Path("/bin/bash").stat().st_size),)
+    path, hash_ = found.values("library.libc.so.6")[0].split()
+    assert hash_ == hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def test_a_long_text_is_cut_and_says_so(tmp_path: Path, place: Path) -> None:
+    found = facts_of(place, tree(tmp_path, {"proc/sys/kernel/version": "x" * 9000}), tmp_path)
+    assert found.values("kernel.version")[0] == "x" * 4000 + " ... (cut)"
+    text = facts_of(place, tmp_path, tmp_path, LD_PRELOAD_X="y" * 5000).values("env.LD_PRELOAD_X")[0]
+    assert text == "y" * 4000 + " ... (cut)"
+
+
+# --- folding
+
+
+def lines(node: int, facts: Mapping[str, str]) -> str:
+    return "".join(f"{node}\t0\t{name}\t.\t{text}\n" for name, text in facts.items())
+
+
+def test_what_all_nodes_say_stands_once(tmp_path: Path, place: Path) -> None:
+    said = [
+        lines(
+            node,
+            {"name": f"n{node}", "clock": f"{node}.5", "a": "same", "b": "odd" if node % 2 else "even", "end": "yes"},
+        )
+        for node in range(6)
+    ]
+    found = gathered(place, "".join(reversed(said)).encode(), 6)
+    assert [node.name for node in found.nodes] == [f"n{node}" for node in range(6)]
+    assert [(value.nodes, value.text) for value in found.facts["a"]] == [((0, 1, 2, 3, 4, 5), "same")]
+    assert [(value.nodes, value.text) for value in found.facts["b"]] == [((0, 2, 4), "even"), ((1, 3, 5), "odd")]
+    assert found.incomplete == ()
+
+
+def test_a_thousand_nodes_take_little_room(place: Path) -> None:
+    facts = {f"setting.{number}": f"value {number} " + "x" * 100 for number in range(120)}
+    said = "".join(
+        lines(node, {"name": f"node{node:04}", "clock": f"{node}.5", "boot": f"{node:08x}", **facts, "end": "yes"})
+        for node in range(1000)
+    )
+    assert len(said) > 15_000_000
+    content, _ = around(place, said.encode(), 1000)
+    assert len(content) < 250_000
+    assert len(reading.parse(content).environment.nodes) == 1000
+
+
+def test_a_fact_that_every_node_says_otherwise_keeps_a_hundred_values(place: Path) -> None:
+    said = "".join(lines(node, {"name": f"n{node}", "odd": str(node), "end": "yes"}) for node in range(250))
+    found = gathered(place, said.encode(), 250)
+    assert len(found.facts["odd"]) == 100
+    assert "environment.json: facts.odd: the job dropped the values of 150 nodes" in found.problems
+
+
+def test_a_node_that_did_not_finish_is_named(place: Path) -> None:
+    said = lines(0, {"name": "n1", "end": "yes"}) + lines(1, {"name": "n2"}) + "2\t0\tname\t+\tn"
+    found = gathered(place, f"{said}\n".encode(), 3)
+    assert found.incomplete == (1, 2)
+    assert [node.name for node in found.nodes] == ["n1", "n2", ""]
+
+
+def test_pieces_of_several_nodes_that_come_mixed_are_put_together(place: Path) -> None:
+    said = "0\t0\tname\t+\tn\n1\t0\tname\t+\tm\n0\t0\tname\t.\t1\n1\t0\tname\t.\t2\nsome banner\n"
+    assert [node.name for node in gathered(place, said.encode(), 2).nodes] == ["n1", "m2"]
+
+
+PIECE = st.binary(max_size=12) | st.sampled_from(
+    [b"0\t0\tname\t.\tn1", b"1\t0\ta\t+\tx", b'0\t0\ta\t.\ty\\"z"', b"0\t0\tend\t.\t", b"\t", b"7\t1\trank\t.\t"]
+)
+
+
+@settings(max_examples=20)
+@given(st.lists(PIECE, max_size=12))
+def test_whatever_the_nodes_say_the_record_can_be_read(said: Sequence[bytes]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        content, _ = around(Path(folder), b"\n".join(said), 2)
+    told = json.loads(content.decode("utf-8"))
+    assert {"format", "nodes", "incomplete", "facts", "problems"} < told.keys()
+
+
+# --- the target
+
+
+@pytest.mark.parametrize(
+    ("said", "refusal"),
+    [
+        (["shared", "shared", "shared"], ""),
+        (
+            ["shared", "apart", "apart"],
+            "/scratch is not shared: n1 created a file in it that n2, n3 cannot see; "
+            "name a directory that all nodes see",
+        ),
+        (["shared", "missing", "apart"], "/scratch does not exist on n2; create it where all nodes see it"),
+    ],
+)
+def test_the_nodes_that_do_not_see_the_target_are_named(said: list[str], refusal: str, place: Path) -> None:
+    told = "".join(
+        lines(node, {"name": f"n{node + 1}", "target.seen": what, "end": "yes"}) for node, what in enumerate(said)
+    )
+    assert around(place, told.encode(), len(said), SLURMD_NODENAME="n1")[1] == refusal
+
+
+def test_a_node_sees_the_file_or_lacks_it_or_lacks_the_directory(place: Path) -> None:
+    (place / "mark").touch()
+
+    def sees(directory: Path, mark: str) -> tuple[str, ...]:
+        said = node("-d", str(directory), "-x", "/no/such", "-m", mark)
+        return gathered(place, said).values("target.seen")
+
+    assert sees(place, "mark") == ("shared",)
+    assert sees(place, "other") == ("apart",)
+    assert sees(place / "no", "mark") == ("missing",)
+
+
+# --- the job
+
+
+def test_jobs_on_storage_of_their_own_do_not_count_as_load(place: Path) -> None:
+    (place / "programs").mkdir()
+    squeue = place / "programs" / "squeue"
+    lines = (
+        "7 campaign-target:aa", "8 campaign-target:bb", "8 campaign-target:bb", "9 (null)\n12 lines", "10 ",
+        "11 two words",
+    )  # fmt: skip
+    script = "import sys\nmark = sys.argv[3].split('=')[1].split()[0]\n"
+    squeue.write_text(f"#!{sys.executable}\n{script}for line in {lines!r}: print(mark, line)\n")
+    squeue.chmod(0o755)
+
+    def others(*words: str) -> int | None:
+        content, _ = around(place, b"", 1, *words, SLURM_JOB_ID="7")
+        return reading.parse(content).environment.other_jobs
+
+    assert others() == 4
+    assert others("-i", "campaign-target:cc", "-i", "campaign-target:bb") == 3
+    squeue.write_text("#!/bin/sh\nexit 1\n")
+    assert others() is None
+
+
+# --- runs
+
+
+def test_a_witness_obeys_every_line_however_they_come(place: Path) -> None:
+    said = "".join(f"run {number}\t{place}\tsrun\nphase\nend\n" for number in (1, 2, 3))
+    lines = [line.split("\t")[1:3] for line in node("-w", said=said).decode().splitlines()]
+    assert sorted(lines) == sorted([str(number), word] for number in (1, 2, 3) for word in ("ready", "name", "end"))

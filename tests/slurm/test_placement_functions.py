@@ -1,0 +1,130 @@
+"""templates/placement-functions.bash: where a launcher places the ranks of a benchmark that does not check it."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from campaign.core import resources
+from campaign.core.model import Geometry
+from campaign.slurm import scripts
+from tests.slurm.test_witness_functions import program, watched
+from tests.support import builders, fake_slurm
+from tests.support.jobs import FUNCTIONS, Job, cluster, job
+
+__all__ = ["cluster", "job"]  # fixtures
+
+
+def probes(job: Job) -> list[str]:
+    """The number of tasks of each probe of a placement, in their order among all launches; "run" for the others."""
+    return [
+        next(word for word in words if word.startswith("--ntasks=")) if "where" in words else "run"
+        for words, _ in job.cluster.launched()
+    ]
+
+
+def placements(job: Job) -> list[list[str]]:
+    return [(step.folder / "placement.txt").read_text().splitlines() for step in job.steps]
+
+
+@pytest.mark.parametrize("geometry", [Geometry(1, 1), Geometry(1, 4), Geometry(2, 8), Geometry(3, 3)])
+def test_ranks_that_were_not_all_seen_are_asked_for_after_the_run(job: Job, geometry: Geometry) -> None:
+    job.probe = True
+    job.cluster.fault("witness-blind")
+    assert job.plan(geometry=geometry).run() == 0
+    (launch, _), (probe, _) = job.cluster.launched()
+    options = list(scripts.launcher(job.steps[0].run, job.slurm)[1:])
+    without_mpi = ["--mpi=none" if word.startswith("--mpi=") else word for word in options]
+    assert probe[: len(options) + 1] == [*without_mpi, str(resources.witness())]
+    assert launch[: len(options) + 1] == [*options, str(fake_slurm.MDTEST)]
+    assert placements(job) == [
+        [f"{rank} n{rank // geometry.processes_per_node + 1}" for rank in range(geometry.processes)]
+    ]
+
+
+def test_where_nobody_looks_the_launcher_is_asked_before_the_run_once_for_a_geometry(job: Job) -> None:
+    job.probe = True
+    job.cluster.fault("witness-fails", "srun: error: Unable to create step")
+    assert job.plan(2, Geometry(2, 8)).run() == 0
+    assert probes(job) == ["--ntasks=8", "run", "run"]
+    first, second = placements(job)
+    assert first == second != []
+
+
+def test_ranks_that_were_all_seen_are_not_asked_for(job: Job) -> None:
+    watched(job, program(job, "bench"))
+    assert probes(job) == ["run"]
+    assert not (job.steps[0].folder / "placement.txt").exists()
+
+
+def test_a_run_whose_ranks_were_not_all_seen_is_recorded_once_nothing_runs_and_later_launchers_are_asked_before(
+    job: Job,
+) -> None:
+    """Only n1 has a witness. What each launch asks: the first and the second run, then of both, and once beforehand."""
+    job.probe = True
+    assert job.plan(4, Geometry(2, 8)).run() == 0
+    assert probes(job) == ["run", "run", "--ntasks=8", "--ntasks=8", "run", "--ntasks=8", "run"]
+    first, *others = placements(job)
+    assert len(first) == 8
+    assert others == [first] * 3
+    assert [job.end_of(number)[0] for number in (1, 2, 3, 4)] == ["done"] * 4
+
+
+@pytest.mark.parametrize("placement", ["cyclic", "uneven"])
+def test_any_other_placement_is_found_out_after_a_run_and_refused_from_then_on(job: Job, placement: str) -> None:
+    job.probe, job.environment["SLURM_JOB_NUM_NODES"] = True, "2"
+    job.cluster.fault("placement", placement)
+    job.plan(3, Geometry(2, 4))
+    words = {"executable": str(program(job, "bench")), "arguments": ("1",)}
+    job.steps = [replace(step, run=builders.with_words(step.run, **words)) for step in job.steps]
+    assert job.run() == 1
+    reason = "the ranks are not block-placed and even on 2 nodes with 2 each: see placement.txt"
+    assert [job.end_of(number) for number in (1, 2, 3)] == [("done", ""), ("done", ""), ("refused", reason)]
+    assert probes(job) == ["run", "run", "--ntasks=4"]
+    assert job.left() == []
+
+
+def test_launchers_with_options_of_the_users_are_asked_before_the_first_run_and_not_again(job: Job) -> None:
+    job.plan_with_mpirun(Geometry(2, 8), Geometry(2, 4))
+    assert job.run() == 0, job.out() + job.complain()
+    asked = probes(job)
+    assert (set(asked[:2]), asked[2:]) == ({"--ntasks=8", "--ntasks=4"}, ["run", "run"])
+    assert [len(lines) for lines in placements(job)] == [8, 4]
+    assert not (job.folder / "placement").exists()
+
+
+@pytest.mark.parametrize("placement", ["cyclic", "uneven"])
+def test_the_probe_refuses_any_other_placement(job: Job, placement: str) -> None:
+    job.cluster.fault("placement", placement)
+    assert job.plan_with_mpirun(Geometry(2, 8)).run() == 1
+    reason = "the ranks are not block-placed and even on 2 nodes with 4 each: see placement.txt"
+    assert job.end_of() == ("refused", reason)
+    assert probes(job) == ["--ntasks=8"] * 2  # before the first run, and again when its turn came
+    assert job.left() == []
+
+
+def test_a_probe_that_does_not_end_is_ended(tmp_path: Path) -> None:
+    launcher = tmp_path / "srun"
+    launcher.write_text("#!/bin/sh\nexec sleep 300\n")
+    launcher.chmod(0o755)
+    script = f"""{FUNCTIONS}
+        campaign_probe_longest=0.1 campaign_words=1 campaign_nodes=1 campaign_per_node=1
+        campaign_probe {tmp_path} {launcher}"""
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout) == (1, "the placement probe failed: it did not end in 0.1 s")
+
+
+def test_a_launcher_that_failed_before_the_first_run_is_probed_again_when_its_turn_comes(job: Job) -> None:
+    job.cluster.fault("srun-fails.once", "srun: error: Unable to create step")
+    assert job.plan_with_mpirun(Geometry(2, 8)).run() == 0
+    assert probes(job) == ["--ntasks=8", "--ntasks=8", "run"]
+    assert len(placements(job)[0]) == 8
+
+
+def test_a_probe_that_cannot_be_launched_is_said(job: Job) -> None:
+    job.cluster.fault("srun-fails", "srun: error: Invalid MPI type 'pmix'")
+    assert job.plan_with_mpirun(Geometry(1, 1)).run() == 1
+    assert job.end_of() == ("refused", "the placement probe failed: srun: error: Invalid MPI type 'pmix'")

@@ -1,0 +1,64 @@
+"""The witness of a job (bench-src/witness): what one node says, and what the job makes of the lines of its nodes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from campaign.core import resources
+from campaign.results.environment import reading
+from campaign.results.environment.facts import Environment
+
+LIMIT_S = 60
+
+
+def node(*words: str, said: str = "", **variables: str) -> bytes:
+    """The lines of one node, to which `said` is said."""
+    done = subprocess.run(
+        [resources.witness(), "node", *words],
+        input=said.encode(),
+        env=os.environ | variables,
+        capture_output=True,
+        timeout=LIMIT_S,
+        check=True,
+    )
+    assert done.stderr == b""
+    return done.stdout
+
+
+def facts_of(
+    folder: Path, root: Path, directory: Path | str, executable: str = "/no/such", **variables: str
+) -> Environment:
+    """What one node says whose /proc and /sys are below `root`."""
+    where = ("-r", "" if root == Path("/") else str(root))
+    return gathered(folder, node(*where, "-d", str(directory), "-x", executable, **variables))
+
+
+def gathered(folder: Path, lines: bytes, nodes: int = 1, **variables: str) -> Environment:
+    """What the job makes of the lines of its nodes."""
+    return reading.parse(around(folder, lines, nodes, **variables)[0]).environment
+
+
+def around(folder: Path, lines: bytes, nodes: int = 1, *words: str, **variables: str) -> tuple[bytes, str]:
+    """The job's environment.json, and what it answers to its script."""
+    programs = folder / "programs"
+    programs.mkdir(exist_ok=True)
+    (folder / "lines").write_bytes(lines)
+    texts = {"srun": f'[ "$1" = --version ] || exec cat "{folder}/lines"'}
+    for name in ("srun", "scontrol", "squeue"):
+        if not (programs / name).exists():
+            (programs / name).write_text(f"#!/bin/sh\n{texts.get(name, 'exit 1')}\n")
+            (programs / name).chmod(0o755)
+    slurm = {"SLURM_JOB_NUM_NODES": str(nodes), "PATH": f"{programs}:{os.environ['PATH']}"}
+    command = [resources.witness(), "job", "-d", "/scratch", "-x", "/bench", *words, "--", folder]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=os.environ | slurm | variables, **pipes) as process:
+        process.stdin.write(b"around\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()  # it ends when its input does
+        assert process.communicate(timeout=LIMIT_S) == (b"", b"")
+    content = (folder / "environment.json").read_bytes()
+    json.loads(content.decode("utf-8"))
+    return content, answer.decode().strip()
