@@ -45,6 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             return INTERRUPTED if words[:1] and words[0] in TELLING else OK
         _last(f"campaign: {_in_words(error)}")
         return ENVIRONMENT
+    except MemoryError:
+        _last(f"campaign: {messages.NO_MEMORY()}")
+        return ENVIRONMENT
     finally:
         streams.end()
 

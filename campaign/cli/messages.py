@@ -55,6 +55,7 @@ FULL = Message(
     "{path}: {why}; free space, then run the same command again", path="results/my-rfp/plan.json",
     why="No space left on device",
 )  # fmt: skip
+NO_MEMORY = Message("this machine has not enough memory (ulimit -v, cgroup): use a larger one, or free memory")
 REFUSED_AT = Message("{path}: {why}", path="results/my-rfp/run.log", why="Permission denied")
 REFUSED_TO = Message(
     "{path}: {why}: {place} belongs to {owner} and has mode {mode}; you are {user}. Change its permissions",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from campaign.core import messages
-from campaign.core.errors import CampaignError, InputError, is_full
+from campaign.core.errors import CampaignError, InputError, pass_on
 from campaign.core.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -121,8 +121,7 @@ def _damage(error_type: type[Damaged]) -> Iterator[None]:
     except (CampaignError, Damaged):
         raise
     except Exception as error:
-        if isinstance(error, OSError) and is_full(error):  # of this machine, where the content is written
-            raise
+        pass_on(error)
         raise error_type(str(error)[:200] or type(error).__name__) from error
 
 

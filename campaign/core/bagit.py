@@ -21,7 +21,7 @@ from typing import IO
 
 from campaign.core import archives, messages
 from campaign.core.archives import MemberType
-from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.core.errors import InputError, MachineLacks
 from campaign.core.strict_yaml import shown
 
 DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
@@ -295,7 +295,7 @@ def _here(name: str) -> Iterator[None]:
         if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR):
             raise _Refused(messages.FILE_AND_FOLDER(name=shown(name))) from error
         where = error.filename or "the temporary directory"
-        raise EnvironmentLacks(messages.TEMPORARY_FULL(where=where, why=error.strerror)) from error
+        raise MachineLacks(messages.TEMPORARY_FULL(where=where, why=error.strerror)) from error
 
 
 def _write(out: IO[bytes], data: bytes) -> None:

@@ -36,16 +36,42 @@ class EnvironmentLacks(CampaignError):
     exit_status = ENVIRONMENT
 
 
-class NoRoom(EnvironmentLacks):
-    """A file system or a quota is full: nothing may be concluded about what was being written."""
+class MachineLacks(EnvironmentLacks):
+    """This machine lacks space, memory, files or a permission: nothing may be concluded about what it worked on."""
+
+
+class NoRoom(MachineLacks):
+    """A file system or a quota is full."""
 
 
 class UnknownState(EnvironmentLacks):
     """Slurm was asked and gave no usable answer: nothing may be concluded from it."""
 
 
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_OF_MACHINE = {
+    *_FULL, errno.EACCES, errno.EAGAIN, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOLCK, errno.ENOMEM,
+    errno.EPERM, errno.EROFS, errno.ESTALE,
+}  # fmt: skip
+
+
 def is_full(error: OSError) -> bool:
-    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return error.errno in _FULL
+
+
+def of_machine(error: BaseException | None) -> bool:
+    """Whether an error, or what it came from, is this machine's trouble and not a fault of what was being read."""
+    if error is None or isinstance(error, MachineLacks | MemoryError):
+        return error is not None
+    return (isinstance(error, OSError) and error.errno in _OF_MACHINE) or of_machine(error.__cause__)
+
+
+def pass_on(error: Exception) -> None:
+    """Raises an error that is this machine's trouble."""
+    if isinstance(error, OSError | MemoryError | MachineLacks) and of_machine(error):
+        raise error
+    if of_machine(error):
+        raise MachineLacks(str(error)) from error
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 from campaign import __version__
 from campaign.core import bagit, journal
 from campaign.core.bagit import Bag
-from campaign.core.errors import CampaignError
+from campaign.core.errors import CampaignError, pass_on
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.regex import regex
 from campaign.core.strict_yaml import shown
@@ -48,6 +48,7 @@ def _source(data: Path, judged: Judged) -> Iterator[Finding]:
         for recorded, found in provenance.other_source(data, judged):
             yield violation(messages.SOURCE_DIFFERS(), f"tree {recorded}", f"tree {found}")
     except CampaignError as error:
+        pass_on(error)
         yield violation(messages.SOURCE_DIFFERS(), messages.AN_ARCHIVE(), str(error).replace(f"{data}/", "")[:500])
 
 
@@ -140,6 +141,7 @@ def _against_plan(
         try:
             difference = _first_difference(text, _rendered(text, job, attempts, made, whole))
         except (CampaignError, ValueError) as error:
+            pass_on(error)
             yield violation("{place}: cannot be rendered again: {why}", place=place, why=error)
             continue
         if difference is not None:

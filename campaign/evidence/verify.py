@@ -19,7 +19,7 @@ from campaign import __version__
 from campaign.config.rules.pack import RulePack
 from campaign.core import bagit, journal, signatures, temporary, timestamps
 from campaign.core.bagit import Bag
-from campaign.core.errors import CampaignError, InputError, NoRoom, is_full, no_room
+from campaign.core.errors import CampaignError, InputError, no_room, pass_on
 from campaign.core.escaping import plain
 from campaign.core.frozen import dataclass
 from campaign.core.model import Finding, Severity
@@ -144,14 +144,10 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
             # Most of the memory is that of the cases, of which the next evaluation makes its own.
             judged = by_buyer = replace(judged, submission=replace(judged.submission, results=()), files={})
             by_buyer = replay.rederive(data, BuyersTerms(rules.path, asked.waiver_signers))
-    except NoRoom:
-        raise
-    except (CampaignError, ValueError) as error:
-        why = plain(str(error).replace(f"{data}/", "")[:2000])
     except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the verification
-        if isinstance(error, OSError) and is_full(error):
-            raise
-        why = plain(f"{type(error).__name__}: {error}"[:500])
+        pass_on(error)
+        said = str(error) if isinstance(error, CampaignError | ValueError) else f"{type(error).__name__}: {error}"
+        why = plain(said.replace(f"{data}/", "")[:2000])
     if why:
         by_buyer = None
     if judged and differing is not None:

@@ -22,7 +22,7 @@ from typing import Any, Self
 from campaign.core import journal
 from campaign.core.attestation import RankGroup
 from campaign.core.decode import decode, dumps
-from campaign.core.errors import EnvironmentLacks, NoRoom
+from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom
 from campaign.core.frozen import dataclass
 from campaign.core.model import (
     Attempt,
@@ -193,7 +193,7 @@ class Store:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
                 raise NoRoom(messages.DATABASE_FULL(path=self._path)) from error
-            raise EnvironmentLacks(messages.DATABASE_NOT_WRITTEN(path=self._path, error=error)) from error
+            raise MachineLacks(messages.DATABASE_NOT_WRITTEN(path=self._path, error=error)) from error
         except (sqlite3.DatabaseError, ValueError, KeyError, TypeError, AttributeError) as error:
             known = isinstance(error, sqlite3.DatabaseError)
             problem = error if known else messages.CONTENT_UNREADABLE(error=f"{error!r:.80}")
@@ -248,7 +248,7 @@ class Store:
         with self.transaction():
             results = ("evidence", "environments", "accounting", "observations", "records")
             for table in (*results, "attempts", "jobs", "meta"):
-                self._db.execute(f"DELETE FROM {table}")
+                self._sql(f"DELETE FROM {table}")
             self._catch_up()
 
     def _apply(self, event: journal.Event) -> None:

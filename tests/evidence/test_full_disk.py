@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import sqlite3
 import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from campaign.cli.main import main
 from campaign.core.errors import ENVIRONMENT
+from campaign.evidence import replay
+from campaign.results.store import Store
+from campaign.slurm import scripts
 from tests.support.bundled import Made
 from tests.support.command_line import CAMPAIGN
 
@@ -22,22 +31,81 @@ def within(made: Made, place: Path, size: str, command: str) -> subprocess.Compl
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 1.15])
-def test_a_bundle_that_finds_no_room_to_be_unpacked_and_judged_is_not_called_altered(
-    share: float, made: Made, tmp_path: Path
+EACH_SIZE = """
+import contextlib, io, json, subprocess, sys, tempfile
+from campaign.cli.main import main
+
+place, sizes, *bundles = sys.argv[1], json.loads(sys.argv[2]), *sys.argv[3:]
+tempfile.tempdir = place
+for bundle in bundles:
+    for size in sizes:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", size, "none", place], check=True)
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = main(["verify", bundle])
+        subprocess.run(["umount", place], check=True)
+        print(json.dumps([bundle, size, status, out.getvalue(), err.getvalue()]))
+"""
+
+
+def test_a_bundle_that_finds_no_room_at_any_moment_of_its_verification_is_not_called_altered(
+    made: Made, tmp_path: Path
 ) -> None:
-    size = sum(path.stat().st_size for path in (made.root / "plain").rglob("*") if path.is_file())
+    files = [path for path in (made.root / "plain").rglob("*") if path.is_file()]
+    size = sum(path.stat().st_size for path in files)
     packed = tmp_path / "plain.tar.gz"
     subprocess.run(["tar", "-C", made.root, "-czf", packed, "plain"], check=True, timeout=300)
     place = tmp_path / "small"
-    for bundle in (packed, made.root / "plain"):
-        verify = f"TMPDIR='{place}' {CAMPAIGN} verify '{bundle}'"
-        done = within(made, place, f"{max(8, round(size * share / 1024))}k", verify)
-        if done.returncode == ENVIRONMENT or share < 0.8:
-            assert "No space left on device; set TMPDIR to a directory with more space" in done.stderr
-            assert done.stdout == ""
-        else:
-            assert done.stdout == within(made, place, "1g", verify).stdout
+    place.mkdir()
+    shares = (*(number / 100 for number in range(2, 50, 12)), *(number / 100 for number in range(50, 130, 2)))
+    sizes = [f"size={max(8, round(size * share / 1024))}k" for share in shares]
+    sizes += [f"nr_inodes={round(len(files) * share)}" for share in (0.1, 0.5, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5, 2)]
+    python = [sys.executable, "-c", EACH_SIZE, str(place), json.dumps([*sizes, "size=1g"]), str(packed)]
+    done = subprocess.run(
+        ["unshare", "--map-root-user", "--mount", *python, str(made.root / "plain")],
+        capture_output=True, text=True, timeout=900, env=made.environment, check=True,
+    )  # fmt: skip
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    whole = {bundle: (status, out) for bundle, size, status, out, _ in found if size == "size=1g"}
+    lacking = [(size, out, err) for _, size, status, out, err in found if status == ENVIRONMENT]
+    assert len(lacking) > len(found) / 4
+    for size, out, err in lacking:
+        assert (out == "" and str(place) in err) or "temporary directory" in err, (size, out, err)
+        assert "set TMPDIR to a directory with more space" in err or "file system is full" in err, (size, err)
+    for bundle, size, status, out, err in found:
+        assert status == ENVIRONMENT or (status, out) == whole[bundle], (size, out, err)
+    assert all(status != ENVIRONMENT for status, _ in whole.values())
+
+
+TROUBLES = {
+    "an unreadable disk": OSError(errno.EIO, "Input/output error", "/tmp/x"),
+    "a file that this user may not read": PermissionError(errno.EACCES, "Permission denied", "/tmp/x"),
+    "too many open files": OSError(errno.EMFILE, "Too many open files", "/tmp/x"),
+    "no memory": MemoryError(),
+    "a database that cannot be written": sqlite3.OperationalError("disk I/O error"),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_trouble_of_the_machine_is_no_fault_of_the_bundle(
+    trouble: str, made: Made, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = TROUBLES[trouble]
+    if isinstance(error, sqlite3.OperationalError):
+        error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+    for place, name in ((replay, "rederive"), (Store, "attempts"), (scripts, "rendered")):
+        for wrapped in (False, True):
+
+            def fails(*_: object, wrapped: bool = wrapped, **__: object) -> None:
+                if wrapped and not isinstance(error, sqlite3.Error):
+                    raise ValueError("damaged") from error
+                with Store._explained(SimpleNamespace(_path="/tmp/x")):  # type: ignore[arg-type]
+                    raise error
+
+            with monkeypatch.context() as patched:
+                patched.setattr(place, name, fails)
+                assert main(["verify", str(made.root / "plain")]) == ENVIRONMENT, (name, wrapped)
+            assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("name", ["offer", "offer.zip", "offer.tar.gz"])
