@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 from collections.abc import Mapping
@@ -21,6 +20,8 @@ from campaign.results.messages import parsers as any_messages
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import deviation
 
+_MOST_DIGITS = 100  # of a number; larger ones are none
+_COUNTS, _MOST_COUNTED = ("iterations", "count", "moved_bytes"), 2.0**63  # what an integer of the database holds
 _NUMBER = regex(r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?")
 _NAME = regex(r"[a-z][a-z0-9_.-]{0,99}")
 
@@ -152,7 +153,7 @@ class Numbers:
 
     def _known(self, sample: _Sample) -> dict[str, tuple[float, float]]:
         """What a formula may use: numbers with half of their last printed digit; records in their units."""
-        printed = {name: text for name, text in (self._texts | dict(sample.values)).items() if _NUMBER.fullmatch(text)}
+        printed = {name: text for name, text in (self._texts | dict(sample.values)).items() if _is_number(text)}
         own = {name: (float(text), _rounded(text)) for name, text in printed.items()}
         return {**self._found, **own, "value": (sample.value, _half(sample))}
 
@@ -178,7 +179,11 @@ def _rounded(text: str) -> float:
     if text.isdigit() or not _NUMBER.fullmatch(text):
         return 0.0
     exponent = Decimal(text).as_tuple().exponent
-    return 0.5 * 10.0**exponent if isinstance(exponent, int) else 0.0
+    return 0.5 * 10.0 ** min(exponent, _MOST_DIGITS) if isinstance(exponent, int) else 0.0
+
+
+def _is_number(text: str) -> bool:
+    return bool(_NUMBER.fullmatch(text)) and float(text) <= 10.0**_MOST_DIGITS
 
 
 def _name(record: DeclaredRecord, values: Mapping[str, str]) -> str:
@@ -189,7 +194,7 @@ def _name(record: DeclaredRecord, values: Mapping[str, str]) -> str:
 
 
 def _number(name: str, text: str) -> float:
-    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+    if not _is_number(text) or (name in _COUNTS and float(text) >= _MOST_COUNTED):
         raise ValueError(messages.VALUE_NOT_A_NUMBER(name=name, found=text))
     return float(text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -134,6 +135,29 @@ def test_a_number_that_the_rest_of_its_output_contradicts_is_an_error(name: str,
     text = (CAPTURES / name).read_text()
     assert text.count(old) == 1
     assert "does not agree with" in " ".join(errors(declared_form(name), text.replace(old, new)))
+
+
+@pytest.mark.parametrize("number", ["1e400", "0e400", "1e-400", "9e999", "1e300", "1e19", "999999999999999999e99"])
+@pytest.mark.parametrize("name", ["size", "value", "time", "count", "moved_bytes", "iterations", "mean"])
+def test_a_number_that_no_machine_holds_is_read_or_refused_but_nothing_raises(number: str, name: str) -> None:
+    printed = {
+        "value": "1.5",
+        "size": "1",
+        "time": "1",
+        "count": "1",
+        "moved_bytes": "1",
+        "iterations": "1",
+        "mean": "1.5",
+    }
+    pattern = " ".join(f"{each}=(?P<{each}>[0-9.e+-]+)" for each in printed)
+    one = DeclaredRecord("rate", unit="MB/s", pattern=pattern, plausible="value * size", within=0.5)
+    for texts in ({**printed, name: number}, dict.fromkeys(printed, number)):
+        line = " ".join(f"{each}={text}" for each, text in texts.items())
+        records, _ = declared.parse(form("text", one), f"{line}\n", "stdout")
+        for record in records:
+            assert math.isfinite(record.value), line
+            counts = record.iterations or 0, record.operations_done or 0, record.moved_bytes or 0
+            assert max(counts) < 2**63, line
 
 
 def test_a_formula_may_name_other_records_of_the_output_in_their_units() -> None:
