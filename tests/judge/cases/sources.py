@@ -261,7 +261,7 @@ EXAMPLES: list[Example] = [
     broken(
         "SRC-02",
         "the submitted patch ours.patch does not apply to the published source: "
-        "line 4: Makefile line 1 differs from the patch",
+        "patch failed: Makefile:1; Makefile: patch does not apply",
         sourced(MADE, supplied=("ours.patch", PATCH.replace(b" all:", b" alles:"))),
         f"the built tree {MADE.hash}",
         "another",
