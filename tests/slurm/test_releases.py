@@ -35,7 +35,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "kinds": [SMALL.format(2)],
         "refused": [
             "Requested node configuration is not available",
-            "Invalid partition name specified",
+            "invalid partition specified: nope; Invalid partition name specified",
             "Invalid feature specification",
             "Invalid generic resource (gres) specification",
         ],

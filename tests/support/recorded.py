@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from campaign.slurm import answers, commands, partitions
+from campaign.slurm import answers, commands, partitions, sbatch
 from campaign.slurm.choice import ChosenNodes
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
@@ -91,7 +91,7 @@ def readings(name: str) -> dict[str, Any]:
     fields = commands.fields_of_job("1", "job-1")
     read["job"] = [fields.get(key) for key in ("JobState", "JobName", "Partition", "NodeList", "NumNodes")]
     if name == "refused":
-        read["refused"] = [commands.refusal(SCRIPT.format(*given)) for given in REFUSED]
+        read["refused"] = [sbatch.refusal(SCRIPT.format(*given)) for given in REFUSED]
         try:
             partitions.read("nope")
         except partitions.NotInSlurm as error:
