@@ -31,8 +31,12 @@ WORKERS ?= $(shell echo $$((3 * $$(nproc) < 8 ? 3 * $$(nproc) : 8)))
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# Debian's Slurm 26.05 has no PMIx plugin: Open MPI's own launcher is used.
+PMIX := $(wildcard $(addsuffix /mpi_pmix*.so,/usr/lib/*/slurm* /usr/lib64/slurm* /usr/lib/slurm* /usr/local/lib/slurm*))
+EXAMPLE = docs/examples/crossroads-$(if $(STORAGE),gluster,$(if $(PMIX),rehearsal,mpirun)).yaml
+
 run: setup run-needs ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers; STORAGE=gluster: its nodes with a network file system
-	$(BIN)/campaign run --sandbox $(if $(STORAGE),--storage $(STORAGE) docs/examples/crossroads-gluster.yaml,docs/examples/crossroads-rehearsal.yaml)
+	$(BIN)/campaign run --sandbox $(if $(STORAGE),--storage $(STORAGE)) $(EXAMPLE)
 
 # The tests compiled with their assertions are kept: otherwise each process would do that again, which takes it seconds.
 unit test soak: export PYTHONDONTWRITEBYTECODE =

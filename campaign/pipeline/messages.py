@@ -123,6 +123,12 @@ SBATCH_REFUSES = Message(
     why="Requested node configuration is not available",
 )
 MPI_UNKNOWN = Message("found {name}; srun --mpi=list has: {known}", name="pmix_v9", known="none, pmi2, pmix, pmix_v4")
+MPI_WITHOUT_PMIX = Message(
+    "found {name}; srun --mpi=list has: {known}. This Slurm has no PMIx plugin: with Open MPI set "
+    "'launcher: {{program: mpirun}}', with MPICH or Intel MPI 'slurm.mpi: pmi2'",
+    name="pmix",
+    known="none, pmi2",
+)
 MODULE_UNKNOWN = Message("{name} cannot be loaded: {why}", name="openmpi/9", why="no module command in this shell")
 DIRECTORY_PLACEHOLDER = Message("still the placeholder {path}; name a directory that all nodes see", path="/x")
 DIRECTORY_MISSING = Message("{path} does not exist; create it where all nodes see it", path="/scratch/me/x")

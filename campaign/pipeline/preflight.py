@@ -231,9 +231,10 @@ def _starters(campaign: Campaign) -> list[tuple[Place, str]]:
 
 
 def _mpi(campaign: Campaign) -> Iterator[Mistake]:
-    known = commands.mpi_plugins()
+    known = commands.mpi_plugins() if campaign.launcher.is_srun else ()
     if known and campaign.slurm.mpi not in known:
-        yield Mistake(("slurm", "mpi"), messages.MPI_UNKNOWN(name=campaign.slurm.mpi, known=", ".join(known)))
+        form = messages.MPI_UNKNOWN if any("pmix" in name for name in known) else messages.MPI_WITHOUT_PMIX
+        yield Mistake(("slurm", "mpi"), form(name=campaign.slurm.mpi, known=", ".join(known)))
 
 
 def _modules(campaign: Campaign) -> Iterator[Mistake]:

@@ -27,6 +27,17 @@ from campaign.slurm.sandbox import machine, messages, query, starter, storage
 from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape, default_directory
 from campaign.slurm.sandbox.query import DaemonStatus, NodeStatus, SandboxStatus
 
+# How ranks of different nodes reach each other: all are 127.0.0.1, which Open MPI leaves out by default. `ob1` is what
+# the nodes have: without it each rank waits 0.2 s for network adapters.
+THROUGH_TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_oob_tcp_if_include": "lo"}
+# From version 6 on Open MPI's own TCP connects to no address that the rank's node has too; UCX does.
+THROUGH_UCX = {
+    "OMPI_MCA_pml": "ucx",
+    "OMPI_MCA_opal_common_ucx_tls": "any",
+    "OMPI_MCA_opal_common_ucx_devices": "any",
+    "UCX_TLS": "tcp,self,sm",
+    "UCX_NET_DEVICES": "lo",
+}
 CANCEL_WAIT_S = 4.0
 KILL_WAIT_S = 60.0
 TELL_AGAIN_S = 10.0
@@ -136,11 +147,7 @@ class Sandbox:
             "SLURM_PMIX_FENCE": "ring",
             "CAMPAIGN_SCRATCH": str(self.layout.scratch),
             "OMPI_MCA_mpi_yield_when_idle": "1",
-            # What its nodes have, so that no rank waits 0.2 s for network adapters.
-            "OMPI_MCA_pml": "ob1",
-            # All nodes are 127.0.0.1, which Open MPI leaves out by default.
-            "OMPI_MCA_btl_tcp_if_include": "lo",
-            "OMPI_MCA_oob_tcp_if_include": "lo",
+            **(THROUGH_UCX if machine.open_mpi() >= 6 else THROUGH_TCP),
             "OMPI_MCA_orte_tmpdir_base": str(self.layout.session),
         }
         if (state := self.layout.load()) is not None and state.shape.storage:

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -76,6 +77,21 @@ def require_programs(accounting: bool) -> None:
     if missing:
         packages = " ".join(sorted({needed[program] for program in missing}))
         raise EnvironmentLacks(messages.PROGRAMS_MISSING(programs=", ".join(missing), packages=packages))
+
+
+def mpi_plugin() -> str:
+    """What srun takes by default: PMIx where this machine's Slurm has it (Debian's 26.05 does not)."""
+    places = ("lib/*/slurm*", "lib64/slurm*", "lib/slurm*", "local/lib/slurm*")
+    return "pmix" if any(any(Path("/usr").glob(f"{place}/mpi_pmix*.so")) for place in places) else "pmi2"
+
+
+def open_mpi() -> int:
+    """The first number of the version of this machine's Open MPI; 0 where mpirun is another one, or absent."""
+    try:
+        said = run(["mpirun", "--version"]).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    return int(match[1]) if (match := re.search(r"\(Open MPI\) (\d+)", said)) else 0
 
 
 def mount_tmpfs(point: Path, options: str) -> None:

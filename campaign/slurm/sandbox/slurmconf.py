@@ -36,8 +36,8 @@ def hosts(shape: Shape, of_machine: str) -> str:
     return f"{of_machine.rstrip()}\n127.0.0.1 {HEAD} {' '.join(shape.node_names)}\n"
 
 
-def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_mib: int) -> str:
-    """slurm.conf of a sandbox run by `user`, whose nodes have `memory_mib` each."""
+def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_mib: int, mpi: str) -> str:
+    """slurm.conf of a sandbox run by `user`, whose nodes have `memory_mib` each; `mpi`: srun's plugin by default."""
     lines = [
         "# Written by `campaign sandbox start`; see docs/sandbox.md.",
         "ClusterName=sandbox",
@@ -58,7 +58,7 @@ def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_m
         "TaskPlugin=task/none",
         "JobAcctGatherType=jobacct_gather/none",
         "SwitchType=switch/none",
-        "MpiDefault=pmix",
+        f"MpiDefault={mpi}",
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core",
         "SlurmdParameters=config_overrides",

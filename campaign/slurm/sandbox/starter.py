@@ -127,8 +127,9 @@ def _write_configuration(layout: Layout, state: SandboxState) -> None:
     key.write_bytes(os.urandom(128))
     layout.hosts.write_text(slurmconf.hosts(state.shape, Path("/etc/hosts").read_text()))
     memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 // state.shape.nodes
+    user, mpi = users.name_of(os.geteuid()), machine.mpi_plugin()
     layout.slurm_conf.write_text(
-        slurmconf.slurm_conf(layout, state.shape, state.base_port, users.name_of(os.geteuid()), max(1, memory_mib))
+        slurmconf.slurm_conf(layout, state.shape, state.base_port, user, max(1, memory_mib), mpi)
     )
     if state.shape.storage:
         _write_volumes(layout, state)

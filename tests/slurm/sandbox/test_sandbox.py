@@ -617,10 +617,16 @@ def test_a_daemon_that_fails_is_quoted_and_nothing_is_left(sandbox_directory: Pa
 # Parts
 
 
-@pytest.mark.parametrize("example", ["crossroads-rehearsal", "crossroads-gluster"])
-def test_what_the_sandbox_sets_for_mpi_is_in_the_examples_that_run_on_it(example: str, sandbox_directory: Path) -> None:
+@pytest.mark.parametrize(
+    ("example", "version"), [("crossroads-rehearsal", 5), ("crossroads-gluster", 5), ("crossroads-mpirun", 6)]
+)
+def test_what_the_sandbox_sets_for_mpi_is_in_the_examples_that_run_on_it(
+    example: str, version: int, sandbox_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     described = config.load(Path(__file__).parents[3] / "docs" / "examples" / f"{example}.yaml").system
-    names = {name for name in Sandbox.at(sandbox_directory).environment() if name.startswith("OMPI_MCA_")}
+    monkeypatch.setattr(machine, "open_mpi", lambda: version)
+    names = {name for name in Sandbox.at(sandbox_directory).environment() if name.startswith(("OMPI_MCA_", "UCX_"))}
+    assert "OMPI_MCA_pml" in names
     assert names <= set(re.findall(r"\w+", dict(described)[USER_TUNING]))
 
 
@@ -647,7 +653,7 @@ def test_what_a_killed_start_mounts_at_the_last_moment_does_not_stay(sandbox_dir
 def test_slurm_conf_is_as_written_here() -> None:
     layout = Layout(Path("/run/box"))
     shape = Shape(nodes=2, cpus=3, accounting=True, partition="batch")
-    text = slurmconf.slurm_conf(layout, shape, 20100, "alice", 4096)
+    text = slurmconf.slurm_conf(layout, shape, 20100, "alice", 4096, "pmix")
     assert [line.partition(" #")[0] for line in text.splitlines()[1:]] == [
         "ClusterName=sandbox",
         "SlurmctldHost=head(127.0.0.1)",
