@@ -1,6 +1,8 @@
 # What 'campaign plan --probe' asks of the nodes; the rest of the job is in job-functions.bash.
 # shellcheck disable=SC2154  # it shares its variables
 
+campaign_probe_longest_s=30 # of one launch
+
 # Into REPLY: shared where a node sees the file MARK in the directory, otherwise missing or apart.
 campaign_sees() { # DIRECTORY MARK
     local _
@@ -47,19 +49,56 @@ campaign_probe_node() { # MARK FIRST_NODE EXECUTABLE DIRECTORY...
     printf '%s\t\n' "$name"
 }
 
-campaign_probe_nodes() { # FOLDER MPI EXECUTABLE DIRECTORY...
-    local folder=$1 mpi=$2 directory mark=.campaign-probe-$SLURM_JOB_ID nodes=${SLURM_JOB_NUM_NODES:-1}
-    shift 2
+campaign_probe_nodes() { # FOLDER EXECUTABLE DIRECTORY...
+    local folder=$1 directory mark=.campaign-probe-$SLURM_JOB_ID nodes=${SLURM_JOB_NUM_NODES:-1}
+    shift
     export LC_ALL=C
     [[ -z $campaign_refusal ]] || printf '%s\t%s\n' "${SLURMD_NODENAME:-$HOSTNAME}" "$campaign_refusal" >"$folder/nodes"
     for directory in "${@:2}"; do
         mkdir -- "$directory/$mark" 2>/dev/null # its name can be known before: nothing is written through a link
     done
-    timeout --kill-after=5 120 srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --mpi="$mpi" --cpu-bind=none \
+    timeout --kill-after=5 120 srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --mpi=none --cpu-bind=none \
         bash -c "$(declare -f campaign_sees campaign_probe_node); "'campaign_probe_node "$@"' \
         bash "$mark" "${SLURMD_NODENAME:-$HOSTNAME}" "$@" >>"$folder/nodes" 2>"$folder/nodes.err" </dev/null
     for directory in "${@:2}"; do
         rmdir -- "$directory/$mark" 2>/dev/null
     done
-    : >"$folder/ended"
+    campaign_probe_launched=''
+    if grep -q $'\t.' "$folder/nodes" || [[ $(sort -u "$folder/nodes" | wc -l) -lt $nodes ]]; then
+        campaign_probe_launched='not tried' # what was found first is mended first
+    fi
+}
+
+# Starts the benchmark once by this launcher, unless one before it did; it is to say that it has so many ranks. What came
+# of it is a line of `launches`: works, endless (works, but for its end), alone (each rank for itself), hangs, fails or unknown; its MPI; what it said.
+# In WORD... {library} stands for the MPI library of EXECUTABLE.
+campaign_probe_launch() { # FOLDER RANKS EXECUTABLE DIRECTORY WORD...
+    local folder=$1 ranks=$2 library directory=$4 kind status sizes words
+    local place="$1/launch"
+    library=$(ldd -- "$3" 2>/dev/null | awk '$1 ~ /^libmpi(ch|_cray|_gnu[_0-9]*|_intel)?\.so/ && $3 ~ /^\// { print $3; exit }')
+    shift 4
+    [[ -z $campaign_probe_launched ]] || return
+    words=("${@//\{library\}/$library}")
+    if [[ $* == *'{library}'* && -z $library ]]; then
+        kind=unknown campaign_probe_launched=yes
+    elif ! mkdir -m 700 -- "$directory" 2>"$place.err"; then
+        kind=fails
+    else
+        timeout --kill-after=5 "$campaign_probe_longest_s" "${words[@]}" >"$place.out" 2>"$place.err" </dev/null
+        status=$?
+        sizes=$(grep -oP '(was launched with |^tasks +: |^clients += |^size )\K[0-9]+' "$place.out" | sort -u)
+        if [[ $status -eq 124 || $status -eq 137 ]]; then
+            kind=hangs
+            [[ $sizes != "$ranks" ]] || kind=endless campaign_probe_launched=yes
+        elif [[ $sizes == 1 && $ranks -gt 1 ]]; then
+            kind=alone
+        elif [[ $status -ne 0 || $sizes != "$ranks" ]]; then
+            kind=fails
+        else
+            kind=works campaign_probe_launched=yes
+        fi
+        rm -rf --one-file-system -- "$directory"
+    fi
+    status=$(grep -m 1 -iE 'pmi|mpi_init|not found|error' "$place.err" || grep '[[:alpha:]]' "$place.err" | tail -n 1)
+    printf '%s\t%s\t%s\n' "$kind" "${library##*/}" "${status//$'\t'/ }" >>"$folder/launches"
 }

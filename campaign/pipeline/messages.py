@@ -17,12 +17,34 @@ NOT_CHECKED = Message(
 )
 ONLY_A_PROBE = Message(
     "not checked: whether all nodes see the same directories, load the modules and start the "
-    "benchmark; 'campaign plan --probe' checks this with a short job"
+    "benchmark as one MPI job; 'campaign plan --probe' checks this with a short job"
 )
 PROBED = Message(
-    "probe (job {job}): {nodes} see the same directories, can write in them and start the benchmark", job=12,
-    nodes="4 nodes",
+    "probe (job {job}): {nodes} see the same directories, can write in them and start the benchmark; {launched}",
+    job=12, nodes="4 nodes", launched="slurm.mpi: pmix starts /opt/mdtest as one MPI job of 4 ranks",
 )  # fmt: skip
+LAUNCH_WORKS = Message(
+    "{planned} starts {executable} as one MPI job of {ranks}{ends}", planned="slurm.mpi: pmix", executable="/mdtest",
+    ranks="4 ranks", ends=", which does not end by itself",
+)  # fmt: skip
+LAUNCH_UNKNOWN = Message(
+    "not checked: whether {planned} starts {executable} as one MPI job (ldd shows no MPI library of it)",
+    planned="slurm.mpi: pmix", executable="/opt/xhpcg",
+)  # fmt: skip
+LAUNCH_PROBLEM = Message(
+    "{planned} does not start {executable} ({library}) as one MPI job: {why}; {remedy}", planned="slurm.mpi: pmix",
+    executable="/opt/mdtest", library="libmpich.so.12", why="each of 4 ranks is alone", remedy="slurm.mpi: pmi2 does",
+)  # fmt: skip
+LAUNCH_ENDLESS = Message(", which does not end by itself within 30 s: see RUN-01")
+NO_OTHER = Message("no other launcher found")
+RANKS_ALONE = Message("each of {ranks} ranks runs alone", ranks=4)
+LAUNCH_HANGS = Message("it did not end within 30 s")
+LAUNCH_FAILS = Message("it says: {said}", said="PMIX ERROR: NOT-SUPPORTED")
+LAUNCH_OTHER = Message("it starts with {setting}", setting="slurm.mpi: pmi2")
+LAUNCH_NONE = Message("tried without success too: {others}", others="slurm.mpi: pmi2 (each of 4 ranks runs alone)")
+LAUNCH_NOT_TRIED = Message("probe (job {job}): ended before the benchmark was launched; {why}", job=12, why="TIMEOUT")
+NO_REASON = Message("no reason given")
+MPI_NOT_KNOWN = Message("its MPI library is not known")
 PROBE_SUBMITTED = Message(
     "probe: submitted job {job} on {nodes}; waiting for it to end (Ctrl-C cancels it)", job=12, nodes="4 nodes"
 )

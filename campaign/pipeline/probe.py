@@ -1,4 +1,6 @@
-"""`plan --probe`: a short job on as many nodes as the campaign needs, which says what each of them sees."""
+"""`plan --probe`: a short job on as many nodes as the campaign needs, which says what each of them sees, and whether
+the benchmark's ranks find each other as they are to be launched.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +10,23 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from campaign.config.format import Slurm
+from campaign.config.launcher import PLACEMENTS
 from campaign.config.opened import Opened
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.frozen import dataclass
-from campaign.core.model import State
+from campaign.core.model import SRUN, Command, Geometry, Launcher, Run, State
 from campaign.core.units import several
 from campaign.pipeline import messages
 from campaign.pipeline.preflight import Checked
 from campaign.slurm import commands, sbatch, scripts
 from campaign.slurm.submit import prepare
 
-LIMIT_S = 180  # of the probe's job
+LIMIT_S = 360  # of the probe's job: what its nodes see in 2 minutes, and some launches of 30 s at most
 PAUSE_S = (0.2, 5.0)  # shortest and longest time between two checks of it
 GRACE_S = 10.0  # for its records to appear once it has ended
 
@@ -34,11 +38,36 @@ class Probed:
     job: str
     nodes: int
     problems: tuple[str, ...]
+    launched: str = ""  # how the benchmark was launched, or why it was not
 
     @property
     def passed(self) -> str:
         """What holds if there are none."""
-        return messages.PROBED(job=self.job, nodes=several(self.nodes, "node"))
+        return messages.PROBED(job=self.job, nodes=several(self.nodes, "node"), launched=self.launched)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A launcher with the benchmark, and the setting of the campaign file that chooses it."""
+
+    setting: str
+    words: tuple[str, ...]
+
+
+# The words with which a program shows in a second how many ranks it has, by whose parser reads its output.
+_SMALL = {
+    "mdtest": ("-n", "1", "-d", "{directory}"),
+    "ior": ("-b", "4096", "-t", "4096", "-o", "{directory}/data"),
+}
+# Of another program, whose own run may be long, the MPI library that it has loaded shows that.
+_LIBRARY = """import ctypes, sys
+mpi, size = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL), ctypes.c_int()
+try: world = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(mpi, "ompi_mpi_comm_world")))
+except ValueError: world = ctypes.c_int(0x44000000)
+mpi.MPI_Init(None, None)
+mpi.MPI_Comm_size(world, ctypes.byref(size))
+print("size", size.value, flush=True)
+mpi.MPI_Finalize()"""
 
 
 def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probed:
@@ -52,7 +81,9 @@ def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probe
         job = replace(job, name=folder.name, folder=folder, slurm=slurm)
         script = folder / "probe.sbatch"
         directories = [target.directory for target in opened.campaign.targets]
-        script.write_text(scripts.render_probe(job, directories), encoding="utf-8")
+        launches = list(_launches(opened, widest, slurm))
+        text = scripts.render_probe(job, directories, [each.words for each in launches], _ranks(widest).processes)
+        script.write_text(text, encoding="utf-8")
         answer = sbatch.submit(script)
         if answer.job_id is None:
             raise EnvironmentLacks(messages.PROBE_REFUSED(why=answer.message))
@@ -62,9 +93,49 @@ def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probe
         except BaseException:
             commands.cancel([answer.job_id])
             raise
-        return _read(folder, answer.job_id, widest.geometry.nodes, state)
+        return _read(folder, answer.job_id, widest, state, launches)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _ranks(run: Run) -> Geometry:
+    """Two ranks on each of two nodes, or fewer where the run has fewer."""
+    nodes = min(2, run.geometry.nodes)
+    return Geometry(nodes, nodes * min(2, run.geometry.processes_per_node))
+
+
+def _launches(opened: Opened, run: Run, slurm: Slurm) -> Iterator[Launch]:
+    """As planned, and then the others that this cluster has."""
+    command = replace(_shown(opened, run.launched[0]), phase="", other_nodes=False)
+    small = replace(run, geometry=_ranks(run), commands=(command,))
+
+    def launch(setting: str, launcher: Launcher, mpi: str) -> Launch:
+        words = scripts.launcher(replace(small, launcher=launcher), replace(slurm, mpi=mpi))
+        return Launch(setting, (*words, *command.words("{directory}")))
+
+    planned = run.launcher
+    yield launch(f"slurm.mpi: {slurm.mpi}" if planned.is_srun else _of(planned.program), planned, slurm.mpi)
+    options = planned.options if planned.is_srun else ()
+    for mpi in commands.mpi_plugins():
+        if mpi in ("pmix", "pmi2") and not (planned.is_srun and mpi == slurm.mpi):
+            yield launch(f"slurm.mpi: {mpi}", replace(SRUN, options=options), mpi)
+    if planned.is_srun:
+        yield launch(_of("mpirun"), Launcher("mpirun", placement=PLACEMENTS["mpirun"]), slurm.mpi)
+
+
+def _of(program: str) -> str:
+    return f"launcher: {{program: {program}}}"
+
+
+def _shown(opened: Opened, command: Command) -> Command:
+    """What shows how many ranks such a command has."""
+    program = opened.pack.program(command.program)
+    if opened.campaign.benchmark.path(command.program) is None:
+        builtin = str(Path(command.executable).with_name("mdtest"))
+        return replace(command, executable=builtin, arguments=_SMALL["mdtest"])
+    if program.results is None and program.applet in _SMALL:
+        return replace(command, arguments=_SMALL[program.applet])
+    return replace(command, executable="python3", arguments=("-c", _LIBRARY, "{library}"), prefix=())
 
 
 def _there(path: Path) -> Path:
@@ -89,8 +160,9 @@ def _wait(job_id: str, folder: Path) -> str:
     return ""
 
 
-def _read(folder: Path, job: str, nodes: int, state: str) -> Probed:
+def _read(folder: Path, job: str, widest: Run, state: str, launches: Sequence[Launch]) -> Probed:
     """Problems by what is wrong, each with the nodes that say so."""
+    nodes = widest.geometry.nodes
     texts: dict[str, list[str]] = {}
     answered = set()
     for line in _lines(folder / "nodes"):
@@ -105,7 +177,38 @@ def _read(folder: Path, job: str, nodes: int, state: str) -> Probed:
         problems.append(
             messages.PROBE_INCOMPLETE(job=job, answered=len(answered), nodes=several(nodes, "node"), why=why)
         )
-    return Probed(job, nodes, tuple(problems))
+    if problems:  # which are mended first
+        return Probed(job, nodes, tuple(problems))
+    problem, launched = _judged([line.split("\t", 2) for line in _lines(folder / "launches")], launches, widest)
+    if not (problem or launched):
+        problem = messages.LAUNCH_NOT_TRIED(job=job, why=state or messages.NO_REASON())
+    return Probed(job, nodes, (problem,) if problem else (), launched)
+
+
+def _judged(tried: Sequence[Sequence[str]], launches: Sequence[Launch], run: Run) -> tuple[str, str]:
+    """What is wrong with the planned launch, and what is known if nothing is; both are "" where none was tried."""
+    if not tried:
+        return "", ""
+    (kind, library, _), ranks = tried[0], _ranks(run).processes
+    about = {"executable": run.launched[0].executable, "planned": launches[0].setting}
+    if kind in ("works", "endless"):
+        ends = messages.LAUNCH_ENDLESS() if kind == "endless" else ""
+        return "", messages.LAUNCH_WORKS(**about, ranks=several(ranks, "rank"), ends=ends)
+    if kind == "unknown":
+        return "", messages.LAUNCH_UNKNOWN(**about)
+    why, *others = (_outcome(found, said, ranks) for found, _, said in tried)
+    if tried[-1][0] in ("works", "endless"):
+        remedy = messages.LAUNCH_OTHER(setting=launches[len(tried) - 1].setting)
+    else:
+        failed = (f"{each.setting} ({other})" for each, other in zip(launches[1:], others, strict=False))
+        remedy = messages.LAUNCH_NONE(others="; ".join(failed) or messages.NO_OTHER())
+    return messages.LAUNCH_PROBLEM(**about, why=why, library=library or messages.MPI_NOT_KNOWN(), remedy=remedy), ""
+
+
+def _outcome(kind: str, said: str, ranks: int) -> str:
+    if kind == "alone":
+        return messages.RANKS_ALONE(ranks=ranks)
+    return messages.LAUNCH_HANGS() if kind == "hangs" else messages.LAUNCH_FAILS(said=said or messages.NO_REASON())
 
 
 def _lines(path: Path) -> list[str]:

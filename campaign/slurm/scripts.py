@@ -10,6 +10,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,8 @@ class JobScript:
 
 def each_command(run: Run, slurm: Slurm, token: str) -> list[tuple[str, ...]]:
     """What each phase of a run executes, with its launcher, below the phase's name if it has one."""
-    return [tuple(word for line in lines for word in line) for lines in _in_lines(run, slurm, token)]
+    executed = replace(run, commands=tuple(replace(command, end="") for command in run.commands))
+    return [tuple(word for line in lines for word in line) for lines in _in_lines(executed, slurm, token)]
 
 
 def _in_lines(run: Run, slurm: Slurm, token: str) -> list[list[tuple[str, ...]]]:
@@ -200,9 +202,13 @@ def rendered(job: JobScript, template: Path = TEMPLATE) -> str:
     )
 
 
-def render_probe(job: JobScript, directories: Sequence[str]) -> str:
-    """The script that asks the nodes of such a job what they see of these directories and of the benchmark."""
-    return _filled(PROBE, job, mpi=job.slurm.mpi, directories=directories)
+def render_probe(job: JobScript, directories: Sequence[str], launches: Sequence[Sequence[str]], ranks: int) -> str:
+    """The script that asks the nodes of such a job what they see of these directories and of the benchmark, and starts
+    it by one launch after another until one gives so many ranks. In their words {directory} is a directory of its own.
+    """
+    own = f"{directories[0].rstrip('/')}/{job.name}"
+    filled = [[word.replace("{directory}", own) for word in words] for words in launches]
+    return _filled(PROBE, job, directories=directories, launches=filled, ranks=ranks, own=own)
 
 
 def _filled(template: Path, job: JobScript, **values: object) -> str:
@@ -312,7 +318,11 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
 def _step_words(job: JobScript, step: Planned) -> tuple[str, ...]:
     """The campaign_run line of a step."""
     where = (step.run.id, str(step.number), step.token, str(step.folder), step.directory, _probe(job, step.run))
-    return (STEP, *where, *(word for words in each_command(step.run, job.slurm, step.token) for word in words))
+    return (
+        STEP,
+        *where,
+        *(word for phase in _in_lines(step.run, job.slurm, step.token) for line in phase for word in line),
+    )
 
 
 def _begin(job: JobScript) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from tests.cli.test_mistakes import FILE, InFile
 from tests.support import command_line
 
 pytestmark = pytest.mark.timeout(900)
+BENCH = Path(__file__).parents[2] / "bench-src" / "build" / "mdtest"
 
 # fmt: off
 # TARGET is a directory of the cluster, HERE the one of the campaign file, which is the home directory, PLUGINS what
@@ -197,8 +198,44 @@ def test_the_probe_accepts_what_all_nodes_see_and_leaves_nothing_behind(desk: Pa
     done = call(desk, sandbox, "plan", "c.yaml", "--probe")
     assert done.returncode == OK, done.stderr
     assert done.stdout.splitlines()[-1].endswith(
-        "4 nodes see the same directories, can write in them and start the benchmark"
+        "4 nodes see the same directories, can write in them and start the benchmark; "
+        f"slurm.mpi: pmix starts {BENCH} as one MPI job of 4 ranks"
     )
+    assert sorted(path.name for path in (desk / "target").iterdir()) == ["file", "link"]
+
+
+PMIX_ONLY = f"slurm.mpi: pmi2 does not start {BENCH} (libmpi.so.40) as one MPI job: it says: "
+
+
+@pytest.mark.parametrize("pack", ["crossroads-mdtest", "hpcg"])
+def test_the_probe_says_which_plugin_starts_a_benchmark_that_the_chosen_one_does_not(
+    pack: str, desk: Path, sandbox: Sandbox
+) -> None:
+    text = placed(FILE, desk) + "slurm: {time: 1m, mpi: pmi2}\n"
+    if pack == "hpcg":  # whose program would run for minutes: only its MPI library is started
+        text = text.replace("crossroads-mdtest", pack).replace("  peak: {nodes: 2, processes: 8}\n", "")
+        text += f"benchmark: {{executable: {BENCH}}}\n"
+    (desk / "c.yaml").write_text(text)
+    done = call(desk, sandbox, "plan", "c.yaml", "--probe")
+    assert done.returncode == ENVIRONMENT, done.stdout + done.stderr
+    problem = done.stderr.splitlines()[-1]
+    assert problem.startswith(PMIX_ONLY) and problem.endswith("; it starts with slurm.mpi: pmix"), problem
+    assert sorted(path.name for path in (desk / "target").iterdir()) == ["file", "link"]
+
+
+def test_the_probe_sees_ranks_that_do_not_find_each_other(desk: Path, sandbox: Sandbox) -> None:
+    alone = desk / "mdtest.sh"  # as MPICH's ranks under a plugin that they do not know
+    alone.write_text(f'#!/bin/sh\nexec env -i PATH="$PATH" OMPI_MCA_ess_singleton_isolated=1 {BENCH} "$@"\n')
+    alone.chmod(0o755)
+    of_script = f"benchmark: {{executable: {alone}, dialect: rank-offset}}\nlauncher: {{prefix: [/bin/sh]}}\n"
+    (desk / "c.yaml").write_text(f"{placed(FILE, desk)}\n{of_script}")
+    done = call(desk, sandbox, "plan", "c.yaml", "--probe")
+    assert done.returncode == ENVIRONMENT, done.stdout + done.stderr
+    problem = done.stderr.splitlines()[-1]
+    assert problem.startswith(
+        f"slurm.mpi: pmix does not start {alone} (its MPI library is not known) as one MPI job: "
+        "each of 4 ranks runs alone; tried without success too: slurm.mpi: pmi2 (each of 4 ranks runs alone); "
+    ), problem
     assert sorted(path.name for path in (desk / "target").iterdir()) == ["file", "link"]
 
 

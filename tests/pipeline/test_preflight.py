@@ -246,6 +246,19 @@ def test_the_mpi_plugins_are_those_that_srun_lists(cluster: Fake) -> None:
     assert refused(opened("slurm: {mpi: pmix_v9}\n")) == (
         "c.yaml:11:14: slurm.mpi: found pmix_v9; srun --mpi=list has: none, pmi2, pmix, pmix_v4"
     )
+    assert check(opened("slurm: {mpi: pmix_v9}\nlauncher: {program: mpirun}\n")).plan.runs  # which uses no plugin
+
+
+def test_where_slurm_has_no_pmix_plugin_the_default_is_refused_with_what_works(
+    cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "mpi_plugins", lambda: ("none", "pmi2"))
+    assert refused(opened()).endswith(
+        "slurm.mpi: found pmix; srun --mpi=list has: none, pmi2. This Slurm has no PMIx plugin: with Open MPI set "
+        "'launcher: {program: mpirun}', with MPICH or Intel MPI 'slurm.mpi: pmi2'"
+    )
+    for works in ("slurm: {mpi: pmi2}\n", "launcher: {program: mpirun}\n"):
+        assert check(opened(works)).plan.runs
 
 
 def test_a_module_that_does_not_load_is_named_with_what_is_said(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:

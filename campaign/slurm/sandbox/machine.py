@@ -88,7 +88,7 @@ def mpi_plugin() -> str:
 def open_mpi() -> int:
     """The first number of the version of this machine's Open MPI; 0 where mpirun is another one, or absent."""
     try:
-        said = run(["mpirun", "--version"]).stdout
+        said = run(["mpirun", "--version"], HOME=str(Path.home())).stdout
     except (OSError, subprocess.TimeoutExpired):
         return 0
     return int(match[1]) if (match := re.search(r"\(Open MPI\) (\d+)", said)) else 0

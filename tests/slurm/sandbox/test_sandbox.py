@@ -618,6 +618,21 @@ def test_a_daemon_that_fails_is_quoted_and_nothing_is_left(sandbox_directory: Pa
 
 
 @pytest.mark.parametrize(
+    ("says", "version"),
+    [("mpirun (Open MPI) 6.0.0rc2", 6), ("mpirun (Open MPI) 4.1.4", 4), ("HYDRA build details: Version: 4.0.2", 0)],
+)
+def test_the_version_of_open_mpi_is_that_of_its_mpirun(
+    says: str, version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mpirun").write_text(f'#!/bin/sh\n[ -n "$HOME" ] && echo "{says}"\n')
+    (tmp_path / "mpirun").chmod(0o755)
+    monkeypatch.setattr(machine, "PROGRAMS_PATH", str(tmp_path))
+    assert machine.open_mpi() == version
+    (tmp_path / "mpirun").unlink()
+    assert machine.open_mpi() == 0
+
+
+@pytest.mark.parametrize(
     ("example", "version"), [("crossroads-rehearsal", 5), ("crossroads-gluster", 5), ("crossroads-mpirun", 6)]
 )
 def test_what_the_sandbox_sets_for_mpi_is_in_the_examples_that_run_on_it(
