@@ -173,7 +173,12 @@ static int hints(struct store_file *file, void (*use)(const char *name, const ch
         char name[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
         int found;
         MPI_Info_get_nthkey(info, i, name);
+#if MPI_VERSION >= 4 /* which deprecates the other */
+        int bytes = sizeof value;
+        MPI_Info_get_string(info, name, &bytes, value, &found);
+#else
         MPI_Info_get(info, name, MPI_MAX_INFO_VAL, value, &found);
+#endif
         if (found)
             use(name, value);
     }
