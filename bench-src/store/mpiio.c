@@ -94,7 +94,8 @@ static int open_file(struct store_file **file, const char *path, const struct st
     return 0;
 }
 
-/* Open MPI returns from a system call that failed as if fewer bytes had been asked for; errno still says why. */
+/* After a system call that failed, Open MPI 4 returns as if fewer bytes had been asked for, and Open MPI 5 an error that
+ * says nothing; errno still says why. */
 static int64_t cut_short(int64_t done)
 {
     return errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO ? -errno : done;
@@ -125,7 +126,7 @@ static int64_t move(struct store_file *file, bool writes, char *buffer, int64_t 
         errno = 0;
         int error = move_piece(file, writes, buffer + done, piece(bytes - done), offset + done, &status);
         if (error != MPI_SUCCESS)
-            return to_errno(error);
+            return to_errno(error) == -EIO ? cut_short(-EIO) : to_errno(error);
         MPI_Get_count(&status, MPI_BYTE, &moved);
         if (moved <= 0)
             return cut_short(done);
