@@ -73,6 +73,7 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_mpi_yield_when_idle": "1",
         "OMPI_MCA_pml": "ob1",  # without a wait of 0.2 s for network adapters
+        "OMPI_MCA_btl": "^tcp",  # one machine, on which Open MPI 5 complains where it has no network but the loopback
     }
     return kept | settings | dict(extra)
 
