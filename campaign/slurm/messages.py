@@ -214,20 +214,6 @@ HOPELESS = Message(
     "{reason} (never starts as it was submitted: 'campaign cancel', correct the campaign file, and run again)",
     reason="InvalidQOS",
 )
-BESIDES_REASON = Message("{reason} ({remark})", reason="JobHeldUser", remark="starts by itself once you release it")
-HELD_BY_USER = Message("starts by itself once it is released: scontrol release {job}", job="12")
-HELD_BY_ADMINISTRATOR = Message(
-    "starts by itself once an administrator releases it: ask about job {job}, no need to cancel it", job="12"
-)
-PARTITION_AWAY = Message(
-    "job {job} starts by itself once the administrators open the partition; no need to cancel it", job="12"
-)
-NODES_AWAY = Message("job {job} starts by itself once enough nodes are back; no need to cancel it", job="12")
-BUDGET_USED_UP = Message(
-    "job {job} starts by itself once the account has budget again: ask the administrators, no need to cancel it",
-    job="12",
-)
-RESERVATION_AWAY = Message("job {job} starts by itself when its reservation begins; no need to cancel it", job="12")
 WAITS_FOR_TURN = Message("waiting for its turn in job {job} (running)", job="12")
 RUN_LIMIT = Message("stopped after {elapsed}, the time limit of one run; raise slurm.time", elapsed="5m")
 JOB_LIMIT = Message("{word} after {limit}; raise slurm.time, of which this limit is made", word="TIMEOUT", limit="16m")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from campaign.core.messages import Message
 from campaign.core.model import State
 from campaign.slurm import messages
 
@@ -27,32 +26,35 @@ _NEVER = re.compile(
     "PartitionConfig|PartitionTimeLimit|ReservationDeleted|MaxMemPerLimit|QOSMin.*|"
     r"(Assoc|QOS)Max.*Per(Job|Node)(Limit)?|.*not permitted to use this partition.*"
 )
+_LACKS_NODES = "NodeDown|FrontEndDown|ReqNodeNotAvail|PartitionNodeLimit|Nodes required .*DOWN.*"
 # Reasons for which it starts by itself once somebody has acted, and who that is.
 _ONCE = {
-    "JobHeldUser": messages.HELD_BY_USER,
-    "JobHeldAdmin|JobHoldMaxRequeue": messages.HELD_BY_ADMINISTRATOR,
-    "PartitionDown|PartitionInactive": messages.PARTITION_AWAY,
-    "NodeDown|FrontEndDown|ReqNodeNotAvail|PartitionNodeLimit|Nodes required .*DOWN.*": messages.NODES_AWAY,
-    "(Assoc|QOS)Grp.*Minutes(Limit)?|QOSUsageThreshold": messages.BUDGET_USED_UP,
-    "Reservation": messages.RESERVATION_AWAY,
+    "JobHeldUser": "starts by itself once it is released: scontrol release {job}",
+    "JobHeldAdmin|JobHoldMaxRequeue": (
+        "starts by itself once an administrator releases it: ask about job {job}, no need to cancel it"
+    ),
+    "PartitionDown|PartitionInactive": (
+        "job {job} starts by itself once the administrators open the partition; no need to cancel it"
+    ),
+    _LACKS_NODES: "job {job} starts by itself once enough nodes are back; no need to cancel it",
+    "(Assoc|QOS)Grp.*Minutes(Limit)?|QOSUsageThreshold": (
+        "job {job} starts by itself once the account has budget again: ask the administrators, no need to cancel it"
+    ),
+    "Reservation": "job {job} starts by itself when its reservation begins; no need to cancel it",
 }
 
 
 def lacks_nodes(reason: str) -> bool:
     """Whether a job waits since nodes are out of service."""
-    return _once(reason) is messages.NODES_AWAY
+    return re.fullmatch(_LACKS_NODES, _word(reason)) is not None
 
 
 def in_words(reason: str, job_id: str) -> str:
     """Why a job waits, in Slurm's words, and what has to happen if waiting alone does not help."""
     if _NEVER.fullmatch(_word(reason)):
         return messages.HOPELESS(reason=reason)
-    form = _once(reason)
-    return messages.BESIDES_REASON(reason=reason, remark=form(job=job_id)) if form else reason
-
-
-def _once(reason: str) -> Message | None:
-    return next((form for words, form in _ONCE.items() if re.fullmatch(words, _word(reason))), None)
+    remark = next((text for words, text in _ONCE.items() if re.fullmatch(words, _word(reason))), "")
+    return f"{reason} ({remark.format(job=job_id)})" if remark else reason
 
 
 def _word(reason: str) -> str:
