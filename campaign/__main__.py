@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 ENDING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM
-INTERRUPTED = b"campaign: interrupted\n", 130  # as cli.messages and core.errors have them, which load too much
+INTERRUPTED = b"campaign: interrupted\n", 130  # as cli.main and core.errors have them, which load too much
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from campaign import __version__
-from campaign.cli import messages, running, verbs
+from campaign.cli import running, verbs
 from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
 
@@ -70,9 +70,12 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         import re
 
-        hints = {"VERB": messages.VERB_MISSING, "FILE": messages.FILE_MISSING}
+        hints = {
+            "VERB": "'campaign help' lists the verbs",
+            "FILE": "give the campaign file; 'campaign init FILE' writes a new one",
+        }
         first = re.match(r"the following arguments are required: (\w+)", message)
-        super().error(f"{message}; {hints[first[1]]()}" if first and first[1] in hints else message)
+        super().error(f"{message}; {hints[first[1]]}" if first and first[1] in hints else message)
 
 
 class VerbParser(Parser):
@@ -89,13 +92,13 @@ class VerbParser(Parser):
 
         option = next((word.partition("=")[0] for word in words if word.startswith("-")), None)
         if option is None:
-            return messages.ARGUMENTS_UNEXPECTED(words=" ".join(words))
+            return f"unexpected arguments: {' '.join(words)}"
         options = [name for action in self._actions for name in action.option_strings]
         if option in MEANT_OPTIONS and MEANT_OPTIONS[option] in options:
-            return messages.OPTION_MISSPELT(option=option, near=MEANT_OPTIONS[option])
+            return f"unknown option {option}; did you mean {MEANT_OPTIONS[option]}?"
         if meant := near(option, [name for name in options if name != "--help"], cutoff=0.6):
-            return messages.OPTION_MISSPELT(option=option, near=meant)
-        return messages.OPTION_UNKNOWN(option=option, options=", ".join(options))
+            return f"unknown option {option}; did you mean {meant}?"
+        return f"unknown option {option}; allowed: {', '.join(options)}"
 
 
 class Option:
@@ -314,10 +317,10 @@ VERBS = (
 )
 # fmt: on
 MEANT = {
-    "resume": messages.VERB_RESUME,
-    "start": messages.VERB_START,
-    "submit": messages.VERB_SUBMIT,
-    "version": messages.VERB_VERSION,
+    "resume": "unknown verb {verb}; use 'campaign run', which also resumes",
+    "start": "unknown verb {verb}; use 'campaign run'",
+    "submit": "unknown verb {verb}; use 'campaign run' (--detach returns at once)",
+    "version": "unknown verb {verb}; use 'campaign --version'",
 }  # fmt: skip
 TOP_OPTIONS = ("-h", "--help", "--version")
 MEANT_OPTIONS = {"--cell": "--only", "--cells": "--only"}
@@ -332,20 +335,20 @@ def check_verb(*words: str) -> None:
         if any(name.startswith(verb) for name in TOP_OPTIONS):
             return
         if meant := near(verb, TOP_OPTIONS, cutoff=0.6):
-            raise InputError(messages.OPTION_MISSPELT(option=verb, near=meant))
-        raise InputError(messages.OPTION_UNKNOWN(option=verb, options=", ".join(TOP_OPTIONS)))
+            raise InputError(f"unknown option {verb}; did you mean {meant}?")
+        raise InputError(f"unknown option {verb}; allowed: {', '.join(TOP_OPTIONS)}")
     names = [name for each in VERBS for name in (each.name, *each.aliases)]
     if verb in names:
         return
     if verb in MEANT:
-        raise InputError(MEANT[verb](verb=verb))
+        raise InputError(MEANT[verb].format(verb=verb))
     if len(words) > 1 and words[1] in names:
-        raise InputError(messages.VERB_SECOND(verb=words[1], word=verb))
+        raise InputError(f"the verb comes first: campaign {words[1]} {verb}")
     if meant := near(verb, names, cutoff=0.6):
-        raise InputError(messages.VERB_MISSPELT(verb=verb, near=meant))
+        raise InputError(f"unknown verb {verb}; did you mean {meant}?")
     if verb.endswith((".yaml", ".yml")):
-        raise InputError(messages.VERB_SECOND(verb="plan", word=verb))
-    raise InputError(messages.VERB_UNKNOWN(verb=verb, verbs=", ".join(each.name for each in VERBS)))
+        raise InputError(f"the verb comes first: campaign plan {verb}")
+    raise InputError(f"unknown verb {verb}; allowed: {', '.join(each.name for each in VERBS)}")
 
 
 def parser(sandbox: bool) -> argparse.ArgumentParser:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from traceback import extract_tb
 
-from campaign.cli import messages, streams
+from campaign.cli import streams
 from campaign.cli.arguments import check_verb, parser
 from campaign.cli.output import say
 from campaign.core import users, waiting
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _last(f"campaign: {error}")
         return error.exit_status
     except KeyboardInterrupt:
-        _last(f"campaign: {messages.INTERRUPTED()}")
+        _last("campaign: interrupted")
         return INTERRUPTED
     except OSError as error:
         if isinstance(error, BrokenPipeError) and streams.is_one(error):
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _last(f"campaign: {_in_words(error)}")
         return ENVIRONMENT
     except MemoryError:
-        _last(f"campaign: {messages.NO_MEMORY()}")
+        _last("campaign: this machine has not enough memory (ulimit -v, cgroup): use a larger one, or free memory")
         return ENVIRONMENT
     finally:
         streams.end()
@@ -73,19 +73,27 @@ def _in_words(error: OSError) -> str:
     if error.filename:
         if isinstance(error, PermissionError):
             denied = _denied(Path(error.filename))
-            whose = {"owner": users.name_of(denied.stat().st_uid), "mode": f"{stat.S_IMODE(denied.stat().st_mode):04o}"}
+            owner, mode = users.name_of(denied.stat().st_uid), f"{stat.S_IMODE(denied.stat().st_mode):04o}"
             user = users.name_of(os.geteuid())
-            return messages.REFUSED_TO(path=error.filename, why=error.strerror, place=denied, user=user, **whose)
+            return (
+                f"{error.filename}: {error.strerror}: {denied} belongs to {owner} and has mode {mode}; you are {user}. "
+                "Change its permissions"
+            )
         if isinstance(error, NotADirectoryError):
             way = (*reversed(Path(error.filename).parents), Path(error.filename))
-            return messages.REFUSED_BELOW(
-                path=way[-1], place=next((each for each in way if not each.is_dir()), way[-1])
-            )
-        text = messages.FULL if is_full(error) else messages.REFUSED_AT
-        return text(path=error.filename, why=error.strerror)
+            file = next((each for each in way if not each.is_dir()), way[-1])
+            return f"{way[-1]}: {file} is not a directory; move it away, then run the same command again"
+        return (
+            f"{error.filename}: {error.strerror}; free space, then run the same command again"
+            if is_full(error)
+            else f"{error.filename}: {error.strerror}"
+        )
     frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(PACKAGE)]
     place = f"{Path(frames[-1].filename).relative_to(PACKAGE.parent)}:{frames[-1].lineno}"
-    return messages.REFUSED_IN(why=error.strerror or error, place=place, code=frames[-1].line)
+    return (
+        f"the operating system refused an operation: {error.strerror or error}, at {place}: {frames[-1].line}; check "
+        "disks, memory and limits (ulimit -a), then run the same command again"
+    )
 
 
 def _denied(path: Path) -> Path:

@@ -9,7 +9,6 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, TextIO
 
-from campaign.cli import messages
 from campaign.core import atomic
 from campaign.core.errors import INCOMPLETE, OK, InputError, unwritten
 
@@ -77,9 +76,14 @@ def table_format(given: str | None, output: Path | None) -> str:
     """
     named = FORMAT_OF.get(output.suffix.lower(), "") if output else ""
     if output and given and named in ("csv", "json", "xlsx") and given != named:
-        raise InputError(messages.FORMAT_OF_ANOTHER(path=output, given=given, named=named))
+        raise InputError(
+            f"{output}: the file name does not fit --format {given}; use --format {named}, or another name"
+        )
     if output and not given and output.suffix.lower() in NOT_WRITTEN:
-        raise InputError(messages.FORMAT_NOT_WRITTEN(path=output, known=", ".join(FORMAT_OF)))
+        raise InputError(
+            f"{output}: tables are not written in this format; end the name with one of {', '.join(FORMAT_OF)}, or "
+            "give --format"
+        )
     return given or named or "simple"
 
 
@@ -98,10 +102,12 @@ def write(content: str | bytes, output: Path | None) -> None:
             atomic.write(output.resolve(), content)  # what a link leads to is replaced, not the link
     except OSError as error:
         if output.is_dir():
-            raise InputError(messages.IS_A_DIRECTORY(path=output)) from error
+            raise InputError(f"{output}: is a directory; name a file") from error
         if not output.parent.is_dir():
-            raise InputError(messages.NO_DIRECTORY(path=output, directory=output.parent)) from error
-        raise unwritten(error, messages.CANNOT_BE_WRITTEN(path=output, why=error.strerror)) from error
+            raise InputError(
+                f"{output}: directory {output.parent} does not exist; create it or name another file"
+            ) from error
+        raise unwritten(error, f"{output}: cannot be written: {error.strerror}") from error
 
 
 def load(arguments: argparse.Namespace) -> Opened:

@@ -16,12 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TextIO
 
-from campaign.cli import messages
 from campaign.cli.output import folded, show
 from campaign.core.model import Attempt, Geometry, Run, State
 from campaign.core.units import digits, format_duration, several
 from campaign.pipeline.run import Progress, RunValue
-from campaign.slurm import messages as of_slurm
+from campaign.slurm.collect import waits_for_turn
+from campaign.slurm.submit import not_submitted_text
 
 LOG = "run.log"
 MOST_VALUES = 16  # of a run in its line
@@ -57,7 +57,7 @@ def _has_ended(last: Attempt | None) -> bool:
 
 
 def _unsent(attempt: Attempt) -> bool:
-    return attempt.state is State.REFUSED and attempt.reason.startswith(of_slurm.NOT_SUBMITTED(job=attempt.job))
+    return attempt.state is State.REFUSED and attempt.reason.startswith(not_submitted_text(attempt.job))
 
 
 def _last(progress: Progress, run: Run) -> Attempt | None:
@@ -74,9 +74,9 @@ def describe(attempt: Attempt, values: Sequence[RunValue] = ()) -> str:
     for value in values[:MOST_VALUES] if attempt.state is State.DONE else ():
         by_unit.setdefault(value.unit, []).append(f"{value.operation} {digits(value.number)}")
     if by_unit:
-        texts = [messages.RUN_VALUES(operations=", ".join(names), unit=unit) for unit, names in by_unit.items()]
+        texts = [f"{', '.join(names)} {unit}" for unit, names in by_unit.items()]
         more = len(values) - MOST_VALUES
-        return "; ".join([*texts, messages.MORE_VALUES(count=more)] if more > 0 else texts)
+        return "; ".join([*texts, f"{more} more"] if more > 0 else texts)
     return attempt.in_words
 
 
@@ -90,8 +90,8 @@ def remaining(progress: Progress) -> str:
         return ""
     time = format_duration(_rounded(left.seconds))
     if left.unlike:
-        return messages.TIME_LEFT_GUESSED(time=time, unlike=several(left.unlike, "run"))
-    return messages.TIME_LEFT(time=time)
+        return f" (about {time} left; nothing comparable has run yet for {several(left.unlike, 'run')})"
+    return f" (about {time} left)"
 
 
 def _rounded(seconds: float) -> int:
@@ -165,9 +165,12 @@ class Lines(AbstractContextManager["Lines"]):
         if self._log.begun and not self._named:
             self._named = True
             if why := self._log.refused():
-                self._tell(messages.NO_LOG(path=self._log.path, why=why), Importance.ALWAYS)
+                self._tell(
+                    f"no log is kept: {self._log.path}: {why}; move it away, and 'campaign run' keeps one again",
+                    Importance.ALWAYS,
+                )
             else:
-                self._tell(messages.LOG(path=self._log.path), Importance.NORMAL)
+                self._tell(f"log: {self._log.path}", Importance.NORMAL)
         self._log.write(text)
         if level >= self._level:
             self._print(folded(text, self._stream))
@@ -193,22 +196,18 @@ class Lines(AbstractContextManager["Lines"]):
             done = len(self._ended & {each.id for each in progress.runs})
             if _has_ended(last) and last.state is State.CANCELLED:
                 self._cancelled.append((run.id, last))
-                yield messages.RUN_ENDED(done=done, total=total, run=run.id, outcome=last.in_words), Importance.DETAIL
+                yield f"[{done}/{total}] {run.id}: {last.in_words}", Importance.DETAIL
                 continue
             if _has_ended(last):
                 outcome = describe(last, progress.values.get((run.id, last.number), ()))
-                text = messages.RUN_ENDED(done=done, total=total, run=run.id, outcome=outcome)
+                text = f"[{done}/{total}] {run.id}: {outcome}"
                 yield text + remaining(progress), Importance.NORMAL if last.state is State.DONE else Importance.ALWAYS
                 continue
             if self._waits_anew(last):
-                yield messages.JOB_WAITS(job=last.job_id, reason=last.reason), Importance.NORMAL
-            text = messages.RUN_STATE(
-                done=done,
-                total=total,
-                run=run.id,
-                geometry=nodes_and_processes(run.geometry),
-                attempt=last.number,
-                state=last.in_words,
+                yield f"job {last.job_id} is waiting: {last.reason}", Importance.NORMAL
+            text = (
+                f"[{done}/{total}] {run.id} ({nodes_and_processes(run.geometry)} processes), attempt {last.number}: "
+                f"{last.in_words}"
             )
             yield text, Importance.DETAIL
 
@@ -221,12 +220,12 @@ class Lines(AbstractContextManager["Lines"]):
         self._cancelled = []
         done = len(self._ended)
         if not others:
-            return messages.RUN_ENDED(done=done, total=total, run=run, outcome=last.in_words)
-        return messages.RUNS_CANCELLED(done=done, total=total, runs=len(others) + 1, first=run, last=others[-1][0])
+            return f"[{done}/{total}] {run}: {last.in_words}"
+        return f"[{done}/{total}] {len(others) + 1} runs cancelled: {run} to {others[-1][0]}"
 
     def _waits_anew(self, attempt: Attempt) -> bool:
         """Whether its job waits for a reason that was not told yet."""
-        own_turn = of_slurm.WAITS_FOR_TURN(job=attempt.job_id)
+        own_turn = waits_for_turn(attempt.job_id)
         if attempt.state is not State.PENDING or attempt.reason in (*IDLE, own_turn):
             return False
         now = (attempt.job, attempt.reason)
@@ -268,7 +267,7 @@ class Live(Lines):
 
         done, total = counts(progress)
         elapsed = format_duration(round(time.monotonic() - self._began))
-        title = messages.RUNS_FINISHED(done=done, total=total, elapsed=elapsed) + remaining(progress)
+        title = f"{done} of {total} runs finished, {elapsed} elapsed" + remaining(progress)
         grid = Table(title=title, title_justify="left", box=None)
         rows = list(self._under_way(progress))
         most = self._console.size.width // 2  # of a name, so that there is room for the state

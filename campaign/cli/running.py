@@ -11,11 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from campaign.cli import messages
 from campaign.cli.output import columns, load, say, show, verdict
 from campaign.core import waiting
-from campaign.core.errors import INTERRUPTED, OK, CampaignError, InputError
-from campaign.core.messages import typed
+from campaign.core.errors import INTERRUPTED, OK, CampaignError, InputError, typed
 from campaign.core.units import listed, several
 
 NOTIFY_S = 60.0  # that the user's command may take
@@ -43,7 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
     only = [*arguments.only, *["failed"] * arguments.failed]
     request = Request.of(only)
     if arguments.storage and not arguments.sandbox:
-        raise InputError(messages.STORAGE_ALONE(given=arguments.storage))
+        raise InputError(
+            f"--storage {arguments.storage}: allowed only with --sandbox, which starts a cluster with this storage"
+        )
     if not arguments.sandbox:
         return _run(arguments, request)
     with _cluster(arguments.storage) as stops:
@@ -63,13 +63,13 @@ def _cluster(storage: str) -> Iterator[bool]:
     shape = Shape(storage=Storage.parse(storage))
     if commands.reachable() is None:
         if storage:
-            say(messages.NOTE(remark=messages.STORAGE_UNUSED(given=storage)))
+            say(f"note: --storage {storage} is ignored: Slurm answers on this machine, so no sandbox is started")
         yield False
         return
     was_running = Sandbox.at().running()
     owner = None if was_running else os.getpid()  # with a driver that is killed its cluster ends too
     sandbox = Sandbox.start(shape=shape, owner=owner)
-    say(messages.SANDBOX_STARTED(directory=sandbox.layout.top))
+    say(f"no Slurm found: started a sandbox of virtual nodes in {sandbox.layout.top}")
     os.environ.update(sandbox.environment())
     try:
         with sandbox.watched():
@@ -98,7 +98,7 @@ def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = 
     try:
         opened = load(arguments)
     except KeyboardInterrupt:
-        _say_interrupted(messages.INTERRUPTED_EARLY())
+        _say_interrupted("interrupted; this command has submitted nothing")
         return INTERRUPTED
     name, command = opened.campaign.name, arguments.notify
     try:
@@ -109,10 +109,10 @@ def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = 
     except BaseException as error:
         ended = error.exit_status if isinstance(error, CampaignError) else INTERRUPTED
         why = str(error) or type(error).__name__
-        _notify(command, name, ended, messages.NOTIFY_STOPPED(name=name, status=ended, why=why))
+        _notify(command, name, ended, f"campaign {name}: stopped with status {ended}: {why}")
         raise
     if not request.detach:
-        told = messages.NOTIFY_ENDED(name=name, status=status, directory=opened.paths.root)
+        told = f"campaign {name}: ended with status {status}; results: {opened.paths.root}"
         _notify(command, name, status, told)
     return status
 
@@ -134,13 +134,13 @@ def _notify(command: str | None, name: str, status: int, text: str) -> None:
                 os.killpg(process.pid, signal.SIGKILL)  # with all that it started
                 raise
     except subprocess.TimeoutExpired:
-        say(messages.NOTIFY_FAILED(command=command, why=messages.NOTIFY_ENDED_LATE(seconds=round(NOTIFY_S))))
+        say(f"--notify: {command}: killed after {round(NOTIFY_S)} s, with all that it had started")
         return
     except OSError as error:
-        say(messages.NOTIFY_FAILED(command=command, why=error))
+        say(f"--notify: {command}: {error}")
         return
     if process.returncode != 0:
-        say(messages.NOTIFY_FAILED(command=command, why=messages.NOTIFY_STATUS(status=process.returncode)))
+        say(f"--notify: {command}: ended with status {process.returncode}")
 
 
 def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> int:
@@ -161,7 +161,7 @@ def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> i
             _print_submitted(opened, arguments)
             return OK
         texts = _cell_lines(done.rows, matrix.cells(opened.campaign, opened.pack)) if request.chooses else _table(done)
-        for text in [*texts, messages.RESULTS(directory=opened.paths.root)]:
+        for text in [*texts, f"results: {opened.paths.root}"]:
             shown.result(text)
     return verdict(done.rows)
 
@@ -176,13 +176,13 @@ def _node_hours(text: str | None) -> float | None:
     except ValueError:
         number = 0.0
     if not 0 < number < math.inf:
-        raise InputError(messages.NODE_HOURS_WRONG(given=text))
+        raise InputError(f'--max-node-hours: found "{text}"; allowed: a number above 0, such as 12.5')
     return number
 
 
 def _jobs(text: str | None) -> int | None:
     if text is not None and not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise InputError(messages.JOBS_WRONG(given=text))
+        raise InputError(f'--max-jobs: found "{text}"; allowed: a whole number above 0, such as 50')
     return None if text is None else int(text)
 
 
@@ -204,13 +204,18 @@ def _left_behind(opened: Opened, arguments: argparse.Namespace, sandbox_stops: b
     try:
         ids = standing.jobs_under_way(opened)
     except KeyboardInterrupt:
-        return messages.INTERRUPTED_TWICE(file=file)
+        return (
+            f"interrupted twice; 'campaign status {file}' shows this campaign's jobs, 'campaign run {file}' continues"
+        )
     if not ids:
-        return messages.NOTHING_SUBMITTED(file=file)
+        return f"interrupted; no job of this campaign is in Slurm; 'campaign run {file}' submits what is missing"
     jobs, named = several(len(ids), "job"), ", ".join(ids)
     if sandbox_stops:
-        return messages.SANDBOX_ENDS_JOBS(jobs=jobs, ids=named)
-    return messages.JOBS_GO_ON(jobs=jobs, ids=named, file=file)
+        return f"interrupted; the sandbox is stopped with {jobs} of this campaign: {named}"
+    return (
+        f"interrupted; {jobs} of this campaign in Slurm: {named}. 'campaign run {file}' continues, 'campaign cancel "
+        f"{file}' cancels them"
+    )
 
 
 def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
@@ -218,9 +223,16 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
 
     ids = standing.jobs_under_way(opened)
     if ids:
-        show(messages.SUBMITTED(jobs=several(len(ids), "job"), ids=listed(ids), file=typed(arguments.file)))
+        file = typed(arguments.file)
+        show(
+            f"{several(len(ids), 'job')} of this campaign in Slurm: {listed(ids)}\n'campaign status {file}' shows "
+            f"them, 'campaign run {file}' follows them"
+        )
     else:
-        show(messages.SUBMITTED_NONE(file=typed(arguments.file)))
+        show(
+            "no job of this campaign is in Slurm: nothing is left to run, or Slurm refused all jobs\n'campaign status "
+            f"{typed(arguments.file)}' shows all runs"
+        )
 
 
 def _table(done: Submission) -> list[str]:
@@ -253,16 +265,16 @@ def _cell_line(row: Row, cells: str) -> str:
 
     text: str
     if row.value is not None:
-        text = messages.CELL_WITH_VALUE(cell=cells, status=row.status, value=row.value, unit=row.unit)
+        text = f"{cells}: {row.status} {row.value:.3f} {row.unit}"
     elif row.attempt and row.attempt.state is State.FAILED:
         text = f"{cells}: {row.note}"  # that of the attempt, which begins with its state
     else:
-        text = messages.CELL_WITHOUT_VALUE(cell=cells, status=row.status, why=row.note)
+        text = f"{cells}: {row.status}: {row.note}"
     if row.attempt:
         number = row.attempt.number  # those that never ran or had other settings have numbers too
-        text += messages.CELL_ATTEMPT(number=number, attempts=max(number, row.attempts))
+        text += f" (attempt {number} of {max(number, row.attempts)})"
     if row.summary.n > 1:
-        text += messages.CELL_MEDIAN(valid=row.summary.n, median=row.summary.median)
+        text += f" (median of {row.summary.n} valid attempts: {row.summary.median:.3f})"
     against = [f"{finding.rule} {finding.message}" for finding in row.findings if finding.blocks]
     return f"{text}: {'; '.join(against)}" if row.status is Status.INVALID else text
 
@@ -291,5 +303,5 @@ def cancel(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import run as pipeline
 
     number = pipeline.cancel(load(arguments), say)
-    show(messages.CANCELLED(jobs=several(number, "job")) if number else messages.CANCELLED_NONE())
+    show(f"cancelled {several(number, 'job')}" if number else "no jobs to cancel")
     return OK

@@ -9,10 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from campaign.cli import messages
 from campaign.cli.output import columns, load, say, show, table_format, verdict, write
-from campaign.core.errors import ENVIRONMENT, INCOMPLETE, OK, InputError
-from campaign.core.messages import typed
+from campaign.core.errors import ENVIRONMENT, INCOMPLETE, OK, InputError, typed
 from campaign.core.units import several
 
 if TYPE_CHECKING:
@@ -29,7 +27,10 @@ def init(arguments: argparse.Namespace) -> int:
         print(writer.text(arguments.rules, places.site()), end="")
     else:
         writer.write(arguments.file, arguments.rules, places.site())
-        show(messages.WROTE_CAMPAIGN_FILE(file=arguments.file, word=typed(arguments.file)))
+        show(
+            f"wrote {arguments.file}: replace the texts in <angle brackets>, then run 'campaign plan "
+            f"{typed(arguments.file)}'"
+        )
     return OK
 
 
@@ -40,9 +41,9 @@ def build(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import building
 
     out = building.build(arguments.mpicc, arguments.output)
-    show(messages.BUILT(directory=out))
+    show(f"built {out}")
     if out != resources.binaries():
-        show(messages.USE_THIS_BUILD(directory=shlex.quote(str(out))))
+        show(f"to use this build: export CAMPAIGN_BENCHMARK={shlex.quote(str(out))}")
     return OK
 
 
@@ -61,9 +62,9 @@ def plan(arguments: argparse.Namespace) -> int:
     else:
         show(views.plan_text(opened, checked.plan, attempts, columns(), sys.stdout.isatty()))
     for note in (*checked.notes, *outdated.outdated(opened, checked.plan, attempts)):
-        say(messages.NOTE(remark=note))
+        say(f"note: {note}")
     if written is not None:
-        say(messages.WROTE_SCRIPTS(scripts=several(written, "job script"), directory=arguments.scripts))
+        say(f"wrote {several(written, 'job script')} to {arguments.scripts}")
     if arguments.probe and not checked.silent:
         return _probe(opened, checked)
     if checked.silent or (checked.missing and not arguments.json):
@@ -89,7 +90,7 @@ def collect(arguments: argparse.Namespace) -> int:
 
     opened = load(arguments)
     number = standing.collect_and_catch_up(opened, say)
-    show(messages.READ_AGAIN(attempts=several(number, "attempt"), directory=opened.paths.root))
+    show(f"read {several(number, 'attempt')} from {opened.paths.root}")
     return OK
 
 
@@ -100,7 +101,7 @@ def table(arguments: argparse.Namespace) -> int:
     opened = load(arguments)
     style = table_format(arguments.format, arguments.output)
     if style == "xlsx" and arguments.output is None:
-        raise InputError(messages.WORKBOOK_NEEDS_FILE())
+        raise InputError("--format xlsx needs -o OUT, since a workbook cannot be printed")
     submission = standing.current(opened, say)
     rows = submission.rows
     if style == "xlsx":
@@ -134,9 +135,9 @@ def report(arguments: argparse.Namespace) -> int:
     page = write_report(directory, views.contents(submission))
     ran = executed.text(submission.results)
     modifications.write(directory, submission.sources, sources.patch_of(opened.paths), ran)
-    show(messages.WROTE(path=page))
+    show(f"wrote {page}")
     if arguments.pdf:
-        show(messages.WROTE(path=pdf.write(page)))
+        show(f"wrote {pdf.write(page)}")
     return verdict(submission.rows)
 
 
@@ -208,10 +209,10 @@ def _print_waiver(opened: Opened, number: int) -> int:
 
     waivers = opened.campaign.waivers
     if not waivers:
-        raise InputError(messages.WAIVERS_NONE(number=number))
+        raise InputError(f"--waiver {number}: the campaign file has no waivers; add one under waivers")
     if not 1 <= number <= len(waivers):
         there = several(len(waivers), "waiver")
-        raise InputError(messages.WAIVERS_FEWER(number=number, waivers=there, last=len(waivers)))
+        raise InputError(f"--waiver {number}: the campaign file has {there}; allowed: 1 to {len(waivers)}")
     sys.stdout.write(statement(opened.campaign.name, opened.pack.id, waivers[number - 1]))
     return OK
 
@@ -238,11 +239,11 @@ def bundle(arguments: argparse.Namespace) -> int:
         planning.write(opened, recorded.planned)
     written = bundles.write(opened, names, recorded, arguments.output, arguments.sign)
     files, attempts = several(written.files, "file"), several(written.attempts, "attempt")
-    show(messages.WROTE_BUNDLE(path=written.path, files=files, attempts=attempts))
+    show(f"wrote {written.path}: {files}, {attempts}")
     if written.left_out:
-        show(messages.LISTED_ONLY(attempts=several(written.left_out, "attempt")))
-    show(messages.JOURNAL_HEAD(head=written.head))
-    show(messages.VERIFY_WITH(path=typed(written.path)))
+        show(f"{several(written.left_out, 'attempt')} without raw output: listed only in the bundle's index")
+    show(f"journal head (send it to the buyer): {written.head}")
+    show(f"verify:  campaign verify {typed(written.path)}")
     return verdict(written.judged.submission.rows)
 
 
@@ -252,10 +253,13 @@ def show_head(arguments: argparse.Namespace) -> int:
 
     opened = load(arguments)
     if not begun(opened.paths):
-        raise InputError(messages.NOTHING_RUN(campaign=opened.campaign.name, file=typed(arguments.file)))
+        raise InputError(
+            f"no journal: campaign {opened.campaign.name} has not been run; start with 'campaign run "
+            f"{typed(arguments.file)}'"
+        )
     chain = journal.look(opened.paths.journal)
     if chain.problem:
-        raise InputError(messages.JOURNAL_BROKEN(problem=chain.problem))
+        raise InputError(f"journal.jsonl: {chain.problem}")
     if arguments.query:
         from campaign.core import timestamps
 
@@ -293,7 +297,8 @@ def verify(arguments: argparse.Namespace) -> int:
             show(text.conclusion(verified))
         if arguments.output and judged is not None:
             tell = say if arguments.json else show
-            tell(messages.WROTE(path=write_report(arguments.output, text.contents(verified, judged))))
+            path = write_report(arguments.output, text.contents(verified, judged))
+            tell(f"wrote {path}")
     return verified.conclusion.exit_status
 
 
@@ -303,14 +308,14 @@ def draw_sample(arguments: argparse.Namespace) -> int:
     asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
     with verify.verify(arguments.bundle, asked) as verified:
         if verified.judged is None or not verified.intact:
-            raise InputError(messages.NOT_SAMPLED(bundle=arguments.bundle))
+            raise InputError(_not_sampled(arguments.bundle))
         whole = verified.judged.submission
         file = whole.campaign.path.read_text(encoding="utf-8")
         text = sample.challenge(whole, file, verified.chain.head, arguments.cells, arguments.seed)
         if arguments.output.exists():
-            raise InputError(messages.EXISTS(path=arguments.output))
+            raise InputError(f"{arguments.output}: already exists; name a new file")
         write(text, arguments.output)
-        print(messages.DRAWN(cells=" ".join(sample.read(arguments.output).cells)))
+        print(f"cells to measure again: {' '.join(sample.read(arguments.output).cells)}")
         print(sample.error_rates(whole.rows, arguments.cells, float(arguments.at_least)))
     return OK
 
@@ -324,20 +329,31 @@ def accept(arguments: argparse.Namespace) -> int:
     asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
     with verify.verify(arguments.bundle, asked) as verified:
         if verified.judged is None or not verified.intact:
-            raise InputError(messages.NOT_SAMPLED(bundle=arguments.bundle))
+            raise InputError(_not_sampled(arguments.bundle))
         whole, head = verified.judged.submission, verified.chain.head
         accepted = sample.accept(arguments.bundle, arguments.challenge, whole, head, terms, say)
         style = table_format(arguments.format, arguments.output)
         write(campaigns.as_text(accepted.comparison, style), arguments.output)
         if accepted.other_settings:
-            say(messages.NOTE(remark=messages.OTHER_SETTINGS(keys=", ".join(accepted.other_settings))))
+            say(
+                "note: the sample was run with other machine settings than the bundle: "
+                f"{', '.join(accepted.other_settings)}"
+            )
         for objection in accepted.objections:
-            say(messages.OBJECTION(objection=objection))
+            say(f"not a valid sample: {objection}")
         if style == "simple":
             print(sample.error_rates(whole.rows, len(accepted.challenge.cells), terms.least))
-            unmeasured = messages.NOT_ANSWERED if accepted.objections else messages.NOT_ACCEPTED
-            print(messages.ACCEPTED() if accepted.passed else unmeasured())
+            unmeasured = (
+                "NOT ACCEPTED: this is not a measurement of the drawn sample"
+                if accepted.objections
+                else "NOT ACCEPTED: not every drawn cell is shown to reach its committed value"
+            )
+            print("ACCEPTED: every drawn cell reaches its committed value" if accepted.passed else unmeasured)
     return OK if accepted.passed else INCOMPLETE
+
+
+def _not_sampled(bundle: object) -> str:
+    return f"{bundle}: the bundle cannot be re-evaluated; see 'campaign verify'"
 
 
 def rebuild(arguments: argparse.Namespace) -> int:
@@ -346,7 +362,10 @@ def rebuild(arguments: argparse.Namespace) -> int:
 
     with verify.verify(arguments.bundle, verify.Asked()) as verified:
         if verified.judged is None or not verified.intact:
-            raise InputError(messages.NOT_REBUILT(bundle=arguments.bundle))
+            raise InputError(
+                f"{arguments.bundle}: the bundle was altered or cannot be re-evaluated, so its source was not built; "
+                "see 'campaign verify'"
+            )
         whole = verified.judged.submission
         terms = (arguments.mpicc, arguments.cflags, arguments.foreign_source)
         rebuilt = rebuilding.rebuild(whole.campaign.path.parent, whole, *terms)

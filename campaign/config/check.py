@@ -6,11 +6,9 @@ import fnmatch
 from pathlib import Path
 from typing import Any
 
-from campaign.config import messages
 from campaign.config.rules.pack import RulePack
 from campaign.config.values import BUILTIN, beside, is_there
 from campaign.core import units
-from campaign.core.messages import Message
 from campaign.core.schema import entries, suggestion
 from campaign.core.strict_yaml import Document, Place, shown
 
@@ -21,16 +19,26 @@ def targets(values: dict[str, Any], document: Document) -> None:
         name, directory = target["name"], target["directory"]
         for _, earlier in given[:position]:
             if name and earlier["name"] and name.lower() == earlier["name"].lower():
-                problem = messages.TARGET_NAMES_DIFFER_IN_CASE(name=name, other=earlier["name"])
+                problem = (
+                    f"found {name}, but target {earlier['name']} exists; allowed: names that differ in more than upper "
+                    "and lower case"
+                )
                 document.problem(("targets", index, "name"), problem)
             other = earlier["directory"]
             if directory and other and overlap(directory, other):
                 at: Place = ("targets", index, "directory")
-                values_of = {"directory": shown(directory), "other": earlier["name"]}
                 if directory == other:
-                    document.problem(at, messages.TARGET_TWICE(**values_of))
+                    document.problem(
+                        at,
+                        f"found {shown(directory)}, the directory of target {earlier['name']}; allowed: directories "
+                        "that do not contain each other",
+                    )
                 else:
-                    document.problem(at, messages.TARGET_WITHIN(**values_of, other_directory=shown(other)))
+                    document.problem(
+                        at,
+                        f"found {shown(directory)}, which overlaps {shown(other)} of target {earlier['name']}; "
+                        "allowed: directories that do not contain each other",
+                    )
 
 
 def items(values: dict[str, Any], pack: RulePack, document: Document) -> None:
@@ -39,12 +47,15 @@ def items(values: dict[str, Any], pack: RulePack, document: Document) -> None:
         return
     full = pack.items_total.get("full")
     if full is None:
-        document.problem(("items_total",), messages.NO_ITEMS(total=total, pack=pack.id))
+        document.problem(("items_total",), f"found {total}, but rule pack {pack.id} has no item count; remove the key")
     elif profile == "full":
-        fixed = {"full": units.format_count(full), "unit": pack.items_unit, "clause": pack.items_clause}
-        document.problem(("items_total",), messages.ITEMS_FIXED(total=total, **fixed))
+        document.problem(
+            ("items_total",),
+            f"found {total}, but profile full fixes {units.format_count(full)} {pack.items_unit} (clause "
+            f"{pack.items_clause}); remove the key or set profile: rehearsal",
+        )
     elif total > full:
-        document.problem(("items_total",), messages.ITEMS_TOO_MANY(total=total, full=full))
+        document.problem(("items_total",), f"found {total}; allowed: up to {full}, the full size")
 
 
 def programs(values: dict[str, Any], pack: RulePack, document: Document) -> None:
@@ -53,10 +64,16 @@ def programs(values: dict[str, Any], pack: RulePack, document: Document) -> None
     given = benchmark.get("programs") or ()
     names = [program.id for program in pack.programs]
     if pack.phases[0].id and benchmark.get("executable") not in (BUILTIN, None):
-        document.problem(("benchmark", "executable"), messages.SEVERAL_PROGRAMS(pack=pack.id, names=", ".join(names)))
+        document.problem(
+            ("benchmark", "executable"),
+            f"rule pack {pack.id} has several programs; give their paths under benchmark.programs: {', '.join(names)}",
+        )
     for name, _ in given:
         if not pack.phases[0].id:
-            document.problem(("benchmark", "programs", name), messages.ONE_EXECUTABLE(pack=pack.id))
+            document.problem(
+                ("benchmark", "programs", name),
+                f"rule pack {pack.id} has one program; give its path under benchmark.executable",
+            )
         else:
             document.require(("benchmark", "programs", name), name, names)
     for name, _ in (values["source"] or {}).get("builds") or ():
@@ -72,7 +89,7 @@ def arguments(values: dict[str, Any], pack: RulePack, document: Document) -> Non
     for name, words in benchmark.get("program_arguments") or ():
         at: Place = ("program_arguments", name)
         if not pack.phases[0].id:
-            document.problem(("benchmark", *at), messages.EXTRA_OF_ONE(pack=pack.id))
+            document.problem(("benchmark", *at), f"rule pack {pack.id} has one program; use benchmark.extra_arguments")
         elif name in [program.id for program in pack.programs]:
             given.append((at, words or (), pack.of_program(name)))
         else:
@@ -80,7 +97,11 @@ def arguments(values: dict[str, Any], pack: RulePack, document: Document) -> Non
     for at, words, own in given:
         if pack.phases[0].id and at == ("extra_arguments",):
             names = ", ".join(program.id for program in pack.programs)
-            document.problem(("benchmark", *at), messages.EXTRA_OF_SEVERAL(pack=pack.id, names=names))
+            document.problem(
+                ("benchmark", *at),
+                f"rule pack {pack.id} has several programs ({names}); give the words of each under "
+                "benchmark.program_arguments",
+            )
         elif None not in words:
             for index, message in _refused(words, own):
                 document.problem(("benchmark", *at, index), message)
@@ -102,7 +123,7 @@ def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
             value_of = ""
             continue
         if not word.startswith("-") or word in ("-", "--"):
-            problems.append((index, messages.NOT_A_FLAG(word=shown(word), allowed=listed)))
+            problems.append((index, f"found {shown(word)}, which is not a flag; allowed: {listed}"))
             continue
         name, equals, _ = word.partition("=")
         rest = "" if word.startswith("--") else word[1:]
@@ -117,14 +138,21 @@ def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
             if flag not in allowed and flag not in clauses:
                 break
         for flag in flags:
-            about = {"flag": flag, "word": shown(word), "allowed": listed}
             if flag in clauses:
-                problems.append((index, messages.FLAG_OF_THE_RULES(**about, clause=clauses[flag])))
+                problems.append(
+                    (
+                        index,
+                        (
+                            f"found {flag} in {shown(word)}, which the run rules set (clause {clauses[flag]}); "
+                            f"allowed: {listed}"
+                        ),
+                    )
+                )
             elif flag not in allowed:
-                problems.append((index, messages.FLAG_NOT_ALLOWED(**about, document=pack.document)))
+                problems.append((index, f"found {flag} in {shown(word)}; allowed: {listed} ({pack.document})"))
         value_of = flags[-1] if takes_value else ""
     if value_of in allowed:
-        problems.append((len(words) - 1, messages.FLAG_WITHOUT_VALUE(flag=value_of)))
+        problems.append((len(words) - 1, f"found {value_of} without its value; add it"))
     return problems
 
 
@@ -140,8 +168,7 @@ def cells(section: str, values: dict[str, Any], pack: RulePack, document: Docume
             continue
         for (axis, names), pattern in zip(axes.items(), entry["cells"].split("/"), strict=True):
             if not fnmatch.filter(names, pattern):
-                about = {"cells": shown(entry["cells"]), "axis": axis, "name": pattern}
-                problem = messages.NO_SUCH_CELL(**about, remedy=suggestion(pattern, names))
+                problem = f"found {shown(entry['cells'])}: no {axis} {pattern}; {suggestion(pattern, names)}"
                 document.problem((section, index, "cells"), problem)
 
 
@@ -152,19 +179,18 @@ def is_of_runs(pattern: str, values: dict[str, Any], pack: RulePack) -> bool:
     return len(parts) == len(axes) and all(map(fnmatch.filter, axes, parts))
 
 
-def path(
-    at: Place, written: str | None, file: Path, document: Document, missing: Message = messages.FILE_NOT_FOUND
-) -> None:
+def path(at: Place, written: str | None, file: Path, document: Document, optional: bool = False) -> None:
     """Report a given path that does not exist."""
     if written and not is_there(beside(file, written)):
-        document.problem(at, missing(path=shown(written)))
+        remedy = "correct the path or remove the key" if optional else "correct the path"
+        document.problem(at, f"found {shown(written)}: file not found; {remedy}")
 
 
 def most(section: str, values: dict[str, Any], document: Document) -> None:
     """`most` is not below `least`."""
     least, most = values["least"], values["most"]
     if least and most and most < least:
-        document.problem((section, "most"), messages.MOST_BELOW_LEAST(most=most, least=least))
+        document.problem((section, "most"), f"found {most}, but least is {least}; allowed: {least} or more")
 
 
 def counters(values: dict[str, Any], pack: RulePack, file: Path, document: Document) -> None:
@@ -178,14 +204,19 @@ def answers(values: dict[str, Any], pack: RulePack, document: Document) -> None:
     for section in ("explanations", "waivers"):
         for index, entry in entries(values, section):
             if entry["rule"] and entry["rule"] not in pack.checks:
-                problem = messages.RULE_NOT_IN_PACK(rule=entry["rule"], pack=pack.id)
+                problem = f"found {entry['rule']}, which is not in rule pack {pack.id}; see 'campaign rules {pack.id}'"
                 document.problem((section, index, "rule"), problem)
     for index, entry in entries(values, "waivers"):
         day, last = entry["date"], entry["expires"]
         if day and last and last < day:
-            document.problem(("waivers", index, "expires"), messages.WAIVER_EXPIRES_FIRST(expires=last, date=day))
+            document.problem(
+                ("waivers", index, "expires"), f"found {last}, which is before its date {day}; allowed: {day} or later"
+            )
         if entry["signature"] and not values["allowed_signers"]:
-            document.problem(("waivers", index, "signature"), messages.WAIVER_WITHOUT_SIGNERS())
+            document.problem(
+                ("waivers", index, "signature"),
+                "found a signature, but allowed_signers is missing; add the file of the buyer's keys",
+            )
 
 
 def names_of_targets(values: dict[str, Any]) -> list[str]:

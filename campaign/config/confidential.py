@@ -6,7 +6,6 @@ import functools
 import re
 from collections.abc import Iterator
 
-from campaign.config import messages
 from campaign.config import names as resolution
 from campaign.core.regex import regex
 from campaign.core.resources import BENCHMARK
@@ -56,7 +55,12 @@ def check(document: Document) -> None:
         else:
             continue
         if found:
-            document.problem(at, messages.SECRET(name=found), node)
+            document.problem(
+                at,
+                f"found {found}, which looks like a secret: the campaign file is in the bundle, its words in results; "
+                "put it in a file that only you can read",
+                node,
+            )
 
 
 def _texts(node: Node, at: Place) -> Iterator[tuple[Place, Scalar]]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from campaign.core.messages import FOUND
-
 ALLOWED = "a whole number from 1 to 1000000, all, half, power of two, or a share such as 10%"
 Count = int | str  # a number, or a share as it is written
 POWER = "power of two"
@@ -20,7 +18,7 @@ def parse(text: str) -> Count:
     share = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%", text)
     if text in ("all", "half", POWER) or (share and 0 < float(share[1]) <= 100):
         return text
-    raise ValueError(FOUND(found=f'"{text}"', allowed=ALLOWED))
+    raise ValueError(f'found "{text}"; allowed: {ALLOWED}')
 
 
 def parse_in_pack(text: str) -> Count:
@@ -28,7 +26,7 @@ def parse_in_pack(text: str) -> Count:
     try:
         return SERIES if text == SERIES else parse(text)
     except ValueError:
-        raise ValueError(FOUND(found=f'"{text}"', allowed=ALLOWED_IN_PACKS)) from None
+        raise ValueError(f'found "{text}"; allowed: {ALLOWED_IN_PACKS}') from None
 
 
 def of(count: Count, there: int) -> int:

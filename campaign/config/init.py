@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from campaign.config import counts, messages
+from campaign.config import counts
 from campaign.config.rules import load as rules
 from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.output_format import BUILT_IN
@@ -137,12 +137,14 @@ def write(path: Path, rules_id: str, site: Site = UNKNOWN) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(content)
     except FileExistsError:
-        raise InputError(messages.FILE_EXISTS(path=path)) from None
+        raise InputError(f"{path}: already exists; name another file or remove it") from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         if not path.parent.is_dir():
-            raise InputError(messages.NO_DIRECTORY(path=path, directory=path.parent)) from error
-        raise InputError(messages.CANNOT_BE_WRITTEN(path=path, why=why)) from error
+            raise InputError(
+                f"{path}: directory {path.parent} does not exist; create it or name another file"
+            ) from error
+        raise InputError(f"{path}: cannot be written: {why}; name another file") from error
 
 
 def _executable(pack: RulePack) -> str:

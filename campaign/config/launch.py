@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from campaign.config import counts, messages
+from campaign.config import counts
 from campaign.config.counts import Count
 from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.pack import RulePack
-from campaign.config.search import NotRun, Searched
+from campaign.config.search import NotRun, Searched, processes_uneven
 from campaign.config.values import ALL, PROJECTED, SEARCH
 from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
@@ -47,7 +47,7 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
         if name not in ids:
             meant = near(name, [id for id in ids if id not in given and id not in misspelt])
             remedy = suggestion(name, [meant] if meant else ids)
-            document.problem(("launch", name), messages.NO_LAUNCH_CONDITION(pack=pack.id, remedy=remedy))
+            document.problem(("launch", name), f"rule pack {pack.id} has no such launch condition; {remedy}")
             misspelt.add(meant)
     launch: dict[str, Wanted] = {}
     if values["launch"] is None:
@@ -66,7 +66,7 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
         elif condition.id in misspelt:
             continue
         else:
-            document.problem(at, messages.LAUNCH_MISSING(form=_form(condition, pack), asked=condition.asked))
+            document.problem(at, f"required key missing; allowed: {_form(condition, pack)} ({condition.asked})")
             continue
         if geometry is not None:
             launch[condition.id] = geometry
@@ -85,7 +85,8 @@ def read_series(values: dict[str, Any], pack: RulePack, document: Document) -> d
             largest[condition.id] = found
         elif values["launch"] is not None and found is not None:
             asked = f"clause {condition.clause}: {condition.needs}"
-            what = messages.SERIES_MISSING(found=found if isinstance(found, int | str) else "a mapping", asked=asked)
+            found = found if isinstance(found, int | str) else "a mapping"
+            what = f"found {found}; allowed: a power of two such as 16, the largest of the series ({asked})"
             document.problem(("launch", condition.id), what)
     if values["launch"] is not None:
         values["launch"] = tuple(given.items())
@@ -118,7 +119,6 @@ def _geometry(value: Any, condition: LaunchCondition, form: str, at: Place, docu
 
     `form`: how it is written.
     """
-    about = {"form": form, "asked": condition.asked}
     if value is None:
         return None
     if value == ALL and condition.whole_system:
@@ -129,29 +129,38 @@ def _geometry(value: Any, condition: LaunchCondition, form: str, at: Place, docu
     if value == PROJECTED and condition.whole_system:
         return NotRun()
     if value in (ALL, SEARCH, PROJECTED):
-        document.problem(at, messages.LAUNCH_FOUND(found=value, **about))
+        document.problem(at, f"found {value}; allowed: {form} ({condition.asked})")
         return None
     if isinstance(value, int):
         if condition.nodes is not None:
             return _fitting(condition.nodes, value, condition, at, at, document)
-        document.problem(at, messages.LAUNCH_LACKS(lacking="nodes", **about))
+        document.problem(at, _launch_lacks(lacking="nodes", form=form, asked=condition.asked))
         return None
     nodes = value["nodes"] if value["nodes"] is not None else condition.nodes or condition.share or None
     key = "processes" if value["processes"] is not None else "processes_per_node"
     count = value[key] if value[key] is not None else condition.processes_per_node
     if value["processes"] is not None and value["processes_per_node"] is not None:
-        document.problem((*at, "processes_per_node"), messages.LAUNCH_COUNTED_TWICE(**about))
+        document.problem(
+            (*at, "processes_per_node"),
+            f"found both processes and processes_per_node; allowed: {form} ({condition.asked})",
+        )
     elif (nodes is None or count is None) and document.has_problem_below(at):
         return None  # which says why it lacks one
     elif nodes is None or count is None:
-        document.problem(at, messages.LAUNCH_LACKS(lacking="nodes" if nodes is None else "processes", **about))
+        document.problem(
+            at, _launch_lacks(lacking="nodes" if nodes is None else "processes", form=form, asked=condition.asked)
+        )
     elif isinstance(nodes, str) and key == "processes":
-        document.problem((*at, key), messages.LAUNCH_LACKS(lacking="processes_per_node", **about))
+        document.problem((*at, key), _launch_lacks(lacking="processes_per_node", form=form, asked=condition.asked))
     elif isinstance(nodes, str) or isinstance(count, str):
         return AllCores(nodes, count)
     else:
         return _fitting(nodes, count if key == "processes" else nodes * count, condition, at, (*at, key), document)
     return None
+
+
+def _launch_lacks(lacking: object, form: object, asked: object) -> str:
+    return f"the number of {lacking} is missing; allowed: {form} ({asked})"
 
 
 def _fitting(
@@ -162,10 +171,10 @@ def _fitting(
     processes_fit = processes == condition.processes if condition.processes is not None else processes % nodes == 0
     if not nodes_fit:
         allowed = str(condition.nodes) if condition.nodes is not None else f"{condition.minimum_nodes} or more"
-        document.problem((*at, "nodes"), messages.LAUNCH_FOUND(found=nodes, form=allowed, asked=asked))
+        document.problem((*at, "nodes"), f"found {nodes}; allowed: {allowed} ({asked})")
     if not processes_fit and condition.processes is not None:
         text = f"{processes} processes"
-        document.problem(processes_at, messages.LAUNCH_FOUND(found=text, form=condition.processes, asked=asked))
+        document.problem(processes_at, f"found {text}; allowed: {condition.processes} ({asked})")
     elif not processes_fit:
-        document.problem(processes_at, messages.PROCESSES_UNEVEN(processes=processes, nodes=nodes))
+        document.problem(processes_at, processes_uneven(processes=processes, nodes=nodes))
     return Geometry(nodes, processes) if nodes_fit and processes_fit else None

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from campaign.config import messages
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.sweeps import names
@@ -69,14 +68,19 @@ def read(values: dict[str, Any], path: Path, pack: RulePack | None, document: Do
         return Launcher()
     name = program.rpartition("/")[2]
     if name != program and not program.startswith("/"):
-        document.problem(("launcher", "program"), messages.LAUNCHER_RELATIVE(found=shown(program)))
+        document.problem(
+            ("launcher", "program"), f"found {shown(program)}; allowed: a program's name, or an absolute path"
+        )
     elif name == "srun":
         _srun(options, placement, document)
     else:
         placement = placement or PLACEMENTS.get(name, ())
         _other(name, options, placement, document)
     if prefix and prefix[0].startswith("-"):
-        document.problem(("launcher", "prefix", 0), messages.PREFIX_IS_OPTION(word=shown(prefix[0])))
+        document.problem(
+            ("launcher", "prefix", 0),
+            f"found {shown(prefix[0])}; allowed as first word: a program, such as numactl or ./wrapper.sh",
+        )
     if pack is not None:
         for at, problem in _beyond(pack, name, options, prefix):
             document.problem(at, problem)
@@ -86,28 +90,46 @@ def read(values: dict[str, Any], path: Path, pack: RulePack | None, document: Do
 
 def _srun(options: tuple[str, ...], placement: tuple[str, ...], document: Document) -> None:
     if placement:
-        document.problem(("launcher", "placement"), messages.PLACEMENT_OF_SRUN())
+        document.problem(
+            ("launcher", "placement"), "not allowed with srun: campaign sets srun's placement options itself; remove it"
+        )
     for index, word in enumerate(options):
         at: Place = ("launcher", "options", index)
         option = word.partition("=")[0]
         allowed = [f"--{name}" for name in SRUN_OPTIONS]
         if not re.fullmatch(r"--[a-z][a-z-]*(=.+)?", word) or option not in allowed:
-            document.problem(at, messages.SRUN_OPTION(found=shown(word), remedy=suggestion(option, allowed)))
+            document.problem(
+                at,
+                f"found {shown(word)}; options of srun are taken from a fixed list and written as --name=value; "
+                f"{suggestion(option, allowed)}",
+            )
         elif option == "--distribution" and not _BLOCKS.fullmatch(word):
-            document.problem(at, messages.SRUN_DISTRIBUTION(found=shown(word)))
+            document.problem(
+                at,
+                f"found {shown(word)}; ranks must be placed in blocks on the nodes; allowed: block, also with a "
+                "placement within the node, such as --distribution=block:cyclic",
+            )
 
 
 def _other(name: str, options: tuple[str, ...], placement: tuple[str, ...], document: Document) -> None:
     if "processes" not in names(" ".join(placement)):
-        document.problem(("launcher", "placement"), messages.PLACEMENT_LACKING(program=name))
+        document.problem(
+            ("launcher", "placement"),
+            f"the placement options of {name} are unknown; give them with {{processes}} and {{processes_per_node}}, "
+            "such as [-n, '{processes}', -ppn, '{processes_per_node}']",
+        )
     for word in placement:
         if unknown := [place for place in names(word) if place not in GEOMETRY]:
             known = ", ".join(f"{{{place}}}" for place in GEOMETRY)
-            problem = messages.PLACEMENT_UNKNOWN(place=f"{{{unknown[0]}}}", known=known)
+            problem = f"found {{{unknown[0]}}}; allowed: {known}"
             document.problem(("launcher", "placement"), problem)
     for index, word in enumerate(options):
         if _OF_PLACEMENT.fullmatch(word):
-            document.problem(("launcher", "options", index), messages.OPTION_IS_PLACEMENT(word=shown(word)))
+            document.problem(
+                ("launcher", "options", index),
+                f"found {shown(word)}, which sets the number or the placement of ranks; move it to "
+                "launcher.placement, with {processes} and {processes_per_node}",
+            )
 
 
 def _beyond(
@@ -115,7 +137,10 @@ def _beyond(
 ) -> Iterator[tuple[Place, str]]:
     """What the pack does not allow."""
     if program != "srun" and any(phase.nodes == "other" for phase in pack.phases):
-        yield ("launcher", "program"), messages.LAUNCHER_OF_OTHER_NODES(name=program, pack=pack.id)
+        yield (
+            ("launcher", "program"),
+            f"found {program}; rule pack {pack.id} runs a phase on other nodes than an earlier phase; allowed: srun",
+        )
     if not pack.launchers:
         return
     allowed = {launcher.program: launcher for launcher in pack.launchers}
@@ -123,18 +148,19 @@ def _beyond(
     if program != "srun" and program not in allowed:
         yield (
             ("launcher", "program"),
-            messages.LAUNCHER_NOT_ALLOWED(name=program, allowed=listed, document=pack.document),
+            f"found {program}; allowed by {pack.document}: {listed}",
         )
     elif options:
         known = allowed[program].options if program in allowed else ()
         for index, word in enumerate(options):
             if word.startswith("-") and word.partition("=")[0] not in known:
-                problem = messages.LAUNCHER_OPTION_NOT_ALLOWED(
-                    word=shown(word), name=program, allowed=", ".join(known) or "none", document=pack.document
+                problem = (
+                    f"found {shown(word)}; options of {program} allowed by {pack.document}: "
+                    f"{', '.join(known) or 'none'}"
                 )
                 yield ("launcher", "options", index), problem
     if prefix:
         name = WRAPPER if prefix[0].startswith(("./", "../", "/")) else prefix[0]
         if name not in allowed and prefix[0].rpartition("/")[2] not in allowed:
-            problem = messages.LAUNCHER_NOT_ALLOWED(name=prefix[0], allowed=listed, document=pack.document)
+            problem = f"found {prefix[0]}; allowed by {pack.document}: {listed}"
             yield ("launcher", "prefix", 0), problem

@@ -6,25 +6,28 @@ import os
 from pathlib import Path
 from typing import Any
 
-from campaign.config import check, confidential, launcher, messages
+from campaign.config import check, confidential, launcher
 from campaign.config.format import REPETITIONS, SCHEMA, Campaign
 from campaign.config.launch import Wanted, fixed_geometries, read_launch, read_series
 from campaign.config.rules import load as rules
 from campaign.config.rules import series
+from campaign.config.rules.check import variable_in_texts
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
 from campaign.config.search import check_projections, check_search
 from campaign.config.values import BUILTIN, PACK, beside
 from campaign.core import keys, schema
-from campaign.core.errors import InputError
-from campaign.core.messages import typed
+from campaign.core.errors import InputError, typed
 from campaign.core.strict_yaml import Document, Place
 
 # Files of this tool, and spreadsheets, that are named where the campaign file belongs.
 OTHERS = {
-    **dict.fromkeys((".zip", ".gz", ".tgz", ".tar"), messages.A_BUNDLE),
-    **dict.fromkeys((".csv", ".xlsx"), messages.A_TABLE),
-    **dict.fromkeys((".ods", ".xls", ".xlsm", ".numbers", ".tsv"), messages.A_SPREADSHEET),
+    **dict.fromkeys((".zip", ".gz", ".tgz", ".tar"), "'campaign verify' reads bundles"),
+    **dict.fromkeys((".csv", ".xlsx"), "'campaign check' and 'campaign compare' read tables (.csv, .xlsx, .json)"),
+    **dict.fromkeys(
+        (".ods", ".xls", ".xlsm", ".numbers", ".tsv"),
+        "save a table as .xlsx or .csv; then 'campaign check' and 'campaign compare' read it",
+    ),
 }
 
 
@@ -36,14 +39,14 @@ def load(path: Path | str) -> Campaign:
     """
     path = Path(path)
     if path.is_dir():
-        raise InputError(messages.CAMPAIGN_FILE_IS_DIRECTORY(path=path))
+        raise InputError(f"{path}: is a directory; give the campaign file")
     if not os.path.lexists(path) and path.parent.is_dir():
         near = schema.near(path.name, [other.name for other in path.parent.glob("*.yaml")], cutoff=0.8)
         if near:
-            raise InputError(messages.CAMPAIGN_FILE_MISSPELT(path=path, near=path.with_name(near)))
-        raise InputError(messages.CAMPAIGN_FILE_NOT_FOUND(path=path, word=typed(path)))
+            raise InputError(f"{path}: not found; did you mean {path.with_name(near)}?")
+        raise InputError(f"{path}: not found; 'campaign init {typed(path)}' writes a new one")
     if path.suffix.lower() in OTHERS:
-        raise InputError(messages.NO_CAMPAIGN_FILE(path=path, what=OTHERS[path.suffix.lower()]()))
+        raise InputError(f"{path}: not a campaign file: {OTHERS[path.suffix.lower()]}")
     document = Document.open(path)
     values = schema.read(SCHEMA, document)
     confidential.check(document)
@@ -71,12 +74,16 @@ def load(path: Path | str) -> Campaign:
         check.most("repetitions", values["repetitions"], document)
     benchmark = values["benchmark"]
     if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
-        document.problem(("benchmark", "dialect"), messages.DIALECT_OF_BUILTIN(dialect=benchmark["dialect"]))
+        document.problem(
+            ("benchmark", "dialect"),
+            f"found {benchmark['dialect']}, which applies to an external benchmark only; set benchmark.executable or "
+            "remove the key",
+        )
     launched = launcher.read(values, path, pack, document)
     if values["slurm"]:
         template = values["slurm"]["template"]
-        check.path(("slurm", "template"), template, path, document, messages.OPTIONAL_FILE_NOT_FOUND)
-    check.path(("allowed_signers",), values["allowed_signers"], path, document, messages.OPTIONAL_FILE_NOT_FOUND)
+        check.path(("slurm", "template"), template, path, document, optional=True)
+    check.path(("allowed_signers",), values["allowed_signers"], path, document, optional=True)
     document.finish()
     return _campaign(values, launch, path, launcher=launched, series=largest)
 
@@ -101,21 +108,26 @@ def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], 
         at: Place = ("variables", name)
         key, (name, _, pattern) = name, name.partition("@")
         if pattern and not check.is_of_runs(pattern, values, pack):
-            document.problem(at, messages.NO_SUCH_RUNS(pattern=pattern))
+            document.problem(
+                at, f"{pattern} matches no run; allowed after the @: target/launch/files, where * matches any"
+            )
         elif name not in known:
-            remedy = messages.NO_SUCH_VARIABLE(remedy=schema.suggestion(name, known)) if known else ""
-            document.problem(at, remedy or messages.NO_VARIABLES(pack=pack.id))
+            remedy = f"unknown variable; {schema.suggestion(name, known)}" if known else ""
+            document.problem(at, remedy or f"rule pack {pack.id} has no variables; remove the key")
         elif values["profile"] == "full" and not known[name].free:
-            fixed = {"full": known[name].full, "clause": known[name].clause}
-            document.problem(at, messages.VARIABLE_FIXED(value=value, **fixed))
+            document.problem(
+                at,
+                f"found {value}, but profile full fixes {known[name].full} (clause {known[name].clause}); remove it "
+                "or set profile: rehearsal",
+            )
         elif value is not None:
             given[key] = value
             if pattern and not pack.is_of_arguments(name):
-                document.problem(at, messages.VARIABLE_IN_TEXTS(name=name))
+                document.problem(at, variable_in_texts(name))
     try:
         return settle(pack, values["profile"] or "rehearsal", fixed_geometries(launch), given)
     except ValueError as error:
-        document.problem(("variables",), messages.VARIABLES_DO_NOT_FIT(why=error))
+        document.problem(("variables",), f"{error}; correct the variables or the launch conditions")
         return None
 
 

@@ -13,8 +13,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from campaign.config import messages
-
 
 @dataclass
 class Names:
@@ -70,7 +68,7 @@ def path(written: str, look_up: Callable[[], Path]) -> Path:
         return look_up()
     if names.replayed:
         if written not in names.paths:
-            raise ValueError(messages.PATH_NOT_RECORDED(path=written))
+            raise ValueError(f"names.json has no path for {written!r}")
         return Path(names.paths[written])
     located = look_up()
     names.paths[written] = str(located)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from campaign.config import load as config
-from campaign.config import messages
 from campaign.config import names as resolution
 from campaign.config.format import Campaign
 from campaign.config.launch import fixed_geometries
@@ -39,7 +38,9 @@ def open_campaign(file: Path) -> Opened:
     for program in pack.programs:
         if program.applet not in BUILT_IN and campaign.benchmark.path(program.id) is None:
             key = "benchmark.programs" if pack.phases[0].id else "benchmark.executable"
-            raise InputError(messages.BUILTIN_HAS_NOT(file=file, key=key, applet=program.applet))
+            raise InputError(
+                f"{file}: {key}: found builtin; the built-in benchmark has no {program.applet}; give the program's path"
+            )
     pack = settle(pack, campaign.profile, fixed_geometries(campaign.launch), campaign.variables)
     signers = resolution.content(campaign.allowed_signers) if campaign.allowed_signers else None
     answers = Answers(
@@ -57,7 +58,12 @@ def granted_by(opened: Opened, signers: Path | None) -> Answers:
     for waiver in opened.campaign.waivers if signers else ():
         each = _granted(opened.campaign, opened.pack, waiver, signers)
         if each.signer and not is_named(each.signer, waiver.by):
-            each = Granted(waiver, problem=messages.WAIVER_BY_ANOTHER(signer=each.signer, by=waiver.by))
+            each = Granted(
+                waiver,
+                problem=(
+                    f"signed by {each.signer}, but granted by {waiver.by}; the signer must be the person who grants it"
+                ),
+            )
         granted.append(each)
     return Answers(tuple(granted), opened.answers.explanations)
 
@@ -72,7 +78,7 @@ def is_named(signer: str, by: str) -> bool:
 
 def _granted(campaign: Campaign, pack: RulePack, waiver: Waiver, signers: Path | None) -> Granted:
     if waiver.signature is None or signers is None:
-        return Granted(waiver, problem=messages.WAIVER_NOT_SIGNED())
+        return Granted(waiver, problem="the waiver is not signed")
     from campaign.core import signatures
 
     text = statement(campaign.name, pack.id, waiver).encode()

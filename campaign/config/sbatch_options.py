@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from campaign.config import messages
 from campaign.core.regex import regex
 from campaign.core.schema import Text, suggestion
 from campaign.core.strict_yaml import shown
@@ -19,27 +18,27 @@ ALLOWED_DIRECTIVES = (
 
 # sbatch options that campaign sets itself or that would break the run rules, by the reason.
 _REFUSED = (
-    (messages.OPTION_OF_LAUNCH, "nodes ntasks ntasks-per-node ntasks-per-core ntasks-per-socket ntasks-per-gpu"),
-    (messages.OPTION_OF_LAUNCH, "tasks-per-node"),
-    (messages.OPTION_OF_PLACEMENT, "distribution"),
-    (messages.OPTION_OF_WHOLE_NODES, "exclusive oversubscribe share"),
-    (messages.OPTION_OF_REPETITION, "requeue no-requeue array"),
-    (messages.OPTION_OF_LOST_NODES, "no-kill"),
-    (messages.OPTION_OF_OUTPUT, "output error open-mode chdir workdir"),
-    (messages.OPTION_OF_NAME, "job-name"),
-    (messages.OPTION_OF_CLUSTERS, "clusters"),
-    (messages.OPTION_OF_ORDER, "dependency"),
-    (messages.OPTION_OF_HOLD, "hold"),
-    (messages.OPTION_OF_ENVIRONMENT, "export export-file get-user-env"),
-    (messages.OPTION_OF_SUBMISSION, "wrap parsable wait test-only help usage version"),
+    ("the launch condition sets it", "nodes ntasks ntasks-per-node ntasks-per-core ntasks-per-socket ntasks-per-gpu"),
+    ("the launch condition sets it", "tasks-per-node"),
+    ("campaign places ranks in blocks, as the rank offset requires", "distribution"),
+    ("campaign requests whole nodes", "exclusive oversubscribe share"),
+    ("a run must not be started twice", "requeue no-requeue array"),
+    ("a run must end when a node is lost", "no-kill"),
+    ("campaign collects the output itself", "output error open-mode chdir workdir"),
+    ("campaign finds its jobs by name", "job-name"),
+    ("campaign uses one cluster only", "clusters"),
+    ("campaign orders its jobs itself", "dependency"),
+    ("a held job never starts", "hold"),
+    ("campaign sets the job's environment; use slurm.environment", "export export-file get-user-env"),
+    ("campaign submits the job and reads sbatch's answer itself", "wrap parsable wait test-only help usage version"),
 )
 # Those that have a key of their own in the campaign file.
 _KEYS = {name: name for name in ("partition", "account", "qos", "constraint", "reservation", "time")} | {
     "time-min": "time"
 }
 REFUSED_DIRECTIVES: dict[str, str] = {
-    **{name: reason() for reason, names in _REFUSED for name in names.split()},
-    **{name: messages.OPTION_WITH_KEY(key=key) for name, key in _KEYS.items()},
+    **{name: reason for reason, names in _REFUSED for name in names.split()},
+    **{name: f"use slurm.{key}" for name, key in _KEYS.items()},
 }
 
 
@@ -47,18 +46,19 @@ def _parse(text: str) -> str:
     """An extra sbatch option, unless campaign sets it or the run rules forbid it; abbreviations count as the whole."""
     match = _WRITTEN.fullmatch(text)
     if not match:
-        raise ValueError(messages.DIRECTIVE_FORM(found=shown(text), allowed=_DIRECTIVE))
+        raise ValueError(f"found {shown(text)}; allowed: {_DIRECTIVE}, without spaces and quotes")
     name = match[1]
     if name in ALLOWED_DIRECTIVES:
         return text
     refused = name if name in REFUSED_DIRECTIVES else next((o for o in REFUSED_DIRECTIVES if o.startswith(name)), None)
     if refused:
-        about = {"option": f"--{name}", "reason": REFUSED_DIRECTIVES[refused], "allowed": _DIRECTIVE}
         if refused != name:
-            raise ValueError(messages.DIRECTIVE_ABBREVIATED(**about, whole=f"--{refused}"))
-        raise ValueError(messages.DIRECTIVE_REFUSED(**about))
+            raise ValueError(
+                f"found --{name} (abbreviation of --{refused}): {REFUSED_DIRECTIVES[refused]}; allowed: {_DIRECTIVE}"
+            )
+        raise ValueError(f"found --{name}: {REFUSED_DIRECTIVES[refused]}; allowed: {_DIRECTIVE}")
     remedy = suggestion(f"--{name}", [f"--{option}" for option in ALLOWED_DIRECTIVES])
-    raise ValueError(messages.DIRECTIVE_UNKNOWN(option=f"--{name}", remedy=remedy))
+    raise ValueError(f"found --{name}, which is not on the list of options that are safe under the run rules; {remedy}")
 
 
 DIRECTIVE = Text(_DIRECTIVE, _parse)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from campaign.config import check, messages, values
+from campaign.config import check, values
 from campaign.config.rules.pack import RulePack
 from campaign.core import formula
 from campaign.core.frozen import dataclass
@@ -142,19 +142,32 @@ def check_search(
         return
     if given != SEARCH.absent() and not searched and all(launch.values()):
         free = next((condition.id for condition in pack.launch if condition.processes is None), "")
-        document.problem(("search",), messages.SEARCH_UNUSED(launch=free))
+        document.problem(
+            ("search",),
+            f"no launch condition is set to search; set one (such as launch.{free}: search) or remove the key",
+        )
     check.most("search", given, document)
     for condition in searched:
         needed = condition.nodes or max(2, condition.minimum_nodes)
         if given["nodes"] is not None and given["nodes"] < needed:
-            about = {"needed": needed, "launch": condition.id, "asked": condition.asked}
-            document.problem(("search", "nodes"), messages.SEARCH_NODES(nodes=given["nodes"], **about))
+            document.problem(
+                ("search", "nodes"),
+                f"found {given['nodes']}; allowed: {needed} or more for launch.{condition.id} ({condition.asked})",
+            )
     # As they are written: where the launch conditions are incomplete, the settled pack lacks some.
     document.require(("search", "operation"), given["operation"], [operation.id for operation in written.operations])
     if searched and any(sweep.by_geometry for sweep in written.sweeps):
-        document.problem(("launch", searched[0].id), messages.SEARCH_BY_GEOMETRY(pack=pack.id))
+        document.problem(
+            ("launch", searched[0].id),
+            f"found search, but the values of rule pack {pack.id} depend on the process count; give the number of "
+            "processes",
+        )
     if searched and pack.selection.best != "highest":
-        document.problem(("launch", searched[0].id), messages.SEARCH_LOWEST(pack=pack.id))
+        document.problem(
+            ("launch", searched[0].id),
+            "found search, but process counts can be tuned only where the highest value is reported, and rule pack "
+            f"{pack.id} does not report it; give the number of processes",
+        )
 
 
 def check_projections(
@@ -179,31 +192,36 @@ def _check_formula(entry: dict[str, Any], at: Place, document: Document) -> None
     inputs = {**dict(entry["inputs"]), "nodes": entry["nodes"], "processes": entry["processes"]}
     used = formula.names(entry["formula"])
     if lacking := [name for name in used if name not in inputs]:
-        document.problem((*at, "inputs"), messages.INPUTS_MISSING(names=", ".join(lacking)))
+        document.problem((*at, "inputs"), f"missing values for {', '.join(lacking)}, which the formula uses")
     elif unused := [name for name in dict(entry["inputs"]) if name not in used]:
-        document.problem((*at, "inputs", unused[0]), messages.INPUT_UNUSED())
+        document.problem((*at, "inputs", unused[0]), "not used by the formula; remove it")
     else:
         try:
             if (value := formula.value(entry["formula"], inputs)) <= 0:
-                document.problem((*at, "formula"), messages.NOT_ABOVE_ZERO(value=value))
+                document.problem((*at, "formula"), f"the formula gives {value:g}; allowed: a number above zero")
         except ValueError as error:
             document.problem((*at, "formula"), str(error))
 
 
 def _check_geometry_and_logs(entry: dict[str, Any], at: Place, file: Path, document: Document) -> None:
     if entry["processes"] % entry["nodes"]:
-        counts = {"processes": entry["processes"], "nodes": entry["nodes"]}
-        document.problem((*at, "processes"), messages.PROCESSES_UNEVEN(**counts))
+        document.problem((*at, "processes"), processes_uneven(processes=entry["processes"], nodes=entry["nodes"]))
     for number, path in enumerate(entry["logs"]):
         check.path((*at, "logs", number), path, file, document)
     for name, text in entry["sources"]:
         if name not in dict(entry["inputs"]):
-            document.problem(
-                (*at, "sources", name), messages.SOURCE_OF_NOTHING(inputs=", ".join(dict(entry["inputs"])))
-            )
+            document.problem((*at, "sources", name), f"no such input; allowed: {', '.join(dict(entry['inputs']))}")
         elif text is not None and text != DESIGN and parted(text)[0] not in entry["logs"]:
             listed = ", ".join(entry["logs"])
-            document.problem((*at, "sources", name), messages.SOURCE_NOT_A_LOG(log=parted(text)[0], logs=listed))
+            document.problem(
+                (*at, "sources", name), f"{parted(text)[0]}: not among the projection's logs: {listed}; add it there"
+            )
+
+
+def processes_uneven(processes: object, nodes: object) -> str:
+    return (
+        f"found {processes} processes on {nodes} nodes; allowed: a multiple of {nodes} (the same number on each node)"
+    )
 
 
 def _problem_of(
@@ -214,11 +232,11 @@ def _problem_of(
     without = any(_matches(cell, pattern) for pattern in declined)
     condition = cell.split("/")[1]
     if projected and without:
-        return ("projections", projected[0], "cells"), messages.DECLINED_AND_PROJECTED(cell=cell)
+        return ("projections", projected[0], "cells"), f"{cell} is both declined and projected; keep one"
     if len(projected) > 1:
-        return ("projections", projected[1], "cells"), messages.PROJECTED_TWICE(cell=cell)
+        return ("projections", projected[1], "cells"), f"{cell} is projected twice; keep one"
     if not projected and not without and isinstance(launch.get(condition), NotRun):
-        return ("launch", condition), messages.NOT_PROJECTED(cell=cell)
+        return ("launch", condition), f"found projected, but {cell} has no entry in projections; add one"
     return None
 
 

@@ -10,10 +10,8 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from campaign.config import messages
 from campaign.config import names as resolution
 from campaign.core import formula, units
-from campaign.core.messages import FOUND
 from campaign.core.regex import regex
 from campaign.core.schema import Text, whole
 from campaign.core.strict_yaml import is_file, shown
@@ -51,17 +49,17 @@ def _expand(text: str, allowed: str) -> str:
         name = match[1] or match[2]
         text = resolution.variable(name, lambda: os.environ.get(name) or _of_user(name))
         if not text:
-            raise ValueError(messages.VARIABLE_NOT_SET(name=name))
+            raise ValueError(f"found ${name}, which is not set in the environment; set it or write the full path")
         if not text.isprintable() or "$" in text or "`" in text:
-            raise ValueError(messages.VARIABLE_UNFIT(name=name, value=shown(text), allowed=allowed))
+            raise ValueError(f"found ${name}, whose value is {shown(text)}; allowed: {allowed}")
         return text
 
     if "$" in _VARIABLE.sub("", text):
-        raise ValueError(messages.DOLLAR(text=shown(text), allowed=allowed))
+        raise ValueError(f"found a $ that is not part of $NAME or ${{NAME}} in {shown(text)}; allowed: {allowed}")
     if "`" in text:
-        raise ValueError(messages.BACKQUOTE(text=shown(text), allowed=allowed))
+        raise ValueError(f"found a backquote in {shown(text)}; allowed: {allowed}")
     if text.startswith("~"):
-        raise ValueError(messages.TILDE(text=shown(text), allowed=allowed))
+        raise ValueError(f"found {shown(text)}: ~ is not expanded, write $HOME; allowed: {allowed}")
     return _VARIABLE.sub(value, text)
 
 
@@ -79,17 +77,19 @@ def _directory(text: str) -> str:
     """A target's directory, with variables in place and no superfluous slash or dot."""
     path = _expand(text, _DIRECTORY)
     if not path.startswith("/"):
-        raise ValueError(messages.NOT_ABSOLUTE(path=shown(path), allowed=_DIRECTORY))
+        raise ValueError(f"found {shown(path)}, which is not absolute; allowed: {_DIRECTORY}")
     if path != path.rstrip():
-        raise ValueError(messages.SPACE_AT_END(path=shown(path), allowed=_DIRECTORY))
+        raise ValueError(f"found {shown(path)}, which ends with a space; allowed: {_DIRECTORY}")
     if ".." in path.split("/"):
-        raise ValueError(messages.PARENT_DIRECTORY(path=shown(path), allowed=_DIRECTORY))
+        raise ValueError(f"found .. in {shown(path)}; allowed: {_DIRECTORY}")
     if "@" in path:
         # mdtest would measure in two directories, of which the second is not below the target.
-        raise ValueError(messages.AT_SIGN(path=shown(path), allowed=_DIRECTORY))
+        raise ValueError(
+            f"found @ in {shown(path)}, which mdtest reads as a separator between directories; allowed: {_DIRECTORY}"
+        )
     path = "/" + os.path.normpath(path).lstrip("/")
     if place := forbidden(path, resolve=False):
-        raise ValueError(messages.FORBIDDEN_DIRECTORY(path=shown(path), place=place, allowed=_DIRECTORY))
+        raise ValueError(f"found {shown(path)}, which is {place}; allowed: {_DIRECTORY}")
     return path
 
 
@@ -116,16 +116,19 @@ def _time(text: str) -> int:
     """A run's time limit in seconds."""
     seconds = units.parse_duration(text)
     if not 1 <= seconds <= LONGEST_TIME_S:
-        raise ValueError(FOUND(found=shown(text), allowed=f"1s to {units.format_duration(LONGEST_TIME_S)}"))
+        raise ValueError(f"found {shown(text)}; allowed: 1s to {units.format_duration(LONGEST_TIME_S)}")
     return seconds
 
 
 def _variable(text: str) -> str:
     """Name of an environment variable for the job."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
-        raise ValueError(messages.VARIABLE_NAME(name=shown(text)))
+        raise ValueError(f"found {shown(text)} as a variable's name; allowed: letters, digits and _, no digit first")
     if text.startswith(RESERVED_VARIABLES) and text not in UNRESERVED_VARIABLES:
-        raise ValueError(messages.RESERVED_VARIABLE(name=text, reserved=", ".join(RESERVED_VARIABLES)))
+        raise ValueError(
+            f"found {text}; names that begin with {', '.join(RESERVED_VARIABLES)} are set by Slurm and campaign; "
+            "remove it"
+        )
     return text
 
 
@@ -135,7 +138,7 @@ def _day(text: str) -> date:
             raise ValueError
         return date.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(FOUND(found=shown(text), allowed=_DAY)) from error
+        raise ValueError(f"found {shown(text)}; allowed: {_DAY}") from error
 
 
 def parse_percent(least: float, most: float) -> Callable[[str], float]:
@@ -144,7 +147,7 @@ def parse_percent(least: float, most: float) -> Callable[[str], float]:
     def parse(text: str) -> float:
         match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%", text)
         if not match or not least <= float(match[1]) <= most:
-            raise ValueError(FOUND(found=shown(text), allowed=_percentage(least, most)))
+            raise ValueError(f"found {shown(text)}; allowed: {_percentage(least, most)}")
         return float(match[1]) / 100
 
     return parse

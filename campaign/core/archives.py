@@ -15,7 +15,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from campaign.core import messages
 from campaign.core.errors import CampaignError, InputError, pass_on
 from campaign.core.frozen import dataclass
 
@@ -87,7 +86,7 @@ class Member:
             data = content.read(self.size + 1)
         if len(data) != self.size:
             length = "more" if len(data) > self.size else len(data)
-            raise Damaged(messages.WRONG_SIZE(name=self.name, found=length, size=self.size))
+            raise Damaged(f"{self.name!r:.200}: found {length} of {self.size} bytes")
         return data
 
 
@@ -159,14 +158,14 @@ def _check_directory(stream: IO[bytes], limits: Limits) -> None:
         return  # which the library says
     size, location = end[5], end[9]
     if size > LARGEST_DIRECTORY:
-        raise InputError(messages.TOO_MANY_MEMBERS(archive=limits.name, most=limits.members))
+        raise InputError(f"{limits.name} has more than {limits.members} members")
     stream.seek(max(0, location - size - (_END_OF_ZIP64 if end[0] == b"PK\6\6" else 0)))
     for number in itertools.count(1):
         header = stream.read(_ENTRY)
         if len(header) < _ENTRY or not header.startswith(b"PK\1\2"):
             break
         if number > limits.members:
-            raise InputError(messages.TOO_MANY_MEMBERS(archive=limits.name, most=limits.members))
+            raise InputError(f"{limits.name} has more than {limits.members} members")
         stream.seek(sum(struct.unpack("<3H", header[28:34])), 1)
     stream.seek(0)
 
@@ -174,7 +173,7 @@ def _check_directory(stream: IO[bytes], limits: Limits) -> None:
 def _counted(members: Iterator[Member], limits: Limits) -> Iterator[Member]:
     for number, member in enumerate(members, 1):
         if number > limits.members:
-            raise InputError(messages.TOO_MANY_MEMBERS(archive=limits.name, most=limits.members))
+            raise InputError(f"{limits.name} has more than {limits.members} members")
         yield member
 
 
@@ -184,9 +183,9 @@ def _of_zip(archive: zipfile.ZipFile) -> Iterator[Member]:
         mode = info.external_attr >> 16
         problem = ""
         if info.flag_bits & 1:
-            problem = messages.ENCRYPTED()
+            problem = "encrypted; allowed: unencrypted members"
         elif info.compress_type not in _BOUNDED_METHODS:
-            problem = messages.COMPRESSION_METHOD(method=info.compress_type)
+            problem = f"compression method {info.compress_type}; allowed: stored or deflated"
         yield Member(
             info.filename,
             MemberType.DIRECTORY if info.is_dir() else types.get(stat.S_IFMT(mode), MemberType.SPECIAL),
@@ -214,7 +213,7 @@ def _of_tar(archive: tarfile.TarFile) -> Iterator[Member]:
             info.mode,
             lambda info=info: archive.extractfile(info),  # type: ignore[misc, arg-type]
             info.linkname,
-            messages.SPARSE() if info.issparse() else "",
+            "a sparse file; allowed: regular files" if info.issparse() else "",
         )
 
 
@@ -233,7 +232,7 @@ class _BoundedStream:
         data = self._content.read(size)
         self._beyond += not data
         if self._beyond > MOST_READS_BEYOND:
-            raise EOFError(messages.TRUNCATED())
+            raise EOFError("the archive is truncated")
         self._left -= len(data)
         if self._left < 0:
             raise InputError(self._too_much)
@@ -246,8 +245,7 @@ def _bounded_header(library: type[tarfile.TarInfo], limits: Limits) -> type[tarf
     class BoundedHeader(library):  # type: ignore[valid-type,misc]
         def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:  # each header passes here
             if self.type in _LONG_HEADERS and self.size > LARGEST_HEADER:
-                size = {"size": self.size, "most": LARGEST_HEADER}
-                raise LongHeader(messages.LONG_HEADER(archive=limits.name, **size))
+                raise LongHeader(f"{limits.name} has a header of {self.size} bytes; allowed: up to {LARGEST_HEADER}")
             header: tarfile.TarInfo = super()._proc_member(archive)
             return header
 

@@ -19,10 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from campaign.core import archives, messages
+from campaign.core import archives
 from campaign.core.archives import MemberType
 from campaign.core.errors import InputError, MachineLacks
 from campaign.core.strict_yaml import shown
+from campaign.core.temporary import temporary_full
 
 DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 INFO, MANIFEST, TAG_MANIFEST = "bag-info.txt", "manifest-sha256.txt", "tagmanifest-sha256.txt"
@@ -68,15 +69,15 @@ class Bag:
     def text(self, name: str) -> str:
         """A tag file's text, "" where it is not there or no UTF-8, which is a problem."""
         if name not in self.digests:
-            self.problems.append(messages.NOT_IN_BUNDLE(name=name))
+            self.problems.append(f"{name}: missing from the bundle")
             return ""
         if (size := (self.root / name).stat().st_size) > LARGEST_TAG_FILE:
-            self.problems.append(messages.MEMBER_TOO_LARGE(name=shown(name), size=size, most=LARGEST_TAG_FILE))
+            self.problems.append(f"{shown(name)}: {size} bytes; allowed: up to {LARGEST_TAG_FILE}")
             return ""
         try:
             return (self.root / name).read_bytes().decode("utf-8")
         except UnicodeDecodeError as error:
-            self.problems.append(messages.MEMBER_NOT_UTF8(name=name, byte=error.start))
+            self.problems.append(f"{name}: byte {error.start} is not UTF-8")
             return ""
 
 
@@ -94,7 +95,7 @@ def files(folder: Path | str, prefix: str = "") -> Iterator[tuple[str, os.DirEnt
         elif entry.is_dir(follow_symlinks=False):
             yield from files(entry.path, f"{prefix}{entry.name}/")
         else:
-            raise InputError(messages.NOT_REGULAR(path=entry.path))
+            raise InputError(f"{entry.path}: not a regular file; remove it from the results directory")
 
 
 def finish(root: Path, info: Mapping[str, str]) -> None:
@@ -175,13 +176,19 @@ def read(path: Path, into: Path) -> Bag:
     if path.is_dir():
         if not (path / "bagit.txt").is_file():
             within = [file.parent for file in path.glob("*/bagit.txt")]
-            near = messages.NOT_A_BUNDLE_NEAR(path=path, near=within[0]) if len(within) == 1 else ""
-            raise InputError(near or messages.NOT_A_BUNDLE(path=path))
+            near = f"{path}: not a bundle: bagit.txt not found; did you mean {within[0]}?" if len(within) == 1 else ""
+            raise InputError(
+                near
+                or (
+                    f"{path}: not a bundle: bagit.txt not found; give a directory, .zip or .tar.gz written by "
+                    "'campaign bundle'"
+                )
+            )
         _read_directory(bag, path)
     elif path.is_file():
         _read_archive(bag, path)
     else:
-        raise InputError(messages.BUNDLE_NOT_FOUND(path=path))
+        raise InputError(f"{path}: not found; give a bundle written by 'campaign bundle'")
     _check(bag)
     return bag
 
@@ -207,9 +214,9 @@ class _Intake:
         """`size` is what was said of it; more is not read."""
         self._check_name(name)
         if size > LARGEST_FILE:
-            raise _Refused(messages.MEMBER_TOO_LARGE(name=shown(name), size=size, most=LARGEST_FILE))
+            raise _Refused(f"{shown(name)}: {size} bytes; allowed: up to {LARGEST_FILE}")
         if len(self.seen) > MOST_FILES:
-            raise InputError(messages.BUNDLE_TOO_MANY_FILES(most=MOST_FILES))
+            raise InputError(f"the bundle has more than {MOST_FILES} files")
         pieces = self._pieces(content, size)
         first = next(pieces, b"")
         digest, copied = hashlib.sha256(first), len(first)
@@ -226,8 +233,8 @@ class _Intake:
         if copied != size:
             (self.bag.root / name).unlink()
             if copied > size:
-                raise _Refused(messages.MEMBER_LONGER(name=shown(name), size=size))
-            raise _Refused(messages.MEMBER_SHORTER(name=shown(name), found=copied, size=size))
+                raise _Refused(f"{shown(name)}: longer than the {size} bytes in its header")
+            raise _Refused(f"{shown(name)}: truncated: {copied} of {size} bytes")
         self.bag.digests[name] = sys.intern(digest.hexdigest())  # many files of a campaign are alike
         self.bag.size += size
         self.bag.payload_size += size if name.startswith(PAYLOAD) else 0
@@ -264,26 +271,28 @@ class _Intake:
 
     def _check_name(self, name: str) -> None:
         if why := unfit(name):
-            raise _Refused(messages.MEMBER(name=shown(name), problem=why))
+            raise _Refused(f"{shown(name)}: {why}")
         self.named += len(name)
         if self.named > MOST_IN_NAMES:
-            raise InputError(messages.BUNDLE_TOO_MANY_FILES(most=MOST_FILES))
+            raise InputError(f"the bundle has more than {MOST_FILES} files")
         folded = unicodedata.normalize("NFC", name).casefold()
         if folded in self.seen:
-            raise _Refused(messages.NAME_TWICE(name=shown(name), other=shown(self.seen[folded])))
+            raise _Refused(
+                f"{shown(name)}: appears twice, or differs from {shown(self.seen[folded])} in upper and lower case only"
+            )
         self.seen[name if folded == name else folded] = name
         parent = name.rpartition("/")[0]
         while parent and parent not in self.made:
             if self.folders.setdefault(parent.casefold(), parent) != parent:
                 other = shown(self.folders[parent.casefold()])
-                raise _Refused(messages.FOLDER_DIFFERS_IN_CASE(name=shown(name), other=other))
+                raise _Refused(f"{shown(name)}: its directory differs from {other} in upper and lower case only")
             parent = parent.rpartition("/")[0]
 
 
 def too_much(most: int) -> str:
     if most == LARGEST_BAG:
-        return messages.BUNDLE_TOO_LARGE(most=most)
-    return messages.DECOMPRESSION_BOMB(most=most, times=MOST_RATIO)
+        return f"the bundle has more than {most} bytes"
+    return f"the bundle has more than {most} bytes, {MOST_RATIO} times its archive: a decompression bomb"
 
 
 @contextmanager
@@ -293,9 +302,9 @@ def _here(name: str) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR):
-            raise _Refused(messages.FILE_AND_FOLDER(name=shown(name))) from error
+            raise _Refused(f"{shown(name)}: is both a file and a directory") from error
         where = error.filename or "the temporary directory"
-        raise MachineLacks(messages.TEMPORARY_FULL(where=where, why=error.strerror)) from error
+        raise MachineLacks(temporary_full(where=where, why=error.strerror)) from error
 
 
 def _write(out: IO[bytes], data: bytes) -> None:
@@ -309,17 +318,17 @@ def unfit(name: str) -> str:
     """Why a member's name is not taken, or ""."""
     parts = name.split("/")
     if not name or len(name.encode(errors="replace")) > LONGEST_NAME:
-        return messages.NAME_LENGTH(length=len(name), most=LONGEST_NAME)
+        return f"its name has {len(name)} characters; allowed: 1 to {LONGEST_NAME} bytes"
     if len(parts) > DEEPEST:
-        return messages.NAME_TOO_DEEP(most=DEEPEST)
+        return f"more than {DEEPEST} nested directories"
     if archives.leads_out(name):
-        return messages.NAME_LEADS_OUT()
+        return "its path points outside the bundle"
     if "" in parts or "." in parts or "\\" in name or re.match(r"[A-Za-z]:", name):
-        return messages.NAME_NOT_PLAIN()
+        return "its path is not a plain relative path"
     if not name.isprintable() or any(len(part.encode(errors="replace")) > 255 for part in parts):
-        return messages.NAME_UNFIT()
+        return "its name is not allowed on some file systems"
     if unicodedata.normalize("NFC", name) != name:
-        return messages.NAME_NOT_NFC()
+        return "its name is not in Unicode normal form NFC"
     return ""
 
 
@@ -328,7 +337,7 @@ def _noting(bag: Bag) -> Iterator[None]:
     try:
         yield
     except _Refused as refused:
-        bag.problems.append(messages.MEMBER_REFUSED(problem=refused))
+        bag.problems.append(f"{refused}: refused")
 
 
 def _read_directory(bag: Bag, path: Path) -> None:
@@ -341,12 +350,12 @@ def _read_directory(bag: Bag, path: Path) -> None:
             with _noting(bag):
                 if entry.is_dir(follow_symlinks=False):
                     if why := unfit(name):
-                        raise _Refused(messages.MEMBER(name=shown(name), problem=why))
+                        raise _Refused(f"{shown(name)}: {why}")
                     waiting.append((Path(entry.path), f"{name}/"))
                     continue
                 if not entry.is_file(follow_symlinks=False):
                     kind = MemberType.SYMLINK if entry.is_symlink() else MemberType.SPECIAL
-                    raise _Refused(messages.MEMBER_TYPE(name=shown(name), found=kind))
+                    raise _Refused(f"{shown(name)}: {kind}; allowed: regular files")
                 descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
                 with os.fdopen(descriptor, "rb", buffering=0) as content:
                     intake.take(name, content, os.fstat(descriptor).st_size)
@@ -365,20 +374,23 @@ def _read_archive(bag: Bag, path: Path) -> None:
                     continue
                 with _noting(bag):
                     if member.problem:
-                        raise _Refused(messages.MEMBER(name=shown(member.name), problem=member.problem))
+                        raise _Refused(f"{shown(member.name)}: {member.problem}")
                     if member.type is not MemberType.FILE:
                         kind = "a link" if member.type is MemberType.HARD_LINK else member.type
-                        raise _Refused(messages.MEMBER_TYPE(name=shown(member.name), found=kind))
+                        raise _Refused(f"{shown(member.name)}: {kind}; allowed: regular files")
                     if top is None:
                         top = _top(member.name)
                     with member.open() as content:
                         intake.take(member.name.removeprefix(top), content, member.size)
     except archives.NoArchive as error:
-        raise InputError(messages.NOT_A_BUNDLE_ARCHIVE(path=path, why=error)) from error
+        raise InputError(
+            f"{path}: not a bundle: not a zip or tar archive ({error}); give a directory, .zip or .tar.gz written by "
+            "'campaign bundle'"
+        ) from error
     except archives.Damaged as error:
-        bag.problems.append(messages.ARCHIVE_DAMAGED(name=path.name, error=shown(str(error))))
+        bag.problems.append(f"{path.name}: damaged: {shown(str(error))}")
     if not bag.digests and not bag.problems:
-        bag.problems.append(messages.ARCHIVE_EMPTY(name=path.name))
+        bag.problems.append(f"{path.name}: empty")
 
 
 def _top(first: str) -> str:
@@ -393,7 +405,7 @@ def _top(first: str) -> str:
 def _check(bag: Bag) -> None:
     """Every file is in a manifest with its hash, and every line of a manifest has its file."""
     if (declared := bag.text("bagit.txt")) and declared != DECLARATION:
-        bag.problems.append(messages.BAG_DECLARATION(found=shown(declared)))
+        bag.problems.append(f"bagit.txt: found {shown(declared)}; allowed: BagIt 1.0 in UTF-8")
     payload = {name for name in bag.digests if name.startswith(PAYLOAD)}
     tags = bag.digests.keys() - payload - {TAG_MANIFEST, SIGNATURE}
     _check_manifest(bag, MANIFEST, payload)
@@ -402,14 +414,17 @@ def _check(bag: Bag) -> None:
     counted = f"{bag.payload_size}.{len(payload)}"
     oxum = bag.info.get("Payload-Oxum", "none")
     if oxum != counted:
-        bag.problems.append(messages.PAYLOAD_OXUM(file=INFO, stated=shown(oxum), counted=counted))
+        bag.problems.append(
+            f"{INFO}: Payload-Oxum is {shown(oxum)}, but the bundle holds {counted} (bytes.files); files changed after "
+            "bundling"
+        )
 
 
 def _read_info(bag: Bag) -> None:
     for line in bag.text(INFO).split("\n"):
         key, separator, value = line.partition(": ")
         if key in bag.info and separator:
-            bag.problems.append(messages.INFO_TWICE(file=INFO, key=shown(key)))
+            bag.problems.append(f"{INFO}: {shown(key)}: appears twice")
         elif separator:
             bag.info[key] = value
 
@@ -417,7 +432,7 @@ def _read_info(bag: Bag) -> None:
 def _manifest_lines(bag: Bag, manifest: str) -> Iterator[str]:
     """By line feeds alone: Python's idea of a line would hide other separators in a manifest."""
     if manifest not in bag.digests:
-        bag.problems.append(messages.NOT_IN_BUNDLE(name=manifest))
+        bag.problems.append(f"{manifest}: missing from the bundle")
         return
     with (bag.root / manifest).open("rb") as file:
         place = 0
@@ -425,10 +440,10 @@ def _manifest_lines(bag: Bag, manifest: str) -> Iterator[str]:
             try:
                 yield data.removesuffix(b"\n").decode("utf-8")
             except UnicodeDecodeError as error:
-                bag.problems.append(messages.MEMBER_NOT_UTF8(name=manifest, byte=place + error.start))
+                bag.problems.append(f"{manifest}: byte {place + error.start} is not UTF-8")
                 return
             if not data.endswith(b"\n"):
-                bag.problems.append(messages.MANIFEST_TRUNCATED(manifest=manifest))
+                bag.problems.append(f"{manifest}: the last line is truncated")
                 return
             place += len(data)
 
@@ -439,26 +454,27 @@ def _check_manifest(bag: Bag, manifest: str, there: Set[str]) -> None:
     changed: dict[str, str] = {}
     for number, line in enumerate(_manifest_lines(bag, manifest), 1):
         if number > 2 * MOST_FILES:
-            bag.problems.append(messages.BUNDLE_TOO_MANY_FILES(most=MOST_FILES))
+            bag.problems.append(f"the bundle has more than {MOST_FILES} files")
             break
         match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
         if not match:
             written = shown(line[:100])
-            bag.problems.append(messages.MANIFEST_LINE(manifest=manifest, line=number, found=written))
+            bag.problems.append(f'{manifest}:{number}: found {written}; allowed: "SHA-256  name"')
             continue
         name = re.sub(r"%(0A|0D|25)", lambda code: chr(int(code[1], 16)), match[2])
         if name in gone or (name in there and name not in missing):
-            bag.problems.append(messages.LISTED_TWICE(manifest=manifest, line=number, name=shown(name)))
+            bag.problems.append(f"{manifest}:{number}: {shown(name)}: listed twice")
         missing.discard(name)
         if name not in there:
             gone.add(name)
         elif bag.digests[name] != match[1]:
             changed[name] = match[1]
     for name in sorted(missing):
-        bag.problems.append(messages.ADDED(name=shown(name), manifest=manifest))
+        bag.problems.append(f"{shown(name)}: added after bundling: not listed in {manifest}")
     for name in sorted({*gone, *changed}):
         if name in gone:
-            bag.problems.append(messages.GONE(name=shown(name), manifest=manifest))
+            bag.problems.append(f"{shown(name)}: missing from the bundle: listed in {manifest}")
         else:
-            sums = {"found": bag.digests[name], "listed": changed[name]}
-            bag.problems.append(messages.CHANGED(name=name, manifest=manifest, **sums))
+            bag.problems.append(
+                f"{name}: changed after bundling: its SHA-256 is {bag.digests[name]}, {manifest} lists {changed[name]}"
+            )

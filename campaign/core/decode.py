@@ -16,9 +16,6 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from campaign.core import messages
-from campaign.core.messages import Message
-
 Decoded = TypeVar("Decoded")
 _Decoder = Callable[[Any], Any]
 
@@ -45,7 +42,7 @@ class _Misfit(Exception):
     values that fit.
     """
 
-    def __init__(self, form: Message, **values: object) -> None:
+    def __init__(self, form: str, **values: object) -> None:
         self.form, self.values, self.place = form, values, list[str]()
 
 
@@ -59,7 +56,7 @@ def decode(kind: type[Decoded], data: Any, pass_over_unknown: bool = False) -> D
         decoded: Decoded = _decoder(wanted, pass_over_unknown)(data)
     except _Misfit as error:
         at = "".join([kind.__name__.strip("_").lower(), *reversed(error.place)])
-        raise ValueError(error.form(at=at, **error.values)) from error
+        raise ValueError(error.form.format(at=at, **error.values)) from error
     return decoded
 
 
@@ -93,7 +90,7 @@ def _of_list(kind: Any, pass_over: bool) -> _Decoder:
 
     def decoded(value: Any) -> Any:
         if not isinstance(value, list):
-            raise _Misfit(messages.NOT_A_LIST)
+            raise _Misfit("{at}: not a list")
         done: list[Any] = []
         try:
             for each in value:
@@ -126,7 +123,7 @@ def _of_object(kind: Any, pass_over: bool) -> _Decoder:
 
     def decoded(value: Any) -> Any:
         if not isinstance(value, dict):
-            raise _Misfit(messages.NOT_AN_OBJECT)
+            raise _Misfit("{at}: not an object")
         if plain.issuperset(map(type, value.values())):
             return _kept_once(value) if kind is str else value
         done, key = {}, ""
@@ -146,7 +143,7 @@ def _of_plain(kind: Any) -> _Decoder:
 
     def decoded(value: Any) -> Any:
         if type(value) not in plain:
-            raise _Misfit(messages.NOT_OF_TYPE, found=value, kind=kind.__name__)
+            raise _Misfit("{at}: found {found!r}; allowed: {kind}", found=value, kind=kind.__name__)
         return value
 
     return decoded
@@ -158,7 +155,7 @@ def _of_class(kind: Any, pass_over: bool) -> _Decoder:
 
     def decoded(value: Any) -> Any:
         if not isinstance(value, dict):
-            raise _Misfit(messages.NOT_AN_OBJECT)
+            raise _Misfit("{at}: not an object")
         if not known:  # not at once: a dataclass may contain its own kind
             known.update(
                 {
@@ -174,13 +171,13 @@ def _of_class(kind: Any, pass_over: bool) -> _Decoder:
                 plain, decoder = known[key]
                 given[key] = item if type(item) in plain else decoder(item)
         except KeyError as error:
-            raise _Misfit(messages.UNKNOWN_FIELD, field=min(value.keys() - known.keys())) from error
+            raise _Misfit("{at}: unknown field {field!r}", field=min(value.keys() - known.keys())) from error
         except _Misfit as error:
             error.place.append(f".{key}")
             raise
         try:
             return kind(**given)
         except TypeError as error:
-            raise _Misfit(messages.FIELD_MISSING, error=error) from error
+            raise _Misfit("{at}: {error}", error=error) from error
 
     return decoded

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 OK = 0
 INCOMPLETE = 1  # finished, but a cell is missing, failed or invalid
@@ -92,3 +94,13 @@ def unwritten(error: OSError, text: str) -> CampaignError:
     if isinstance(error, FileExistsError | FileNotFoundError | IsADirectoryError | NotADirectoryError):
         return InputError(text)
     return NoRoom(text) if is_full(error) else EnvironmentLacks(text)
+
+
+def too_long(length: object, longest: object) -> str:
+    return f"found {length} characters; allowed: up to {longest}"
+
+
+def typed(path: Path | str) -> str:
+    """A path as typed in a command that an error gives in single quotes: in double quotes if it needs any."""
+    text = str(path)
+    return text if re.fullmatch(r"[\w@%+=:,./-]+", text) else '"' + re.sub(r'([\\"$`])', r"\\\1", text) + '"'

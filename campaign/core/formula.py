@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeGuard
 
-from campaign.core import messages
+from campaign.core.errors import too_long
 from campaign.core.frozen import dataclass
 from campaign.core.regex import regex
 
@@ -48,13 +48,13 @@ def value(text: str, inputs: Mapping[str, float]) -> float:
     """What the formula gives. Raises ValueError where it is none, lacks an input, or gives no finite number."""
     missing = [name for name in names(text) if name not in inputs]
     if missing:
-        raise ValueError(messages.NO_VALUE_FOR(names=", ".join(missing)))
+        raise ValueError(f"no value for {', '.join(missing)}")
     try:
         result = _compute(_parsed(text), inputs)
     except (ArithmeticError, ValueError) as error:
-        raise ValueError(messages.CANNOT_BE_COMPUTED(formula=text, error=error)) from error
+        raise ValueError(f"{text} cannot be computed: {error}") from error
     if not math.isfinite(result):
-        raise ValueError(messages.NOT_FINITE(formula=text))
+        raise ValueError(f"{text} does not give a finite number")
     return result
 
 
@@ -71,7 +71,7 @@ class Condition:
         """Raises ValueError where the text is none."""
         parts = _COMPARISON.split(text)
         if len(parts) != 3:
-            raise ValueError(messages.NOT_A_CONDITION(condition=text))
+            raise ValueError(f"{text!r} is not a condition; allowed: two formulas with >=, <= or == between them")
         condition = cls(*map(str.strip, parts))
         for side in (condition.left, condition.right):
             names(side)
@@ -94,12 +94,12 @@ class Condition:
 
 def _parsed(text: str) -> ast.expr:
     if len(text) > LONGEST:
-        raise ValueError(messages.TOO_LONG(length=len(text), longest=LONGEST))
+        raise ValueError(too_long(length=len(text), longest=LONGEST))
     text_of_python = _NAME.sub(r"_\g<0>", text.strip().replace("^", "**"))  # an operation may be called `is` or `in`
     try:
         return ast.parse(text_of_python, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise ValueError(messages.NOT_A_FORMULA(formula=text, allowed=ALLOWED)) from error
+        raise ValueError(f"{text!r} is not a valid formula; allowed: {ALLOWED}") from error
 
 
 def _name(node: ast.Name) -> str:
@@ -121,7 +121,7 @@ def _names(node: ast.expr) -> Iterator[str]:
         parts = node.args
     else:
         wrong = _NAME.sub(lambda name: name[0].removeprefix("_"), ast.unparse(node))
-        raise ValueError(messages.NOT_ARITHMETIC(part=wrong, allowed=ALLOWED))
+        raise ValueError(f"{wrong!r} is not arithmetic; allowed: {ALLOWED}")
     for part in parts:
         yield from _names(part)
 

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from campaign.core import messages, temporary
+from campaign.core import temporary
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.frozen import dataclass
 
@@ -52,9 +52,7 @@ def contents(repository: Path, wanted: list[Blob]) -> Iterator[bytes]:
         end = reply.index(b"\n", at)
         if reply[at:end].split() != [blob.id.encode(), b"blob", str(blob.size).encode()]:
             answer = reply[at:end].decode()
-            raise EnvironmentLacks(
-                messages.GIT_OBJECT(repository=repository, id=blob.id, path=blob.path, answer=answer)
-            )
+            raise EnvironmentLacks(f"git: {repository}: object {blob.id} of {blob.path}: {answer}")
         yield reply[end + 1 : end + 1 + blob.size]
         at = end + 1 + blob.size + 1
 
@@ -92,8 +90,8 @@ def _object(repository: Path, name: str) -> str:
 def _git(repository: Path, *words: str, given: bytes = b"") -> bytes:
     done = _run(repository, *words, given=given)
     if done.returncode != 0:
-        error = done.stderr.decode(errors="replace").strip() or messages.NO_SUCH_REVISION(revision=words[-1])
-        raise InputError(messages.GIT_FAILED(command=words[0], repository=repository, error=error))
+        error = done.stderr.decode(errors="replace").strip() or f"revision {words[-1]} not found"
+        raise InputError(f"git {words[0]} in {repository}: {error}")
     return done.stdout
 
 
@@ -108,7 +106,9 @@ def _run(repository: Path, *words: str, given: bytes) -> subprocess.CompletedPro
             command, input=given, capture_output=True, env=environment, timeout=TIMEOUT_S, check=False
         )
     except FileNotFoundError:
-        raise EnvironmentLacks(messages.GIT_NOT_FOUND()) from None
+        raise EnvironmentLacks(
+            "git not found: source.pristine or source.modified names a git revision; install git, or name a directory "
+            "or an archive"
+        ) from None
     except subprocess.TimeoutExpired:
-        about = {"command": words[0], "repository": repository}
-        raise EnvironmentLacks(messages.GIT_TIMED_OUT(**about, seconds=TIMEOUT_S)) from None
+        raise EnvironmentLacks(f"git {words[0]} in {repository} timed out after {TIMEOUT_S:g} s") from None

@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, overload
 
-from campaign.core import messages
 from campaign.core.errors import EnvironmentLacks, NoRoom, is_full
 from campaign.core.frozen import dataclass
 
@@ -107,7 +106,10 @@ def _opened(path: Path) -> Iterator[int]:
             os.close(descriptor)
     except OSError as error:
         lacking = NoRoom if is_full(error) else EnvironmentLacks
-        raise lacking(messages.JOURNAL_UNWRITABLE(path=path, why=error.strerror)) from error
+        raise lacking(
+            f"{path}: cannot be written: {error.strerror}; the journal is written before every other step: free space "
+            "or correct `results`"
+        ) from error
 
 
 def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, int]]:
@@ -126,8 +128,10 @@ def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, i
                 return
             event = _parse(data, lambda: f"{path}:{_line_at(path, offset)}")  # noqa: B023  # called at once
             if event.get("previous") != previous:
-                hashes = {"expected": previous[:12], "found": str(event.get("previous"))[:12]}
-                raise EnvironmentLacks(messages.JOURNAL_CHANGED(path=path, line=_line_at(path, offset), **hashes))
+                raise EnvironmentLacks(
+                    f"{path}:{_line_at(path, offset)}: the hash chain is broken (expected {previous[:12]}…, found "
+                    f"{str(event.get('previous'))[:12]}…): the journal was edited; restore it from a backup"
+                )
             offset += len(data)
             previous = _hash(data)
             yield event, previous, offset
@@ -141,10 +145,12 @@ def look(path: Path) -> Chain:
         with path.open("rb") as file:
             for number, data in enumerate(_lines(file), 1):
                 if not data.endswith(b"\n") and len(data) <= LONGEST_LINE:
-                    return Chain(heads, nonce, messages.JOURNAL_LINE_TRUNCATED(line=number), cut_off=True)
+                    return Chain(heads, nonce, f"line {number} is truncated", cut_off=True)
                 event = _parse(data, lambda: f"line {number}")  # noqa: B023  # called at once
                 if event.get("previous") != previous:
-                    return Chain(heads, nonce, messages.JOURNAL_LINE_CHANGED(line=number))
+                    return Chain(
+                        heads, nonce, f"hash chain broken at line {number}: a line was changed, added or removed"
+                    )
                 if number == 1 and event.get("event") == "begin":
                     nonce = str(event.get("nonce", ""))
                 time_s = event.get("time")
@@ -154,7 +160,7 @@ def look(path: Path) -> Chain:
                 previous = _hash(data)
                 heads.add(previous)
     except OSError as error:
-        return Chain(heads, nonce, messages.JOURNAL_UNREADABLE(why=error.strerror))
+        return Chain(heads, nonce, f"cannot be read: {error.strerror}")
     except EnvironmentLacks as error:
         return Chain(heads, nonce, str(error))
     return Chain(heads, nonce, "", latest, back)
@@ -186,9 +192,13 @@ def _parse(data: bytes, place: Callable[[], str]) -> Event:
     except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict):
-        raise EnvironmentLacks(messages.JOURNAL_NOT_JSON(place=place(), found=data[:80]))
+        raise EnvironmentLacks(
+            f"{place()}: not a JSON event: {data[:80]!r}: the journal was edited; restore it from a backup"
+        )
     if event.get("format") != FORMAT:
-        raise EnvironmentLacks(messages.JOURNAL_FORMAT(place=place(), found=event.get("format"), known=FORMAT))
+        raise EnvironmentLacks(
+            f"{place()}: found format {event.get('format')!r}; known: {FORMAT}; use a newer campaign"
+        )
     return event
 
 

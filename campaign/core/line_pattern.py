@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import cast
 
-from campaign.core import messages
+from campaign.core.errors import too_long
 
 LONGEST = 400  # characters of a pattern
 
@@ -23,12 +23,15 @@ def compile(text: str) -> LinePattern:
     import re2
 
     if len(text) > LONGEST:
-        raise ValueError(messages.TOO_LONG(length=len(text), longest=LONGEST))
+        raise ValueError(too_long(length=len(text), longest=LONGEST))
     if text.startswith("^") or (text.endswith("$") and not text.endswith(r"\$")):
-        raise ValueError(messages.WHOLE_LINE(text=text))
+        raise ValueError(f"{text}: a pattern always matches the whole line; remove ^ and $")
     options = re2.Options()
     options.log_errors = False
     try:
         return cast(LinePattern, re2.compile(text, options))
     except re2.error as error:
-        raise ValueError(messages.NOT_A_PATTERN(error=error.args[0].decode())) from error
+        raise ValueError(
+            f"not a regular expression: {error.args[0].decode()}; allowed: RE2 syntax, without look-around and "
+            "back-references"
+        ) from error

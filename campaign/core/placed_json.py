@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator
 
-from campaign.core import messages
 from campaign.core.frozen import dataclass
 from campaign.core.regex import regex
 
@@ -49,6 +48,9 @@ def read(text: str, line: int = 1) -> tuple[PlacedValue, int]:
     return reader.value(0), reader.at
 
 
+_JSON_ENDS_EARLY = "a closing bracket is missing at the end"
+
+
 class _PlacedReader:
     def __init__(self, text: str, line: int) -> None:
         self._text = text
@@ -75,9 +77,9 @@ class _PlacedReader:
         line = self._line
         self._values += 1
         if self._values > MOST_VALUES:
-            raise self._problem(messages.JSON_TOO_MANY(most=MOST_VALUES))
+            raise self._problem(f"more than {MOST_VALUES} values")
         if depth > DEEPEST:
-            raise self._problem(messages.NESTED_TOO_DEEPLY())
+            raise self._problem("nested too deeply")
         if char == "{":
             return PlacedValue(self._members(depth), line)
         if char == "[":
@@ -86,27 +88,27 @@ class _PlacedReader:
             return PlacedValue(self._string(), line)
         if scalar := self._take(_SCALAR):
             return PlacedValue(scalar, line)
-        raise self._problem(messages.JSON_VALUE() if char else messages.JSON_ENDS_EARLY())
+        raise self._problem("not a JSON value" if char else _JSON_ENDS_EARLY)
 
     def _string(self) -> str:
         if (written := self._take(_STRING)) is None:
-            raise self._problem(messages.JSON_STRING())
+            raise self._problem("the closing quote of a string is missing")
         try:
             return str(json.loads(written)).encode("utf-8", "replace").decode("utf-8")
         except ValueError:
-            raise self._problem(messages.JSON_ESCAPE()) from None
+            raise self._problem("a string has an escape that JSON does not allow") from None
 
     def _members(self, depth: int) -> dict[str, PlacedValue]:
         members: dict[str, PlacedValue] = {}
         for _ in self._parts("{", "}"):
             if self._skip() != '"':
-                raise self._problem(messages.JSON_KEY())
+                raise self._problem("expected a key")
             key = self._string()
             if self._skip() != ":":
-                raise self._problem(messages.JSON_COLON())
+                raise self._problem("expected : after a key")
             self.at += 1
             if key in members:
-                raise self._problem(messages.JSON_KEY_TWICE(key=key))
+                raise self._problem(f"duplicate key {key!r}")
             members[key] = self.value(depth + 1)
         return members
 
@@ -122,7 +124,7 @@ class _PlacedReader:
                 self.at += 1
                 yield
         if self._skip() != closing:
-            raise self._problem(messages.JSON_COMMA() if self._skip() else messages.JSON_ENDS_EARLY())
+            raise self._problem("expected a comma or a closing bracket" if self._skip() else _JSON_ENDS_EARLY)
         self.at += 1
 
 
@@ -140,7 +142,7 @@ class JsonPath:
         while at < len(text):
             match = _STEP.match(text, at)
             if not match or (match[0].startswith(".") != (at > 0) and not match[0].startswith("[")):
-                raise ValueError(messages.FOUND(found=text, allowed=ALLOWED))
+                raise ValueError(f"found {text}; allowed: {ALLOWED}")
             if match["index"]:
                 steps.append(int(match["index"]))
             elif match["all"]:

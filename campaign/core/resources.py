@@ -9,7 +9,6 @@ import os
 from pathlib import Path
 
 import campaign
-from campaign.core import messages
 from campaign.core.errors import EnvironmentLacks
 
 _PACKAGE = Path(campaign.__file__).resolve().parent
@@ -34,7 +33,9 @@ def binaries() -> Path:
     try:
         data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
     except RuntimeError as error:  # a user without a home, as in containers
-        raise EnvironmentLacks(messages.NO_HOME()) from error
+        raise EnvironmentLacks(
+            "no home directory found; set CAMPAIGN_BENCHMARK to a directory that all nodes see"
+        ) from error
     return data.absolute() / "campaign" / campaign.__version__ / "bench"
 
 

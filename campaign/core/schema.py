@@ -13,7 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from campaign.core import messages, units
+from campaign.core import units
+from campaign.core.errors import too_long
 from campaign.core.frozen import dataclass
 from campaign.core.strict_yaml import Broken, Document, Mapping, Node, Place, Scalar, Sequence, found, shown
 
@@ -64,7 +65,7 @@ def reads_as(text: str) -> str | None:
 def _refuse(node: Node, at: Place, document: Document, allowed: str) -> None:
     """Report what was found and what is allowed, unless it was reported already."""
     if not isinstance(node, Broken):
-        document.problem(at, messages.FOUND(found=found(node), allowed=allowed), node)
+        document.problem(at, f"found {found(node)}; allowed: {allowed}", node)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,20 +103,20 @@ class Text:
         """What to say of a text that YAML takes for something else; `wrong`: quotes alone would not help."""
         written = shown(text, plain=True)
         if not wrong:
-            return messages.NEEDS_QUOTES(found=written, reading=reading, quoted=shown(text))
+            return f"found {written}, which YAML reads as {reading}; put it in quotes: {shown(text)}"
         if self.unit and reading == _NUMBER:
-            return messages.LACKS_UNIT(found=written, unit=self.unit, allowed=self.allowed)
-        return messages.FOUND_READ_AS(found=written, reading=reading, allowed=self.allowed)
+            return f"found {written}, which has no {self.unit}; allowed: {self.allowed}"
+        return _found_read_as(found=written, reading=reading, allowed=self.allowed)
 
     def _value(self, text: str) -> Any:
         if not text:
-            raise ValueError(messages.FOUND(found='""', allowed=self.allowed))
+            raise ValueError(f'found ""; allowed: {self.allowed}')
         if len(text) > self.longest:
-            raise ValueError(messages.TOO_LONG(length=len(text), longest=self.longest))
+            raise ValueError(too_long(length=len(text), longest=self.longest))
         if match := re.search(_UNPRINTABLE, text.replace("\t", " ") if self.tabs else text):
-            raise ValueError(messages.UNPRINTABLE(code=ord(match[0]), allowed=self.allowed))
+            raise ValueError(f"found the character U+{ord(match[0]):04X}; allowed: {self.allowed}")
         if "\n" in text and not self.lines:
-            raise ValueError(messages.LINE_BREAK(text=shown(text), allowed=self.allowed))
+            raise ValueError(f"found a line break in {shown(text)}; allowed: {self.allowed}")
         return self.parse(text)
 
 
@@ -124,7 +125,7 @@ def whole(pattern: str, allowed: str, convert: Callable[[str], Any] = str) -> Ca
 
     def parse(text: str) -> Any:
         if not re.fullmatch(pattern, text):
-            raise ValueError(messages.FOUND(found=shown(text), allowed=allowed))
+            raise ValueError(f"found {shown(text)}; allowed: {allowed}")
         return convert(text)
 
     return parse
@@ -165,11 +166,15 @@ class Number:
                     return value
         written = found(node)
         if not node.plain:
-            return document.problem(at, messages.FOUND_IN_QUOTES(found=written, allowed=self.allowed), node)
+            return document.problem(at, f"found {written}, a text in quotes; allowed: {self.allowed}", node)
         reading = reads_as(node.text)
         if reading in (None, _NUMBER, "nothing"):
             return _refuse(node, at, document, self.allowed)
-        return document.problem(at, messages.FOUND_READ_AS(found=written, reading=reading, allowed=self.allowed), node)
+        return document.problem(at, _found_read_as(found=written, reading=reading, allowed=self.allowed), node)
+
+
+def _found_read_as(found: object, reading: object, allowed: object) -> str:
+    return f"found {found}, which YAML reads as {reading}; allowed: {allowed}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -214,7 +219,7 @@ class ListOf:
         if not isinstance(node, Sequence):
             return _refuse(node, at, document, self.allowed)
         if not self.least <= len(node.items) <= self.most:
-            document.problem(at, messages.FOUND(found=f"{len(node.items)} entries", allowed=self.allowed), node)
+            document.problem(at, f"found {len(node.items)} entries; allowed: {self.allowed}", node)
         return tuple(self.item.read(item, (*at, index), document) for index, item in enumerate(node.items))
 
 
@@ -237,7 +242,7 @@ class MapOf:
         if not isinstance(node, Mapping):
             return _refuse(node, at, document, self.allowed)
         if len(node.pairs) > self.most:
-            document.problem(at, messages.FOUND(found=f"{len(node.pairs)} keys", allowed=self.allowed), node)
+            document.problem(at, f"found {len(node.pairs)} keys; allowed: {self.allowed}", node)
         values = []
         for key, value in _unique(node, at, document):
             name_read = self.key.read(key, (*at, key.text), document)
@@ -311,23 +316,23 @@ class KeyedMap:
             document.problem((*at, key.text), self._unknown(key.text, meant), key)
         for name in self.fields:
             if name in missing:
-                problem = messages.KEY_MISSING(allowed=self.fields[name].kind.allowed)
+                problem = f"required key missing; allowed: {self.fields[name].kind.allowed}"
                 document.problem((*at, name), problem, node)
         return values
 
     def _read_field(self, field: Field, value: Node, place: Place, document: Document) -> Any:
         if isinstance(value, Scalar) and value.plain and not value.text and not field.required:
-            document.problem(place, messages.VALUE_MISSING(allowed=field.kind.allowed), value)
+            document.problem(place, f"value missing; allowed: {field.kind.allowed}; or remove the key", value)
             return None
         return field.kind.read(value, place, document)
 
     def _unknown(self, name: str, meant: str) -> str:
         """What to say of an unknown key: a near name, a section that has the key, otherwise all keys."""
         if name == "<<":
-            return messages.MERGE_KEY()
+            return "YAML merge keys (<<) are not supported; write the keys out"
         other = meant or near(name, self.fields, cutoff=0.85) or " or ".join(self._sections_with(name))
-        remedy = messages.DID_YOU_MEAN(near=other) if other else suggestion(name, self.fields)
-        return messages.UNKNOWN_KEY(remedy=remedy)
+        remedy = f"did you mean {other}?" if other else suggestion(name, self.fields)
+        return f"unknown key; {remedy}"
 
     def _sections_with(self, name: str) -> list[str]:
         """A key of this name one level down, with its path: `slurm.partition`, `targets[].directory`."""
@@ -356,7 +361,7 @@ class OneOf:
 def suggestion(name: str, known: Collection[str]) -> str:
     """What a name may be meant to be, otherwise all those known."""
     meant = near(name, known)
-    return messages.DID_YOU_MEAN(near=meant) if meant else messages.ALLOWED(allowed=", ".join(known))
+    return f"did you mean {meant}?" if meant else f"allowed: {', '.join(known)}"
 
 
 def near(name: str, known: Collection[str], cutoff: float = 0.7) -> str:
@@ -390,9 +395,9 @@ def _unique(node: Mapping, at: Place, document: Document) -> Iterator[tuple[Scal
     for key, value in node.pairs:
         if not isinstance(key, Scalar):
             if not isinstance(key, Broken):
-                document.problem(at, messages.KEY_NOT_TEXT(found=found(key)), key)
+                document.problem(at, f"found {found(key)} as a key; allowed: a text as key", key)
         elif key.text in first:
-            document.problem((*at, key.text), messages.DUPLICATE_KEY(line=first[key.text]), key)
+            document.problem((*at, key.text), f"duplicate key, first in line {first[key.text]}; remove one", key)
         else:
             first[key.text] = key.line
             yield key, value

@@ -7,7 +7,6 @@ import re
 import subprocess
 from pathlib import Path
 
-from campaign.core import messages
 from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
 from campaign.core.regex import regex
@@ -29,19 +28,20 @@ class SignatureCheck:
 
 def verify(text: bytes, signature: Path, allowed: Path, namespace: str) -> SignatureCheck:
     """Hold a signature (`ssh-keygen -Y sign -n NAMESPACE`) against the text and the list of allowed signers."""
-    for missing, path in ((messages.SIGNATURE_NOT_FOUND, signature), (messages.SIGNERS_NOT_FOUND, allowed)):
-        if not path.is_file():
-            return SignatureCheck(problem=missing(path=path))
+    if not signature.is_file():
+        return SignatureCheck(problem=f"signature {signature}: not found")
+    if not allowed.is_file():
+        return SignatureCheck(problem=f"list of allowed signers {allowed}: not found")
     signers, trouble = _keygen("-Y", "find-principals", "-s", str(signature), "-f", str(allowed))
     if trouble is not None or not signers.strip():
-        why = messages.SIGNED_BY_OTHER_WHY(signers=allowed.name, why=trouble) if trouble else ""
-        return SignatureCheck(problem=why or messages.SIGNED_BY_OTHER(signers=allowed.name))
+        why = f"no key in {allowed.name} matches the signature: {trouble}" if trouble else ""
+        return SignatureCheck(problem=why or f"signed by a key that is not in {allowed.name}")
     for signer in signers.splitlines():
         place = ("-I", signer, "-n", namespace, "-s", str(signature), "-f", str(allowed))
         _, trouble = _keygen("-Y", "verify", *place, text=text)
         if trouble is None:
             return SignatureCheck(signer)
-    return SignatureCheck(problem=messages.SIGNATURE_WRONG(why=trouble))
+    return SignatureCheck(problem=_signature_wrong(trouble))
 
 
 def has_signers(path: Path) -> bool:
@@ -58,10 +58,10 @@ def has_signers(path: Path) -> bool:
 def sign(path: Path, key: Path, namespace: str) -> None:
     """Write `<path>.sig`. Raises InputError where the key cannot be used."""
     if not key.is_file():
-        raise InputError(messages.KEY_NOT_FOUND(key=key))
+        raise InputError(f"{key}: not found; give an SSH private key, or the public key of one in ssh-agent")
     _, trouble = _keygen("-Y", "sign", "-f", str(key), "-n", namespace, str(path))
     if trouble is not None:
-        raise InputError(messages.CANNOT_SIGN(key=key, why=trouble))
+        raise InputError(f"{key}: cannot sign: {trouble}; give an SSH private key")
 
 
 def made_by(text: bytes, signature: Path, namespace: str) -> SignatureCheck:
@@ -75,11 +75,15 @@ def made_by(text: bytes, signature: Path, namespace: str) -> SignatureCheck:
     except ValueError:
         blob = b""
     if not match or not blob.startswith(_VERSION) or _wrapped(blob, match[1].find(b"\n")) != match[1]:
-        return SignatureCheck(problem=messages.SIGNATURE_FORM())
+        return SignatureCheck(problem="not a signature as ssh-keygen writes it")
     output, trouble = _keygen("-Y", "check-novalidate", "-n", namespace, "-s", str(signature), text=text)
     if trouble is not None:
-        return SignatureCheck(problem=messages.SIGNATURE_WRONG(why=trouble))
+        return SignatureCheck(problem=_signature_wrong(trouble))
     return SignatureCheck(output.strip().rpartition(" with ")[2])
+
+
+def _signature_wrong(why: object) -> str:
+    return f"the signature does not match the content: {why}"
 
 
 def _wrapped(blob: bytes, width: int) -> bytes:
@@ -93,9 +97,9 @@ def _keygen(*words: str, text: bytes = b"") -> tuple[str, str | None]:
     try:
         done = subprocess.run(["ssh-keygen", *words], input=text, capture_output=True, timeout=PATIENCE_S, check=False)
     except FileNotFoundError:
-        return "", messages.KEYGEN_NOT_FOUND()
+        return "", "ssh-keygen not found; install openssh-client"
     except subprocess.TimeoutExpired:
-        return "", messages.KEYGEN_TIMED_OUT(seconds=PATIENCE_S)
+        return "", f"ssh-keygen timed out after {PATIENCE_S} s"
     error = done.stderr.decode(errors="replace").strip().splitlines()
     out = done.stdout.decode(errors="replace")
     return out, None if done.returncode == 0 else (error or out.splitlines() or ["refused"])[-1]

@@ -15,10 +15,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from campaign.core import messages
 from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
-from campaign.core.messages import Message
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 12
@@ -30,15 +28,17 @@ Place = tuple[str | int, ...]  # of a value in the document: ("targets", 0, "dir
 _REFUSED = "[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\r(?!\n)"
 
 # Words of the parser, and the message for them.
-_SYNTAX: dict[str, Message] = {
-    "mapping values are not allowed here": messages.COLON_IN_TEXT,
-    "that cannot start any token": messages.CANNOT_START,
-    "while scanning an alias": messages.STAR_IN_TEXT,
-    "while scanning an anchor": messages.AMPERSAND_IN_TEXT,
-    "while scanning a quoted scalar": messages.QUOTE_MISSING,
-    "expected ',' or ": messages.BRACKET_MISSING,
-    "expected <block end>": messages.INDENTATION,
-    "could not find expected ':'": messages.COLON_MISSING,
+_SYNTAX: dict[str, str] = {
+    "mapping values are not allowed here": 'not valid YAML: found a second ": "; put a text that holds ": " in quotes',
+    "that cannot start any token": "not valid YAML: {what}; put a text that starts with it in quotes",
+    "while scanning an alias": "not valid YAML: {what}; put a text that starts with * in quotes",
+    "while scanning an anchor": "not valid YAML: {what}; put a text that starts with & in quotes",
+    "while scanning a quoted scalar": "not valid YAML: a closing quote is missing before this place",
+    "expected ',' or ": "not valid YAML: a comma or a closing {bracket} is missing before this place",
+    "expected <block end>": (
+        "not valid YAML: the indentation differs from that of the line above; align keys of one section"
+    ),
+    "could not find expected ':'": 'not valid YAML: found a line without ": " above this place; write "key: value"',
 }
 _TYPOGRAPHIC = ("“", "”", "„", "‘", "’", "«", "»")  # word processors write them for the quotes of YAML
 
@@ -92,12 +92,12 @@ class Document:
         """Read and parse a file; raises InputError where it cannot be read or parsed."""
         try:
             if path.exists() and not path.is_file():
-                raise InputError(messages.NOT_A_REGULAR_FILE(path=path))
+                raise InputError(f"{path}: not a regular file; give a YAML file")
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
-            raise InputError(messages.CANNOT_BE_READ(path=path, why=why)) from error
+            raise InputError(f"{path}: cannot be read: {why}; give a YAML file") from error
         return cls(data, str(path))
 
     def problem(self, at: Place, message: str, node: Node | None = None) -> None:
@@ -120,8 +120,8 @@ class Document:
         if not name or name in known:
             return
         meant = near(name, known, cutoff=0.8) if not allowed else ""
-        problem = messages.FOUND(found=name, allowed=allowed or ", ".join(known))
-        self.problem(at, messages.FOUND_MISSPELT(found=name, near=meant) if meant else problem)
+        problem = f"found {name}; allowed: {allowed or ', '.join(known)}"
+        self.problem(at, f"found {name}; did you mean {meant}?" if meant else problem)
 
     def finish(self) -> None:
         """Raise InputError with all problems in the order of the file, if there are any."""
@@ -130,7 +130,7 @@ class Document:
         ordered = sorted(self._problems, key=lambda problem: problem[:2])
         problems = [f"{self.file}:{line}:{column}: {message}" for line, column, message in ordered[:MAX_PROBLEMS]]
         if len(ordered) > MAX_PROBLEMS:
-            problems.append(messages.MORE_PROBLEMS(file=self.file, count=len(ordered) - MAX_PROBLEMS))
+            problems.append(f"{self.file}: {len(ordered) - MAX_PROBLEMS} more problems")
         raise InputError(*problems)
 
     def _stop(self, line: int, column: int, message: str) -> NoReturn:
@@ -141,15 +141,21 @@ class Document:
     def _decode(self, data: bytes) -> str:
         """The text of the file, if it is UTF-8 with nothing invisible in it."""
         if len(data) > MAX_BYTES:
-            self._stop(1, 1, messages.FILE_TOO_LARGE(most=MAX_BYTES))
+            self._stop(1, 1, f"the file is larger than {MAX_BYTES} bytes, the limit")
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as error:
             line, column = _position(data[: error.start].decode("utf-8"), None)
-            self._stop(line, column, messages.NOT_UTF8(byte=data[error.start]))
-        named = {"\t": messages.TAB(), "\ufeff": messages.BYTE_ORDER_MARK()}
+            self._stop(line, column, f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8")
+        named = {
+            "\t": "found a tab; replace it with spaces",
+            "\ufeff": "found a byte order mark; save the file as UTF-8 without it",
+        }
         for match in re.finditer(_REFUSED, text):
-            problem = named.get(match[0]) or messages.CHARACTER(code=ord(match[0]))
+            problem = (
+                named.get(match[0])
+                or f"found the character U+{ord(match[0]):04X}; allowed: printable characters and spaces"
+            )
             self._problems.append((*_position(text, match.start()), problem))
         self.finish()
         return text
@@ -184,13 +190,13 @@ class Document:
             line, column = event.start_mark.line + 1, event.start_mark.column + 1
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
-                    self._stop(line, column, messages.SECOND_DOCUMENT())
+                    self._stop(line, column, "a second YAML document (---) starts here; keep one")
                 if event.version or event.tags:
-                    self._stop(line, column, messages.DIRECTIVE())
+                    self._stop(line, column, "YAML directives (%) are not supported; remove the line")
                 root = self._node(next(self._events), ())
                 self._marks[()] = (root.line, root.column)
         if root is None:
-            self._stop(1, 1, messages.FILE_EMPTY())
+            self._stop(1, 1, "the file is empty; allowed: a mapping of keys to values")
         return root
 
     def _node(self, event: Any, at: Place) -> Node:
@@ -200,17 +206,17 @@ class Document:
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
         broken = Broken(line, column)
         if len(at) > MAX_DEPTH:
-            self._stop(line, column, messages.TOO_DEEP(most=MAX_DEPTH))
+            self._stop(line, column, f"found more than {MAX_DEPTH} levels of nesting; allowed: up to {MAX_DEPTH}")
         if isinstance(event, yaml.AliasEvent):
-            self.problem(at, messages.ALIAS(name=event.anchor), broken)
+            self.problem(at, f"YAML aliases (*{event.anchor}) are not supported; write the value out", broken)
             return broken
         if event.anchor is not None:
-            self.problem(at, messages.ANCHOR(name=event.anchor), broken)
+            self.problem(at, f"YAML anchors (&{event.anchor}) are not supported; remove it", broken)
         node: Node
         if isinstance(event, yaml.ScalarEvent):
             node = Scalar(line, column, event.value, not event.style)
             if node.plain and node.text.startswith(_TYPOGRAPHIC):
-                self.problem(at, messages.TYPOGRAPHIC_QUOTE(quote=node.text[0]), broken)
+                self.problem(at, f'found the typographic quote {node.text[0]}; write plain quotes (") or none', broken)
                 return broken
         elif isinstance(event, yaml.SequenceStartEvent):
             items: list[Node] = []
@@ -225,7 +231,7 @@ class Document:
                 pairs.append((key, self._value(next(self._events), (*at, name))))
             node = Mapping(line, column, tuple(pairs))
         if event.tag is not None:
-            self.problem(at, messages.TAG(tag=shown(event.tag)), broken)
+            self.problem(at, f"YAML tags ({shown(event.tag)}) are not supported; remove it", broken)
             return broken
         return node
 
@@ -245,10 +251,12 @@ def is_file(path: Path) -> bool:
 
 def _syntax(what: str, whole: str) -> str:
     """A syntax error in words; `what` the parser says of the place itself, `whole` with what it was reading."""
-    message = next((message for words, message in _SYNTAX.items() if words in whole), messages.NOT_YAML)
+    message = next(
+        (message for words, message in _SYNTAX.items() if words in whole),
+        "not valid YAML: {what}; check indentation, brackets and quotes",
+    )
     bracket = re.search("expected ',' or '(.)'", what)
-    values = {"what": what, "bracket": bracket[1] if bracket else "]"}
-    return message(**{name: value for name, value in values.items() if name in message.example})
+    return message.format(what=what, bracket=bracket[1] if bracket else "]")
 
 
 def _position(text: str, offset: int | None) -> tuple[int, int]:

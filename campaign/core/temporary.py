@@ -9,13 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from campaign.core import messages
 from campaign.core.errors import no_room
 
 
 def full() -> str:
     """What to say where there is no room in it."""
-    return messages.TEMPORARY_FULL(where=tempfile.gettempdir(), why=os.strerror(errno.ENOSPC))
+    return temporary_full(where=tempfile.gettempdir(), why=os.strerror(errno.ENOSPC))
+
+
+def temporary_full(where: object, why: object) -> str:
+    return f"{where}: {why}; set TMPDIR to a directory with more space"
 
 
 @contextmanager

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from campaign.core import messages
 from campaign.core.regex import regex
 
 LARGEST = 2**63 - 1  # what a C program can hold
@@ -31,7 +30,7 @@ _DAYS = regex(r"(?P<d>[0-9]{1,9})-(?P<h>[0-9]{1,2})(?::(?P<m>[0-9]{1,2})(?::(?P<
 
 def _bounded(value: int, text: str) -> int:
     if value > LARGEST:
-        raise ValueError(messages.FOUND(found=text, allowed="up to 2^63 - 1"))
+        raise ValueError(f"found {text}; allowed: up to 2^63 - 1")
     return value
 
 
@@ -41,7 +40,7 @@ def parse_count(text: str) -> int:
     if power:
         return _bounded(int(power[1]) ** int(power[2]), text)
     if not re.fullmatch(_DIGITS, text):
-        raise ValueError(messages.FOUND(found=f'"{text}"', allowed=COUNT))
+        raise ValueError(f'found "{text}"; allowed: {COUNT}')
     return _bounded(int(text), text)
 
 
@@ -49,7 +48,7 @@ def parse_size(text: str) -> int:
     """Bytes: `512G`, `768m`, in powers of 1024."""
     match = re.fullmatch(r"([0-9]{1,12})([kmgtKMGT])", text)
     if not match:
-        raise ValueError(messages.FOUND(found=f'"{text}"', allowed=SIZE))
+        raise ValueError(f'found "{text}"; allowed: {SIZE}')
     return _bounded(int(match[1]) * 1024 ** (1 + "kmgt".index(match[2].lower())), text)
 
 
@@ -62,7 +61,7 @@ def format_size(size: float) -> str:
 def format_count(count: int) -> str:
     """`2^20` for a power of two from 2^10 on, otherwise the digits; parse_count reads both."""
     if count < 0:
-        raise ValueError(messages.NEGATIVE(value=count))
+        raise ValueError(f"found {count}; allowed: 0 or more")
     return f"2^{count.bit_length() - 1}" if count >= 1024 and count & (count - 1) == 0 else str(count)
 
 
@@ -89,14 +88,14 @@ def parse_duration(text: str) -> int:
         fields = [int(value) for value in match.groups() if value is not None] if match else []
         limits = [23, 59, 59] if match and "-" in text else [59, 59]
         if not match or any(value > limit for value, limit in zip(fields[1:], limits, strict=False)):
-            raise ValueError(messages.FOUND(found=f'"{text}"', allowed=DURATION))
+            raise ValueError(f'found "{text}"; allowed: {DURATION}')
     return _bounded(sum(_SECONDS[unit] * int(value) for unit, value in match.groupdict().items() if value), text)
 
 
 def format_duration(seconds: int) -> str:
     """`1h30m`, `2d`, `45s`, `0s`; parse_duration reads it."""
     if seconds < 0:
-        raise ValueError(messages.NEGATIVE(value=seconds))
+        raise ValueError(f"found {seconds}; allowed: 0 or more")
     parts = []
     for unit in ("d", "h", "m", "s"):
         count, seconds = divmod(seconds, _SECONDS[unit])

@@ -34,12 +34,11 @@ from campaign.config.format import Campaign
 from campaign.config.names import Names
 from campaign.config.opened import Opened, open_campaign
 from campaign.core import bagit, journal, signatures
-from campaign.core.errors import InputError, no_room, unwritten
+from campaign.core.errors import InputError, no_room, typed, unwritten
 from campaign.core.frozen import dataclass
-from campaign.core.messages import typed
 from campaign.core.model import Attempt, Paths, Run, State
 from campaign.core.units import several
-from campaign.evidence import crate, messages, provenance, replay
+from campaign.evidence import crate, provenance, replay
 from campaign.evidence.crate import Crate
 from campaign.evidence.replay import Judged
 from campaign.pipeline import plan as planning
@@ -132,9 +131,9 @@ def write(opened: Opened, names: Names, recorded: Recorded, out: Path, key: Path
 def check_place(out: Path) -> None:
     """Raises InputError where no bundle can be written there."""
     if out.exists() or out.is_symlink():
-        raise InputError(messages.ALREADY_EXISTS(path=out))
+        raise InputError(f"{out}: already exists; name a new directory, .zip or .tar.gz")
     if out.suffix.lower() in OTHER_ARCHIVES and not bagit.is_archive(out):
-        raise InputError(messages.UNKNOWN_ARCHIVE(path=out))
+        raise InputError(f"{out}: unknown kind of archive; allowed: a directory, .zip or .tar.gz")
 
 
 @contextmanager
@@ -145,18 +144,24 @@ def _beside(out: Path) -> Iterator[Path]:
         parent.mkdir(parents=True, exist_ok=True)
         place = tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=parent)
     except OSError as error:
-        raise unwritten(error, messages.NOT_WRITTEN(path=out, why=error.strerror)) from error
-    with no_room(messages.NOT_WRITTEN(path=out, why=os.strerror(errno.ENOSPC))), place:
+        raise unwritten(error, f"{out}: cannot be written: {error.strerror}") from error
+    with no_room(f"{out}: cannot be written: {os.strerror(errno.ENOSPC)}"), place:
         yield Path(place.name)
 
 
 def _check(opened: Opened, attempts: Sequence[Attempt]) -> None:
     file = opened.campaign.path
     if not begun(opened.paths):
-        raise InputError(messages.NOTHING_RUN(campaign=opened.campaign.name, file=typed(file)))
+        raise InputError(
+            f"nothing to bundle: campaign {opened.campaign.name} has not been run; start with 'campaign run "
+            f"{typed(file)}'"
+        )
     if active := [attempt for attempt in attempts if attempt.state.active]:
         counted = several(len(active), "attempt")
-        raise InputError(messages.STILL_RUNNING(attempts=counted, first=active[0].run, file=typed(file)))
+        raise InputError(
+            f"{counted} not ended (first: {active[0].run}); wait with 'campaign run {typed(file)}' or stop with "
+            f"'campaign cancel {typed(file)}'"
+        )
 
 
 def counted_attempts(runs: Iterable[Run], attempts: Iterable[Attempt]) -> set[tuple[str, int]]:
@@ -212,7 +217,7 @@ def _journaled(paths: Paths) -> Iterator[dict[str, Any]]:
 def _copy(source: Path, target: Path) -> None:
     with source.open("rb") as file:
         if (size := os.fstat(file.fileno()).st_size) > bagit.LARGEST_FILE:
-            raise InputError(messages.TOO_LARGE(path=source, size=size, limit=bagit.LARGEST_FILE))
+            raise InputError(f"{source}: {size} bytes; allowed in a bundle: files up to {bagit.LARGEST_FILE} bytes")
         try:
             copy = target.open("xb")
         except FileNotFoundError:
@@ -275,8 +280,8 @@ def entry_of(attempt: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:
 
 def _why_left_out(attempt: Attempt) -> str:
     if attempt.state in (State.SUPERSEDED, State.REFUSED):
-        return messages.NOT_MEASURED()
-    return messages.OTHER_SETTINGS()
+        return "nothing was measured"
+    return "measured with other settings than the tables show"
 
 
 def _described(path: Path) -> dict[str, Any]:

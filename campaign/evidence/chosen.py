@@ -13,7 +13,6 @@ from campaign.config.rules.pack import RulePack
 from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
 from campaign.core.model import Finding
-from campaign.evidence import messages
 from campaign.judge.findings import unchecked, violation
 
 WORDS = frozenset({"title", "document", "caption", "texts", "notes", "plots", "items_clause"})  # decide nothing
@@ -37,7 +36,9 @@ class Rules:
     def findings(self) -> Iterator[Finding]:
         """EVD-05, of a bundle."""
         if self.copy is Copy.BUNDLE:
-            yield unchecked(messages.PACK_UNKNOWN())
+            yield unchecked(
+                "no rule pack of this id is installed: re-evaluated with the vendor's copy; pass yours with --rules"
+            )
         for difference in self.differences:
             yield violation("the vendor's rule pack differs from yours: {difference}", difference=difference)
 
@@ -63,24 +64,26 @@ def choose(named: RulePack | None, evidence: Path) -> Rules:
         return Rules(copy)
     if copy is Copy.INSTALLED and rules.is_own(vendors):  # the same rules in the words of an earlier edition
         return Rules(copy, buyers.path)
-    return Rules(copy, buyers.path, tuple(_differences(vendors, buyers)) or (messages.PACK_WORDS(),))
+    return Rules(copy, buyers.path, tuple(_differences(vendors, buyers)) or ("only its texts differ",))
 
 
 def _differences(vendors: RulePack, buyers: RulePack) -> Iterator[str]:
     """What the vendor's pack has otherwise, the checks first."""
     for rule in buyers.checks:
         if rule not in vendors.checks:
-            yield messages.PACK_DROPS(rule=rule, statement=buyers.statement(rule))
+            yield f"it does not check {rule} ({buyers.statement(rule)})"
     for rule in vendors.checks:
         if rule not in buyers.checks:
-            yield messages.PACK_ADDS(rule=rule)
+            yield f"it checks {rule}, which yours does not"
         for name, parameter in CATALOGUE[rule].parameters.items() if rule in CATALOGUE else ():
             vendors_value, buyers_value = vendors.parameter(rule, name), buyers.parameter(rule, name)
             if vendors_value != buyers_value:
-                shown = {"found": show(parameter.kind, vendors_value), "buyers": show(parameter.kind, buyers_value)}
-                yield messages.PACK_PARAMETER(rule=rule, name=name, **shown)
+                yield (
+                    f"{rule}: {name} is {show(parameter.kind, vendors_value)}, yours is "
+                    f"{show(parameter.kind, buyers_value)}"
+                )
     if vendors.id != buyers.id:
-        yield messages.PACK_OTHER_ID(found=vendors.id, buyers=buyers.id)
+        yield f"it is {vendors.id}, yours is {buyers.id}"
     for field in fields(RulePack):
         if field.name not in NOT_COMPARED and getattr(vendors, field.name) != getattr(buyers, field.name):
-            yield messages.PACK_FIELD(field=field.name)
+            yield f"'{field.name}' differs"

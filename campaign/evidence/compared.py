@@ -17,7 +17,7 @@ from campaign import __version__
 from campaign.core import bagit
 from campaign.core.bagit import Bag
 from campaign.core.strict_yaml import shown
-from campaign.evidence import bundle, crate, messages, provenance, replay
+from campaign.evidence import bundle, crate, provenance, replay
 from campaign.evidence.replay import Judged
 from campaign.slurm import script_text, scripts
 
@@ -36,6 +36,9 @@ def text_of(path: Path) -> str | None:
         return None
 
 
+_NOT_IN_BUNDLE = "missing from the bundle, or not UTF-8"
+
+
 def differing(data: Path, bag: Bag, rederived: Mapping[str, Iterable[str]]) -> dict[str, str]:
     """Files that differ from the bundle's when derived again, with the first line that differs.
 
@@ -48,7 +51,7 @@ def differing(data: Path, bag: Bag, rederived: Mapping[str, Iterable[str]]) -> d
             digest.update(part.encode())
         kept = bag.digests.get(f"{bagit.PAYLOAD}{name}")
         if kept is None:
-            differing[name] = messages.NOT_IN_BUNDLE()
+            differing[name] = _NOT_IN_BUNDLE
         elif kept != digest.hexdigest():
             differing[name] = _first_difference(data / name, parts)
     return differing
@@ -93,8 +96,8 @@ def planned_otherwise(data: Path, bag: Bag, judged: Judged) -> dict[str, str]:
             planned, recorded = scripts.described(run, attempt.number, attempt.token, attempt.job), object_of(text)
             wrong = next((key for key, value in planned.items() if recorded.get(key) != value), None)
             if wrong is not None:
-                differing[f"{place}/attempt.json"] = messages.PLANNED_OTHERWISE(
-                    name=wrong, found=shown(str(recorded.get(wrong))[:120]), planned=shown(str(planned[wrong])[:120])
+                differing[f"{place}/attempt.json"] = (
+                    f"{wrong} is {shown(str(recorded.get(wrong))[:120])}; planned: {shown(str(planned[wrong])[:120])}"
                 )
         digest = bag.digests.get(f"{bagit.PAYLOAD}{place}/job.sbatch", "")
         if digest not in steps:
@@ -102,7 +105,7 @@ def planned_otherwise(data: Path, bag: Bag, judged: Judged) -> dict[str, str]:
             steps[digest] = None if script is None else script_text.steps(script[:LARGEST_SCRIPT])
         there = steps[digest]
         if there is not None and not script_text.executes(there.get(attempt.token, ()), run, attempt.token):
-            differing[f"{place}/job.sbatch"] = messages.SCRIPT_DIFFERS()
+            differing[f"{place}/job.sbatch"] = "the job script does not execute the planned command"
     return differing
 
 
@@ -142,10 +145,10 @@ def _first_difference(kept: Path, rebuilt: Iterable[str]) -> str:
                 first = next(place for place, pair in enumerate(zip_longest(left, right)) if pair[0] != pair[1])
                 start = max(0, first - SHOWN_BEFORE)
                 said_so, other = (shown(f"{'…' * (start > 0)}{line[start:].strip()}"[:120]) for line in (left, right))
-                return messages.LINE_DIFFERS(line=again + 1, found=said_so, again=other)
+                return f"line {again + 1} is {said_so}; re-evaluated it is {other}"
             found, again = found + left.endswith("\n"), again + right.endswith("\n")
-        return messages.LENGTH_DIFFERS(found=found + 1, again=again + 1)
-    return messages.NOT_IN_BUNDLE()
+        return f"it has {found + 1} lines; re-evaluated it has {again + 1}"
+    return _NOT_IN_BUNDLE
 
 
 def _lines(file: IO[str]) -> Iterator[str]:
@@ -165,20 +168,20 @@ def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     for run, number in sorted(folders):
         recorded = known.get((run, int(number))) if number.isdigit() else None
         if recorded is None:
-            yield messages.NOT_IN_JOURNAL(place=f"results/runs/{run}/{number}")
+            yield f"results/runs/{run}/{number}: not in the journal: no such attempt was submitted"
         elif wanted.get(run) != recorded.fingerprint and folders[run, number] - set(bundle.ALWAYS):
-            yield messages.UNREFERENCED(place=f"results/runs/{run}/{number}")
+            yield f"results/runs/{run}/{number}: not referenced by any table"
     counted = bundle.counted_attempts(judged.submission.all_runs, judged.submission.attempts)
     listed, counts = _index(data / "index.json")
     for (run, attempt), recorded in sorted(known.items()):
         if (run, attempt) not in listed:
-            yield messages.NOT_INDEXED(attempt=attempt, run=run)
+            yield f"index.json: attempt {attempt} of {run} is missing"
         elif listed.pop((run, attempt)) != bundle.entry_of(recorded, counted):
-            yield messages.INDEXED_OTHERWISE(attempt=attempt, run=run)
+            yield f"index.json: attempt {attempt} of {run} differs from the journal"
     for run, attempt in sorted(listed):
-        yield messages.INDEXED_ONLY(attempt=attempt, run=shown(run))
+        yield f"index.json: attempt {attempt} of {shown(run)} is not in the journal"
     if counts != bundle.counts(judged.submission.attempts):
-        yield messages.COUNTS_DIFFER()
+        yield "index.json: counts differ from the journal"
 
 
 def beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
@@ -196,7 +199,7 @@ def beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
             or inner in fixed | named
             or (first in ("rules", provenance.FOLDER) and len(rest) == 1)
         ):
-            yield messages.UNREFERENCED(place=shown(inner))
+            yield f"{shown(inner)}: not referenced by any table"
 
 
 def _of_results(first: str, rest: Sequence[str], jobs: set[str]) -> bool:

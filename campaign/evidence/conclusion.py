@@ -12,7 +12,6 @@ from campaign.core.errors import INCOMPLETE, OK
 from campaign.core.frozen import dataclass
 from campaign.core.model import Finding, Severity
 from campaign.core.units import listed, several
-from campaign.evidence import messages
 from campaign.evidence.chosen import Copy
 from campaign.judge.submission import RECORDS, Submission
 from campaign.report.contents import measured
@@ -79,7 +78,7 @@ class Conclusion:
     @property
     def verdict(self) -> Verdict:
         """As the report shows it."""
-        return Verdict(_KINDS[self.outcome], messages.VERDICT(outcome=self.outcome), (Reason(self.reasons),))
+        return Verdict(_KINDS[self.outcome], f"VERDICT: {self.outcome}", (Reason(self.reasons),))
 
     @property
     def sentence(self) -> str:
@@ -146,17 +145,23 @@ def conclude(found: Found) -> Conclusion:
         reasons="",
     )
     parts = [_sealed(said, found), _consistency(said, contradictions), *_judged(said, whole, found), *_limits(found)]
-    return replace(said, reasons=messages.VERDICT_REASONS(parts="; ".join(parts)))
+    return replace(said, reasons=f"The bundle is {'; '.join(parts)}.")
 
 
 def _limits(found: Found) -> Iterator[str]:
     """What no record can show."""
     whole = found.submission
     if whole is not None and not found.headed:
-        yield messages.VERDICT_NO_HEAD()
+        yield (
+            "attempts may have been left out, since you gave no journal head that was sent while it ran (--head, "
+            "--timestamp)"
+        )
     if whole is not None and found.source:
-        yield messages.VERDICT_NOT_REBUILT()
-    yield messages.VERDICT_LIMITS()
+        yield "its benchmark was not built again from the source in the bundle (campaign rebuild)"
+    yield (
+        "logs can be invented as a whole, or be the best of several campaigns: nothing was measured again, so that "
+        "every number is unverified until a sample is (campaign sample)"
+    )
 
 
 def _contradicted(whole: Submission | None) -> set[str]:
@@ -174,20 +179,31 @@ def _seal(found: Found, wrong: set[str]) -> Seal:
 
 def _sealed(said: Conclusion, found: Found) -> str:
     if said.seal is Seal.TRUSTED:
-        return messages.VERDICT_SIGNED(signer=found.signature)
+        return f"unaltered since {found.signature} signed it"
     if said.seal is Seal.UNKNOWN:
-        return messages.VERDICT_UNKNOWN_KEY(key=found.signature)
-    return messages.VERDICT_NOT_SIGNED() if said.seal is Seal.NONE else messages.VERDICT_ALTERED()
+        return f"unaltered since it was signed, by a key that you did not list ({found.signature})"
+    return (
+        "not signed, so that anybody may have altered it"
+        if said.seal is Seal.NONE
+        else "altered, or signed by somebody else"
+    )
 
 
 def _consistency(said: Conclusion, contradictions: list[str]) -> str:
-    texts = {"EVD-02": messages.VERDICT_JOURNAL, "EVD-04": messages.VERDICT_NOT_DERIVED}
-    wrong = [texts[rule]() for rule in contradictions if rule in texts]
+    texts = {
+        "EVD-02": "its journal was changed, or is not what you were told of it (EVD-02)",
+        "EVD-04": "its tables, findings or verdict do not follow from its logs (EVD-04)",
+    }
+    wrong = [texts[rule] for rule in contradictions if rule in texts]
     if others := [rule for rule in contradictions if rule not in texts]:
-        wrong.insert(0, messages.VERDICT_CONTRADICTS(rules=listed(others)))
+        wrong.insert(0, f"its records contradict each other ({listed(others)})")
     if wrong:
         return "; ".join(wrong)
-    return messages.VERDICT_CONSISTENT() if said.consistent else messages.NOT_REPLAYED()
+    return (
+        "no record behind its numbers contradicts another, and its tables follow from its logs"
+        if said.consistent
+        else "not re-evaluated"
+    )
 
 
 def _judged(said: Conclusion, whole: Submission | None, found: Found) -> Iterator[str]:
@@ -195,38 +211,43 @@ def _judged(said: Conclusion, whole: Submission | None, found: Found) -> Iterato
         return
     rules = {"rules": said.rules, "sha256": said.rules_sha256[:12]}
     yield {
-        Copy.GIVEN: messages.VERDICT_RULES_GIVEN,
-        Copy.INSTALLED: messages.VERDICT_RULES_OWN,
-        Copy.BUNDLE: messages.VERDICT_RULES_VENDORS,
-    }[said.rules_copy](**rules)
+        Copy.GIVEN: "judged by the rules that you named, {rules} (SHA-256 {sha256}…)",
+        Copy.INSTALLED: "judged by your own copy of {rules} (SHA-256 {sha256}…)",
+        Copy.BUNDLE: "judged by the vendor's copy of {rules} (SHA-256 {sha256}…)",
+    }[said.rules_copy].format(**rules)
     if others := sum(finding.rule == "EVD-05" and finding.violated for finding in found.findings):
-        yield messages.VERDICT_PACK_DIFFERS(points=several(others, "point"))
+        yield f"the vendor's copy of the rules differs from them in {several(others, 'point')} (EVD-05)"
     yield _compliance(said, whole)
     counts = ", ".join(f"{number} {status}" for status, number in said.results.items())
-    yield messages.VERDICT_RESULTS(all=several(len(whole.rows), "result"), counts=counts or "none")
-    yield messages.VERDICT_ASKS(
-        asked=several(said.asks, "finding"), answered=said.answered, unchecked=several(said.unchecked, "rule")
+    yield f"of {several(len(whole.rows), 'result')}: {counts or 'none'}"
+    yield (
+        f"explanation required for {several(said.asks, 'finding')} (given for {said.answered}), and "
+        f"{several(said.unchecked, 'rule')} could not be checked"
     )
     if said.measured_from:
-        yield messages.VERDICT_MEASURED(start=said.measured_from, end=said.measured_to)
+        yield f"measured from {said.measured_from} to {said.measured_to} by the vendor's clocks"
     where = ", ".join(f"{kind} ({target})" for target, kind in said.file_systems.items())
-    yield messages.VERDICT_MOUNTS(where=where) if where else messages.VERDICT_NO_MOUNTS()
+    yield (
+        f"on {where} by the nodes' own mount tables"
+        if where
+        else "on an unknown file system, since no mount table was recorded"
+    )
 
 
 def _compliance(said: Conclusion, whole: Submission) -> str:
     violated = sorted({finding.rule for finding in whole.all_findings if finding.violated})
     absent = sum(row.status in OPEN for row in whole.rows)
     if violated or absent or not whole.rows:
-        without = messages.VERDICT_WITHOUT(number=absent, all=len(whole.rows)) if absent or not whole.rows else ""
+        without = f"{absent} of {len(whole.rows)} results without a valid value" if absent or not whole.rows else ""
         why = ", ".join(filter(None, (listed(violated), without)))
-        return messages.VERDICT_BROKEN(why=why)
+        return f"it does not comply with them ({why})"
     waived = {finding.rule for finding in whole.all_findings if finding.severity is Severity.ERROR and finding.waived}
     if waived and said.compliance != Compliance.REHEARSAL:
-        return messages.VERDICT_WAIVED(rules=listed(sorted(waived)))
+        return f"no violation of them was found but those that you waived ({listed(sorted(waived))})"
     return {
-        Compliance.REHEARSAL: messages.VERDICT_REHEARSAL,
-        Compliance.UNCHECKED: messages.VERDICT_UNCHECKED,
-    }.get(Compliance(said.compliance), messages.VERDICT_COMPLIES)()
+        Compliance.REHEARSAL: "it is a rehearsal, which never complies with them",
+        Compliance.UNCHECKED: "no violation of them was found, but not all were checked",
+    }.get(Compliance(said.compliance), "it complies with them")
 
 
 def file_systems(results: tuple[Case, ...]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from campaign.core.errors import InputError
 from campaign.core.escaping import plain
 from campaign.core.frozen import dataclass
 from campaign.core.units import listed
-from campaign.evidence import messages, provenance
+from campaign.evidence import provenance
 from campaign.judge.submission import Submission
 from campaign.pipeline import building
 from campaign.results.source import facts, record
@@ -49,14 +49,21 @@ def rebuild(data: Path, whole: Submission, mpicc: str, cflags: str, foreign: boo
     Raises InputError where the bundle has no source, or one that must not be built; EnvironmentLacks as `build` does.
     """
     if not (data / provenance.SOURCE).is_file():
-        raise InputError(messages.NO_SOURCE(path=provenance.SOURCE))
+        raise InputError(
+            f"no {provenance.SOURCE} in the bundle: the built-in benchmark was not used, or was built from a source "
+            "other than campaign's"
+        )
     tree = provenance.source_in(data)
     published = record.own_source()
     if not foreign and (published is None or published.tree != tree.hash):
-        raise InputError(messages.FOREIGN_SOURCE(found=tree.hash, own=published.tree if published else "none"))
+        own = published.tree if published else "none"
+        raise InputError(
+            f"the source in the bundle (tree {tree.hash}) differs from your version of campaign (tree {own}); building "
+            "it runs its Makefile on this machine: read it, then pass --foreign-source"
+        )
     recorded = [build for build in whole.sources.builds if build.source_tree == tree.hash]
     if not recorded:
-        raise InputError(messages.SOURCE_OF_NONE(found=tree.hash))
+        raise InputError(f"the source in the bundle (tree {tree.hash}) belongs to no recorded build")
     with temporary.directory("campaign-rebuild.") as place:
         source = place / "bench-src"
         for entry in tree.entries.values():
@@ -80,14 +87,14 @@ def differences(recorded: Build, again: Build) -> Iterator[BuildDifference]:
         if given != made:
             gone = [word for word in given if word not in made]
             come = [word for word in made if word not in given]
-            order = messages.OTHER_ORDER()
+            order = "the same in another order"
             yield BuildDifference(what, listed(gone, 20) or order, listed(come, 20) or order)
     before, after = (dict(text.rsplit(" ", 1) for text in build.sections) for build in (recorded, again))
     if before and after and before != after:
         names = dict.fromkeys([*before, *after])
         differing = [name for name in names if before.get(name) != after.get(name)]
         yield BuildDifference(
-            "sections", listed(differing, 20), messages.SECTIONS_SAME(count=len(names) - len(differing))
+            "sections", listed(differing, 20), f"{len(names) - len(differing)} other sections are identical"
         )
 
 
@@ -106,13 +113,10 @@ def as_text(rebuilt: tuple[Rebuilt, ...]) -> str:
     for one in rebuilt:
         digest = one.recorded.binary_sha256
         if one.identical:
-            lines.append(messages.REBUILT_SAME(sha256=digest))
+            lines.append(f"identical: building the bundle's source gives the recorded binary, {digest}")
             continue
-        lines.append(messages.REBUILT_OTHER(recorded=digest, again=one.again.binary_sha256))
-        lines += [
-            plain(messages.REBUILT_DIFFERENCE(what=each.what, recorded=each.recorded, again=each.again))
-            for each in one.differences
-        ]
+        lines.append(f"different: recorded {digest}, rebuilt {one.again.binary_sha256}")
+        lines += [plain(f"  {each.what}: recorded {each.recorded}; now {each.again}") for each in one.differences]
         if not one.differences:
-            lines.append(messages.REBUILT_UNEXPLAINED())
+            lines.append("  compiler, MPI, flags, libraries and sections are the same in both records")
     return "\n".join(lines)

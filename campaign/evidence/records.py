@@ -17,7 +17,7 @@ from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.regex import regex
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
-from campaign.evidence import messages, provenance
+from campaign.evidence import provenance
 from campaign.evidence.compared import is_earlier, object_of, text_of
 from campaign.evidence.replay import Judged
 from campaign.judge.environment import CONTROLLER_S
@@ -42,14 +42,17 @@ def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
     yield from dict.fromkeys((*differences, *_bound(data, bag), *_challenged(judged.submission, tool)))
 
 
+_SOURCE_DIFFERS = "source/benchmark.tar.gz belongs to no recorded build"
+
+
 def _source(data: Path, judged: Judged) -> Iterator[Finding]:
     """The benchmark's source in the bundle is that of the recorded build."""
     try:
         for recorded, found in provenance.other_source(data, judged):
-            yield violation(messages.SOURCE_DIFFERS(), f"tree {recorded}", f"tree {found}")
+            yield violation(_SOURCE_DIFFERS, f"tree {recorded}", f"tree {found}")
     except CampaignError as error:
         pass_on(error)
-        yield violation(messages.SOURCE_DIFFERS(), messages.AN_ARCHIVE(), str(error).replace(f"{data}/", "")[:500])
+        yield violation(_SOURCE_DIFFERS, "an archive of the source", str(error).replace(f"{data}/", "")[:500])
 
 
 def _bound(data: Path, bag: Bag) -> Iterator[Finding]:
@@ -79,7 +82,7 @@ def _bound(data: Path, bag: Bag) -> Iterator[Finding]:
                     place=shown(place),
                 )
     if not bound:
-        yield unchecked(messages.NOTHING_BOUND())
+        yield unchecked("the journal has no hashes of the raw outputs (written by an earlier version)")
 
 
 def _challenged(whole: Submission, tool: str) -> Iterator[Finding]:
@@ -87,7 +90,7 @@ def _challenged(whole: Submission, tool: str) -> Iterator[Finding]:
     challenge = journal.challenge(whole.campaign.nonce)
     without = [attempt for attempt in whole.attempts if not attempt.token.startswith(challenge)]
     if without and len(without) == len(whole.attempts) and is_earlier(tool):
-        yield unchecked(messages.NO_CHALLENGE())
+        yield unchecked("no attempt has the buyer's challenge in its name (written by an earlier version)")
     elif without:
         named = listed(f"{attempt.run}/{attempt.number}" for attempt in without)
         yield violation(
@@ -125,7 +128,9 @@ def _scripts(data: Path, bag: Bag, whole: Submission, tool: str) -> Iterator[Fin
             tool=tool,
         )
     elif planned and whole.campaign.slurm.template is not None:  # it is a program, and the vendor's is not run here
-        yield unchecked(messages.SCRIPT_OF_TEMPLATE(), about=BUNDLE)
+        yield unchecked(
+            "job scripts from the vendor's own template (slurm.template) are not rendered again", about=BUNDLE
+        )
     else:
         yield from _against_plan(data, planned, made, whole)
 
@@ -179,7 +184,7 @@ def _rendered(text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made
     """
     folder, _, _ = script_text.directive(text, "chdir").rpartition("/jobs/")
     if not folder:
-        raise ValueError(messages.NO_FOLDER())
+        raise ValueError("no #SBATCH --chdir in it")
     said = [command.words for command in script_text.commands(text)]
     here = next((words[1:] for words in said if words[0] == "campaign_submitted_from"), ())
     removed = ((*words[1:], "") for words in said if words[0] == "campaign_remove_stale" and len(words) > 1)

@@ -20,7 +20,6 @@ from campaign.core.decode import decode
 from campaign.core.frozen import dataclass
 from campaign.core.model import Finding, Paths
 from campaign.core.strict_yaml import shown
-from campaign.evidence import messages
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
 from campaign.report import table, verdict
@@ -64,15 +63,15 @@ def read_names(evidence: Path) -> BundleNames:
     """Raises ValueError for a record that is not one."""
     path = evidence / "names.json"
     if not path.is_file() or path.stat().st_size > LARGEST_NAMES:
-        raise ValueError(messages.NAMES_MISSING(limit=LARGEST_NAMES))
+        raise ValueError(f"names.json: missing, or larger than {LARGEST_NAMES} bytes")
     try:
         record = decode(BundleNames, json.loads(path.read_text(encoding="utf-8")), pass_over_unknown=True)
     except (ValueError, RecursionError) as error:
-        raise ValueError(messages.NAMES_INVALID(problem=shown(str(error)))) from error
+        raise ValueError(f"names.json: not written by this program: {shown(str(error))}") from error
     if record.format != FORMAT:
-        raise ValueError(messages.NAMES_FORMAT(found=record.format, known=FORMAT))
+        raise ValueError(f"names.json: format {record.format}; this version reads format {FORMAT}")
     if wrong := [name for name in record.files.values() if bagit.unfit(name)]:
-        raise ValueError(messages.NAMES_PATH(path=shown(wrong[0]), problem=bagit.unfit(wrong[0])))
+        raise ValueError(f"names.json: files: {shown(wrong[0])}: {bagit.unfit(wrong[0])}")
     return record
 
 
@@ -93,7 +92,7 @@ def rederive(evidence: Path, terms: BuyersTerms | None = None) -> Judged:
     _check_no_database(Paths(evidence / "results"))
     packs = list((evidence / "rules").glob("*.yaml"))
     if len(packs) != 1:
-        raise ValueError(messages.PACKS(count=len(packs)))
+        raise ValueError(f"rules/: found {len(packs)} rule packs; expected one")
     files = {path: evidence / name for path, name in record.files.items()}
     pack = (terms.pack if terms else None) or packs[0]
     names = Names(dict(record.variables), dict(record.paths), replayed=True, pack=pack, files=files)
@@ -119,7 +118,7 @@ def _check_no_database(paths: Paths) -> None:
     """
     for entry in paths.root.iterdir() if paths.root.is_dir() else ():
         if entry.name.casefold().startswith(paths.database.name):
-            raise ValueError(messages.DATABASE(name=entry.name))
+            raise ValueError(f"results/{entry.name}: not allowed in a bundle; the database is rebuilt from the logs")
 
 
 def _check_journal(paths: Paths) -> None:
@@ -130,11 +129,13 @@ def _check_journal(paths: Paths) -> None:
         for attempt in event["attempts"]:
             for what, name in (("run", attempt["run"]), ("job", event["job"])):
                 if not isinstance(name, str) or "/" in name or bagit.unfit(name):
-                    raise ValueError(messages.BAD_NAME(end=end, what=what, name=shown(str(name)[:100])))
+                    raise ValueError(
+                        f"journal.jsonl: before byte {end}: {what} {shown(str(name)[:100])}; allowed: a plain name"
+                    )
             number = attempt["number"]
             if type(number) is not int or not 1 <= number <= MOST_ATTEMPTS:
                 written = shown(str(number)[:100])
-                raise ValueError(messages.BAD_NUMBER(end=end, number=written, most=MOST_ATTEMPTS))
+                raise ValueError(f"journal.jsonl: before byte {end}: attempt {written}; allowed: 1 to {MOST_ATTEMPTS}")
 
 
 def _without(submission: Submission, place: str) -> Submission:

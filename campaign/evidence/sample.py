@@ -24,7 +24,7 @@ from campaign.core.model import Status
 from campaign.core.regex import regex
 from campaign.core.strict_yaml import shown
 from campaign.core.units import utc
-from campaign.evidence import bundle, messages, verify
+from campaign.evidence import bundle, verify
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.records import fingerprint
 from campaign.judge.submission import RECORDS, Submission
@@ -77,7 +77,7 @@ def drawn(rows: Sequence[Row], number: int, seed: str) -> list[Row]:
     """So many measured rows of a table, weighted towards those of many nodes. Raises InputError for too few."""
     measured = [row for row in rows if row.status is Status.MEASURED and row.value is not None and row.geometry]
     if not 1 <= number <= len(measured):
-        raise InputError(messages.TOO_FEW_CELLS(asked=number, measured=len(measured)))
+        raise InputError(f"--cells {number}: allowed: 1 to {len(measured)} (the number of measured results)")
     chance = random.Random(hashlib.sha256(f"campaign sample {seed}".encode()).digest())
     # By exponential keys: the same as to draw one after another, each by its weight among those left.
     keys = {str(row.cell): chance.expovariate(_weight(row)) for row in sorted(measured, key=lambda row: str(row.cell))}
@@ -95,7 +95,7 @@ def challenge(whole: Submission, file: str, head: str, number: int, seed: str) -
     import yaml
 
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", seed):
-        raise InputError(messages.BAD_SEED(found=shown(seed[:80])))
+        raise InputError(f"--seed {shown(seed[:80])}: allowed: up to 64 letters, digits and . _ -")
     chosen = drawn(whole.rows, number, seed)
     lines = {(row.cell.target, row.cell.launch, row.cell.files) for row in chosen}
     every = {(row.cell.target, row.cell.launch, row.cell.files) for row in whole.rows}
@@ -127,10 +127,14 @@ def read(file: Path) -> Challenge:
         with file.open(encoding="utf-8") as stream:
             match = _HEAD.fullmatch(stream.readline(1 << 20).rstrip("\n"))
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(messages.NO_CHALLENGE_FILE(path=file)) from error
+        raise InputError(_no_challenge_file(file)) from error
     if match is None:
-        raise InputError(messages.NO_CHALLENGE_FILE(path=file))
+        raise InputError(_no_challenge_file(file))
     return Challenge(match[1], match[2], tuple(match[3].split(" ")))
+
+
+def _no_challenge_file(path: object) -> str:
+    return f"{path}: not a challenge of 'campaign sample'"
 
 
 def accept(place: Path, file: Path, whole: Submission, head: str, terms: Terms, say: Say) -> SampleOutcome:
@@ -139,9 +143,9 @@ def accept(place: Path, file: Path, whole: Submission, head: str, terms: Terms, 
     """
     asked = read(file)
     if asked.head != head:
-        raise InputError(messages.OTHER_BUNDLE(path=file))
+        raise InputError(f"{file}: drawn from another bundle (the journal heads differ)")
     if set(asked.cells) != {str(row.cell) for row in drawn(whole.rows, len(asked.cells), asked.seed)}:
-        raise InputError(messages.NOT_DRAWN(path=file, seed=asked.seed))
+        raise InputError(f"{file}: its cells are not those that seed {asked.seed} draws")
     others = _other_settings(asked, file, whole)
     opened, names = bundle.open_recorded(file)
     with temporary.directory("campaign-accept.") as folder:
@@ -166,7 +170,10 @@ def _other_settings(asked: Challenge, file: Path, whole: Submission) -> tuple[st
     wanted, found = (yaml.safe_load(text) for text in texts)
     others = tuple(key for key in {**wanted, **found} if wanted.get(key) != found.get(key))
     if wrong := [key for key in others if key not in OF_MACHINE]:
-        raise InputError(messages.CHALLENGE_CHANGED(path=file, keys=", ".join(wrong), allowed=", ".join(OF_MACHINE)))
+        raise InputError(
+            f"{file}: changed after it was drawn: {', '.join(wrong)}; only these keys may be changed for the installed "
+            f"system: {', '.join(OF_MACHINE)}"
+        )
     return others
 
 
@@ -176,20 +183,20 @@ def _objections(asked: Challenge, answer: Path, whole: Submission) -> tuple[str,
         judged = verified.judged
         findings = (*verified.findings, *(judged.submission.all_findings if judged else ()))
         wrong = [
-            f"{each.rule} {messages.COMPARED(message=each.message, expected=each.expected, actual=each.actual)}"
+            f"{each.rule} {each.message} (expected {each.expected}, found {each.actual})"
             for each in findings
             if each.violated and each.rule in RECORDS | BUNDLE_RULES.keys()
         ]
         sampled = judged.submission.results if judged else ()
     known = {fingerprint(case): case.subject for case in whole.results}
     copied: list[str] = [
-        messages.SAMPLE_COPIED(attempt=case.subject, other=known[own])
+        f"{case.subject} has the values of {known[own]} in the bundle to the last digit: it was copied, not measured"
         for case in sampled
         if (own := fingerprint(case)) and own in known
     ]
     last, began = _times(whole.results, max), _times(sampled, min)
     if last is not None and began is not None and began < last:
-        copied.append(messages.SAMPLE_EARLIER(began=utc(began), last=utc(last)))
+        copied.append(f"the sample began at {utc(began)}, before the last run of the bundle did ({utc(last)})")
     return tuple(dict.fromkeys([*copied, *wrong]))[:MOST_OBJECTIONS]
 
 
@@ -204,8 +211,11 @@ def error_rates(rows: Sequence[Row], drawn: int, least: float) -> str:
     spread = _spread(rows)
     honest = 1 - NormalDist(1.0, spread).cdf(least)
     lines: list[str] = [
-        messages.RATES(drawn=drawn, all=len(rows), spread=f"{100 * spread:.0f}%", least=f"{least:g}"),
-        messages.HONEST_REJECTED(share=f"{1 - honest**drawn:.2g}"),
+        (
+            f"{drawn} of {len(rows)} cells drawn; two measurements of one cell differ by up to {100 * spread:.0f}%; a "
+            f"cell passes at a ratio of {least:g} or more"
+        ),
+        f"an honest vendor is rejected with probability {1 - honest**drawn:.2g}",
     ]
     for factor in FACTORS:
         passes = 1 - NormalDist(1 / factor, spread / factor).cdf(least)
@@ -213,7 +223,10 @@ def error_rates(rows: Sequence[Row], drawn: int, least: float) -> str:
             f"{100 * share:g}%: {caught_with(len(rows), drawn, round(share * len(rows)), passes, honest):.2f}"
             for share in SHARES
         ]
-        lines.append(messages.CAUGHT(factor=f"{factor:g}", caught=", ".join(caught)))
+        lines.append(
+            f"a vendor who inflates cells by {factor:g} is caught with probability (by share of inflated cells) "
+            f"{', '.join(caught)}"
+        )
     return "\n".join(lines)
 
 

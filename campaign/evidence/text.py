@@ -11,7 +11,6 @@ from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.escaping import plain
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
-from campaign.evidence import messages
 from campaign.evidence.replay import Judged
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
@@ -21,7 +20,7 @@ from campaign.report.contents import Contents
 from campaign.report.verdict import sentence
 
 # Rules that are judged over a bundle only where they find something, and what they are about.
-_OTHERS = {"WVR-01": messages.WAIVERS, "RUN-08": messages.CAMPAIGN_LEVEL, "EVD-06": messages.RECORDS}
+_OTHERS = {"WVR-01": "waivers", "RUN-08": "the campaign as a whole", "EVD-06": "agreement of duplicate records"}
 TOLD = 3  # problems of the bundle in the last line
 
 
@@ -50,7 +49,7 @@ def as_junit(verified: VerifiedBundle) -> str:
     pack = verified.judged.submission.pack if verified.judged else None
     rules = [rule for rule in CATALOGUE if rule in (*BUNDLE_RULES, "EVD-02", "EVD-05", *_OTHERS)]
     statements = {rule: pack.statement(rule) if pack else CATALOGUE[rule].statement for rule in rules}
-    suites = [junit.Suite(messages.SUITE(name=verified.name), "bundle", statements, verified.findings)]
+    suites = [junit.Suite(f"bundle {verified.name}", "bundle", statements, verified.findings)]
     if verified.judged:
         suites.append(junit.of_campaign(verified.judged.submission, leave_out=BUNDLE_RULES))
     return junit.document(verified.name, suites)
@@ -64,15 +63,20 @@ def as_text(verified: VerifiedBundle, width: int = printing.WIDEST) -> str:
     lines = [
         *fitting.wrapped(plain(verified.conclusion.sentence), width, "", "  "),
         "",
-        messages.BUNDLE(name=plain(verified.name), files=verified.files, size=verified.size, tool=tool),
-        _line("EVD-01", wrong, messages.CHECKSUMS(), messages.CHECKSUMS_MATCH(files=verified.files)),
-        _line("EVD-03", wrong, messages.SIGNATURE(), messages.SIGNED_BY(signer=signer)),
-        _line("EVD-02", wrong, messages.JOURNAL(), _journal(verified.chain)),
-        _line("CMP-05", wrong, messages.CONTENTS(), messages.CONTENTS_COMPLETE()),
-        _line("EVD-04", wrong, messages.REPLAY(), messages.REPLAY_IDENTICAL()),
-        _line("EVD-05", wrong, messages.PACK(), messages.PACK_SAME()),
-        *(_line(rule, wrong, _OTHERS[rule](), "") for rule in _OTHERS if rule in wrong),
-        *(_line(rule, broad, messages.CAMPAIGN_LEVEL(), "") for rule in broad),
+        f"bundle {plain(verified.name)}: {verified.files} files, {verified.size} bytes, made by {tool}",
+        _line("EVD-01", wrong, "files and checksums", f"complete; all checksums match: {verified.files} files"),
+        _line("EVD-03", wrong, "signature", f"signature: {signer}"),
+        _line("EVD-02", wrong, "journal", _journal(verified.chain)),
+        _line("CMP-05", wrong, "contents", "contains every referenced file and nothing else"),
+        _line(
+            "EVD-04",
+            wrong,
+            "re-evaluation from raw logs",
+            "re-evaluated from raw logs: identical tables, findings and verdict",
+        ),
+        _line("EVD-05", wrong, "rule pack", "rule pack: identical to yours"),
+        *(_line(rule, wrong, _OTHERS[rule], "") for rule in _OTHERS if rule in wrong),
+        *(_line(rule, broad, "the campaign as a whole", "") for rule in broad),
     ]
     return "\n".join(lines)
 
@@ -80,8 +84,8 @@ def as_text(verified: VerifiedBundle, width: int = printing.WIDEST) -> str:
 def _journal(chain: Chain) -> str:
     events, head = len(chain.heads), chain.head or "none"
     if not chain.nonce:
-        return messages.JOURNAL_NO_NONCE(events=events, head=head)
-    return messages.JOURNAL_NONCE(events=events, nonce=plain(chain.nonce), head=head)
+        return f"journal: {events} events, no nonce, head {head}"
+    return f"journal: {events} events, starts with nonce {plain(chain.nonce)}, head {head}"
 
 
 def contents(verified: VerifiedBundle, judged: Judged) -> Contents:
@@ -97,9 +101,9 @@ def conclusion(verified: VerifiedBundle) -> str:
     wrong = [f"{finding.rule}: {plain(finding.message)}" for finding in errors]
     more = f" and {len(wrong) - TOLD} more" if len(wrong) > TOLD else ""
     problems = f"{'; '.join(wrong[:TOLD])}{more}"
-    parts: list[str] = [messages.NOT_INTACT(problems=problems) if wrong else messages.INTACT()]
+    parts: list[str] = [f"bundle NOT intact: {problems}" if wrong else "bundle intact"]
     if verified.judged is None:
-        parts.append(messages.NOT_REPLAYED())
+        parts.append("not re-evaluated")
     else:
         whole = verified.judged.submission
         parts.append(plain(sentence(whole.rows, whole.all_findings, whole.campaign.profile != "full")))
@@ -126,6 +130,6 @@ def _line(rule: str, wrong: dict[str, list[Finding]], what: str, holds: str) -> 
         word = "explain" if any(finding.severity is Severity.WARNING for finding in checked) else word
     text = [f"  {word:12} {what} ({rule})"]
     for finding in findings:
-        compared = messages.COMPARED(message=finding.message, expected=finding.expected, actual=finding.actual)
+        compared = f"{finding.message} (expected {finding.expected}, found {finding.actual})"
         text.append(f"               {plain(compared if finding.expected and finding.actual else finding.message)}")
     return "\n".join(text)

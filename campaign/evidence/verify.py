@@ -25,7 +25,7 @@ from campaign.core.frozen import dataclass
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
 from campaign.core.units import utc
-from campaign.evidence import bundle, chosen, compared, crate, messages, provenance, records, replay
+from campaign.evidence import bundle, chosen, compared, crate, provenance, records, replay
 from campaign.evidence.chosen import Copy, Rules
 from campaign.evidence.conclusion import Conclusion, Found, VerifyOutcome, conclude
 from campaign.evidence.crate import Crate
@@ -113,17 +113,20 @@ def _checked(asked: Asked) -> RulePack | None:
     """The buyer's rule pack where one is named. What is wrong in the buyer's own words is no fault of the bundle."""
     for option, keys in (("--signers", asked.signers), ("--waiver-signers", asked.waiver_signers)):
         if keys is not None and not keys.is_file():
-            raise InputError(messages.NO_SIGNERS(option=option, path=keys))
+            raise InputError(f"{option} {keys}: not found; give the file with the public keys that you trust")
         if keys is not None and not signatures.has_signers(keys):
-            raise InputError(messages.NO_KEYS(option=option, path=keys))
+            raise InputError(
+                f"{option} {keys}: no line of the form 'name key-type key', such as 'vendor ssh-ed25519 AAAA…' (ssh's "
+                "allowed_signers)"
+            )
     if asked.timestamps and asked.authority is None:
-        raise InputError(messages.NO_AUTHORITY())
+        raise InputError("--timestamp: needs --authority, the certificates of the time-stamp authority")
     for path in (*asked.timestamps, *([asked.authority] if asked.authority else [])):
         if not path.is_file():
-            raise InputError(messages.NO_STAMP_FILE(path=path))
+            raise InputError(f"{path}: not found")
     for head in asked.heads:
         if not re.fullmatch("[0-9a-f]{64}", head):
-            raise InputError(messages.NOT_A_HEAD(found=shown(head[:80])))
+            raise InputError(f"--head {shown(head[:80])}: not a journal head; allowed: 64 hexadecimal digits")
     return chosen.given(asked.rules)
 
 
@@ -225,7 +228,7 @@ def _signed(bag: Bag, asked: Asked) -> Signed | None:
 def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
     """WVR-01: whose waivers count only the buyer can say; the keys in the bundle are the vendor's word."""
     if asked.waiver_signers is None and judged and any(each.signature for each in judged.submission.campaign.waivers):
-        yield unchecked(messages.WAIVERS_UNPROVED())
+        yield unchecked("waivers have no effect: pass the keys of those who may grant them with --waiver-signers")
 
 
 def _hidden(judged: Judged | None) -> Iterator[Finding]:
@@ -249,7 +252,7 @@ def _stamped(bag: Bag, data: Path, chain: journal.Chain, stamps: Mapping[Path, t
         elif stamp.digest not in chain.heads:
             yield violation(
                 "{path}: a time stamp of neither this bundle nor its journal",
-                messages.A_HEAD(),
+                "a head of the journal",
                 stamp.digest,
                 path=path.name,
             )
@@ -280,13 +283,26 @@ def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str, headed: bo
         yield violation("journal.jsonl: {problem}", problem=chain.problem)
         return
     if stated_head != (chain.head or "none"):
-        yield violation(messages.HEAD_DIFFERS(), chain.head or "none", stated_head)
+        yield violation(
+            "bag-info.txt: Journal-Head differs from the journal's last hash", chain.head or "none", stated_head
+        )
     if chain.latest > time.time() + FUTURE_S:
-        yield violation(messages.IN_FUTURE(), f"before {utc(time.time())}", utc(chain.latest))
+        yield violation(
+            "the journal has events in the future: a clock was changed, at the vendor's site or here",
+            f"before {utc(time.time())}",
+            utc(chain.latest),
+        )
     if asked.nonce is not None and chain.nonce != asked.nonce:
-        yield violation(messages.NONCE_DIFFERS(), asked.nonce, chain.nonce or "none")
+        yield violation("the journal does not start with the nonce you gave", asked.nonce, chain.nonce or "none")
     if asked.nonce is None and not headed:
-        yield unchecked(messages.JOURNAL_UNPROVED())
+        yield unchecked(
+            "the journal may have been rewritten: pass the nonce that you issued (--nonce) or a journal head that you "
+            "received (--head)"
+        )
     for head in asked.heads:
         if head not in chain.heads:
-            yield violation(messages.HEAD_MISSING(), head, chain.head or "an empty journal")
+            yield violation(
+                "the journal head sent during the campaign is missing: the journal was rewritten afterwards",
+                head,
+                chain.head or "an empty journal",
+            )

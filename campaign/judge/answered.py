@@ -12,7 +12,6 @@ from datetime import UTC, date, datetime
 from campaign.config.waivers import Answers, Granted
 from campaign.core.model import Attempt, Cell, Finding, Severity
 from campaign.judge.findings import CAMPAIGN, note, violation
-from campaign.judge.messages import answered as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.cells import CellIndex, matches
@@ -92,12 +91,15 @@ def waivers_hold(submission: Submission) -> Iterator[Finding]:
         waiver = granted.waiver
         if not granted.signer:
             finding = violation(
-                "the waiver of {rule} is not valid", messages.SIGNATURE_NEEDED(), granted.problem, rule=waiver.rule
+                "the waiver of {rule} is not valid",
+                "signed by a key in allowed_signers",
+                granted.problem,
+                rule=waiver.rule,
             )
         elif not in_force(granted, measured):
             finding = violation(
                 "the waiver of {rule} has expired",
-                messages.MEASURED_UNTIL(day=waiver.expires),
+                f"measured until {waiver.expires}",
                 measured,
                 rule=waiver.rule,
             )
@@ -105,7 +107,7 @@ def waivers_hold(submission: Submission) -> Iterator[Finding]:
             by = f"{waiver.by}, {waiver.date} until {waiver.expires}"
             finding = note(
                 "{rule} is waived: {reason}",
-                messages.SIGNED_BY(signer=granted.signer),
+                f"signed by {granted.signer}",
                 by,
                 rule=waiver.rule,
                 reason=waiver.reason,

@@ -11,8 +11,6 @@ from campaign.core.model import Finding, Record, Run, State
 from campaign.core.regex import regex
 from campaign.core.units import digits, format_size, listed
 from campaign.judge.findings import at_full_size, doubt, note, processes_on, unchecked, violation
-from campaign.judge.messages import attempt as messages
-from campaign.judge.messages import shared
 from campaign.results.case import Case
 
 EVIDENT = 2  # data of so many times the memory of the nodes cannot have come from it
@@ -21,10 +19,13 @@ BANDWIDTH = regex(r"[KMGT]?i?B/s")
 BUILTIN = "campaign bench "  # how the project's own benchmark names itself
 
 
+_NO_COMMAND_LINE = "no command line in the output: flags cannot be checked"
+
+
 def flags_present(case: Case) -> Iterator[Finding]:
     """FLG-01: the flags that must not be omitted are in the executed argv."""
     if not case.seen.argv:
-        yield unchecked(shared.NO_COMMAND_LINE())
+        yield unchecked(_NO_COMMAND_LINE)
         return
     given = {*case.seen.argv, *(word.partition("=")[0] for word in case.seen.argv if word.startswith("--"))}
     lacking = [flag.flag for flag in case.pack.fixed if flag.flag not in given]
@@ -40,7 +41,7 @@ def flags_present(case: Case) -> Iterator[Finding]:
 def configuration_flags(case: Case) -> Iterator[Finding]:
     """FLG-02: the configuration's own flags, and no other configuration's."""
     if not case.seen.argv:
-        yield unchecked(shared.NO_COMMAND_LINE())
+        yield unchecked(_NO_COMMAND_LINE)
         return
     wanted = set(case.files.flags)
     others = {flag for files in case.pack.files for flag in files.flags} - wanted
@@ -48,7 +49,7 @@ def configuration_flags(case: Case) -> Iterator[Finding]:
     if lacking or foreign:
         yield violation(
             "wrong flags for file configuration {files}",
-            " ".join(sorted(wanted)) or messages.NONE_OF(flags=" ".join(sorted(others))),
+            " ".join(sorted(wanted)) or f"none of {' '.join(sorted(others))}",
             shlex.join(case.seen.argv),
             files=case.files.id,
         )
@@ -57,11 +58,18 @@ def configuration_flags(case: Case) -> Iterator[Finding]:
 def no_other_flags(case: Case) -> Iterator[Finding]:
     """FLG-03: the executed words are the planned ones, in their order."""
     if not case.seen.argv:
-        yield unchecked(shared.NO_COMMAND_LINE())
+        yield unchecked(_NO_COMMAND_LINE)
     elif tuple(case.seen.argv[1:]) != case.planned:
-        yield violation(messages.COMMAND_DIFFERS(), shlex.join(case.planned), shlex.join(case.seen.argv[1:]))
+        yield violation(
+            "the executed command differs from the planned one",
+            shlex.join(case.planned),
+            shlex.join(case.seen.argv[1:]),
+        )
     elif case.seen.argv[0] != case.run.executable:
-        yield violation(messages.OTHER_PROGRAM(), case.run.executable, case.seen.argv[0])
+        yield violation("a program other than the planned one was executed", case.run.executable, case.seen.argv[0])
+
+
+_REHEARSAL_SIZE = "rehearsal: smaller than the rules require, never a compliant result"
 
 
 def item_count(case: Case) -> Iterator[Finding]:
@@ -71,7 +79,7 @@ def item_count(case: Case) -> Iterator[Finding]:
     other = [name for name, value in full.items() if values.get(name, value) != value]
     if other:
         yield note(
-            messages.VALUES_DIFFER() if case.full else messages.REHEARSAL_SIZE(),
+            "values differ from the rule pack's" if case.full else _REHEARSAL_SIZE,
             ", ".join(f"{name} {full[name]}" for name in other),
             ", ".join(f"{name} {values[name]}" for name in other),
         )
@@ -80,14 +88,12 @@ def item_count(case: Case) -> Iterator[Finding]:
         return
     asked = case.pack.items_total.get("full", 0)
     if total < asked and case.full:
-        yield violation(
-            "fewer {unit} than the rules require", shared.OR_MORE(least=asked), total, unit=case.pack.items_unit
-        )
+        yield violation("fewer {unit} than the rules require", f"{asked} or more", total, unit=case.pack.items_unit)
     elif total < asked:
-        yield note(messages.REHEARSAL_SIZE(), shared.OR_MORE(least=asked), f"{total} {case.pack.items_unit}")
+        yield note(_REHEARSAL_SIZE, f"{asked} or more", f"{total} {case.pack.items_unit}")
     counted = case.seen.files_reported
     if counted is None:
-        yield unchecked(messages.NO_ITEM_COUNT())
+        yield unchecked("item count not in the output")
     # mdtest 4.x prints "1 file" for its shared files, whatever n is.
     elif counted != total and not (case.files.inflated and counted == 1):
         yield violation(
@@ -100,12 +106,16 @@ def own_directory(case: Case) -> Iterator[Finding]:
     pack does not say itself names none.
     """
     if paths := beside_target(case.pack, case.run):
-        yield violation(messages.PATH_ADDED(), messages.NO_PATH(), " ".join(paths))
+        yield violation(
+            "the campaign file adds a path outside the target's directory to the command line",
+            "only the attempt's own directory",
+            " ".join(paths),
+        )
     for position, word in enumerate(case.run.arguments):
         if "{directory}" not in word:
             continue
         if not case.seen.argv:
-            yield unchecked(shared.NO_COMMAND_LINE())
+            yield unchecked(_NO_COMMAND_LINE)
             return
         expected, before = case.planned[position], case.planned[position - 1] if position else ""
         stem = word.partition("{directory}")[0]
@@ -117,7 +127,7 @@ def own_directory(case: Case) -> Iterator[Finding]:
             else next((given for given in case.seen.argv[1:] if given.startswith(f"{stem}/")), None)
         )
         if actual != expected:
-            yield violation(messages.OTHER_DIRECTORY(), expected, actual)
+            yield violation("the benchmark used a directory other than the attempt's", expected, actual)
 
 
 def beside_target(pack: RulePack, run: Run) -> tuple[str, ...]:
@@ -135,13 +145,13 @@ def offset_as_told(case: Case) -> Iterator[Finding]:
         return
     actual = _after(case.seen.argv, "-N")
     if not case.seen.argv:
-        yield unchecked(shared.NO_COMMAND_LINE())
+        yield unchecked(_NO_COMMAND_LINE)
     elif actual != expected:
-        yield violation(messages.OFFSET_WRONG(), f"-N {expected}", f"-N {actual}" if actual else None)
+        yield violation("-N does not shift the ranks by one node", f"-N {expected}", f"-N {actual}" if actual else None)
     elif "{rank_offset}" in case.pack.arguments and expected != str(case.run.geometry.processes_per_node):
         yield note(
-            messages.OFFSET_IN_NODES(),
-            messages.OFFSET_OF_RANKS(ranks=case.run.geometry.processes_per_node),
+            "this mdtest version takes -N in nodes; equivalent to the required rank offset",
+            f"an offset of {case.run.geometry.processes_per_node} ranks",
             f"-N {actual}",
         )
 
@@ -153,28 +163,40 @@ def shift_happened(case: Case) -> Iterator[Finding]:
     geometry = case.run.geometry
     shift = case.seen.shift_effective
     if geometry.nodes == 1:
-        yield note(messages.SINGLE_NODE())
+        yield note("single node: all phases ran on the node that created the files, as there is no other")
     elif shift is None:
-        yield unchecked(messages.NO_SHIFT())
+        yield unchecked("rank shift not in the output")
     elif shift % geometry.processes != geometry.processes_per_node:
         same = shift % geometry.processes == 0
         yield violation(
-            messages.RAN_WHERE_CREATED() if same else messages.RAN_ELSEWHERE(),
-            shared.SHIFT_OF_NODE(ranks=geometry.processes_per_node),
-            (shared.SHIFT_AROUND if same else shared.SHIFT)(ranks=shift, processes=geometry.processes),
+            "all phases ran on the node that created the files"
+            if same
+            else "phases ran on other nodes than the rules require",
+            f"a rank shift of {geometry.processes_per_node} (one node)",
+            (
+                f"a rank shift of {shift} among {geometry.processes} ranks, which leads back to the same rank"
+                if same
+                else f"a rank shift of {shift} among {geometry.processes} ranks"
+            ),
         )
     elif case.seen.whole_nodes is False:
         yield violation(
-            messages.SHIFT_TOO_SMALL(), "whole nodes", shared.SHIFT(ranks=shift, processes=geometry.processes)
+            "rank shift too small: some ranks worked on files of their own node",
+            "whole nodes",
+            f"a rank shift of {shift} among {geometry.processes} ranks",
         )
     else:
         shares = [r.remote_share for r in case.records if r.operation == "stat" and r.remote_share is not None]
         if shares and shares[0] < 1 and not case.files.inflated:
             yield violation(
-                messages.LOCAL_STATS(),
-                messages.REMOTE_SHARE(share="100%"),
-                messages.REMOTE_SHARE(share=f"{shares[0]:.1%}"),
+                "some stat calls ran on the node that created the file",
+                _remote_share("100%"),
+                _remote_share(f"{shares[0]:.1%}"),
             )
+
+
+def _remote_share(share: object) -> str:
+    return f"{share} of the stat calls on another node"
 
 
 def _instead(case: Case, operation: Operation) -> tuple[str, ...]:
@@ -188,12 +210,12 @@ def ranks_placed(case: Case) -> Iterator[Finding]:
     """GEO-01: consecutive ranks share a node, the same number on each."""
     seen, geometry = case.seen, case.run.geometry
     if seen.placement is None or seen.processes_per_node is None:
-        yield unchecked(messages.NO_PLACEMENT())
+        yield unchecked("rank placement not in the output")
     elif seen.placement != "block" or seen.processes_per_node != geometry.processes_per_node:
         yield violation(
-            messages.NOT_IN_BLOCKS(),
-            messages.PLACEMENT(placement="block", per_node=geometry.processes_per_node),
-            messages.PLACEMENT(placement=seen.placement, per_node=seen.processes_per_node or "uneven"),
+            "ranks are not placed in equal blocks",
+            f"block placement, {geometry.processes_per_node} per node",
+            f"{seen.placement} placement, {seen.processes_per_node or 'uneven'} per node",
         )
 
 
@@ -228,9 +250,9 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
     wanted = str(case.run.threads or "")
     threads = case.evidence.witness.threads if seen.threads is None else (str(seen.threads),)
     if wanted and not threads:
-        yield unchecked(messages.THREADS_UNKNOWN())
+        yield unchecked("threads per process not recorded")
     elif wanted and threads != (wanted,):
-        yield violation(messages.OTHER_THREADS(), wanted, ", ".join(threads))
+        yield violation("processes ran with a different number of threads than planned", wanted, ", ".join(threads))
 
 
 def ended_well(case: Case) -> Iterator[Finding]:
@@ -262,11 +284,11 @@ def clean_output(case: Case) -> Iterator[Finding]:
         words = warning.text.replace(case.directory, f"{case.directory.rpartition('-')[0]}-TOKEN")
         yield note("warning in the benchmark output: {line}", "", warning.place, line=words)
     if seen.program.startswith(BUILTIN) and seen.binary_sha256 is None:
-        yield violation(messages.NO_JSON_LINES())
+        yield violation("bench.jsonl is missing or unreadable; the built-in benchmark always writes it")
     if seen.failed_operations:
-        yield violation(messages.OPERATIONS_FAILED(), 0, seen.failed_operations)
+        yield violation("operations failed", 0, seen.failed_operations)
     if not seen.complete:
-        yield violation(messages.INCOMPLETE_OUTPUT())
+        yield violation("the benchmark output is incomplete (no closing line)")
     for operation in case.operations:
         record = case.result(operation)
         if record is None:
@@ -284,8 +306,8 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
             if (actual := _less(record)) is not None:
                 yield violation(
                     "fewer operations were performed than its rate counts",
-                    messages.FORMULA_RATE(rate=digits(record.value), unit=record.unit),
-                    messages.ACTUAL_RATE(rate=digits(actual), unit=record.unit),
+                    f"{digits(record.value)} {record.unit} (by the formula)",
+                    f"{digits(actual)} {record.unit} (actual)",
                     operation=operation.id,
                 )
             continue
@@ -305,15 +327,15 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
         elif (actual := _less(record)) is not None:
             yield note(
                 "the formula counts more operations than were performed",
-                messages.ACTUAL_RATE(rate=digits(actual), unit=record.unit),
-                messages.FORMULA_RATE(rate=digits(record.value), unit=record.unit),
+                f"{digits(actual)} {record.unit} (actual)",
+                f"{digits(record.value)} {record.unit} (by the formula)",
                 operation=operation.id,
             )
         elif record.files_true is not None and record.files_true != case.run.items_total:
             yield note(
                 "all processes share the same {unit}; the formula counts them once per process",
-                messages.ITEMS_CREATED(count=record.files_true, unit=case.pack.items_unit),
-                messages.ITEMS_COUNTED(count=case.run.items_total, unit=case.pack.items_unit),
+                f"{record.files_true} {case.pack.items_unit} (created)",
+                f"{case.run.items_total} {case.pack.items_unit} (by the formula)",
                 operation=operation.id,
                 unit=case.pack.items_unit,
             )
@@ -363,8 +385,8 @@ def storage_measured(case: Case) -> Iterator[Finding]:
             must = case.files.storage and case.run.geometry.nodes > 1
             yield (at_full_size(violation, case.full) if must else note)(
                 "bandwidth of memory, not of storage: {why}",
-                messages.MOST_OF_BYTES(share=f"{allowed:.0%}"),
-                messages.SHARE_OF_BYTES(share=f"{share:.1%}"),
+                f"at most {allowed:.0%} of the bytes",
+                f"{share:.1%} of the bytes",
                 operation=operation.id,
                 why=why,
             )
@@ -383,8 +405,10 @@ def _more_than_memory(case: Case) -> Iterator[Finding]:
             if record.moved_bytes is None or memory is None:
                 yield unchecked("amount of data or memory of the nodes not recorded", operation=operation.id)
             elif record.moved_bytes < multiple * memory * (1 - WITHIN):
-                sizes = {"size": format_size(multiple * memory), "memory": format_size(memory)}
-                expected, actual = messages.MULTIPLE(**sizes, multiple=multiple), format_size(record.moved_bytes)
+                expected, actual = (
+                    f"{format_size(multiple * memory)} ({multiple:g} x {format_size(memory)})",
+                    format_size(record.moved_bytes),
+                )
                 yield at_full_size(violation, case.full)(
                     "less data moved than the rules require for the nodes' memory",
                     expected,
@@ -396,7 +420,7 @@ def _more_than_memory(case: Case) -> Iterator[Finding]:
 def cache_in_reach(case: Case) -> Iterator[Finding]:
     """CCH-04: on one node the client's cache is in reach of every phase."""
     if case.run.geometry.nodes == 1:
-        yield note(messages.CACHE_WITHIN_REACH())
+        yield note("single node: results may include client cache")
 
 
 def _after(words: Sequence[str], flag: str) -> str | None:

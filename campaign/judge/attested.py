@@ -15,7 +15,6 @@ from campaign.core.model import Finding
 from campaign.core.regex import regex
 from campaign.core.units import listed
 from campaign.judge.findings import Form, doubt, note, to_explain, violation
-from campaign.judge.messages import attested as messages
 from campaign.results.case import Case
 
 SINCE = (0, 3, 0)  # versions of the benchmark that attest themselves
@@ -51,7 +50,7 @@ def replaced(case: Case) -> Iterator[tuple[str, list[str]]]:
                 if not (
                     allowed.fullmatch(PurePosixPath(path).name) or path == "[vdso]" or _is_program(case, group, path)
                 ):
-                    taken.setdefault(path or messages.NO_FILE(), []).append(function)
+                    taken.setdefault(path or "memory without a file", []).append(function)
             yield from taken.items()
 
 
@@ -80,7 +79,7 @@ def _alike(case: Case, groups: tuple[RankGroup, ...]) -> Iterator[Finding]:
 
 
 def _of_rank(group: RankGroup) -> str:
-    return messages.AS_ON_RANK(rank=group.first_rank, node=group.first_node)
+    return f"as on rank {group.first_rank} ({group.first_node})"
 
 
 def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
@@ -96,7 +95,12 @@ def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
             differing.append(path)
     if differing:
         form: Form = to_explain if case.run.launcher.prefix else violation
-        yield form(messages.OTHER_LIBRARIES(), listed(differing), messages.NOT_LOADED(), about=case.subject)
+        yield form(
+            "the ranks loaded libraries that differ from those which the job recorded for the program",
+            listed(differing),
+            "not loaded, or with other content",
+            about=case.subject,
+        )
 
 
 def compiled(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
@@ -108,7 +112,12 @@ def compiled(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
             and compiler
             and not told.compiler.casefold().startswith(compiler.casefold())
         ):
-            yield violation(messages.OTHER_COMPILER(), told.compiler, compiler, about=one.subject)
+            yield violation(
+                "the build record names another compiler than the program itself",
+                told.compiler,
+                compiler,
+                about=one.subject,
+            )
 
 
 def beside(cases: Iterable[Case]) -> Iterator[Finding]:
@@ -133,7 +142,12 @@ def beside(cases: Iterable[Case]) -> Iterator[Finding]:
             )
             if others and others not in known:
                 known.add(others)
-                yield note(messages.LOADED_BESIDE(), "", listed(others), about=one.subject)
+                yield note(
+                    "code loaded from directories other than those of the system and of the linked libraries",
+                    "",
+                    listed(others),
+                    about=one.subject,
+                )
 
 
 def _libraries(case: Case) -> Iterator[str]:
@@ -156,7 +170,7 @@ def agrees(case: Case) -> Iterator[Finding]:
     if case.seen.complete and not told_by_all and _attests(case.seen.program):
         yield violation(
             "the output has no attestation, which {program} always writes: lines were removed",
-            messages.ATTESTATION(),
+            "the benchmark's record of its own processes",
             "none",
             program=case.seen.program,
         )
@@ -172,8 +186,10 @@ def _clock(case: Case, told: Attestation) -> Iterator[Finding]:
     if told.clock_s is None or told.kernel_clock_s is None:
         return
     if abs(told.clock_s - told.kernel_clock_s) > max(CLOCK_S, CLOCK_SHARE * told.kernel_clock_s):
-        expected, actual = (messages.CLOCK_SECONDS(seconds=value) for value in (told.kernel_clock_s, told.clock_s))
-        yield violation(messages.OTHER_CLOCK(), expected, actual, about=case.subject)
+        expected, actual = (f"{value:.3f} s" for value in (told.kernel_clock_s, told.clock_s))
+        yield violation(
+            "the clock that timed the phases differs from the kernel's clock", expected, actual, about=case.subject
+        )
 
 
 def _between(case: Case, told: Attestation) -> Iterator[Finding]:
@@ -182,10 +198,10 @@ def _between(case: Case, told: Attestation) -> Iterator[Finding]:
         return
     most, between = max(IDLE_S, IDLE_SHARE * told.clock_s), told.clock_s - told.phases_s
     if between > most:
-        expected, actual = (messages.CLOCK_SECONDS(seconds=value) for value in (most, between))
+        expected, actual = (f"{value:.3f} s" for value in (most, between))
         yield doubt(case.full)(
             "much of the benchmark's {seconds} s lies outside its phases",
-            messages.MOST_OUTSIDE(value=expected),
+            f"at most {expected}",
             actual,
             about=case.subject,
             seconds=f"{told.clock_s:.1f}",
@@ -198,7 +214,9 @@ def _nodes(case: Case, told: Attestation) -> Iterator[Finding]:
     rebooted = [name for name, boot in told.boots.items() if recorded.get(name, boot) != boot]
     if rebooted:
         expected, actual = (listed(_pairs(boots, rebooted)) for boots in (recorded, told.boots))
-        yield violation(messages.OTHER_BOOT(), expected, actual, about=case.subject)
+        yield violation(
+            "the benchmark ran on another boot of the node than the job recorded", expected, actual, about=case.subject
+        )
     if completion is None:
         return
     for name, time in told.clocks.items():
@@ -207,8 +225,8 @@ def _nodes(case: Case, told: Attestation) -> Iterator[Finding]:
             apart = here - (completion.started if here < completion.started else completion.ended)
             yield violation(
                 "the clock of {node}, read by the benchmark, lies outside the run's time",
-                messages.WITHIN_RUN(),
-                messages.APART(seconds=apart),
+                "within the run",
+                f"{apart:+.0f} s",
                 about=case.subject,
                 node=name,
             )

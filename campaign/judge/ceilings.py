@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from campaign.core.model import Finding, Record
 from campaign.core.regex import regex
 from campaign.judge.findings import note, unchecked, violation
-from campaign.judge.messages import ceilings as messages
 from campaign.judge.timing import RATE
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
@@ -43,8 +42,8 @@ def within_physics(case: Case) -> Iterator[Finding]:
                 seconds = case.run.geometry.processes / rate
                 yield violation(
                     "less time per operation than any system call takes: the work was not done",
-                    messages.CALL_OR_MORE(least=f"{least * 1e6:g}"),
-                    messages.EACH_TOOK(seconds=f"{seconds * 1e6:.2g}"),
+                    f"{least * 1e6:g} us or more",
+                    f"{seconds * 1e6:.2g} us per operation of a process",
                     operation=operation.id,
                 )
         elif record.unit in BYTES:
@@ -57,7 +56,7 @@ def _bytes(case: Case, operation: str, record: Record) -> Iterator[Finding]:
     if carried > memory:
         yield violation(
             "bandwidth above what the nodes' memory can deliver",
-            messages.MEMORY_OF_NODES(rate=_shown(memory)),
+            f"at most {_shown(memory)}",
             _shown(carried),
             operation=operation,
         )
@@ -70,7 +69,7 @@ def _bytes(case: Case, operation: str, record: Record) -> Iterator[Finding]:
     elif carried > adapters * nodes:
         # A cache that the pack allows to answer for a share of the bytes is no fraud: CCH-05 judges it.
         form = violation if record.cached_share is None or record.cached_share < 1 else note
-        limit = messages.ADAPTERS_OF(rate=_shown(adapters), nodes=nodes)
+        limit = f"at most {_shown(adapters)} for each of {nodes} nodes"
         yield form(
             "bandwidth above what the nodes' network adapters can carry", limit, _shown(carried), operation=operation
         )
@@ -83,7 +82,7 @@ def _is_local(environment: Environment) -> bool:
 def adapters_of(environment: Environment) -> tuple[float, str]:
     """Bytes a second that the best node's adapters carry one way, and why that is not known."""
     if environment.format < 2:
-        return 0.0, messages.NO_ADAPTERS()
+        return 0.0, "network adapters not recorded"
     by_node: dict[str, float] = {}
     unknown = False
     for fact in environment.facts:
@@ -97,7 +96,7 @@ def adapters_of(environment: Environment) -> tuple[float, str]:
             elif "down" not in text.casefold():
                 unknown = True  # a virtual adapter, or one that tells no speed
     if unknown or not by_node:
-        return 0.0, messages.ADAPTERS_SILENT()
+        return 0.0, "speed of a network adapter not recorded"
     return max(by_node.values()), ""
 
 

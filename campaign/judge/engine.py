@@ -35,7 +35,6 @@ from campaign.judge import (
 )
 from campaign.judge.evidence import BUNDLE, HandedIn
 from campaign.judge.findings import CAMPAIGN, of_rule, unchecked
-from campaign.judge.messages import shared as messages
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
@@ -274,7 +273,7 @@ def nothing_measured(whole: Submission) -> Iterator[Finding]:
         need_numbers |= {"RUN-06"}
     if whole.results and not any(case.records for case in done):
         for rule in (rule for rule in whole.pack.checks if rule in need_numbers):
-            yield from of_rule(rule, CAMPAIGN, [unchecked(messages.NO_VALUES())])
+            yield from of_rule(rule, CAMPAIGN, [unchecked("no run produced a value")])
 
 
 def unjudged(pack: RulePack) -> tuple[Finding, ...]:
@@ -289,5 +288,5 @@ def unjudged(pack: RulePack) -> tuple[Finding, ...]:
 
 def _why_unjudged(rule: str) -> str:
     if rule in BUNDLE_RULES:
-        return messages.ON_BUNDLE()
-    return messages.UNSUPPORTED()
+        return "checked only on a bundle, by the buyer with 'campaign verify'"
+    return "rule not supported by this version"

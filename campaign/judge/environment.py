@@ -12,8 +12,6 @@ from campaign.core.regex import regex
 from campaign.core.units import listed, utc
 from campaign.judge.attested import attestations
 from campaign.judge.findings import disagreement, doubt, note, to_explain, unchecked, violation
-from campaign.judge.messages import environment as messages
-from campaign.judge.messages import shared
 from campaign.judge.timing import RATE, phase_seconds
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment
@@ -54,12 +52,12 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     yield from environment.of_job.once("GEO-04", lambda: tuple(_job_is_real(environment)))
     names = _log_nodes(case)
     if not names:
-        yield unchecked(messages.NO_NODE_NAMES())
+        yield unchecked("node names not in the output")
         return
     spoke, had = environment.answered, environment.job_nodes
     foreign = [name for name in names if name not in spoke and name not in had]
     if foreign:
-        yield violation(messages.FOREIGN_NODES(), listed(had), listed(foreign))
+        yield violation("the output names nodes that were not in the job", listed(had), listed(foreign))
         return
     machines: dict[str, list[str]] = {}
     for name in names:
@@ -101,16 +99,30 @@ def _of_one_machine(case: Case, names: Sequence[str]) -> Finding:
     clients = {devices[name] for name in names if name in devices}
     if any(_NETWORK.fullmatch(kinds.get(name, "")) for name in names) and clients:
         if len(clients) < len(names):
-            return violation(messages.ONE_CLIENT(), messages.CLIENT_EACH(), listed(names))
-        return doubt(case.full)(messages.SEPARATE_CLIENTS(), messages.MACHINE_EACH(), listed(names))
-    return doubt(case.full)(messages.ONE_MACHINE(), messages.MACHINE_EACH(), listed(names))
+            return violation(
+                'several "nodes" share one client of the network file system: its cache can serve every phase, '
+                "whatever the rank offset",
+                "one client per node",
+                listed(names),
+            )
+        return doubt(case.full)(
+            'several "nodes" run on one physical machine, each with its own client of the file system',
+            "one machine per node",
+            listed(names),
+        )
+    return doubt(case.full)('several "nodes" run on one physical machine', "one machine per node", listed(names))
+
+
+STARTED_AGAIN = (
+    "Slurm's final record belongs to a restart of the job after the run: nothing to compare the job's record with"
+)
 
 
 def times_fit(case: Case) -> Iterator[Finding]:
     """RUN-02: the output's times lie in the time that the job's record gives the run, and that in the job's."""
     completion, environment = case.evidence.completion, case.evidence.environment
     if completion is None:
-        yield unchecked(messages.NO_COMPLETION())
+        yield unchecked("completion.json is missing")
         return
     window, back = (completion.started, completion.ended), set_back_s(case)
     printed, unclear = _printed_times(case)
@@ -121,19 +133,19 @@ def times_fit(case: Case) -> Iterator[Finding]:
             yield violation("outside the run: the output's {what}", _span(*window), utc(time), what=name)
     took, had = phases_s(case), window[1] - window[0] + back
     if took > had + TOLERANCE_S:
-        yield violation(messages.PHASES_TOO_LONG(), messages.MOST_SECONDS(seconds=had), f"{took:.1f} s")
+        yield violation("phases in the output took longer than the run", f"at most {had:.1f} s", f"{took:.1f} s")
     submitted = case.attempt.submitted
     if submitted is not None and window[0] < submitted - CONTROLLER_S:
-        yield violation(messages.BEFORE_SUBMISSION(), f"after {utc(submitted)}", utc(window[0]))
+        yield violation("the run began before its job was submitted", f"after {utc(submitted)}", utc(window[0]))
     job = _accounting(case).job or environment.job
     if started_again(case):
-        yield unchecked(shared.STARTED_AGAIN())
+        yield unchecked(STARTED_AGAIN)
         job = environment.job
     began, ended = _seconds(job.get("StartTime")), _seconds(job.get("EndTime"))
     if began is None:
-        yield unchecked(messages.NO_JOB_TIMES())
+        yield unchecked("job start and end were not recorded by Slurm")
     elif window[0] < began - CONTROLLER_S or (ended is not None and window[1] > ended + CONTROLLER_S):
-        yield violation(messages.OUTSIDE_JOB(), _span(began, ended), _span(*window))
+        yield violation("the run's times lie outside those of its job", _span(began, ended), _span(*window))
 
 
 def _printed_times(case: Case) -> tuple[dict[str, float], str]:
@@ -144,12 +156,15 @@ def _printed_times(case: Case) -> tuple[dict[str, float], str]:
     printed = {"start time": seen.began, "end time": seen.ended}
     exact = {what: time - offset for what, time in printed.items() if time is not None}
     if seen.began_local is None and seen.ended_local is None:
-        return exact, "" if exact else messages.NO_TIMESTAMP()
+        return exact, "" if exact else "no timestamp in the output"
     by_node = environment.by_node("zone")
     zones = {by_node[names[0]]} if names and names[0] in by_node else set(environment.values("zone"))
     zone = _zone(zones.pop()) if len(zones) == 1 else None
     if zone is None:
-        return exact, "" if exact else messages.NO_ZONE()
+        return (
+            exact,
+            "" if exact else "timestamps in the output have no time zone, and the nodes' time zone was not recorded",
+        )
     clock = {"start time": seen.began_local, "end time": seen.ended_local}
     local = {what: time - zone - offset for what, time in clock.items() if time is not None}
     # An output that says both has two clocks to be right.
@@ -200,12 +215,12 @@ def job_agrees(case: Case) -> Iterator[Finding]:
     yield from _named(case, completion)
     had, again = environment.job_nodes, started_again(case)
     if again:
-        yield unchecked(shared.STARTED_AGAIN())
+        yield unchecked(STARTED_AGAIN)
     elif not accounting.ended:
         yield from _while_completing(accounting, had)
     named = set(case.seen.node_names)
     if len(had) == case.seen.nodes and named and named < set(had):
-        yield violation(messages.FEWER_NODES(), listed(had), listed(sorted(named)))
+        yield violation("the output names fewer nodes than it ran on", listed(had), listed(sorted(named)))
     yield from _tasks_suffice(case)
     if not again:
         yield from _steps_agree(case)
@@ -252,14 +267,18 @@ def _named(case: Case, completion: Completion) -> Iterator[Finding]:
     if not told or any(PurePosixPath(directory).name != case.attempt.job for directory in told):
         yield from disagreement("job name", names)
     elif others := {*filter(None, names.values())} - {case.attempt.job}:
-        yield note(messages.JOB_RENAMED(), case.attempt.job, listed(sorted(others)))
+        yield note(
+            "the job was renamed after campaign submitted it; its id and directory are the same",
+            case.attempt.job,
+            listed(sorted(others)),
+        )
 
 
 def _tasks_suffice(case: Case) -> Iterator[Finding]:
     """No more processes ran than the job had tasks."""
     processes = case.seen.processes
     if processes is None:
-        yield unchecked(messages.NO_PROCESS_COUNT())
+        yield unchecked("process count not in the output")
         return
     tasks_by_source = {
         "environment.json": case.evidence.environment.variables.get("SLURM_NTASKS"),
@@ -280,8 +299,8 @@ def _while_completing(accounting: Accounting, had: Sequence[str]) -> Iterator[Fi
     completing = expand_nodes(accounting.job.get("NodeList", "")) or ()
     if set(completing) - set(had):
         yield violation(
-            messages.OTHER_NODES_LISTED(),
-            messages.WHILE_COMPLETING(nodes=listed(had)),
+            "Slurm lists nodes that were not in the job",
+            f"{listed(had)} or fewer while the job is COMPLETING",
             listed(completing),
         )
     elif not accounting.allocation.get("NodeList"):
@@ -295,7 +314,7 @@ def _while_completing(accounting: Accounting, had: Sequence[str]) -> Iterator[Fi
 def _steps_agree(case: Case) -> Iterator[Finding]:
     accounting, seen = _accounting(case), case.seen
     if not (accounting.job or accounting.steps):
-        yield unchecked(messages.NO_FINAL_RECORD())
+        yield unchecked("Slurm's final record of the job is missing")
         return
     if not accounting.steps:
         return  # Slurm keeps no accounting
@@ -317,10 +336,10 @@ def _steps_agree(case: Case) -> Iterator[Finding]:
     step = next((row for row in steps if row.get("NTasks") == str(seen.processes)), steps[0])
     tasks = step.get("NTasks", "")
     if tasks.isdigit() and seen.processes is not None and int(tasks) != seen.processes:
-        yield violation(messages.TASKS_DIFFER(), messages.IN_OUTPUT(found=seen.processes), tasks)
+        yield violation("sacct shows a different task count", f"{seen.processes} in the output", tasks)
     nodes = expand_nodes(step.get("NodeList", ""))
     if nodes is not None and seen.node_names and set(nodes) != set(seen.node_names):
-        yield violation(messages.NODES_DIFFER(), messages.IN_OUTPUT(found=listed(seen.node_names)), listed(nodes))
+        yield violation("sacct shows different nodes", f"{listed(seen.node_names)} in the output", listed(nodes))
 
 
 def _could_be(case: Case, step: Mapping[str, str]) -> bool:
@@ -343,29 +362,33 @@ def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
     job = _accounting(case).job or environment.job
     sharing = job.get("OverSubscribe", job.get("Shared"))
     if sharing is None:
-        yield unchecked(messages.EXCLUSIVE_UNKNOWN())
+        yield unchecked("cannot tell whether the nodes were exclusive: no Slurm record")
     elif sharing not in ("NO", "EXCLUSIVE", "0"):
-        yield to_explain(messages.NODES_SHARED(), messages.SHARING(value="NO"), messages.SHARING(value=sharing))
+        yield to_explain(
+            "other jobs may have shared the nodes", "OverSubscribe=NO (scontrol)", f"OverSubscribe={sharing} (scontrol)"
+        )
     if environment.other_jobs is None:
-        yield unchecked(messages.LOAD_UNKNOWN())
+        yield unchecked("cannot tell whether other jobs used the file system: no Slurm record")
     elif environment.other_jobs:
-        yield note(messages.OTHER_LOAD(), "none", environment.other_jobs)
+        yield note(
+            "other jobs were running on the cluster and may have used the file system", "none", environment.other_jobs
+        )
 
 
 def directory_clean(case: Case) -> Iterator[Finding]:
     """RUN-05: the directory was new, nothing was left in it, and the file system's capacity was recorded."""
     evidence = case.evidence
     if evidence.made is None or evidence.completion is None:
-        yield unchecked(messages.DIRECTORY_UNKNOWN())
+        yield unchecked("directory state before and after the run was not recorded")
     elif not evidence.made and case.attempt.state is State.DONE:
-        yield violation(messages.DIRECTORY_NOT_NEW())
+        yield violation("the job did not create the directory; its earlier contents are unknown")
     left = evidence.completion.leftover_files if evidence.completion else 0
     if left:
         removes = any(operation.record == "remove" for operation in case.operations)
         form = violation if removes else note
-        yield form(messages.FILES_LEFT(), messages.FILES(count=0), messages.FILES(count=left))
+        yield form("the benchmark left files behind; the job removed them", f"{0} files", f"{left} files")
     if evidence.before is None or evidence.after is None:
-        yield unchecked(messages.NO_CAPACITY())
+        yield unchecked("file system capacity and inode counts were not recorded")
 
 
 def cache_dealt_with(case: Case) -> Iterator[Finding]:
@@ -374,14 +397,14 @@ def cache_dealt_with(case: Case) -> Iterator[Finding]:
     if any(record.cached_share is not None for record in case.records):
         return  # the output says what the cache held: CCH-05 judges it
     if geometry.nodes == 1:
-        yield note(messages.CACHE_ON_ONE_NODE())
+        yield note("files were accessed on the node that created them; results may come from client cache")
     elif seen.shift_effective is None:
-        yield unchecked(messages.NO_CACHE_HANDLING())
+        yield unchecked("client cache handling not in the output")
     elif seen.shift_effective % geometry.processes == 0 or seen.whole_nodes is False:
         yield to_explain(
-            messages.CACHE_NOT_AVOIDED(),
-            messages.SHIFTED_OR_DROPPED(ranks=geometry.processes_per_node),
-            shared.SHIFT(ranks=seen.shift_effective, processes=geometry.processes),
+            "no measure against client caching",
+            f"phases shifted by whole nodes ({geometry.processes_per_node} ranks per node), or caches dropped",
+            f"a rank shift of {seen.shift_effective} among {geometry.processes} ranks",
         )
 
 

@@ -8,7 +8,6 @@ from campaign.config.rules.load import digest_of_own, is_own
 from campaign.core.frozen import dataclass
 from campaign.core.model import Finding
 from campaign.judge.findings import note, to_explain, unchecked, violation
-from campaign.judge.messages import evidence as messages
 from campaign.judge.submission import Submission
 
 BUNDLE = "bundle"
@@ -39,21 +38,26 @@ def chain_whole(submission: Submission) -> Iterator[Finding]:
     chain, nonce = submission.journal, submission.campaign.nonce
     if chain is None:
         if submission.attempts:
-            yield unchecked(messages.JOURNAL_UNCHECKED())
+            yield unchecked("journal not checked")
         return
     if chain.problem:
-        yield violation("journal.jsonl: {problem}", messages.HASHED_LINES(), problem=chain.problem)
+        yield violation("journal.jsonl: {problem}", "lines with hashes", problem=chain.problem)
     elif chain.nonce != nonce:
-        yield violation(messages.NONCE_DIFFERS(), nonce or "none", chain.nonce or "none")
+        yield violation(
+            "the journal does not start with the nonce of the campaign file", nonce or "none", chain.nonce or "none"
+        )
     elif not nonce:
-        yield note(messages.NO_NONCE())
+        yield note(
+            "the buyer gave no nonce (a random word) before the runs: a journal rewritten as a whole would not be "
+            "noticed"
+        )
     line, back_s = chain.back
     if back_s > CLOCKS_S:
         yield to_explain(
             "journal.jsonl: the time of line {line} lies before that of an earlier line: a clock was set back, or the "
             "journal was edited",
-            messages.TIMES_IN_ORDER(),
-            messages.BACK(seconds=back_s),
+            "times in the order of the lines",
+            f"{back_s:.0f} s earlier",
             line=line,
         )
 
@@ -65,7 +69,9 @@ def pack_current(submission: Submission) -> Iterator[Finding]:
     if not digest:
         yield unchecked("custom rule pack {pack}: compare it with the buyer's", pack=pack.id)
     elif pack.digest != digest and is_own(pack):
-        yield note(messages.EARLIER_PACK(), f"SHA-256 {digest}", pack.digest)
+        yield note(
+            "the rule pack is an earlier edition: the same rules in other words", f"SHA-256 {digest}", pack.digest
+        )
     elif pack.digest and pack.digest != digest:
         yield violation(
             "the rule pack differs from the published {pack}", f"SHA-256 {digest}", pack.digest, pack=pack.id
@@ -95,7 +101,7 @@ def signed(bundle: HandedIn) -> Iterator[Finding]:
         yield violation("invalid signature: {problem}", problem=bundle.signature_problem)
     elif not bundle.signature:
         form = violation if bundle.signers_given else unchecked
-        yield form(messages.NOT_SIGNED())
+        yield form("not signed: the bundle could have been altered and its checksums recomputed")
     elif not bundle.signers_given:
         yield unchecked(
             "signed by {signer}, an unknown key: pass the vendor's public key with --signers", signer=bundle.signature
@@ -108,7 +114,7 @@ def same_verdict(bundle: HandedIn) -> Iterator[Finding]:
     Texts and checks of another version may differ: then the values with their origins are identical.
     """
     if bundle.differing is None:
-        yield violation("cannot be re-evaluated: {why}", messages.SAME_VERDICT(), why=bundle.not_judged)
+        yield violation("cannot be re-evaluated: {why}", "the identical verdict", why=bundle.not_judged)
         return
     for name, how in bundle.differing.items():
         if bundle.tool:

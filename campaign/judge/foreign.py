@@ -19,11 +19,10 @@ from campaign.core.errors import InputError
 from campaign.core.escaping import plain
 from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Cell, Command, Geometry, Record, Run, Source, State, Status, Target
-from campaign.judge.messages import foreign as messages
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
-from campaign.results.messages.tables import NOT_A_NUMBER, TABLE_WITHOUT_ROWS
 from campaign.results.tabular import table as tabular
+from campaign.results.tabular.table import NOT_A_NUMBER, table_without_rows
 from campaign.statistics import intervals
 
 SUFFIXES = (*tabular.SUFFIXES, ".json")
@@ -43,7 +42,7 @@ def read(path: Path, pack: str) -> Submission:
     try:
         settled = settle(loaded, "full", {}, {})
     except ValueError as error:
-        raise InputError(messages.BAD_PACK(path=path, pack=pack, problem=error)) from error
+        raise InputError(f"{path}: rule pack {pack}: {error}") from error
     rows = tuple(entry.row(settled) for entry in entries)
     names = dict.fromkeys(row.cell.target for row in rows)
     targets = tuple(Target(name, "") for name in names)
@@ -57,7 +56,7 @@ def _entries(path: Path) -> list[_Entry]:
     if path.suffix.lower() == ".json" and path.is_file():
         entries = _of_json(path, strict_json.content(path, tabular.LARGEST))
         if not entries:
-            raise InputError(TABLE_WITHOUT_ROWS(path=path))
+            raise InputError(table_without_rows(path))
         return entries
     return [_Entry(row.where, row.fields) for row in tabular.read(path)]
 
@@ -65,7 +64,7 @@ def _entries(path: Path) -> list[_Entry]:
 def _of_json(path: Path, data: bytes) -> list[_Entry]:
     rows = strict_json.parse(str(path), data, tabular.ALLOWED)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError(messages.NOT_A_TABLE(path=path))
+        raise InputError(f"{path}: not a table; expected a list of objects as 'campaign table --format json' writes it")
     return [_Entry(f"{path}: entry {number}", _flat(row)) for number, row in enumerate(rows, 1)]
 
 
@@ -93,7 +92,7 @@ class _Entry:
         keys = tabular.NEEDED[:4]
         names = [self._text(key) for key in keys]
         if not all(names):
-            raise InputError(messages.EMPTY_NAME(where=self.where, name=keys[names.index("")]))
+            raise InputError(f"{self.where}: column {keys[names.index('')]} is empty; give a name")
         cell = Cell(*names)
         value = self._number("value")
         word = self._text("status") or ("measured" if value is not None else "missing")
@@ -112,7 +111,7 @@ class _Entry:
             attempt=Attempt(run.id, count, "", "", "", State.DONE) if run and count else None,
             record=self._record(operation.record if operation else "", value, unit),
             summary=intervals.Summary(self._count("n") or 0, median, low, high, cv),
-            note=messages.NO_VALUE_GIVEN() if value is None else "",
+            note="no value in the table" if value is None else "",
             best="highest" if operation is None else pack.best(operation),
         )
 
@@ -143,7 +142,7 @@ class _Entry:
     def _text(self, key: str) -> str:
         value = self.fields.get(key)
         if not isinstance(value, str | None):
-            self._wrong(key, repr(value), messages.A_TEXT())
+            self._wrong(key, repr(value), "a text")
         return plain((value or "").strip())  # it reaches a terminal
 
     def _number(self, key: str) -> float | None:
@@ -162,8 +161,8 @@ class _Entry:
     def _count(self, key: str) -> int | None:
         number = self._number(key)
         if number is not None and (number != int(number) or number < 0):
-            self._wrong(key, f"{number:.15g}", messages.A_WHOLE_NUMBER())
+            self._wrong(key, f"{number:.15g}", "a whole number")
         return None if number is None else int(number)
 
     def _wrong(self, key: str, value: str, allowed: str) -> NoReturn:
-        raise InputError(messages.WRONG_FIELD(where=self.where, name=key, found=value, allowed=allowed))
+        raise InputError(f"{self.where}: {key}: found {value}; allowed: {allowed}")

@@ -15,7 +15,6 @@ from campaign.config.rules.pack import RulePack
 from campaign.core.model import Cell, Finding, Status
 from campaign.core.units import digits
 from campaign.judge.findings import doubt, note, unchecked, violation
-from campaign.judge.messages import numbers as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case, selected
 from campaign.results.cells import Row
@@ -51,8 +50,10 @@ def from_one_run(submission: Submission) -> Iterator[Finding]:
         unknown += [row.cell for row in rows if not row.origin]
         origins = dict.fromkeys(row.origin for row in rows if row.origin)
         if len(origins) > 1:
-            yield violation(messages.SEVERAL_RUNS(), "one run", ", ".join(origins), about="/".join((*line, "*")))
-    yield from submission.over(unchecked, unknown, messages.NO_RUN_NAMED())
+            yield violation(
+                "the operations come from several runs", "one run", ", ".join(origins), about="/".join((*line, "*"))
+            )
+    yield from submission.over(unchecked, unknown, "the table does not name the run of the value")
 
 
 def _iterations(submission: Submission) -> Iterator[Finding]:
@@ -75,11 +76,23 @@ def _iterations(submission: Submission) -> Iterator[Finding]:
         if not wanted and record.operation.rpartition("/")[0] not in declared:
             open_cells.append((row.cell, record.statistic))
         elif wanted and record.statistic != wanted:
-            actual = messages.OF_ITERATIONS(statistic=record.statistic, iterations=record.iterations)
-            yield violation(messages.OTHER_STATISTIC(), wanted, actual, about=row.cell)
+            actual = f"{record.statistic} of {record.iterations} iterations"
+            yield violation(
+                "the value is not the statistic of its iterations that the rules require",
+                wanted,
+                actual,
+                about=row.cell,
+            )
     for statistic in dict.fromkeys(statistic for _, statistic in open_cells):
         cells = [cell for cell, each in open_cells if each == statistic]
-        yield from submission.over(doubt(submission.full), cells, messages.STATISTIC_OPEN(), "one statistic", statistic)
+        yield from submission.over(
+            doubt(submission.full),
+            cells,
+            "measured in several iterations, but the rules do not say which to report: values of one line may come "
+            "from different iterations",
+            "one statistic",
+            statistic,
+        )
 
 
 def best_reported(submission: Submission) -> Iterator[Finding]:
@@ -92,7 +105,7 @@ def best_reported(submission: Submission) -> Iterator[Finding]:
         for row in rows:
             of_row = [result for result in by_line.get(line, ()) if row.cell.operation in result.run.operations]
             if not of_row or not row.origin:
-                yield from submission.over(unchecked, [row.cell], messages.NO_ATTEMPTS())
+                yield from submission.over(unchecked, [row.cell], "no attempts on record to select from")
                 continue
             best, selection = selected(of_row).subject, submission.pack.selection
             if best != row.origin:
@@ -116,16 +129,20 @@ def repeated(submission: Submission) -> Iterator[Finding]:
             counts.setdefault((row.summary.n, shared), []).append(row.cell)
     for (number, shared), cells in sorted(counts.items()):
         if number == 0:
-            yield from submission.over(unchecked, cells, messages.NO_REPETITION_COUNT())
+            yield from submission.over(unchecked, cells, "the table has no repetition count")
         elif number < wanted:
             enough = number >= minimum
-            what = messages.NO_INTERVAL() if enough else messages.TOO_FEW_REPETITIONS()
+            what = (
+                "too few repetitions for a confidence interval"
+                if enough
+                else "fewer repetitions than the rules require"
+            )
             form = note if enough else doubt(submission.full)
-            expected = messages.REPETITIONS_WANTED(wanted=wanted, minimum=minimum)
+            expected = f"{wanted} (the rules require at least {minimum})"
             yield from submission.over(form, cells, what, expected, number)
         elif shared:
-            message = messages.REPETITIONS_SHARE_JOBS()
-            yield from submission.over(note, cells, message, messages.ONE_JOB_EACH(), f"{number} repetitions")
+            message = "repetitions shared jobs and are not independent"
+            yield from submission.over(note, cells, message, "one job per repetition", f"{number} repetitions")
 
 
 def steady(submission: Submission) -> Iterator[Finding]:
@@ -152,11 +169,11 @@ def steady(submission: Submission) -> Iterator[Finding]:
         values = _values(submission, row, valid)
         trend = intervals.trend(values)
         if trend is not None and trend < drift:
-            yield form(messages.TREND(), messages.P_VALUE(limit=drift), f"{trend:.1g}", about=row.cell)
+            yield form("values show a trend over time", f"p-value of {drift:g} or more", f"{trend:.1g}", about=row.cell)
         if far := intervals.outliers(values):
             shown = ", ".join(digits(values[index]) for index in sorted(far))
-            yield note(messages.OUTLIERS(), "", shown, about=row.cell)
-    yield from submission.over(unchecked, single, messages.ONE_REPETITION())
+            yield note("outliers present; none excluded", "", shown, about=row.cell)
+    yield from submission.over(unchecked, single, "only one repetition: variability unknown")
 
 
 def _valid_in_time(submission: Submission) -> dict[Line, list[Case]]:
@@ -198,7 +215,7 @@ def layouts_agree(submission: Submission) -> Iterator[Finding]:
                 about = f"{target.name}/{launch.id}/*/{operation.id}"
                 values = {row.cell.files: row.value for row in alike if row.value and row.value > 0}
                 if len(values) < 2:
-                    yield unchecked(messages.NOTHING_TO_COMPARE(), about=about)
+                    yield unchecked("fewer than two file configurations have a value to compare", about=about)
                 elif max(values.values()) > factor * min(values.values()):
                     shown = ", ".join(f"{files} {digits(value)}" for files, value in values.items())
                     yield doubt(submission.full)(
@@ -227,12 +244,20 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
         upwards = row.best == "highest"
         limit = reference * (1 - below if upwards else 1 + below)
         if row.value < limit if upwards else row.value > limit:
-            expected = (messages.AT_LEAST if upwards else messages.AT_MOST)(
-                limit=digits(limit), unit=row.unit, reference=digits(reference), share=show(Quantity.SHARE, below)
+            expected = (
+                (
+                    f"at least {digits(limit)} {row.unit} (single process {digits(reference)}, minus "
+                    f"{show(Quantity.SHARE, below)})"
+                )
+                if upwards
+                else (
+                    f"at most {digits(limit)} {row.unit} (single process {digits(reference)}, plus "
+                    f"{show(Quantity.SHARE, below)})"
+                )
             )
             actual = f"{digits(row.value)} {row.unit}"
-            yield doubt(submission.full)(messages.SLOWER(), expected, actual, about=cell)
-    yield from submission.over(unchecked, uncompared, messages.NO_SINGLE_PROCESS())
+            yield doubt(submission.full)("slower than the single-process result", expected, actual, about=cell)
+    yield from submission.over(unchecked, uncompared, "no single-process result to compare with")
 
 
 def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
@@ -253,12 +278,15 @@ def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
             uncompared.append(cell)
         elif rows[cell].unit == rows[created].unit and rate < (limit := rates[created] * (1 - below)):
             unit = rows[cell].unit
-            expected = messages.AT_LEAST_CREATION(
-                limit=digits(limit), unit=unit, created=digits(rates[created]), share=show(Quantity.SHARE, below)
+            expected = (
+                f"at least {digits(limit)} {unit} (created {digits(rates[created])}, minus "
+                f"{show(Quantity.SHARE, below)})"
             )
             actual = f"{digits(rate)} {unit}"
-            yield doubt(submission.full)(messages.STAT_BELOW_CREATION(), expected, actual, about=cell)
-    yield from submission.over(unchecked, uncompared, messages.NO_CREATION())
+            yield doubt(submission.full)(
+                "the stat rate is below the creation rate of the same row", expected, actual, about=cell
+            )
+    yield from submission.over(unchecked, uncompared, "no creation rate in this row to compare with")
 
 
 def _creation_beside(pack: RulePack, cell: Cell) -> Cell | None:
@@ -296,7 +324,7 @@ def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
                 "reported as measured, but every operation is equal to {line}"
                 if factor == 1
                 else "reported as measured, but every operation is exactly {factor} times {line}",
-                messages.INDEPENDENT(),
+                "independent measurements, or a declared projection",
                 ", ".join(f"{operation} {value:.10g}" for operation, value in lines[line].items()),
                 about="/".join((*line, "*")),
                 factor=digits(factor),

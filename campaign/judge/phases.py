@@ -10,7 +10,6 @@ from campaign.core.model import Completion, Finding, State
 from campaign.core.units import listed
 from campaign.judge.environment import TOLERANCE_S
 from campaign.judge.findings import unchecked, violation
-from campaign.judge.messages import phases as messages
 from campaign.results.case import Case
 
 PROBES = ("bash", "witness")  # steps of the job itself: it asks where the ranks are, and looks what they execute
@@ -22,21 +21,27 @@ def one_sequence(case: Case) -> Iterator[Finding]:
         return
     completion = case.evidence.completion
     if completion is None or not completion.phases:
-        yield unchecked(messages.NO_PHASE_TIMES())
+        yield unchecked("the job did not record when each phase ran")
         return
     planned, ran = [command.phase for command in case.run.commands], [each.phase for each in completion.phases]
     if ran != planned:
-        yield violation(messages.OTHER_PHASES(), ", ".join(planned), ", ".join(ran))
+        yield violation(
+            "the phases that ran differ from the plan (each once, in order)", ", ".join(planned), ", ".join(ran)
+        )
         return
     for first, second in pairwise(completion.phases):
         if second.started < first.ended - TOLERANCE_S:
-            yield violation(messages.NOT_IN_ORDER(), messages.AFTER(phase=first.phase), second.phase)
+            yield violation(
+                "a phase began before the previous one had ended", f"after the end of {first.phase}", second.phase
+            )
     jobs = dict.fromkeys(seen.job_id for seen in case.seen.phases.values() if seen.job_id)
     if len(jobs) > 1:
-        yield violation(messages.SEVERAL_JOBS(), completion.job_id, ", ".join(jobs))
+        yield violation("the phases of one result ran in several jobs", completion.job_id, ", ".join(jobs))
     steps = [int(step) for seen in case.seen.phases.values() if (step := seen.step_id or "").isdigit()]
     if steps != sorted(set(steps)):
-        yield violation(messages.STEPS_OUT_OF_ORDER(), messages.ASCENDING(), ", ".join(map(str, steps)))
+        yield violation(
+            "the job steps are not in the order of the phases", "ascending step numbers", ", ".join(map(str, steps))
+        )
     yield from _foreign_steps(case, completion)
 
 
@@ -44,7 +49,7 @@ def _foreign_steps(case: Case, completion: Completion) -> Iterator[Finding]:
     """Steps of the job within the time of the phases that are none of them."""
     accounting = case.evidence.accounting
     if accounting is None or not accounting.steps or not case.run.launcher.is_srun:
-        yield unchecked(messages.NO_STEPS())
+        yield unchecked("job steps not in Slurm's accounting: other work between the phases cannot be excluded")
         return
     began, ended = completion.phases[0].started, completion.phases[-1].ended
     allowed = Counter(command.step for command in case.run.launched)
@@ -53,9 +58,9 @@ def _foreign_steps(case: Case, completion: Completion) -> Iterator[Finding]:
     foreign = ran - allowed
     if foreign:
         yield violation(
-            messages.FOREIGN_STEPS(),
-            listed(messages.STEPS_OF(count=count, program=name) for name, count in allowed.items()),
-            listed(messages.STEPS_OF(count=count, program=name) for name, count in foreign.items()),
+            "the job ran other steps between the phases of one result",
+            listed(f"{count} of {name}" for name, count in allowed.items()),
+            listed(f"{count} of {name}" for name, count in foreign.items()),
         )
 
 

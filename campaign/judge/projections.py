@@ -14,7 +14,6 @@ from campaign.core import formula
 from campaign.core.model import Finding, Status
 from campaign.core.regex import regex
 from campaign.judge.findings import cut, doubt, note, processes_on, to_explain, unchecked, violation
-from campaign.judge.messages import projections as messages
 from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
@@ -30,22 +29,22 @@ def labelled(submission: Submission) -> Iterator[Finding]:
     yield from numbers_of_their_own(submission)
     for row, projection in _projected(submission):
         if row.status not in (Status.PROJECTED, Status.INVALID):
-            yield violation(messages.WRONG_STATUS(), "projected", row.status, about=row.cell)
+            yield violation("a projection is reported with another status", "projected", row.status, about=row.cell)
         if (value := row.value) is None:
             continue
         same = [name for name, given in projection.inputs if _same(given, value)]
         if same:
             yield violation(
-                messages.COPIED(),
-                messages.FROM_MODEL(),
-                messages.VALUE_OF(name=same[0], value=value),
+                "the projection repeats a measured value without a model",
+                "a value computed from the inputs by a model",
+                f"the value of {same[0]}, {value:.10g}",
                 about=row.cell,
             )
         twin = next((other for other in submission.rows if other.projection is None and _is_twin(other, row)), None)
         if twin is not None:
             yield violation(
                 "the projection equals the measurement of {cell}",
-                messages.INDEPENDENT_VALUE(),
+                "an independent value",
                 f"{value:.10g}",
                 about=row.cell,
                 cell=twin.cell,
@@ -65,37 +64,39 @@ def computed_again(submission: Submission) -> Iterator[Finding]:
         lacking += [] if projection.uncertainty > 0 else ["uncertainty"]
         if lacking:
             yield violation(
-                messages.INCOMPLETE(),
-                messages.WHOLE_BASIS(),
-                messages.LACKS(names=", ".join(lacking)),
+                "the projection is incomplete",
+                "base system, generation, formula, inputs and uncertainty",
+                f"{', '.join(lacking)} missing",
                 about=row.cell,
             )
         try:
             again = projection.value
         except ValueError as error:
-            yield violation(messages.NOT_COMPUTABLE(), "a number", error, about=row.cell)
+            yield violation("the projection cannot be recomputed", "a number", error, about=row.cell)
             continue
         if row.value is None or not _same(again, row.value):
             stated = "nothing" if row.value is None else f"{row.value:.10g}"
-            yield violation(messages.VALUE_DIFFERS(), f"{again:.10g}", stated, about=row.cell)
+            yield violation("recomputing the formula gives another value", f"{again:.10g}", stated, about=row.cell)
         unused = [name for name, _ in projection.inputs if name not in formula.names(projection.formula)]
         if unused:
             names = ", ".join(unused)
-            yield violation(messages.UNUSED_INPUTS(), messages.INPUTS_OF_FORMULA(), names, about=row.cell)
+            yield violation(
+                "the formula does not use all inputs", "only inputs that the formula uses", names, about=row.cell
+            )
 
 
 def logs_included(submission: Submission) -> Iterator[Finding]:
     """PRJ-03: the base system's logs exist, and each input is in the log line that its source names."""
     for row, projection in _projected(submission):
         if submission.logs is None:
-            yield unchecked(messages.LOGS_UNCHECKED(), about=row.cell)
+            yield unchecked("logs of the base system not checked", about=row.cell)
             continue
         texts = [submission.logs.get(path) for path in projection.logs]
         missing = [str(path) for path, text in zip(projection.logs, texts, strict=True) if not text]
         if missing or not texts:
             yield violation(
-                messages.LOGS_MISSING(),
-                messages.LOGS_WANTED(),
+                "logs of the base system are missing or empty",
+                "the raw outputs that contain the inputs",
                 ", ".join(missing) or "none",
                 about=row.cell,
             )
@@ -109,12 +110,17 @@ def _read_again(projection: Projection, logs: Mapping[Path, str]) -> Iterator[Fi
     for name, given in projection.inputs:
         source, shown = sources.get(name), f"{name} = {given:.10g}"
         if source is None:
-            yield to_explain("no log line given for input {name}", messages.SOURCE_WANTED(), shown, name=name)
+            yield to_explain(
+                "no log line given for input {name}",
+                "log, line and operation under sources, or design",
+                shown,
+                name=name,
+            )
         elif source.log is None:
             yield note("{name} is a design value, not measured", "", shown, name=name)
         else:
             line = _line(logs.get(source.log, ""), source.line)
-            place = messages.PLACE(log=source.log.name, line=source.line)
+            place = f"{source.log.name}, line {source.line}"
             if source.operation.casefold() not in line.casefold():
                 yield violation(
                     "{name}: {place} belongs to another operation",
@@ -151,7 +157,7 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
             continue
         subject = f"*/{condition.id}/*/*"
         if partition is None:
-            yield unchecked(messages.NO_PARTITION(), about=subject)
+            yield unchecked("the partition's size was not recorded", about=subject)
             continue
         least = condition.least(partition.usable, partition.cores_per_node)
         for row in measured:
@@ -170,7 +176,7 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
         away = [node for node in partition.unusable if node.why != OUTSIDE]
         if away:
             yield to_explain(
-                messages.NODES_UNAVAILABLE(),
+                "some nodes of the partition were unavailable for the maximum-concurrency run",
                 f"{partition.nodes} nodes",
                 ", ".join(str(node) for node in away),
                 about=subject,
@@ -185,7 +191,7 @@ def _idle_cores(submission: Submission, condition: LaunchCondition) -> Iterator[
     used = min((case.run.geometry.processes_per_node for case in cases), default=most)
     if used < most:
         yield doubt(submission.full)(
-            messages.IDLE_CORES(), messages.ON_A_NODE(count=most), messages.ON_A_NODE(count=used)
+            "fewer processes per node than cores", f"{most} on each node", f"{used} on each node"
         )
 
 

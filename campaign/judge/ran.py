@@ -13,7 +13,6 @@ from campaign.core.frozen import dataclass
 from campaign.core.model import Finding
 from campaign.core.units import listed, several
 from campaign.judge.findings import to_explain, unchecked, violation
-from campaign.judge.messages import ran as messages
 from campaign.results.case import Case
 from campaign.results.environment.facts import PREFIX, Environment
 from campaign.results.environment.witness import SHORT
@@ -43,12 +42,13 @@ def as_declared(case: Case) -> Iterator[Finding]:
     for path, interpreter in sorted(scripts):
         yield violation(
             "benchmark.executable {path} is a script, which can start any other program",
-            messages.DECLARE(),
+            "benchmark.executable names the program itself; a script around it, or a script's interpreter, is named "
+            "under launcher.prefix",
             interpreter,
             path=path,
         )
     if not all(program.hashes for program in found.values()):
-        yield unchecked(messages.PROGRAM_UNHASHED())
+        yield unchecked("the nodes could not read the benchmark's program: what ran cannot be compared with it")
         return
     before = _before(case)
     without, beside = Counter[str](), Counter[str]()
@@ -64,10 +64,14 @@ def as_declared(case: Case) -> Iterator[Finding]:
             beside[_named(case, others)] += 1
     expected = _shown(case, found) if without or beside else ""
     if without:
-        yield violation(messages.RAN_ANOTHER(), expected, _counted(without))
+        yield violation("ranks ran a program other than the declared one", expected, _counted(without))
     if beside:
         form = to_explain if prefix else violation
-        message = messages.MORE_PROGRAMS() if prefix else messages.UNDECLARED_PROGRAMS()
+        message = (
+            "ranks also ran programs other than the benchmark and what launcher.prefix names"
+            if prefix
+            else "ranks also ran programs that are not declared under launcher.prefix"
+        )
         yield form(message, expected, _counted(beside))
     most = case.run.geometry.processes * len(found)
     if (unseen := most - len(witness.ranks)) > 0:

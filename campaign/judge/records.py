@@ -16,6 +16,7 @@ from campaign.judge import attested
 from campaign.judge.environment import (
     CONTROLLER_S,
     SET_S,
+    STARTED_AGAIN,
     TOLERANCE_S,
     clock_set_s,
     phases_s,
@@ -23,8 +24,6 @@ from campaign.judge.environment import (
     started_again,
 )
 from campaign.judge.findings import disagreement, note, to_explain, unchecked, violation
-from campaign.judge.messages import records as messages
-from campaign.judge.messages import shared
 from campaign.judge.numbers import are_their_own
 from campaign.judge.phases import PROBES
 from campaign.judge.submission import Submission
@@ -59,7 +58,7 @@ def _driver(case: Case) -> Iterator[Finding]:
     """The journal's words of the attempt against the job's record."""
     completion, attempt = case.evidence.completion, case.attempt
     if completion is None:
-        yield unchecked(messages.NO_JOB_RECORD())
+        yield unchecked("completion.json is missing: nothing to compare the other records with")
         return
     for name, journaled, recorded in (
         ("start", attempt.started, completion.started),
@@ -75,12 +74,19 @@ def _driver(case: Case) -> Iterator[Finding]:
     yield from _clock(case)
     back = set_back_s(case)
     if completion.ended + back < completion.started:
-        yield violation(messages.ENDS_BEFORE_START(), utc(completion.started), utc(completion.ended))
+        yield violation("the run ended before it started", utc(completion.started), utc(completion.ended))
     seen = case.seen
     if seen.began is not None and seen.ended is not None:
         lasted, took = seen.ended - seen.began + back, phases_s(case)
         if took > lasted + TOLERANCE_S:
-            yield violation(messages.PHASES_EXCEED(), messages.SECONDS(seconds=lasted), f"{took:.1f} s")
+            yield violation(
+                "phases in the output took longer than the program ran by its own clock",
+                f"at most {lasted:.1f} s",
+                f"{took:.1f} s",
+            )
+
+
+_CLOCK_SET = "the clock of the job's first node was set during the run"
 
 
 def _clock(case: Case) -> Iterator[Finding]:
@@ -89,7 +95,9 @@ def _clock(case: Case) -> Iterator[Finding]:
     """
     by_s = clock_set_s(case)
     if abs(by_s) > CONTROLLER_S:
-        yield violation(messages.CLOCK_SET(), messages.MOST_SET(seconds=CONTROLLER_S), messages.SET_BY(seconds=by_s))
+        yield violation(
+            _CLOCK_SET, f"by at most {CONTROLLER_S:.0f} s, as sites correct their clocks", f"by {by_s:+.1f} s"
+        )
     elif abs(by_s) > SET_S:
         walls = [
             one.seen.ended - one.seen.began - told.clock_s
@@ -97,8 +105,8 @@ def _clock(case: Case) -> Iterator[Finding]:
             if one.seen.began is not None and one.seen.ended is not None and told.clock_s is not None
         ]
         form = note if not walls or abs(sum(walls) - by_s) <= TOLERANCE_S else to_explain
-        seen = messages.SET_BY(seconds=sum(walls)) if walls else ""
-        yield form(messages.CLOCK_SET(), seen, messages.SET_BY(seconds=by_s))
+        seen = f"by {sum(walls):+.1f} s" if walls else ""
+        yield form(_CLOCK_SET, seen, f"by {by_s:+.1f} s")
 
 
 def _order(case: Case) -> Iterator[Finding]:
@@ -115,7 +123,7 @@ def _order(case: Case) -> Iterator[Finding]:
             continue
         limit = completion.started + TOLERANCE_S if before else completion.ended - TOLERANCE_S
         if (time > limit) if before else (time < limit):
-            expected = messages.BEFORE(time=utc(limit)) if before else messages.LATER_THAN(time=utc(limit))
+            expected = f"before {utc(limit)}" if before else f"after {utc(limit)}"
             yield violation("the {what} was recorded at the wrong time", expected, utc(time), what=name)
 
 
@@ -124,12 +132,12 @@ def _slurm(case: Case) -> Iterator[Finding]:
     environment, after = case.evidence.environment, case.evidence.accounting or Accounting()
     during, allocation, completion = environment.job, after.allocation, case.evidence.completion
     if not after.job and not after.steps:
-        yield unchecked(messages.NO_SLURM())
+        yield unchecked("Slurm's final record of the job is missing: nothing to compare the job's record with")
         return
     variables, began = environment.variables, after.job.get("StartTime")
     if started_again(case):
         # Slurm keeps no record of this start; only what the job was submitted with is the same for each start.
-        yield unchecked(shared.STARTED_AGAIN())
+        yield unchecked(STARTED_AGAIN)
         began, allocation = None, {}
     yield from disagreement(
         "partition",
@@ -165,8 +173,8 @@ def _slurm(case: Case) -> Iterator[Finding]:
         # The jobs of a campaign are put on record together, and submitted as slurmctld takes them and has room.
         window = submitted - CONTROLLER_S, completion.started + CONTROLLER_S
         if not window[0] <= int(slurms) <= window[1]:
-            expected = messages.SPAN(start=utc(submitted), end=utc(completion.started))
-            yield violation(messages.OTHER_SUBMISSION(), expected, utc(int(slurms)))
+            expected = f"{utc(submitted)} to {utc(completion.started)}"
+            yield violation("submission time differs between Slurm and the journal", expected, utc(int(slurms)))
 
 
 def _word(row: Mapping[str, str]) -> str:
@@ -187,12 +195,12 @@ def _step(case: Case) -> Iterator[Finding]:
     yield from _ended_as(case, step)
     program = case.run.commands[0].step
     if step.get("JobName", program) != program:
-        yield violation(messages.STEP_PROGRAM(), program, step["JobName"])
+        yield violation("sacct: the job step ran another program", program, step["JobName"])
     if (nodes := step.get("NNodes", "")).isdigit() and int(nodes) != case.run.geometry.nodes:
-        yield violation(messages.STEP_NODES(), case.run.geometry.nodes, nodes)
+        yield violation("sacct: the job step had a different node count", case.run.geometry.nodes, nodes)
     had, ran = expand_nodes(completion.nodes), expand_nodes(step.get("NodeList", ""))
     if had and ran and set(ran) - set(had):
-        yield violation(messages.STEP_ELSEWHERE(), listed(had), listed(ran))
+        yield violation("sacct: the job step ran on nodes outside the job", listed(had), listed(ran))
 
 
 def _ended_as(case: Case, step: Mapping[str, str]) -> Iterator[Finding]:
@@ -200,18 +208,24 @@ def _ended_as(case: Case, step: Mapping[str, str]) -> Iterator[Finding]:
     assert completion is not None, "only steps of recorded runs are compared"
     state, code = _word(step), step.get("ExitCode", "")
     if completion.outcome == "done" and state and state != "COMPLETED":
-        yield violation(messages.STEP_STATE(), "COMPLETED", state)
+        yield violation(
+            "the run is recorded as done, but sacct does not show its job step as completed", "COMPLETED", state
+        )
     if completion.outcome == "done" and code and code != "0:0":
-        yield violation(messages.STEP_CODE(), "0:0", code)
+        yield violation("the run is recorded as done, but sacct shows an error of its job step", "0:0", code)
     began, ended = step.get("Start", ""), step.get("End", "")
     if not (began.isdigit() and ended.isdigit()):
         return
     if int(began) < completion.started - CONTROLLER_S or int(ended) > completion.ended + CONTROLLER_S:
-        window = messages.SPAN(start=utc(completion.started), end=utc(completion.ended))
-        yield violation(messages.STEP_TIMES(), window, messages.SPAN(start=utc(int(began)), end=utc(int(ended))))
+        window = f"{utc(completion.started)} to {utc(completion.ended)}"
+        yield violation(
+            "sacct: the job step lies outside the run's time", window, f"{utc(int(began))} to {utc(int(ended))}"
+        )
     lasted, took = int(ended) - int(began) + 1.0 + set_back_s(case), phases_s(case)  # both are cut to a second
     if took > lasted + TOLERANCE_S:
-        yield violation(messages.STEP_SHORTER(), messages.SECONDS(seconds=lasted), f"{took:.1f} s")
+        yield violation(
+            "phases in the output took longer than the job step in sacct", f"at most {lasted:.1f} s", f"{took:.1f} s"
+        )
 
 
 def _file_system(environment: Environment) -> Iterator[Finding]:
@@ -234,7 +248,7 @@ def one_story(submission: Submission) -> Iterator[Finding]:
     """
     done = [case for case in submission.results if case.attempt.state is State.DONE]
     if not done:
-        yield unchecked(messages.NOTHING_DONE())
+        yield unchecked("no run succeeded: nothing to compare")
         return
     yield from _overlapping(submission, done)
     yield from _counted_steps(submission, done)
@@ -255,7 +269,7 @@ def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Findi
             if target not in apart and began < _window(before)[1] - clocks:
                 yield violation(
                     "measured at the same time as {other} on the same storage",
-                    messages.LATER_THAN(time=utc(_window(before)[1])),
+                    f"after {utc(_window(before)[1])}",
                     utc(began),
                     about=case.subject,
                     other=before.subject,
@@ -296,7 +310,7 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
         if steps and not len(commands) <= len(steps) <= most.get(job, 0):
             yield violation(
                 "sacct shows a different number of benchmark runs in job {job} than submitted attempts",
-                messages.ATTEMPTS_OF(count=len(commands)),
+                f"{len(commands)}, one for each recorded run",
                 len(steps),
                 about=cases[0].subject,
                 job=cases[0].attempt.job_id,
@@ -322,7 +336,7 @@ def _steps_overlap(steps: Sequence[Mapping[str, str]], case: Case) -> Iterator[F
         if began < ended - TOLERANCE_S:
             yield violation(
                 "job steps {first} and {second} of sacct overlap in time",
-                messages.LATER_THAN(time=utc(ended)),
+                f"after {utc(ended)}",
                 utc(began),
                 about=case.subject,
                 first=first,
@@ -338,7 +352,7 @@ def _steps_lacking(after: Accounting, case: Case) -> Iterator[Finding]:
     if lacking:
         yield to_explain(
             "sacct lacks job steps of job {job}: Slurm numbers the steps of a job without gaps",
-            messages.EACH_STEP(),
+            "each number up to the last one",
             listed(map(str, lacking)),
             about=case.subject,
             job=case.attempt.job_id,
@@ -356,7 +370,7 @@ def _one_step_each(done: Iterable[Case]) -> Iterator[Finding]:
             if (other := first.setdefault((case.attempt.job, step), phase)) is not phase:
                 yield violation(
                     "its output names the same job step as that of {other}",
-                    messages.STEP_OF_ITS_OWN(),
+                    "a job step of its own",
                     f"{phase.seen.job_id}.{step}",
                     about=phase.subject,
                     other=other.subject,
@@ -371,7 +385,7 @@ def _copied(done: Iterable[Case]) -> Iterator[Finding]:
         if (other := first.setdefault(numbers, case)) is not case and are_their_own(value for _, value in numbers):
             yield violation(
                 "all values are identical to those of {other}, to the last digit: one output is a copy of the other",
-                messages.NUMBERS_OF_ITS_OWN(),
+                "values of its own",
                 listed(f"{name} {value:.10g}" for name, value in numbers),
                 about=case.subject,
                 other=other.subject,
@@ -397,4 +411,4 @@ def _restarted(done: Iterable[Case]) -> Iterator[Finding]:
                 boots.setdefault(node.name, {}).setdefault(node.boot, case.subject)
     again = [f"{name} ({listed(met.values())})" for name, met in sorted(boots.items()) if len(met) > 1]
     if again:
-        yield to_explain(messages.NODES_RESTARTED(), messages.ONE_BOOT(), listed(again, 4))
+        yield to_explain("nodes were rebooted during the campaign", "no reboot of a node", listed(again, 4))

@@ -12,7 +12,6 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.search import Projection
 from campaign.core import units
 from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Status
-from campaign.judge.messages import rows as messages
 from campaign.plan import matrix
 from campaign.results.case import Case, selected
 from campaign.results.cells import Basis, CellIndex, Row, matches
@@ -76,7 +75,7 @@ def _of_valid_parts(row: Row, invalid: Mapping[tuple[str, str], Cell]) -> Row:
     while parts:
         part = parts.pop()
         if cell := invalid.get(_number_of(row, part)):
-            return replace(row, status=Status.INVALID, note=messages.INVALID_PART(cell=cell))
+            return replace(row, status=Status.INVALID, note=f"computed from {cell}, which is invalid")
         parts += part.parts
     return row
 
@@ -109,7 +108,7 @@ def _row(
     row = replace(row, attempts=len(tried))
     if declined is not None:  # what is wrong with attempts that give no result, RUN-08 says
         counted = units.several(len(tried), "attempt")
-        note = messages.DECLINED(reason=declined, attempts=counted) if tried else declined
+        note = f"{declined} ({counted}, none valid)" if tried else declined
         return replace(row, status=Status.DECLINED, note=note)
     if not tried:
         attempts = [attempt for run in of_cell for attempt in recorded.attempts.get(run.id, ())]
@@ -125,26 +124,21 @@ def _origin_of(projection: Projection, value: float) -> str:
     """How a projected number came about, for its note."""
     inputs = ", ".join(f"{name} = {number:.15g}" for name, number in projection.inputs)
     low, high = (units.digits(value * (1 + sign * projection.uncertainty)) for sign in (-1, 1))
-    return messages.PROJECTED(
-        system=projection.base_system,
-        generation=projection.generation,
-        formula=projection.formula,
-        inputs=inputs,
-        uncertainty=100 * projection.uncertainty,
-        low=low,
-        high=high,
+    return (
+        f"projected, not measured: from {projection.base_system} ({projection.generation}) by {projection.formula} "
+        f"with {inputs}; uncertainty {100 * projection.uncertainty:g}%: {low} to {high}"
     )
 
 
 def _why_missing(of_cell: Sequence[Run], attempts: Sequence[Attempt]) -> str:
     if not of_cell:
-        return messages.NO_PROCESS_COUNT_YET()
+        return "process count not yet determined"
     counted = [attempt for tried in matrix.attempts_by_run(of_cell, attempts).values() for attempt in tried]
     if counted:
         return counted[-1].in_words
     if attempts:
-        return messages.NO_CURRENT_RESULTS()
-    return messages.NOT_RUN()
+        return "no results for the current settings"
+    return "not run yet"
 
 
 def _why_failed(result: Case) -> str:
@@ -154,7 +148,7 @@ def _why_failed(result: Case) -> str:
     broken = [finding for finding in result.findings if finding.blocks]
     # RUN-06, about the output, is the nearest to why there is no number.
     nearest = min(broken, key=lambda finding: finding.rule != "RUN-06", default=None)
-    return f"{nearest.rule} {nearest.message}" if nearest else messages.NO_RESULT_FOUND()
+    return f"{nearest.rule} {nearest.message}" if nearest else "no result in the output"
 
 
 def _number(

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from campaign.core.model import Finding, Geometry
 from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
-from campaign.judge.messages import searches as messages
 from campaign.judge.submission import Submission
 from campaign.plan.search.nouns import DRIFT, Decision
 
@@ -23,9 +22,9 @@ def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
         lowest = min(measured) if min(measured) > standing.sought.space.fewest else 0  # nothing is below one process
         if not lowest < decision.peak.processes < max(measured):
             yield to_explain(
-                messages.AT_EDGE(),
-                messages.BOTH_SIDES(),
-                messages.PEAK_AT(peak=decision.peak.processes, low=min(measured), high=max(measured)),
+                "the best rate is at the edge of the measured range; a better one may lie beyond",
+                "measured counts on both sides",
+                f"{decision.peak.processes} processes; measured: {min(measured)} to {max(measured)}",
                 about=standing.sought.key,
             )
 
@@ -41,17 +40,27 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
         if decision is None or decision.geometry is None:
             yield _unfinished(key)
         elif not decision.confirmed:
-            yield violation(decision.reason.removesuffix("."), messages.CONFIRMATION_RUNS(), "none", about=key)
-        elif not decision.complete:
-            yield to_explain(
-                decision.reason.removesuffix("."), messages.COMPLETE_TUNING(), messages.CUT_SHORT(), about=key
+            yield violation(
+                decision.reason.removesuffix("."), "confirmation runs that reach the peak", "none", about=key
             )
+        elif not decision.complete:
+            yield to_explain(decision.reason.removesuffix("."), "a complete search", "stopped by the budget", about=key)
         elif not decision.shown:
-            expected = messages.SHOWN(margin=standing.sought.settings.margin)
-            yield doubt(submission.full)(messages.NOT_SHOWN(), expected, _apart(decision), about=key)
+            expected = f"a count shown to be within {standing.sought.settings.margin:.0%} of the peak"
+            yield doubt(submission.full)(
+                "no count was shown to be within the margin of the peak; the most likely one is reported",
+                expected,
+                _apart(decision),
+                about=key,
+            )
         elif decision.resolved is False:
             form = doubt(submission.full) if standing.sought.space.most_nodes > 1 else note
-            yield form(messages.NOT_RESOLVED(), messages.ONE_COUNT(), _apart(decision), about=key)
+            yield form(
+                "the count is within the margin of the peak, but smaller ones may be too",
+                "smaller counts shown to be outside the margin",
+                _apart(decision),
+                about=key,
+            )
         if decision is not None:
             yield from _unsteady(decision, key)
 
@@ -59,16 +68,31 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
 def _unsteady(decision: Decision, key: str) -> Iterator[Finding]:
     """What the runs show of a system that was not the same all the time."""
     if (drift := decision.drift) and drift.reported:
-        found = messages.DRIFT_FOUND(change=drift.change, p_value=drift.p_value)
-        yield note(messages.DRIFTED(), messages.DRIFT_LIMIT(limit=DRIFT), found, about=key)
+        found = f"{drift.change:+.0%} from the first third of the runs to the last, p-value {drift.p_value:.2g}"
+        yield note(
+            "rates changed in the course of the search; that does not affect the choice if all counts changed alike, "
+            "which is not known",
+            f"a trend in time with a p-value of {DRIFT} or more",
+            found,
+            about=key,
+        )
     if slow := decision.slow_runs:
-        found = messages.GROUPS_FOUND(share=slow.share, slower=slow.slower)
-        yield note(messages.TWO_GROUPS(), messages.ONE_GROUP(), found, about=key)
+        found = f"{slow.share:.0%} of the runs about {slow.slower:.0%} slower than the others"
+        yield note(
+            "rates came in two groups, for example by other load; the choice holds for the more frequent group, and "
+            "for the other one if it affects all counts alike, which is not known",
+            "the runs of a count vary about one rate",
+            found,
+            about=key,
+        )
 
 
 def _apart(decision: Decision) -> str:
     alike, further = decision.alike, decision.further
-    return messages.NOT_APART(low=alike[0].processes, high=alike[-1].processes, counts=len(alike), further=further)
+    return (
+        f"{len(alike)} counts from {alike[0].processes} to {alike[-1].processes} processes cannot be told apart "
+        f"without about {further} more runs"
+    )
 
 
 def confirmed_by_others(submission: Submission) -> Iterator[Finding]:
@@ -76,7 +100,12 @@ def confirmed_by_others(submission: Submission) -> Iterator[Finding]:
     searched = {run.id for standing in submission.searches for run in standing.runs}
     for row in submission.rows:
         if row.run and row.run.id in searched:
-            yield violation(messages.TUNING_RUN(), messages.CONFIRMATION_RUN(), row.run.id, about=row.cell)
+            yield violation(
+                "the reported run is a tuning run, not a confirmation run",
+                "a confirmation run",
+                row.run.id,
+                about=row.cell,
+            )
 
 
 def _given(submission: Submission) -> Iterator[Finding]:
@@ -84,8 +113,11 @@ def _given(submission: Submission) -> Iterator[Finding]:
     for condition in submission.pack.launch:
         fixed = condition.processes is not None or condition.by_partition
         if not fixed and isinstance(submission.campaign.launch.get(condition.id), Geometry):
-            yield unchecked(messages.NOT_TUNED(), about=f"*/{condition.id}/*/*")
+            yield unchecked(
+                "the campaign file gives the process count; no runs with other counts show that it is the right one",
+                about=f"*/{condition.id}/*/*",
+            )
 
 
 def _unfinished(key: str) -> Finding:
-    return unchecked(messages.UNFINISHED(), about=key)
+    return unchecked("tuning has not finished", about=key)

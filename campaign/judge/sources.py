@@ -9,8 +9,6 @@ from campaign.core.units import listed
 from campaign.judge import attested, ran
 from campaign.judge.attempt import BUILTIN
 from campaign.judge.findings import note, of_rule, to_explain, unchecked, violation
-from campaign.judge.messages import attested as texts
-from campaign.judge.messages import sources as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.source.facts import ChangeClass, TreeComparison
@@ -27,13 +25,15 @@ def pinned(submission: Submission) -> Iterator[Finding]:
     builtin = not submission.campaign.benchmark.external
     if builtin and pin.program:
         yield note(
-            messages.BUILTIN_USED(),
+            "measured with campaign's own implementation, not the RFP's program",
             pin,
             _programs(submission),
         )
     for case in submission.results:
         if builtin and case.seen.program and not case.seen.program.startswith(BUILTIN):
-            yield violation(messages.NOT_BUILTIN(), BUILTIN.strip(), case.seen.program, about=case.subject)
+            yield violation(
+                "the output is not from the built-in benchmark", BUILTIN.strip(), case.seen.program, about=case.subject
+            )
     comparison = submission.sources.comparison
     if comparison is None:
         if not builtin:
@@ -44,9 +44,9 @@ def pinned(submission: Submission) -> Iterator[Finding]:
     if comparison.pristine.archive_sha256:
         identity += f", archive {comparison.pristine.archive_sha256}"
     if source.sha256 and source.sha256 not in hashes:
-        yield violation(messages.SHA256_DIFFERS(), source.sha256, identity)
+        yield violation("the published source does not match source.sha256", source.sha256, identity)
     if pin.sha256 and not builtin and not hashes.intersection(pin.sha256):
-        yield violation(messages.NOT_OF_RFP(), " or ".join(pin.sha256), identity)
+        yield violation("the published source is not the one that the RFP provides", " or ".join(pin.sha256), identity)
     if not source.sha256 and not pin.sha256:
         yield unchecked("source.sha256 is missing; the published source has {found}: add it", found=identity)
     if not builtin:
@@ -58,13 +58,13 @@ def _version(submission: Submission, comparison: TreeComparison) -> Iterator[Fin
     if wanted and not stated:
         yield unchecked("source.version is missing; the RFP requires {version}", version=wanted)
     elif wanted and stated != wanted:
-        yield violation(messages.VERSION_DIFFERS(), wanted, stated)
+        yield violation("the published source is not the version that the RFP requires", wanted, stated)
     if stated and not comparison.names_version:
-        yield to_explain(messages.VERSION_UNPROVED(), stated, "none")
+        yield to_explain("no file of the published source states its version", stated, "none")
     programs = sorted({result.seen.program for result in submission.results if result.seen.program})
     others = [program for program in programs if wanted and wanted not in program]
     if others:
-        yield violation(messages.PROGRAM_DIFFERS(), wanted, ", ".join(others))
+        yield violation("the executed program is not the version that the RFP requires", wanted, ", ".join(others))
 
 
 def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
@@ -77,24 +77,26 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
     if comparison.supplied is not None and comparison.supplied.problem:
         yield violation(
             "the submitted patch {name} {problem}",
-            messages.BUILT_TREE(hash=modified.hash),
+            f"the built tree {modified.hash}",
             "another",
             name=comparison.supplied.name,
             problem=comparison.supplied.problem,
         )
     if not comparison.reproduced:
-        yield violation(messages.NOT_REPRODUCED(), modified.hash, comparison.applied)
+        yield violation("published source plus patch differs from the built source", modified.hash, comparison.applied)
     if submission.sources.patch_sha256 != comparison.patch_sha256:
         kept = submission.sources.patch_sha256
-        yield violation(messages.PATCH_DIFFERS(), comparison.patch_sha256, kept)
+        yield violation("modifications.patch differs from the patch that was compared", comparison.patch_sha256, kept)
     used = [submission.sources.build_of(binary(case)) for case in _ended(submission)]
     for tree in sorted({build.source_tree for build in used if build and build.source_tree}):
         if tree != modified.hash:
-            yield violation(messages.OTHER_SOURCE(), tree, modified.hash)
+            yield violation("the executed binary was built from another source", tree, modified.hash)
     recorded = {build.binary_sha256 for build in submission.sources.builds}
     compiled = [file.path for file in modified.ignored if file.sha256 and file.sha256 not in recorded]
     if compiled:
-        yield note(messages.NOT_COMPARED(), "", listed(compiled, 10))
+        yield note(
+            "compiled files that are missing from the published source were not compared", "", listed(compiled, 10)
+        )
 
 
 def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
@@ -103,7 +105,7 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
     if comparison is None:
         yield unchecked(submission.sources.problem)
         return
-    expected, actual = messages.BUILD_ONLY(), messages.BEYOND_BUILDING()
+    expected, actual = "changes to building and running only", "a change to what is measured"
     for flag in comparison.flags[:MOST_FLAGS]:
         yield violation(
             "{place}: the change touches {what}", expected, actual, place=flag.place, what=", ".join(flag.why)
@@ -115,7 +117,7 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
     others = [change for change in comparison.changes if change.kind is ChangeClass.OTHER]
     if others:
         yield violation(
-            messages.OTHER_FILES(),
+            "changes to files other than build, portability, documentation and data",
             expected,
             listed([f"{change.path} ({change.why})" for change in others], 10),
         )
@@ -125,7 +127,7 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
     """SRC-04: one binary on all ranks and through the campaign, that of the recorded build."""
     ended = _ended(submission)
     if not ended:
-        yield unchecked(messages.NOTHING_MEASURED())
+        yield unchecked("nothing has been measured")
         return
     executed = [(case, ran.programs(case), ran.before(case)) for case in ended]
     declared: dict[Hashable, tuple[Finding, ...]] = {}
@@ -148,7 +150,7 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield unchecked("no build record for the executed binary {hash}", hash=wanted)
     elif submission.sources.build_of(wanted) is None:
         recorded = ", ".join(build.binary_sha256 for build in submission.sources.builds)
-        yield violation(messages.OTHER_BUILD(), recorded, wanted)
+        yield violation("the executed binary is not from a recorded build", recorded, wanted)
 
 
 def _hashed(file: ran.ExecutedFile) -> bool:
@@ -186,9 +188,9 @@ def binary(case: Case) -> str:
 def _on_all_nodes(case: Case, files: Iterable[ran.ExecutedFile]) -> Iterator[Finding]:
     if case.seen.binary_agreed is False:
         warning = next(
-            (str(each) for each in case.seen.warnings if "different executables" in each.text), messages.SEE_OUTPUT()
+            (str(each) for each in case.seen.warnings if "different executables" in each.text), "see the run's output"
         )
-        yield violation(messages.RANKS_DIFFER(), "one", warning, about=case.subject)
+        yield violation("the ranks ran different executables", "one", warning, about=case.subject)
     for file in files:
         others = {node: digest for node, digest in file.nodes.items() if digest != file.sha256}
         if others:
@@ -213,11 +215,11 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
         for digest in {program.sha256 for program in ran.programs(case)} - {""}:
             used.setdefault(digest, []).append(case)
     if not used:
-        yield unchecked(messages.NO_BINARY())
+        yield unchecked("executed binary not recorded")
     for digest, cases in sorted(used.items()):
         build = submission.sources.build_of(digest)
         if build is None:
-            yield violation(messages.NO_BUILD_RECORD(), messages.BUILD_OF(hash=digest), "none")
+            yield violation("build record missing", f"the build of {digest}", "none")
             continue
         yield from attested.compiled(cases[0], digest, build.compiler)
         libraries = build.libraries or any(case.evidence.environment.facts.under("library.") for case in cases)
@@ -227,8 +229,8 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
         if lacking:
             yield violation(
                 "build record lacks {names}; add them under source.build",
-                messages.BUILD_NEEDS(),
-                messages.ONLY(names=", ".join(given_names)) if given_names else messages.NONE_OF_THEM(),
+                "compiler, flags and libraries",
+                f"only {', '.join(given_names)}" if given_names else "none of them",
                 names=", ".join(lacking),
             )
 
@@ -240,10 +242,14 @@ def published_build(submission: Submission) -> Iterator[Finding]:
         build = submission.sources.build_of(digest)
         programs = {case.seen.program.removeprefix(BUILTIN) for case in builtin if binary(case) == digest}
         if build is None or not build.source_tree:
-            yield unchecked(messages.BUILD_UNKNOWN())
+            yield unchecked("the build of the built-in benchmark was not recorded")
             continue
         if others := programs - {build.version}:
-            yield violation(messages.OUTPUT_OF_OTHER(), build.version, ", ".join(sorted(others)))
+            yield violation(
+                "benchmark version differs between the output and the build record",
+                build.version,
+                ", ".join(sorted(others)),
+            )
             continue
         published = submission.own_source
         if submission.campaign.benchmark.external:
@@ -294,7 +300,7 @@ def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
         else:
             yield violation(
                 "{name} loads a library into the benchmark (first in {attempt}) and is not disclosed",
-                messages.PRELOAD_PLACE(),
+                "its value under slurm.environment or in a text under system",
                 value,
                 name=name,
                 attempt=about,
@@ -313,7 +319,7 @@ def _replaced(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
         if path in told:
             yield to_explain(
                 "{path}, named in the campaign file, replaces {functions}",
-                texts.OWN_FUNCTIONS(),
+                "the functions of the C library and MPI themselves",
                 path,
                 path=path,
                 functions=taken,
@@ -321,7 +327,7 @@ def _replaced(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
         else:
             yield violation(
                 "{path} is loaded before the C library or MPI and replaces {functions} (first in {attempt})",
-                texts.NAMED(),
+                "the C library, MPI, or a library named in the campaign file",
                 path,
                 path=path,
                 functions=taken,

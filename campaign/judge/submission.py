@@ -21,7 +21,6 @@ from campaign.core.journal import Chain
 from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
 from campaign.core.units import listed
 from campaign.judge.findings import Form, doubt, note, to_explain, unchecked, violation
-from campaign.judge.messages import submission as messages
 from campaign.plan import matrix
 from campaign.plan.searches import SearchProgress, all_runs
 from campaign.results.case import Case
@@ -100,11 +99,17 @@ def every_cell_there(submission: Submission) -> Iterator[Finding]:
     wanted = matrix.cells(submission.campaign, submission.pack)
     there = Counter(submission.cells)
     for pattern in patterns([cell for cell in wanted if not there[cell]], wanted):
-        yield violation(messages.RESULTS_MISSING(), "each once", "absent", about=pattern)
+        yield violation("results are missing from the table", "each once", "absent", about=pattern)
     twice = [cell for cell, count in there.items() if count > 1]
-    yield from submission.over(violation, twice, messages.RESULTS_TWICE(), "each once", "several")
+    yield from submission.over(violation, twice, "results are in the table more than once", "each once", "several")
     foreign = [cell for cell in there if cell not in set(wanted)]
-    yield from submission.over(violation, foreign, messages.RESULTS_UNKNOWN(), messages.RESULTS_OF_PACK(), "others")
+    yield from submission.over(
+        violation,
+        foreign,
+        "the table has results that the rules do not ask for",
+        "only the rule pack's results",
+        "others",
+    )
 
 
 def every_target_answered(submission: Submission) -> Iterator[Finding]:
@@ -114,13 +119,13 @@ def every_target_answered(submission: Submission) -> Iterator[Finding]:
         about = f"{target.name}/*/*/*"
         if not rows:
             yield violation(
-                "no results for target {target}", messages.ALL_RESULTS(), "none", about=about, target=target.name
+                "no results for target {target}", "a full set of results", "none", about=about, target=target.name
             )
         elif all(row.status is Status.DECLINED for row in rows):
-            declined = messages.DECLINED_BECAUSE(reason=rows[0].note)
+            declined = f"declined: {rows[0].note}"
             yield to_explain(
                 "all results of target {target} are declined",
-                messages.ALL_RESULTS(),
+                "a full set of results",
                 declined,
                 about=about,
                 target=target.name,
@@ -133,7 +138,9 @@ def every_cell_answered(submission: Submission) -> Iterator[Finding]:
         if row.status in (Status.MISSING, Status.FAILED):
             failed = row.attempt is not None and not row.attempt.state.active and row.attempt.state is not State.DONE
             state = str(row.attempt.state) if row.attempt and failed else row.note  # RUN-01 says why
-            yield violation("no value: {status}", messages.NEEDED_STATUS(), state, about=row.cell, status=row.status)
+            yield violation(
+                "no value: {status}", "measured, projected or declined", state, about=row.cell, status=row.status
+            )
 
 
 def every_number_traced(submission: Submission) -> Iterator[Finding]:
@@ -157,13 +164,15 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
                 yield violation(
                     "{file} line {line} does not contain the reported value",
                     f"{record.value} {record.unit}",
-                    ", ".join(f"{result.value} {result.unit}" for result in same) or messages.NO_SUCH_RESULT(),
+                    ", ".join(f"{result.value} {result.unit}" for result in same) or "no such result",
                     about=row.cell,
                     file=source.file,
                     line=source.line,
                 )
-    yield from submission.over(violation, traceless, messages.UNTRACED(), messages.RUN_AND_LINE(), "none")
-    yield from submission.over(unchecked, unread, messages.NOT_READ_AGAIN())
+    yield from submission.over(
+        violation, traceless, "values without a run and a log line", "a run and a log line", "none"
+    )
+    yield from submission.over(unchecked, unread, "raw output was not read again")
 
 
 def offset_interpreted(submission: Submission) -> Iterator[Finding]:
@@ -181,9 +190,15 @@ def offset_interpreted(submission: Submission) -> Iterator[Finding]:
     cells = [cell for run, _ in apart for cell in run.cells()]
     read_by = next((entry for entry in submission.pack.notes if "FLG-08" in entry.rules), None)
     run, given = apart[0]
-    expected, actual = messages.OFFSET_BY_RULES(offset=run.geometry.processes_per_node), f"-N {given}"
+    expected, actual = f"-N {run.geometry.processes_per_node} (by the rules)", f"-N {given}"
     if read_by is None:
-        yield from submission.over(to_explain, cells, messages.OFFSET_UNINTERPRETED(), expected, actual)
+        yield from submission.over(
+            to_explain,
+            cells,
+            "-N means something else in this benchmark than in the rules; no interpretation is recorded",
+            expected,
+            actual,
+        )
     else:
         message = (
             "-N means something else in this benchmark than in the rules; interpreted by the rule pack's note on "
@@ -209,16 +224,20 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         if attempt.state is not State.DONE:
             counts[str(attempt.state)] += 1
         elif present.get(attempt.run) != attempt.fingerprint:
-            counts[messages.OTHER_SETTINGS()] += 1
+            counts["measured with other settings"] += 1
         elif violated := against.get(key):
-            counts[messages.INVALID_BY(rules=" and ".join(violated))] += 1
+            counts[f"invalid by {' and '.join(violated)}"] += 1
             if contradicted := RECORDS.intersection(violated):
                 contradictory.append(f"{attempt.run}/{attempt.number} ({', '.join(sorted(contradicted))})")
     if counts:
         counted = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
         yield note("attempts that the table does not report (kept on record): {counts}", counts=counted)
     if contradictory:
-        yield doubt(submission.full)(messages.UNUSED_CONTRADICT(), messages.RECORDS_AGREE(), listed(contradictory))
+        yield doubt(submission.full)(
+            "attempts that are not used in the results have records that contradict each other",
+            "records that agree",
+            listed(contradictory),
+        )
     yield from _measured_and_failed(submission)
     yield from _measured_again(submission)
     for name, numbers in _numbers(submission.attempts).items():
@@ -227,13 +246,13 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
             yield _gone("attempts of {run} are not on record", f"1 to {max(numbers)}", lacking, run=name)
     yield from measured_and_hidden(submission)
     if submission.folders is None:
-        yield unchecked(messages.FOLDERS_UNCHECKED())
+        yield unchecked("attempt folders not checked")
         return
     submitted = [attempt for attempt in submission.attempts if attempt.state not in (State.SUBMITTING, State.REFUSED)]
     for name, numbers in _numbers(submitted).items():
         lacking = sorted(number for number in numbers if (name, number) not in submission.folders)
         if lacking:
-            yield _gone("raw output of attempts of {run} is missing", messages.RAW_OUTPUT_OF_ALL(), lacking, run=name)
+            yield _gone("raw output of attempts of {run} is missing", "raw output of every attempt", lacking, run=name)
 
 
 def _measured_and_failed(submission: Submission) -> Iterator[Finding]:
@@ -246,7 +265,11 @@ def _measured_and_failed(submission: Submission) -> Iterator[Finding]:
         and len(case.reported) == len(case.operations)
     ]
     if found:
-        yield doubt(submission.full)(messages.UNUSED_COMPLETE(), messages.PART_OF_RESULTS(), listed(found))
+        yield doubt(submission.full)(
+            "attempts that did not end well have all their results in their output",
+            "a part of the results, or none",
+            listed(found),
+        )
 
 
 def _measured_again(submission: Submission) -> Iterator[Finding]:
@@ -262,7 +285,7 @@ def _measured_again(submission: Submission) -> Iterator[Finding]:
                 doubt(submission.full),
                 cells,
                 "{run} was measured again although it had a valid result",
-                messages.ONE_RESULT(),
+                "one valid result of each repetition",
                 f"{len(cases)} valid results",
                 run=name,
             )

@@ -10,7 +10,6 @@ from campaign.core.model import Finding
 from campaign.core.regex import regex
 from campaign.core.units import listed, several
 from campaign.judge.findings import at_full_size, cut, doubt, note, to_explain, unchecked, violation
-from campaign.judge.messages import system as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
@@ -60,14 +59,12 @@ def described(submission: Submission) -> Iterator[Finding]:
         if asked := placeholder(target.description):
             entries.append((f"description of target {target.name}", asked))
     if missing := [key for key, asked in entries if not asked]:
-        yield lacks(
-            messages.INCOMPLETE_DESCRIPTION(), messages.DESCRIPTION(), messages.MISSING(keys=", ".join(missing))
-        )
+        yield lacks("the system description is incomplete", "a description of each", f"none of {', '.join(missing)}")
     if left := [f"{key}{'' if asked[0] == '<' else f' ({asked})'}" for key, asked in entries if asked]:
-        yield lacks(messages.PLACEHOLDERS(), messages.DESCRIPTION(), ", ".join(left))
+        yield lacks("the system description still has placeholders", "a description of each", ", ".join(left))
     email = dict(campaign.contact).get("email", "@")
     if "@" not in email and not placeholder(email):
-        yield lacks(messages.NO_ADDRESS(), "name@domain", email)
+        yield lacks("contact.email is not an e-mail address", "name@domain", email)
 
 
 def tuning_split(submission: Submission) -> Iterator[Finding]:
@@ -77,9 +74,11 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
     lacking = [key for key in (USER_TUNING, ADMINISTRATOR_TUNING) if placeholder(known.get(key, ""))]
     if lacking:
         keys = " and ".join(lacking)
-        yield doubt(submission.full)("system: {keys} not filled in", messages.TUNING_OR_NONE(), keys=keys)
+        yield doubt(submission.full)("system: {keys} not filled in", "a description, or the word none", keys=keys)
     elif user.strip() == administrator.strip() and user.strip().lower() not in ("none", "nothing"):
-        yield doubt(submission.full)(messages.SAME_TUNING(), messages.DIFFERENT_TUNING(), user)
+        yield doubt(submission.full)(
+            "the same tuning is given for users and for administrators", "different entries", user
+        )
     told = " ".join(text for _, text in submission.campaign.system).casefold()
     names: set[str] = set()
     environments = [case.evidence.environment for case in submission.results]
@@ -89,7 +88,11 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
     names -= {name for name, _ in submission.campaign.slurm.environment}
     unsaid = sorted(name for name in names if _TUNES.fullmatch(name) and name.casefold() not in told)
     if unsaid:
-        yield doubt(submission.full)(messages.TUNING_UNSAID(), messages.NAMED_UNDER_SYSTEM(), listed(unsaid))
+        yield doubt(submission.full)(
+            "tuning variables of MPI, network or loader were set, but are not in the system description",
+            "named under system (tuning by users) or slurm.environment",
+            listed(unsaid),
+        )
 
 
 # --- ENV-04

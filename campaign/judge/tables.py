@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from campaign.core.model import Cell, Finding
 from campaign.judge import numbers, submission
 from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
-from campaign.judge.messages import shared
-from campaign.judge.messages import tables as messages
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 
@@ -30,11 +28,16 @@ def units_of_the_rules(whole: Submission) -> Iterator[Finding]:
         if unit is not None and row.unit != unit:
             wrong.setdefault((unit, row.unit), []).append(row.cell)
     for (expected, actual), cells in wrong.items():
-        yield from whole.over(violation, cells, messages.UNITS_DIFFER(), expected, actual)
+        yield from whole.over(violation, cells, "unit differs from the rule pack's", expected, actual)
     large = [row for row in rows if row.value is not None and row.value >= 10 * ROUND]
     rounded = [row.cell for row in large if row.value is not None and row.value % ROUND == 0]
     if len(large) >= FEWEST and 2 * len(rounded) > len(large):
-        yield from whole.over(to_explain, rounded, messages.ROUNDED(), "as measured", messages.MULTIPLES(step=ROUND))
+        yield from whole.over(
+            to_explain, rounded, "values are rounded without explanation", "as measured", f"multiples of {ROUND}"
+        )
+
+
+_TABLE_ONLY = "cannot be checked from a table alone"
 
 
 def full_size(whole: Submission) -> Iterator[Finding]:
@@ -47,9 +50,9 @@ def full_size(whole: Submission) -> Iterator[Finding]:
             smaller.setdefault(total, []).append(row.cell)
     for total, cells in smaller.items():
         message = "fewer {unit} than the rules require"
-        expected, unit = shared.OR_MORE(least=asked), whole.pack.items_unit
+        expected, unit = f"{asked} or more", whole.pack.items_unit
         yield from whole.over(violation, cells, message, expected, total, unit=unit)
-    yield unchecked(shared.TABLE_ONLY())
+    yield unchecked(_TABLE_ONLY)
 
 
 def above_zero(whole: Submission) -> Iterator[Finding]:
@@ -58,7 +61,7 @@ def above_zero(whole: Submission) -> Iterator[Finding]:
     for row in nothing:
         message, name = "the rate of {name} is not above zero", row.cell.operation
         yield violation(message, "> 0", f"{row.value:.10g}", about=row.cell, name=name)
-    yield unchecked(shared.TABLE_ONLY())
+    yield unchecked(_TABLE_ONLY)
 
 
 def inflation_told(whole: Submission) -> Iterator[Finding]:
@@ -75,15 +78,12 @@ def inflation_told(whole: Submission) -> Iterator[Finding]:
         if not others or row.value is None or row.value <= BEYOND * max(others.values()):
             unsure.append(row.cell)
             continue
+        beside = ", ".join(f"{value:.10g} ({name})" for name, value in others.items())
+        found = f"{row.value:.10g}, compared with {beside}"
         yield violation(
-            messages.INFLATED(),
-            messages.ACTUAL_TOO(),
-            messages.FOUND_BESIDE(
-                value=f"{row.value:.10g}", others=", ".join(f"{value:.10g} ({name})" for name, value in others.items())
-            ),
-            about=row.cell,
+            "inflated by the process count; actual rate not given", "the actual rate as well", found, about=row.cell
         )
-    yield from whole.over(unchecked, unsure, messages.NO_OPERATIONS())
+    yield from whole.over(unchecked, unsure, "actual operation count not in the table")
 
 
 def _same_elsewhere(whole: Submission, row: Row) -> dict[str, float]:
@@ -120,7 +120,5 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
 
 def judge_table(whole: Submission) -> tuple[Finding, ...]:
     """All that the pack's rules say of a table by itself."""
-    rules = {
-        rule: RULES[rule](whole) if rule in RULES else [unchecked(shared.TABLE_ONLY())] for rule in whole.pack.checks
-    }
+    rules = {rule: RULES[rule](whole) if rule in RULES else [unchecked(_TABLE_ONLY)] for rule in whole.pack.checks}
     return tuple(finding for rule, findings in rules.items() for finding in of_rule(rule, CAMPAIGN, findings))

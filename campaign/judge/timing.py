@@ -10,8 +10,6 @@ from campaign.config.rules.entries import Operation
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Cell, Finding, Record, Status
 from campaign.judge.findings import at_full_size, doubt, note, to_explain, unchecked, violation
-from campaign.judge.messages import shared
-from campaign.judge.messages import timing as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.cells import Row
@@ -43,7 +41,7 @@ def long_enough(case: Case) -> Iterator[Finding]:
     means = case.pack.lengthened_by()
     if not case.full:
         form = at_full_size(violation if hopeless else to_explain, full=False) if means else note
-        yield form(messages.SHORT_IN_REHEARSAL(), *_lengths(minimum, short))
+        yield form("rehearsal: phases are short", *_lengths(minimum, short))
     elif not means:
         yield _fixed_size(case, minimum, short)
     elif hopeless:
@@ -83,13 +81,13 @@ def _below_rule(case: Case, lasted: Sequence[tuple[Operation, Record, float]]) -
 
 def _lengths(wanted: float, phases: Sequence[tuple[Operation, Record, float]]) -> tuple[str, str]:
     """What is wanted, and how long these phases lasted."""
-    lasted = [messages.LASTED(operation=operation.id, seconds=_two_digits(seconds)) for operation, _, seconds in phases]
+    lasted = [f"{operation.id} {_two_digits(seconds)} s" for operation, _, seconds in phases]
     return _or_more(wanted), ", ".join(lasted)
 
 
 @functools.lru_cache(maxsize=64)
 def _or_more(seconds: float) -> str:
-    return shared.OR_MORE(least=show(Quantity.DURATION, seconds))
+    return f"{show(Quantity.DURATION, seconds)} or more"
 
 
 def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Record, float]]) -> Finding:
@@ -100,22 +98,17 @@ def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Re
     for operation, record, seconds in phases:
         if step is None or record.start_skew_s is None:
             uncertain.append(None)
-            parts.append(messages.LASTED_UNCLEAR(operation=operation.id, seconds=_two_digits(seconds)))
+            parts.append(f"{operation.id} {_two_digits(seconds)} s (clock step and start skew not recorded)")
         else:
             share = (step + record.start_skew_s) / seconds
             uncertain.append(share)
             parts.append(
-                messages.LASTED_WITHIN(
-                    operation=operation.id,
-                    seconds=_two_digits(seconds),
-                    share=_two_digits(100 * share),
-                    clock=_short(step),
-                    skew=_short(record.start_skew_s),
-                )
+                f"{operation.id} {_two_digits(seconds)} s, uncertain by {_two_digits(100 * share)}% (clock "
+                f"{_short(step)}, ranks started within {_short(record.start_skew_s)})"
             )
     return note(
         "short phases (size fixed by the rules); timing uncertainty: {uncertainty}",
-        messages.LONGER_IF_ALLOWED(duration=show(Quantity.DURATION, minimum)),
+        f"{show(Quantity.DURATION, minimum)} or more, where the rules allow a change",
         ", ".join(parts),
         uncertainty=_in_steps(uncertain),
     )
@@ -177,7 +170,7 @@ def remote_latency(case: Case) -> Iterator[Finding]:
             quick.append(f"{operation.id} {case.run.geometry.processes / rate * 1e6:.2g} us")
     if quick:
         yield (doubt(case.full) if case.run.geometry.nodes > 1 else note)(
-            messages.TOO_QUICK(),
+            "per-operation latency is below any network round trip: results come from cache or a local file system",
             _or_more(floor),
             ", ".join(quick),
         )
@@ -202,22 +195,36 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
         if counter is not None:
             served = Served(counter.operations, counter.operations)
         if served is None or not stats:
-            missing = messages.COUNTERS_SILENT if row.cell.target in asked else messages.NO_COUNTERS
-            unknown.setdefault(missing(), []).append(row.cell)
+            missing = (
+                "server_counters: the command printed no counts before and after the stat phase of this attempt"
+                if row.cell.target in asked
+                else "no server-side counters supplied under server_counters"
+            )
+            unknown.setdefault(missing, []).append(row.cell)
         elif served.most < threshold * stats:
             # Each node opened the files that all share: a shift takes none of them out of its client's cache.
             form, message = (
-                (note, messages.SHARED_CACHED) if case.files.inflated else (violation, messages.SERVERS_IDLE)
+                (
+                    note,
+                    (
+                        "all nodes opened the shared files themselves: their own caches can answer stat calls, "
+                        "whatever the rank offset"
+                    ),
+                )
+                if case.files.inflated
+                else (violation, "servers performed fewer operations than clients issued: results come from cache")
             )
             log = counter.log.name if counter is not None else "counters.jsonl"
             yield form(
-                message(),
-                messages.OPERATIONS_PER_STAT(operations=threshold, stats=stats),
-                messages.SERVER_COUNT(operations=served.most, log=log),
+                message,
+                f"at least {threshold:g} for each of {stats} stat calls",
+                f"{served.most} server operations (from {log})",
                 about=row.cell,
             )
         elif served.least < threshold * stats:
-            unknown.setdefault(messages.COUNTED_RARELY(), []).append(row.cell)
+            unknown.setdefault(
+                "server-side counters were read too rarely to tell the stat phase from the others", []
+            ).append(row.cell)
     for why, cells in unknown.items():
         yield from submission.over(unchecked, cells, why)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from campaign.core import resources
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.pipeline import messages
 
 _WRAPPERS = "mpicc of Open MPI or MPICH, mpiicx or mpiicc of Intel MPI"
 
@@ -30,28 +29,38 @@ def build(mpicc: str = "", directory: Path | None = None, source: Path = resourc
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise EnvironmentLacks(messages.BUILD_DIRECTORY(path=out, why=error.strerror)) from error
+        raise EnvironmentLacks(
+            f"{out}: cannot be created: {error.strerror}; choose another directory with -o"
+        ) from error
     options = [f"MPICC={wrapper}", f"BUILD={out}", *([f"CFLAGS={cflags}"] if cflags else [])]
     jobs = f"-j{len(os.sched_getaffinity(0))}"
     command = ["make", "--no-print-directory", "--silent", jobs, "-C", str(source), *options]
     # What is printed belongs to stderr: stdout is the verb's own. A make around this one would pass on its options.
     surroundings = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
     if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, env=surroundings).returncode:
-        raise EnvironmentLacks(messages.BUILD_FAILED(wrapper=wrapper, wrappers=_WRAPPERS))
+        raise EnvironmentLacks(
+            f"compiling the benchmark with {wrapper} failed; see its messages above\nLoad the module of your MPI, or "
+            f"name its compiler wrapper with --mpicc ({_WRAPPERS})"
+        )
     return out
 
 
 def _check(wrapper: str, out: Path) -> None:
     if re.search(r"[\s:;#$%\\'\"]", str(out)):
-        raise InputError(messages.BUILD_PATH(path=out))
+        raise InputError(
+            f"{out}: make does not take a path with a space or one of : ; # $ % \\ ' \"; choose another with -o"
+        )
     problems: list[str] = []
     if shutil.which("make") is None:
-        problems.append(messages.MAKE_MISSING())
+        problems.append("make: not found; install GNU make")
     try:
         words = shlex.split(wrapper)
     except ValueError:
         words = []
     if not words or shutil.which(words[0]) is None:
-        problems.append(messages.WRAPPER_MISSING(wrapper=wrapper, wrappers=_WRAPPERS))
+        problems.append(
+            f"{wrapper}: not found; load the module of your MPI (or install its development package), or name its "
+            f"compiler wrapper with --mpicc ({_WRAPPERS})"
+        )
     if problems:
         raise EnvironmentLacks("\n".join(problems))

@@ -13,7 +13,6 @@ from typing import Any
 from campaign.config.opened import Opened
 from campaign.core.model import Attempt, Command, Run, State, directory_name
 from campaign.core.units import several
-from campaign.pipeline import messages
 from campaign.pipeline.plan import Plan
 from campaign.plan import matrix
 from campaign.slurm import script_text
@@ -39,12 +38,11 @@ def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list
     lines: list[str] = []
     for alike in causes.values():
         first, number = next(iter(alike)), several(alike.total(), "run")
-        lines.append(
-            messages.OUTDATED(runs=number, changes=first if len(alike) == 1 else messages.SUCH_AS(change=first))
-        )
+        changes = first if len(alike) == 1 else f"such as {first}"
+        lines.append(f"not used: {number} measured with other settings ({changes}); 'campaign run' measures again")
     if gone:
         names = ", ".join(gone[:_NAMED]) + (", …" if len(gone) > _NAMED else "")
-        lines.append(messages.OUTDATED_GONE(runs=several(len(gone), "run"), names=names))
+        lines.append(f"not used: {several(len(gone), 'run')} that the campaign file no longer contains ({names})")
     return lines
 
 

@@ -14,7 +14,6 @@ from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.config.values import forbidden
 from campaign.core.model import Paths
-from campaign.pipeline import messages
 from campaign.pipeline.mistakes import Mistake
 from campaign.slurm import partitions
 
@@ -42,16 +41,16 @@ def site() -> init.Site:
 def _target(directory: str) -> str:
     """Why the benchmark cannot work in a directory; "" where it can, or where only the nodes can tell."""
     if directory == init.DIRECTORY:
-        return messages.DIRECTORY_PLACEHOLDER(path=directory)
+        return f"still the placeholder {directory}; name a directory that all nodes see"
     if where := forbidden(directory, resolve=True):
-        return messages.DIRECTORY_FORBIDDEN(path=directory, where=where)
+        return f"{directory} resolves to {where}; name another directory"
     if os.path.isdir(directory):  # noqa: PTH112  # never raises, as Path.is_dir does
         why, number = _unwritable(directory)
         # The submit host may see it read-only.
-        return messages.DIRECTORY_UNWRITABLE(path=directory, why=why) if why and number != errno.EROFS else ""
+        return f"{directory} is not writable: {why}; name another directory" if why and number != errno.EROFS else ""
     if os.path.lexists(directory):
-        return messages.DIRECTORY_IS_A_FILE(path=directory)
-    return messages.DIRECTORY_MISSING(path=directory) if _surely_missing(Path(directory)) else ""
+        return directory_is_a_file(directory)
+    return f"{directory} does not exist; create it where all nodes see it" if _surely_missing(Path(directory)) else ""
 
 
 def _surely_missing(directory: Path) -> bool:
@@ -72,8 +71,9 @@ def _overlaps(campaign: Campaign) -> Iterator[Mistake]:
     for index, target in enumerate(campaign.targets):
         for earlier, other in enumerate(campaign.targets[:index]):
             if overlap(real[index], real[earlier]):
-                problem = messages.DIRECTORIES_OVERLAP(
-                    path=target.directory, real=real[index], other=real[earlier], target=other.name
+                problem = (
+                    f"{target.directory} resolves to {real[index]}, which shares files with {real[earlier]} of target "
+                    f"{other.name}; name separate directories"
                 )
                 yield Mistake(("targets", index, "directory"), problem)
 
@@ -84,9 +84,13 @@ def _results(paths: Paths) -> str:
     while not os.path.lexists(there):
         there = there.parent
     if not os.path.isdir(there):  # noqa: PTH112
-        return messages.DIRECTORY_IS_A_FILE(path=there)
+        return directory_is_a_file(there)
     why, _ = _unwritable(there)
-    return messages.RESULTS_UNWRITABLE(path=paths.root.parent, why=why) if why else ""
+    return f"{paths.root.parent} cannot be created: {why}; name another directory" if why else ""
+
+
+def directory_is_a_file(path: object) -> str:
+    return f"{path} is not a directory; name a directory"
 
 
 def _unwritable(directory: str | Path) -> tuple[str, int]:

@@ -23,7 +23,7 @@ from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Geometry, Paths, Run
-from campaign.pipeline import messages, program
+from campaign.pipeline import program
 from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.plan import matrix, repetitions
 from campaign.plan import searches as searching
@@ -63,7 +63,10 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
     Raises InputError where the results are another campaign file's.
     """
     if owner := _owner(opened):
-        problem = messages.RESULTS_OF_ANOTHER(name=opened.campaign.name, results=opened.paths.root, file=owner)
+        problem = (
+            f"found {opened.campaign.name}, but {opened.paths.root} holds the results of {owner}; give this campaign "
+            "another name, or another results directory"
+        )
         raise refusal(opened.campaign, [Mistake(("name",), problem)])
     settled = _settled(opened.paths)
     partition, asked, unresolved = _partition(opened, settled)
@@ -114,7 +117,13 @@ def _with_runs(opened: Opened, planned: Plan) -> Plan:
         "cores": pack.computes_cores and campaign.slurm.node_cores is None,
     }
     if any(lacking.values()):
-        told = {name: messages.NODE_UNKNOWN(name=name) for name, lacks in lacking.items() if lacks}
+        told = {
+            name: (
+                f"the rules need the {name} of a node, which Slurm does not report (for memory, set slurm.node_memory)"
+            )
+            for name, lacks in lacking.items()
+            if lacks
+        }
         return replace(planned, unresolved={**planned.unresolved, **told})
     choices = searching.choices(planned.searches)
     most = replace(campaign, repetitions=sequential.most) if sequential else campaign
@@ -172,10 +181,17 @@ def not_built(opened: Opened) -> str:
         if path.exists() and (trouble := program.trouble(path)):
             return trouble
         if not path.exists() and path.parent == built:
-            return messages.NOT_BUILT(path=path)
+            return _not_built(path)
         if not path.exists():
-            return messages.MEASURED_WITH_ANOTHER(path=path, built=built)
-    return "" if resources.witness().exists() else messages.NOT_BUILT(path=resources.witness())
+            return (
+                f"this campaign was measured with {path}, which no longer exists; restore it, or set "
+                f"CAMPAIGN_BENCHMARK={built} to measure everything again"
+            )
+    return "" if resources.witness().exists() else _not_built(resources.witness())
+
+
+def _not_built(path: object) -> str:
+    return f"the benchmark is not built: {path} not found; run 'campaign build'"
 
 
 def _with_node(opened: Opened, partition: partitions.Partition | None) -> Campaign:
@@ -196,18 +212,24 @@ def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition 
     if settled.partition is not None or not (needed or with_memory or pack.computes_cores):
         return settled.partition, None, {}
     if resolution.replayed():
-        return None, None, {name: messages.GEOMETRY_NOT_RECORDED(name=name) for name in needed}
+        return None, None, {name: f"plan.json does not record the process count of launch.{name}" for name in needed}
     if needed and not opened.paths.plan.exists() and (opened.paths.root / "jobs").is_dir():
         # What the partition has now need not be what it had when the campaign began.
         keys = ", ".join(f"launch.{name}" for name in needed)
-        raise EnvironmentLacks(messages.PLAN_MISSING(path=opened.paths.plan, keys=keys))
+        raise EnvironmentLacks(
+            f"{opened.paths.plan}: missing, although the campaign has begun; only this file says what {keys} meant "
+            "then: restore it from a backup or a bundle, or write the numbers of processes into the campaign file"
+        )
     try:
         asked = admission.ask(campaign.slurm)
     except (EnvironmentLacks, NotInSlurm) as error:
         return (
             None,
             None,
-            {name: messages.GEOMETRY_WITHOUT_SLURM(name=name, word=word, why=error) for name, word in needed.items()},
+            {
+                name: f"launch.{name} is {word}, which needs the size of the partition from Slurm: {error}"
+                for name, word in needed.items()
+            },
         )
     partition = asked.partition
     if partition.usable:
@@ -216,7 +238,10 @@ def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition 
         None,
         asked,
         {
-            name: messages.GEOMETRY_WITHOUT_NODES(name=name, word=word, account=partition.account)
+            name: (
+                f"launch.{name} is {word}, but no node is usable ({partition.account}); name another partition under "
+                "slurm.partition, or ask the administrator"
+            )
             for name, word in needed.items()
         },
     )
@@ -320,7 +345,12 @@ def _stored(paths: Paths) -> Any:
     own = "" if resolution.replayed() else journal.beginning(paths.journal)
     if own and stored.get("journal", "") not in ("", own):
         names = {name: stored.get(name) for name in ("campaign", "results")}
-        raise EnvironmentLacks(messages.PLAN_OF_ANOTHER(path=paths.plan, **names))
+        raise EnvironmentLacks(
+            (
+                "{path}: the plan of another campaign ({campaign}, results in {results}); restore this campaign's own "
+                "from a backup or a bundle, or remove it to plan again"
+            ).format(path=paths.plan, **names)
+        )
     return stored
 
 
@@ -331,7 +361,7 @@ def _parsed(path: Path, _inode: int, _time: int) -> Any:
     """
     stored = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(stored, dict):
-        raise ValueError(messages.PLAN_NO_OBJECT(found=json.dumps(stored)[:100]))
+        raise ValueError(f"not an object: {json.dumps(stored)[:100]}")
     with suppress(LookupError, TypeError, AttributeError):
         prefix = stored.get("prefix", [])
         argvs = (each["argv"] for run in stored["runs"] for each in run.get("phases", [run]))
@@ -341,7 +371,8 @@ def _parsed(path: Path, _inode: int, _time: int) -> Any:
 
 
 def _damaged(path: Path, error: Exception) -> EnvironmentLacks:
-    return EnvironmentLacks(messages.PLAN_DAMAGED(path=path, why=getattr(error, "strerror", None) or repr(error)))
+    why = getattr(error, "strerror", None) or repr(error)
+    return EnvironmentLacks(f"{path}: damaged ({why}); restore it from a backup, or remove it to plan again")
 
 
 def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> dict[str, Geometry]:
@@ -386,7 +417,7 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
     if settled.dialect and settled.executable.startswith(_identity(opened)):
         return settled.dialect
     if resolution.replayed():
-        raise EnvironmentLacks(messages.DIALECT_NOT_RECORDED(path=path))
+        raise EnvironmentLacks(f"plan.json does not record the meaning of -N for {path}; set benchmark.dialect")
     at = next(at for at, each in benchmark.placed if each == path)
     if problem := program.unusable(path, opened.campaign.launcher.prefix):
         raise refusal(opened.campaign, [Mistake(at, problem)])

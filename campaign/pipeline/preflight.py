@@ -21,11 +21,14 @@ from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import Place, path_text
 from campaign.judge.attempt import beside_target
 from campaign.judge.findings import processes_on
-from campaign.pipeline import messages, places, program
+from campaign.pipeline import places, program
 from campaign.pipeline import plan as planning
 from campaign.pipeline.mistakes import Mistake, refusal
+from campaign.pipeline.places import directory_is_a_file
 from campaign.pipeline.plan import Plan
+from campaign.pipeline.program import placeholder_left
 from campaign.pipeline.request import Request
+from campaign.pipeline.standing import journal_damaged
 from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.source import record as sources
@@ -55,14 +58,26 @@ class Checked:
     @property
     def unchecked(self) -> str:
         """What was not checked, and what would."""
-        return messages.NOT_CHECKED(why=self.silent) if self.silent else messages.ONLY_A_PROBE()
+        return (
+            (
+                "not checked: partition, limits, account, QOS, MPI plugin, modules, benchmark, directories (Slurm "
+                f"does not answer: {self.silent})"
+            )
+            if self.silent
+            else (
+                "not checked: whether all nodes see the same directories, load the modules and start the benchmark as "
+                "one MPI job; 'campaign plan --probe' checks this with a short job"
+            )
+        )
 
 
 def preflight(opened: Opened, planned: Plan, request: Request) -> Checked:
     """For `run`: raise if the campaign cannot be submitted, with all reasons at once."""
     checked = check(opened, planned, request)
     if checked.silent:
-        raise EnvironmentLacks(messages.SLURM_SILENT(why=checked.silent))
+        raise EnvironmentLacks(
+            f"Slurm does not answer: {checked.silent}; 'campaign run --sandbox' starts a cluster on this machine"
+        )
     return checked
 
 
@@ -77,7 +92,12 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
     mistakes = unfilled if campaign.profile == "full" else []
     if unfilled and not mistakes:
         keys = ", ".join(path_text(mistake.at) for mistake in unfilled)
-        notes = (messages.PLACEHOLDERS_LEFT(texts=units.several(len(unfilled), "placeholder"), keys=keys),)
+        notes = (
+            (
+                f"{units.several(len(unfilled), 'placeholder')} still to be filled in before a run with profile full: "
+                f"{keys}"
+            ),
+        )
     notes = (*notes, *vain_waivers(opened))
     mistakes += _paths(opened, planned)
     mistakes += _sources(campaign)
@@ -125,9 +145,15 @@ def vain_waivers(opened: Opened) -> Iterator[str]:
     for index, granted in enumerate(opened.answers.waivers):
         waiver, key = granted.waiver, path_text(("waivers", index))
         if not granted.signer:
-            yield messages.WAIVER_WITHOUT_EFFECT(key=key, cells=waiver.cells, problem=granted.problem)
+            yield (
+                f"{key}: has no effect and makes the results of {waiver.cells} invalid (WVR-01): {granted.problem}; "
+                "have it signed by a key in allowed_signers, or remove it"
+            )
         elif waiver.expires < today:
-            yield messages.WAIVER_EXPIRED(key=key, day=waiver.expires, cells=waiver.cells)
+            yield (
+                f"{key}: has expired on {waiver.expires}: what is measured now makes the results of {waiver.cells} "
+                "invalid (WVR-01); have it granted again, or remove it"
+            )
 
 
 def _paths(opened: Opened, planned: Plan) -> Iterator[Mistake]:
@@ -141,7 +167,10 @@ def _paths(opened: Opened, planned: Plan) -> Iterator[Mistake]:
     for at, words in given:
         for index, word in enumerate(words):
             if word in added:
-                yield Mistake((*at, index), messages.PATH_IN_ARGUMENTS(word=word))
+                yield Mistake(
+                    (*at, index),
+                    f"found {word}, a path outside the target's directory; allowed: words without a path (FLG-05)",
+                )
 
 
 def missing_runs(opened: Opened, planned: Plan, request: Request) -> tuple[Run, ...]:
@@ -153,7 +182,7 @@ def missing_runs(opened: Opened, planned: Plan, request: Request) -> tuple[Run, 
     with open_store(opened.paths, opened.pack.output) as store:
         attempts, records = matrix.attempts_by_run(runs, store.attempts()), store.records()
     if problem := journal.look(opened.paths.journal).problem:
-        raise EnvironmentLacks(messages.JOURNAL_DAMAGED(path=opened.paths.journal, problem=problem))
+        raise EnvironmentLacks(journal_damaged(path=opened.paths.journal, problem=problem))
     return tuple(run for run in runs if is_missing(opened, run, attempts[run.id], records, request))
 
 
@@ -182,7 +211,7 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
     ]
     for at, text in texts:
         if match := program.PLACEHOLDER.search(text):
-            yield Mistake(at, messages.PLACEHOLDER_LEFT(found=match[0]))
+            yield Mistake(at, placeholder_left(match[0]))
 
 
 # --- this machine
@@ -207,7 +236,7 @@ def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
         elif partition is not None and (machine := program.machine(executable)):
             nodes = partitions.architecture(partition.name)
             if nodes and not program.runs_on(machine, nodes):
-                yield Mistake(at, messages.PROGRAM_OF_ANOTHER_MACHINE(path=executable, found=machine, nodes=nodes))
+                yield Mistake(at, f"{executable} is built for {machine}; the nodes are {nodes}; build it for {nodes}")
 
 
 def _launcher(campaign: Campaign) -> Iterator[Mistake]:
@@ -221,7 +250,10 @@ def _not_here(campaign: Campaign) -> Iterator[str]:
     """Notes on programs that this machine does not find on its PATH: the nodes may have them."""
     for at, word in _starters(campaign):
         if not word.startswith("/") and not campaign.slurm.modules and shutil.which(word) is None:
-            yield messages.NOT_ON_PATH(key=path_text(at), name=word)
+            yield (
+                f"{path_text(at)}: {word} not found on this machine's PATH; if the nodes lack it too, all runs fail: "
+                "correct the name or give the full path"
+            )
 
 
 def _starters(campaign: Campaign) -> list[tuple[Place, str]]:
@@ -233,15 +265,20 @@ def _starters(campaign: Campaign) -> list[tuple[Place, str]]:
 def _mpi(campaign: Campaign) -> Iterator[Mistake]:
     known = commands.mpi_plugins() if campaign.launcher.is_srun else ()
     if known and campaign.slurm.mpi not in known:
-        form = messages.MPI_UNKNOWN if any("pmix" in name for name in known) else messages.MPI_WITHOUT_PMIX
-        yield Mistake(("slurm", "mpi"), form(name=campaign.slurm.mpi, known=", ".join(known)))
+        problem = f"found {campaign.slurm.mpi}; srun --mpi=list has: {', '.join(known)}"
+        if not any("pmix" in name for name in known):
+            problem += (
+                ". This Slurm has no PMIx plugin: with Open MPI set 'launcher: {program: mpirun}', with MPICH or Intel "
+                "MPI 'slurm.mpi: pmi2'"
+            )
+        yield Mistake(("slurm", "mpi"), problem)
 
 
 def _modules(campaign: Campaign) -> Iterator[Mistake]:
     modules = campaign.slurm.modules
     if modules and (failing := commands.unloadable(modules)):
         name, why = failing
-        yield Mistake(("slurm", "modules", modules.index(name)), messages.MODULE_UNKNOWN(name=name, why=why))
+        yield Mistake(("slurm", "modules", modules.index(name)), f"{name} cannot be loaded: {why}")
 
 
 # --- the cluster
@@ -255,11 +292,17 @@ def _beyond_nodes(opened: Opened, runs: Sequence[Run], partition: Partition) -> 
         nodes, per_node = run.job_nodes, run.geometry.processes_per_node
         at = ("launch", run.launch)
         if nodes > partition.nodes:
-            form = messages.NODES_TOO_MANY if partition.nodes else messages.NODES_NONE
-            problem = form(asked=nodes, partition=partition.name, there=partition.nodes)
+            problem = (
+                f"found {nodes} nodes; partition {partition.name} has {partition.nodes}; use {partition.nodes} or fewer"
+                if partition.nodes
+                else f"found {nodes} nodes; partition {partition.name} has none; name another partition"
+            )
             yield Mistake(at if fixed[run.launch] else (*at, "nodes"), problem)
         elif partition.usable and per_node > most:
-            problem = messages.PROCESSES_TOO_MANY(asked=per_node, partition=partition.name, cores=partition.most_cores)
+            problem = (
+                f"found {per_node} processes per node; the nodes of partition {partition.name} have "
+                f"{partition.most_cores} cores; use {partition.most_cores} or fewer"
+            )
             yield Mistake(at, problem)
 
 
@@ -275,12 +318,17 @@ def _below_share(opened: Opened, runs: Sequence[Run], partition: Partition) -> I
             continue
         least = condition.least(partition.usable, partition.cores_per_node)
         if geometry.nodes < least.nodes or geometry.processes_per_node < least.processes_per_node:
-            about = {
-                "found": processes_on(geometry.processes, geometry.nodes), "clause": condition.clause,
-                "least": processes_on(least.processes, least.nodes), "partition": partition.name,
-            }  # fmt: skip
-            share = messages.BELOW_SHARE(**about, needs=condition.needs)
-            problem = messages.SERIES_ENDS_EARLY(**about) if condition.reaches else share
+            found = processes_on(geometry.processes, geometry.nodes)
+            wanted = processes_on(least.processes, least.nodes)
+            share = (
+                f"found {found}; allowed: {condition.needs} (clause {condition.clause}), in partition {partition.name} "
+                f"at least {wanted}; or remove the line"
+            )
+            series = (
+                f"the series ends at {found}; at full size it goes up to {wanted} in partition {partition.name} "
+                f"(clause {condition.clause}); give a larger number"
+            )
+            problem = series if condition.reaches else share
             yield Mistake(("launch", condition.id), problem)
 
 
@@ -293,9 +341,18 @@ def _beyond_limit(campaign: Campaign, runs: Sequence[Run], partition: Partition,
         limits.append((f"QOS {of_qos[0]}", of_qos[1]))
     for where, limit in limits:
         if most and limit is not None and asked > limit:
-            message = messages.TIME_TOO_LONG_TOGETHER if most > 1 else messages.TIME_TOO_LONG
             each, asked_for, allowed = map(units.format_duration, (campaign.slurm.time_s, asked, limit))
-            problem = message(runs=units.several(most, "run"), each=each, asked=asked_for, where=where, limit=allowed)
+            problem = (
+                (
+                    f"a job of {units.several(most, 'run')} of {each} needs {asked_for}; {where} allows {allowed}; set "
+                    "a shorter slurm.time, or slurm.allocation: run, which gives each run a job of its own"
+                )
+                if most > 1
+                else (
+                    f"a job of {units.several(most, 'run')} of {each} needs {asked_for}; {where} allows {allowed}; set "
+                    "a shorter slurm.time"
+                )
+            )
             yield Mistake(("slurm", "time"), problem)
             return
 
@@ -306,21 +363,31 @@ def _not_admitted(campaign: Campaign, runs: Sequence[Run], partition: Partition,
         return
     name = partition.name
     if terms.state not in (admission.UP, admission.DOWN):
-        yield Mistake(("slurm", "partition"), messages.PARTITION_CLOSED(name=name, state=terms.state))
+        yield Mistake(
+            ("slurm", "partition"),
+            f"found {name}, which takes no jobs (its state is {terms.state}); name another partition, or ask the "
+            "administrators",
+        )
     for key, value in (("account", campaign.slurm.account), ("qos", campaign.slurm.qos)):
         if value and not terms.admits(key, value):
             denied = ", ".join(terms.denied.get(key, ()))
-            allowed = ", ".join(terms.allowed.get(key, ())) or messages.ANY_BUT(names=denied)
-            yield Mistake(("slurm", key), messages.NOT_ADMITTED(value=value, partition=name, allowed=allowed))
+            allowed = ", ".join(terms.allowed.get(key, ())) or f"any but {denied}"
+            yield Mistake(
+                ("slurm", key),
+                f"found {value}, with which jobs wait for ever in partition {name}; allowed there: {allowed}",
+            )
     widest = max(runs, key=lambda run: run.job_nodes)
     if terms.most_nodes is not None and terms.most_nodes < widest.job_nodes <= partition.nodes:
-        numbers = {"asked": widest.job_nodes, "most": terms.most_nodes}
-        yield Mistake(("launch", widest.launch), messages.NODES_OF_A_JOB(**numbers, partition=name))
+        yield Mistake(
+            ("launch", widest.launch),
+            f"found {widest.job_nodes} nodes; partition {name} allows {terms.most_nodes} in one job; use "
+            f"{terms.most_nodes} or fewer",
+        )
 
 
 def _down(partition: Partition, terms: Admission) -> Iterator[str]:
     if terms.state == admission.DOWN:
-        yield messages.PARTITION_DOWN(name=partition.name)
+        yield f"partition {partition.name} is DOWN: its jobs wait until an administrator sets it UP"
 
 
 def rendered(opened: Opened, runs: Sequence[Run]) -> list[tuple[scripts.JobScript, str]]:
@@ -339,9 +406,9 @@ def write_scripts(opened: Opened, checked: Checked, directory: Path) -> int:
         for number, (job, script) in enumerate(jobs, 1):
             atomic.write(directory / f"{number:0{width}}-{job.steps[0].run.id}.sbatch", script)
     except FileExistsError as error:
-        raise InputError(messages.DIRECTORY_IS_A_FILE(path=directory)) from error
+        raise InputError(directory_is_a_file(directory)) from error
     except OSError as error:
-        raise unwritten(error, messages.SCRIPTS_UNWRITABLE(path=directory, why=error.strerror)) from error
+        raise unwritten(error, f"{directory}: cannot be written: {error.strerror}; name another directory") from error
     return len(jobs)
 
 
@@ -370,10 +437,15 @@ def _refused(jobs: Sequence[scripts.JobScript], partition: Partition) -> list[Mi
             at, value = _blamed(job, why)
             if value:
                 known = admission.known(str(at[1]), partition.name)
-                others = suggestion(value, known) if known else messages.CORRECT_OR_REMOVE()
-                return [Mistake(at, messages.SBATCH_REFUSES_VALUE(value=value, why=why, others=others))]
-            numbers = {"nodes": widest.nodes, "processes": widest.processes_per_node}
-            return [Mistake(at, messages.SBATCH_REFUSES(**numbers, why=why))]
+                others = suggestion(value, known) if known else "correct it or remove it"
+                return [Mistake(at, f"found {value}; sbatch --test-only: {why}; {others}")]
+            return [
+                Mistake(
+                    at,
+                    f"sbatch --test-only refuses a job of {widest.nodes} nodes with {widest.processes_per_node} "
+                    f"processes each: {why}",
+                )
+            ]
     return []
 
 

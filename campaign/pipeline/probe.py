@@ -21,7 +21,6 @@ from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.frozen import dataclass
 from campaign.core.model import SRUN, Command, Geometry, Launcher, Run, State
 from campaign.core.units import several
-from campaign.pipeline import messages
 from campaign.pipeline.preflight import Checked
 from campaign.slurm import commands, sbatch, scripts
 from campaign.slurm.submit import prepare
@@ -43,7 +42,10 @@ class Probed:
     @property
     def passed(self) -> str:
         """What holds if there are none."""
-        return messages.PROBED(job=self.job, nodes=several(self.nodes, "node"), launched=self.launched)
+        return (
+            f"probe (job {self.job}): {several(self.nodes, 'node')} see the same directories, can write in them and "
+            f"start the benchmark; {self.launched}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,11 @@ def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probe
         script.write_text(text, encoding="utf-8")
         answer = sbatch.submit(script)
         if answer.job_id is None:
-            raise EnvironmentLacks(messages.PROBE_REFUSED(why=answer.message))
-        say(messages.PROBE_SUBMITTED(job=answer.job_id, nodes=several(widest.geometry.nodes, "node")))
+            raise EnvironmentLacks(f"probe: {answer.message}")
+        say(
+            f"probe: submitted job {answer.job_id} on {several(widest.geometry.nodes, 'node')}; waiting for it to end "
+            "(Ctrl-C cancels it)"
+        )
         try:
             state = _wait(answer.job_id, folder)
         except BaseException:
@@ -171,17 +176,15 @@ def _read(folder: Path, job: str, widest: Run, state: str, launches: Sequence[La
             texts.setdefault(text, []).append(node)
         else:
             answered.add(node)
-    problems = [messages.PROBE_PROBLEM(nodes=", ".join(sorted(names)), problem=text) for text, names in texts.items()]
+    problems = [f"{', '.join(sorted(names))}: {text}" for text, names in texts.items()]
     if len(answered) < nodes:
         why = state or " ".join(_lines(folder / "nodes.err")[-1:]) or "srun gave no reason"
-        problems.append(
-            messages.PROBE_INCOMPLETE(job=job, answered=len(answered), nodes=several(nodes, "node"), why=why)
-        )
+        problems.append(f"probe (job {job}): {len(answered)} of {several(nodes, 'node')} answered; {why}")
     if problems:  # which are mended first
         return Probed(job, nodes, tuple(problems))
     problem, launched = _judged([line.split("\t", 2) for line in _lines(folder / "launches")], launches, widest)
     if not (problem or launched):
-        problem = messages.LAUNCH_NOT_TRIED(job=job, why=state or messages.NO_REASON())
+        problem = f"probe (job {job}): ended before the benchmark was launched; {state or 'no reason given'}"
     return Probed(job, nodes, (problem,) if problem else (), launched)
 
 
@@ -190,25 +193,42 @@ def _judged(tried: Sequence[Sequence[str]], launches: Sequence[Launch], run: Run
     if not tried:
         return "", ""
     (kind, library, _), ranks = tried[0], _ranks(run).processes
-    about = {"executable": run.launched[0].executable, "planned": launches[0].setting}
     if kind in ("works", "endless"):
-        ends = messages.LAUNCH_ENDLESS() if kind == "endless" else ""
-        return "", messages.LAUNCH_WORKS(**about, ranks=several(ranks, "rank"), ends=ends)
+        ends = ", which does not end by itself within 30 s: see RUN-01" if kind == "endless" else ""
+        return (
+            "",
+            (
+                f"{launches[0].setting} starts {run.launched[0].executable} as one MPI job of "
+                f"{several(ranks, 'rank')}{ends}"
+            ),
+        )
     if kind == "unknown":
-        return "", messages.LAUNCH_UNKNOWN(**about)
+        return (
+            "",
+            (
+                f"not checked: whether {launches[0].setting} starts {run.launched[0].executable} as one MPI job (ldd "
+                "shows no MPI library of it)"
+            ),
+        )
     why, *others = (_outcome(found, said, ranks) for found, _, said in tried)
     if tried[-1][0] in ("works", "endless"):
-        remedy = messages.LAUNCH_OTHER(setting=launches[len(tried) - 1].setting)
+        remedy = f"it starts with {launches[len(tried) - 1].setting}"
     else:
         failed = (f"{each.setting} ({other})" for each, other in zip(launches[1:], others, strict=False))
-        remedy = messages.LAUNCH_NONE(others="; ".join(failed) or messages.NO_OTHER())
-    return messages.LAUNCH_PROBLEM(**about, why=why, library=library or messages.MPI_NOT_KNOWN(), remedy=remedy), ""
+        remedy = f"tried without success too: {'; '.join(failed) or 'no other launcher found'}"
+    return (
+        (
+            f"{launches[0].setting} does not start {run.launched[0].executable} "
+            f"({library or 'its MPI library is not known'}) as one MPI job: {why}; {remedy}"
+        ),
+        "",
+    )
 
 
 def _outcome(kind: str, said: str, ranks: int) -> str:
     if kind == "alone":
-        return messages.RANKS_ALONE(ranks=ranks)
-    return messages.LAUNCH_HANGS() if kind == "hangs" else messages.LAUNCH_FAILS(said=said or messages.NO_REASON())
+        return f"each of {ranks} ranks runs alone"
+    return "it did not end within 30 s" if kind == "hangs" else f"it says: {said or 'no reason given'}"
 
 
 def _lines(path: Path) -> list[str]:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from campaign.core.regex import regex
-from campaign.pipeline import messages
 
 PLACEHOLDER = regex(r"<(?! )[^<>]*(?<! )>")  # as `campaign init` writes what is to be replaced
 # e_machine of an ELF file, with the name that `uname -m` has for it.
@@ -20,17 +19,21 @@ _ALSO = {("i686", "x86_64"), ("ppc64", "ppc64le"), ("arm", "aarch64")}  # what r
 def trouble(program: Path) -> str:
     """Why a file cannot be executed, whatever the machine; "" where it can."""
     if program.is_dir():
-        return messages.PROGRAM_IS_A_DIRECTORY(path=program)
+        return f"{program} is a directory; name the program in it"
     if not program.exists():
         if PLACEHOLDER.fullmatch(program.name):
-            return messages.PLACEHOLDER_LEFT(found=program.name)
-        return messages.PROGRAM_MISSING(path=program)
+            return placeholder_left(program.name)
+        return f"{program} not found; build it or correct the path"
     if not os.access(program, os.X_OK):
-        return messages.PROGRAM_NOT_EXECUTABLE(path=program)
+        return f"{program} is not executable by this user; make it so (chmod +x)"
     head = _head(program)
     if head and not head.startswith((b"\x7fELF", b"#!")):
-        return messages.PROGRAM_OF_NO_KIND(path=program)
+        return f"{program} is neither an ELF program nor a script with #!; name the benchmark's program"
     return ""
+
+
+def placeholder_left(found: object) -> str:
+    return f"still a placeholder: {found}; fill it in"
 
 
 def unusable(program: Path, prefix: Sequence[str]) -> str:
@@ -38,7 +41,15 @@ def unusable(program: Path, prefix: Sequence[str]) -> str:
     if problem := trouble(program):
         return problem
     named = _interpreter(program)
-    return "" if not named or _declared(named, prefix) else messages.PROGRAM_IS_SCRIPT(path=program, interpreter=named)
+    return (
+        ""
+        if not named or _declared(named, prefix)
+        else (
+            f"{program} is a script of {named}, which can start any program; if it starts the benchmark, name the "
+            "benchmark's program here and the script under launcher.prefix; if it is the benchmark itself, put "
+            f"{named} under launcher.prefix"
+        )
+    )
 
 
 def _interpreter(program: Path) -> str:

@@ -11,7 +11,6 @@ from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Run, Status
 from campaign.core.schema import near, suggestion
-from campaign.pipeline import messages
 from campaign.results.cells import Row, left_out, matches
 from campaign.slurm.submit import MOST_JOBS
 
@@ -77,7 +76,7 @@ def _no_cell(pattern: str, cells: Sequence[Cell]) -> str:
         for axis, part, known in zip(_AXES, parts, zip(*map(astuple, cells), strict=True), strict=True):
             if not fnmatch.filter(known, part):
                 others = suggestion(part, list(dict.fromkeys(known)))
-                return messages.CELLS_UNKNOWN_PART(pattern=pattern, axis=axis, part=part, others=others)
+                return f"no cell matches {pattern!r}: no {axis} {part}; {others}"
     if meant := near(pattern, CHOOSABLE):
-        return messages.CELLS_STATUS(pattern=pattern, near=meant)
-    return messages.CELLS_UNKNOWN(pattern=pattern, example=cells[0])
+        return f"no cell matches {pattern!r}; did you mean {meant}?"
+    return f"no cell matches {pattern!r}; cells are target/launch/files/operation, as in {cells[0]}"

@@ -15,13 +15,11 @@ from typing import Protocol
 
 from campaign.config.opened import Opened
 from campaign.core import journal
-from campaign.core.errors import NoRoom, UnknownState
+from campaign.core.errors import NoRoom, UnknownState, typed
 from campaign.core.frozen import dataclass
-from campaign.core.messages import typed
 from campaign.core.model import Attempt, Observation, Run, State
 from campaign.core.units import digits, several
 from campaign.judge.submission import Submission
-from campaign.pipeline import messages
 from campaign.pipeline import plan as planning
 from campaign.pipeline.budget import in_use_node_s
 from campaign.pipeline.plan import Plan
@@ -103,7 +101,7 @@ def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[
         recorded = current(opened, display.say)
         request = request.by_status(recorded.rows)
         if not request.cells:
-            display.say(messages.NOTHING_CHOSEN(statuses=" or ".join(request.statuses)))
+            display.say(f"no result is {' or '.join(request.statuses)}; nothing to run")
             return replace(recorded, rows=())
     checked = preflight(opened, planning.plan(opened, may_submit=True), request)
     planned = checked.plan
@@ -127,7 +125,10 @@ def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[
         attempts = store.attempts()
         for target in dict.fromkeys(each.directory for each in campaign.targets):
             if directories := left_on(opened.paths, target, attempts):
-                display.warn(messages.LEFT_BEHIND(directories=", ".join(directories)))
+                display.warn(
+                    f"left on the target, as a job could not remove it: {', '.join(directories)}; the next job removes "
+                    "it, or remove it yourself"
+                )
         done = standing(opened, planned, store)
     return replace(done, rows=tuple(row for row in done.rows if request.means(row.cell)))
 
@@ -142,7 +143,7 @@ def _no_job_without_record(driver: Driver, request: Request) -> Iterator[None]:
             raise
         jobs = _not_ended(driver.store.under_way())
         commands.cancel(jobs)
-        raise NoRoom(messages.RESULTS_FULL(why=error, jobs=several(len(jobs), "job"))) from error
+        raise NoRoom(f"{error}\ncancelled {several(len(jobs), 'job')}, whose results could not be written") from error
 
 
 def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
@@ -159,7 +160,7 @@ def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
         for search in planned.searches:
             if search.decision and search.sought.key not in announced:
                 announced.add(search.sought.key)
-                say(messages.SEARCH_DECIDED(cells=search.sought.key, reason=search.decision.reason))
+                say(f"search {search.sought.key}: {search.decision.reason}")
         wanted = request.chosen(opened.campaign, [run for search in planned.searches for run in search.wanted])
         wanted = list({run.id: run for run in wanted}.values())
         tried = {
@@ -167,7 +168,10 @@ def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
             for run, attempts in matrix.attempts_by_run(wanted, driver.store.attempts()).items()
         }
         if tried and all(before.get(run) == number for run, number in tried.items()):
-            driver.display.warn(messages.SEARCH_STUCK(run=next(iter(tried))))
+            driver.display.warn(
+                f"the search cannot go on: {next(iter(tried))} could not be executed; find the cause with 'campaign "
+                "status' and run again"
+            )
             break
         if not tried:
             break
@@ -187,7 +191,7 @@ def _measure(driver: Driver, planned: Plan, request: Request) -> Plan:
         if request.detach or later.runs == planned.runs:
             return planned
         more = several(len(later.runs) - len(planned.runs), "run")
-        driver.display.say(messages.MORE_REPETITIONS(runs=more))
+        driver.display.say(f"adding {more}: intervals are wider than repetitions.width")
         planned, request = later, replace(request, again=False)
         planning.write(driver.opened, planned)
 
@@ -247,13 +251,11 @@ def _within(driver: Driver, runs: Sequence[Run], most_node_h: float) -> tuple[li
     for place, (batch, more) in enumerate(zip(batches, costs, strict=True)):
         if used + more > most_node_h:
             left = batches[place:]
-            text = messages.NODE_HOURS_REACHED(
-                jobs=several(len(left), "job"),
-                runs=several(sum(map(len, left)), "run"),
-                most=most_node_h,
-                used=digits(used),
-                next=digits(more),
-                enough=math.ceil(100 * (used + sum(costs[place:]))) / 100,
+            enough = math.ceil(100 * (used + sum(costs[place:]))) / 100
+            text = (
+                f"not submitted: {several(len(left), 'job')} ({several(sum(map(len, left)), 'run')}). --max-node-hours "
+                f"is {most_node_h:.15g}; {digits(used)} are used or reserved, and the next job may use {digits(more)} "
+                f"more; --max-node-hours {enough:.15g} is enough for all"
             )
             return within, [text]
         used += more
@@ -310,7 +312,10 @@ class _Watch:
         driver, chosen = self._driver, self._chosen
         # After the attempts were read: `campaign cancel` puts itself on record before it ends one.
         if driver.is_cancelled():
-            driver.display.warn(messages.CANCELLED_MEANWHILE(file=typed(driver.opened.campaign.path)))
+            driver.display.warn(
+                "the campaign was cancelled; nothing more is submitted. 'campaign run "
+                f"{typed(driver.opened.campaign.path)}' continues"
+            )
             commands.cancel(_jobs_of(chosen, attempts))  # submitted since
             return True
         if self._request.keep_going:
@@ -319,14 +324,20 @@ class _Watch:
         cause = full.reason if full else same_cause(chosen, attempts, driver.before)
         if cause is None or not (jobs := _jobs_of(chosen, attempts)):
             return False
-        about = {"cause": cause, "jobs": several(len(jobs), "job")}
         if full:
             results = str(driver.opened.paths.root)
             target = next(run.directory for run in chosen if run.id == full.run)
             directory = results if results in cause else target
-            driver.display.warn(messages.FILE_SYSTEM_FULL(**about, run=full.run, directory=directory))
+            driver.display.warn(
+                f"the file system of {directory}, or a quota there, is full: {full.run}: {cause}\ncancelling "
+                f"{several(len(jobs), 'job')}, which would fail too; free space there or get more quota, and run "
+                "again, or use --keep-going"
+            )
         else:
-            driver.display.warn(messages.SAME_CAUSE(**about))
+            driver.display.warn(
+                f"the first two jobs failed with the same cause: {cause}\ncancelling {several(len(jobs), 'job')}; "
+                "correct the cause and run again, or use --keep-going"
+            )
         driver.store.note("stop", jobs=jobs, cause=cause)
         commands.cancel(jobs)
         return True
@@ -425,7 +436,7 @@ def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
         end, pause_s = time.monotonic() + patience_s, 0.2
         while follower.step():
             if time.monotonic() > end:
-                raise UnknownState(messages.CANCEL_UNFINISHED())
+                raise UnknownState("the cancelled jobs have not ended yet; check with 'campaign status'")
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, 1.0)
             # A driver that is calling sbatch submits that job before it reads of the cancellation.

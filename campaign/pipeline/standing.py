@@ -15,13 +15,11 @@ from campaign.config import names as resolution
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.core import journal
-from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
+from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, typed
 from campaign.core.journal import Chain
-from campaign.core.messages import typed
 from campaign.core.model import Attempt
 from campaign.judge.attempt import BUILTIN
 from campaign.judge.submission import Submission
-from campaign.pipeline import messages
 from campaign.pipeline import plan as planning
 from campaign.pipeline.plan import Plan
 from campaign.results.case import Case
@@ -109,7 +107,11 @@ def current(opened: Opened, say: Say, source: Sources | None = None) -> Submissi
 def say_of_journal(opened: Opened, chain: Chain | None, say: Say) -> None:
     """Say where the journal is damaged. What is read of it is what follows the part that was read before."""
     if chain is not None and chain.problem:
-        say(messages.JOURNAL_DAMAGED(path=opened.paths.journal, problem=chain.problem))
+        say(journal_damaged(path=opened.paths.journal, problem=chain.problem))
+
+
+def journal_damaged(path: object, problem: object) -> str:
+    return f"{path}: {problem}; nobody can verify these results: restore the file from a backup"
 
 
 def from_raw_outputs(opened: Opened, say: Say) -> Submission:
@@ -158,9 +160,9 @@ def with_source_rules(opened: Opened) -> Opened:
 def look_at_sources(opened: Opened, say: Say) -> None:
     """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
     if begun(opened.paths) and not os.access(opened.paths.root, os.W_OK):
-        say(messages.SOURCE_READ_ONLY(directory=opened.paths.root))
+        say(f"source not checked: no write permission in {opened.paths.root}")
     elif begun(opened.paths) and (trouble := sources.look_again(opened.campaign, opened.paths)):
-        say(messages.SOURCE_NOT_CHECKED(why=trouble))
+        say(f"source not checked: {trouble}")
 
 
 def attempts(opened: Opened) -> list[Attempt]:
@@ -189,7 +191,7 @@ def _catch_up(opened: Opened, store: Store, say: Say) -> None:
     try:
         follower_of(opened, store, say).step()
     except EnvironmentLacks as error:
-        say(messages.SLURM_NOT_ASKED(why=error))
+        say(f"job states may be out of date: {error}")
 
 
 def follower_of(opened: Opened, store: Store, say: Say) -> Follower:
@@ -207,7 +209,10 @@ def collect_and_catch_up(opened: Opened, say: Say) -> int:
 def collect(opened: Opened) -> int:
     """Build the database again from the journal and the raw outputs; gives the number of attempts."""
     if not begun(opened.paths):
-        raise InputError(messages.NOTHING_RUN_YET(name=opened.campaign.name, file=typed(opened.campaign.path)))
+        raise InputError(
+            f"campaign {opened.campaign.name} has no results yet; start with 'campaign run "
+            f"{typed(opened.campaign.path)}'"
+        )
     with Store(opened.paths) as store, store.transaction():
         store.rebuild()
         return import_all(opened.paths, store, opened.pack.output)

@@ -14,7 +14,6 @@ from typing import Protocol
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Geometry
 from campaign.core.regex import regex
-from campaign.plan import messages
 from campaign.results.parsers import mdtest_text
 
 
@@ -70,16 +69,14 @@ def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialec
             if (dialect := of_output(out)) is not None:
                 return dialect
             lines = out.strip().splitlines()
-            seen.append(messages.PRINTED(line=lines[0][:80]) if lines else messages.PRINTED_NOTHING())
+            seen.append(f"it printed {lines[0][:80]!r}" if lines else "it printed nothing")
     dialect = of_file(executable)
     if dialect is None:
         raise InputError(
-            messages.DIALECT_UNKNOWN(
-                path=executable,
-                seen=", then ".join(dict.fromkeys(seen)),
-                ranks=Dialect.RANK_OFFSET,
-                nodes=Dialect.NODE_OFFSET,
-            )
+            f"{executable}: cannot determine whether -N counts ranks or nodes (in a test run "
+            f"{', then '.join(dict.fromkeys(seen))}, and the file contains no text of mdtest); set benchmark.dialect "
+            f"to {Dialect.RANK_OFFSET} (mdtest up to 1.9.3, IOR up to 3.2) or {Dialect.NODE_OFFSET} (IOR 3.3.0 and "
+            "later)"
         )
     return dialect
 
@@ -129,7 +126,13 @@ def offset_argument(dialect: Dialect, geometry: Geometry) -> tuple[int, str]:
     if dialect is Dialect.RANK_OFFSET or not _multiplies(geometry):
         return ranks, ""
     wrong, right = (expected_shift(dialect, offset, geometry) for offset in (ranks, 1))
-    return 1, messages.OFFSET_IN_NODES(ranks=ranks, wrong=wrong, right=right)
+    return (
+        1,
+        (
+            f"-N 1 instead of -N {ranks}: this mdtest counts -N in nodes of {ranks} processes; -N {ranks} would shift "
+            f"by {wrong} ranks, -N 1 shifts by {right}, one node"
+        ),
+    )
 
 
 def expected_shift(dialect: Dialect, offset: int, geometry: Geometry) -> int:

@@ -9,7 +9,7 @@ from campaign.config.format import Campaign
 from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Run, State, Target
 from campaign.core.units import digits, format_duration, several
-from campaign.plan import matrix, messages
+from campaign.plan import matrix
 from campaign.plan import searches as searching
 from campaign.plan.lengths import Kind, Lengths
 
@@ -31,18 +31,31 @@ class Estimate:
     @property
     def text(self) -> str:
         if not self.runs:
-            return messages.REMAINING_UNKNOWN() if self.unsettled else messages.REMAINING_NONE()
+            return (
+                "remaining: only runs that a search has not determined yet"
+                if self.unsettled
+                else "remaining: nothing, all results are present"
+            )
         guesses = []
         if self.searching:
-            guesses.append(messages.SEARCHES_VARY(searches=self.searching))
+            guesses.append(f"unfinished searches, whose number of runs is unknown: {self.searching}")
         if self.budget_node_s is not None:
-            guesses.append(messages.SEARCH_BUDGET(node_h=digits(self.budget_node_s / 3600)))
+            guesses.append(f"searches end after {digits(self.budget_node_s / 3600)} more node-hours")
         if self.repeating:
-            guesses.append(messages.MORE_REPETITIONS(repetitions=several(self.repeating, "more repetition")))
+            guesses.append(f"up to {several(self.repeating, 'more repetition')} if intervals are wide")
         if self.unsettled:
-            guesses.append(messages.UNRESOLVED())
-        remaining = messages.REMAINING if self.known else messages.REMAINING_AT_MOST
-        return remaining(
+            guesses.append("unresolved runs not included")
+        return (
+            (
+                "remaining: {jobs}, {runs}, about {node_h:.1f} node-hours and {time} (estimated from finished "
+                "runs{guesses})"
+            )
+            if self.known
+            else (
+                "remaining: {jobs}, {runs}, at most {node_h:.1f} node-hours and {time} (upper bound from slurm.time; "
+                "nothing has run yet{guesses})"
+            )
+        ).format(
             jobs=several(self.jobs, "job"),
             runs=several(self.runs, "run"),
             node_h=self.node_s / 3600,

@@ -23,7 +23,6 @@ from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
 from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run, Target
-from campaign.plan import messages
 from campaign.plan.search.nouns import PlannedBlock
 
 
@@ -85,9 +84,8 @@ def items(campaign: Campaign, pack: RulePack, geometry: Geometry) -> tuple[int, 
     per_process = -(-total // geometry.processes)
     if not pack.items_at_least and per_process * geometry.processes != total:
         raise InputError(
-            messages.TOTAL_NOT_DIVISIBLE(
-                processes=geometry.processes, total=total, items=pack.items_unit, clause=pack.items_clause
-            )
+            f"{geometry.processes} processes cannot split {total} {pack.items_unit} evenly, as clause "
+            f"{pack.items_clause} requires; choose a divisor of {total}"
         )
     return per_process, per_process * geometry.processes
 
@@ -199,22 +197,20 @@ def _notes(blueprint: Blueprint, run: Run) -> Iterator[str]:
     campaign, pack = blueprint.campaign, blueprint.pack
     asked = campaign.items_total or pack.items_total.get(campaign.profile)
     if run.items_total != asked:
-        yield messages.TOTAL_ROUNDED_UP(
-            asked=asked,
-            items=pack.items_unit,
-            processes=run.geometry.processes,
-            each=run.items_per_process,
-            total=run.items_total,
+        yield (
+            f"{asked} {pack.items_unit} are not divisible by {run.geometry.processes} processes: rounded up to "
+            f"{run.items_per_process} each, {run.items_total} in total"
         )
     offsets = {phase.program for phase in pack.phases if "{rank_offset}" in phase.arguments}
     told = (blueprint.executables[program].rank_offset(run.geometry)[1] for program in sorted(offsets))
     yield from dict.fromkeys(filter(None, told))
     if campaign.slurm.environment:
-        yield messages.VARIABLES_SET(variables=", ".join(f"{k}={v}" for k, v in campaign.slurm.environment))
+        variables = ", ".join(f"{k}={v}" for k, v in campaign.slurm.environment)
+        yield f"the campaign file sets {variables}"
     if campaign.launcher != SRUN:
-        yield messages.LAUNCHED_BY(how=_launched(campaign.launcher))
+        yield f"launched by {_launched(campaign.launcher)}, as set in the campaign file"
     if campaign.slurm.template:
-        yield messages.OWN_TEMPLATE(template=campaign.slurm.template.name)
+        yield f"custom job template: {campaign.slurm.template.name}"
 
 
 def _launched(launcher: Launcher) -> str:
@@ -267,7 +263,9 @@ def _arguments(pack: RulePack, phase: Phase, files: FileConfiguration, values: M
         unknown = [name for name in sweeps.names(filled) if name != "directory"]
         if unknown:
             allowed = ", ".join(f"{{{key}}}" for key in [*values, "directory", "flags"])
-            raise InputError(messages.PLACE_UNKNOWN(pack=pack.id, place=f"{{{unknown[0]}}}", allowed=allowed))
+            raise InputError(
+                f"rule pack {pack.id}: arguments: unknown placeholder {{{unknown[0]}}}; allowed: {allowed}"
+            )
         done.append(filled)
     return tuple(done)
 

@@ -21,7 +21,7 @@ from campaign.config.search import Searched
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Geometry, Run, State
-from campaign.plan import matrix, messages
+from campaign.plan import matrix
 from campaign.plan.search import nouns, proposals
 from campaign.plan.search.nouns import Decision, Measured, Outcome, PlannedBlock, SearchSpace, Settings
 from campaign.results.case import Case
@@ -116,7 +116,9 @@ def _space(
     total = campaign.items_total or pack.items_total.get(campaign.profile)
     divides = total if total and not pack.items_at_least else 0
     if nodes < fewest:
-        raise ValueError(messages.SEARCH_NEEDS_NODES(fewest=fewest, asked=condition.asked, usable=nodes))
+        raise ValueError(
+            f"the search needs {fewest} nodes or more ({condition.asked}); the partition has {nodes} usable"
+        )
     space = SearchSpace(fewest, most, campaign.search.processes_per_node or cores_per_node, divides, cores_per_node)
     proposals.grid(space)
     return space
@@ -208,9 +210,7 @@ def choices(standings: Sequence[SearchProgress]) -> dict[matrix.Combination, tup
         search, decision = standing.sought, standing.decision
         if decision is None or decision.geometry is None:
             continue
-        choice = matrix.ChosenGeometry(
-            decision.geometry, search.reported, messages.FOUND_BY_SEARCH(reason=decision.reason)
-        )
+        choice = matrix.ChosenGeometry(decision.geometry, search.reported, f"tuned: {decision.reason}")
         for files in search.files:
             chosen.setdefault((search.target, search.launch, files), []).append(choice)
     return {combination: tuple(geometries) for combination, geometries in chosen.items()}

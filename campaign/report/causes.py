@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from campaign.core.model import Finding
 from campaign.core.regex import regex
-from campaign.report.messages.tables import AND_MORE
 from campaign.results.cells import Row
 
 LISTED = 6  # different values that one text writes out
@@ -82,5 +81,5 @@ def listed(values: Sequence[str]) -> str:
     if all(_NAMES.fullmatch(value) for value in different):
         different = once(name for value in different for name in value.split(", "))
     if len(different) > LISTED:
-        different[LISTED:] = [AND_MORE(number=len(different) - LISTED)]
+        different[LISTED:] = [f"and {len(different) - LISTED} more"]
     return ("; " if any(", " in value for value in different) else ", ").join(different)

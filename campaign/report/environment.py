@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from campaign.core.units import listed, several
 from campaign.report.contents import Section
-from campaign.report.messages import tables as messages
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, FileSystemSpace
 
@@ -29,7 +28,7 @@ def sections(results: Sequence[Case]) -> tuple[Section, ...]:
     nodes = {node.name for environment in jobs.values() for node in environment.nodes}
     facts = _facts(jobs)
     elsewhere = (*_STORAGE, *_PROGRAM, *_VARIABLES, *_PASSING)
-    asked = messages.RECORDED(jobs=several(len(jobs), "job"), nodes=several(len(nodes), "node"))
+    asked = f"As recorded by {several(len(jobs), 'job')} on {several(len(nodes), 'node')} before each job's first run."
     of_nodes = [observation for observation in facts if not observation[0].startswith(elsewhere)]
     listed = [Section("Nodes", asked, _COLUMNS, _rows(of_nodes))]
     for directory in dict.fromkeys(environment.directory for environment in jobs.values()):
@@ -90,8 +89,10 @@ def _space(jobs: Mapping[str, Environment]) -> str:
     def gigabytes(space: FileSystemSpace, blocks: int) -> str:
         return f"{blocks * space.block_size / 1e9:.6g} GB"
 
-    inodes = {"inodes_free": first.inodes_free, "inodes": first.inodes}
     total, free = gigabytes(first, first.blocks), gigabytes(first, first.free)
     if len(spaces) == 1:
-        return messages.SPACE(total=total, free=free, **inodes)
-    return messages.SPACE_LATER(total=total, free=free, last=gigabytes(last, last.free), **inodes)
+        return f"{total}, {free} free; {first.inodes_free} of {first.inodes} inodes free."
+    return (
+        f"{total}, {free} free before the first job, {gigabytes(last, last.free)} before the last; {first.inodes_free} "
+        f"of {first.inodes} inodes free."
+    )

@@ -10,7 +10,6 @@ from campaign.core.model import State
 from campaign.core.units import listed, several
 from campaign.judge import ran
 from campaign.report.contents import Section
-from campaign.report.messages import tables as messages
 from campaign.results.case import Case
 
 _NAMED = 4  # attempts by name, where a line is not of all
@@ -30,7 +29,9 @@ def sections(results: Sequence[Case]) -> tuple[Section, ...]:
     rows = sorted(
         ((*line, _some(attempts, len(ended))) for line, attempts in met.items()), key=lambda row: order.index(row[0])
     )
-    about = messages.RAN(attempts=several(len(ended), "attempt"))
+    about = (
+        f"Files executed or loaded in {several(len(ended), 'attempt')}, by the hashes that ranks and nodes recorded."
+    )
     return (Section("What ran", about, _COLUMNS, tuple(rows)),) if rows else ()
 
 

@@ -16,7 +16,6 @@ from campaign.core.frozen import dataclass
 from campaign.core.model import Finding, Severity
 from campaign.judge.submission import Submission
 from campaign.report import causes
-from campaign.report.messages import junit as messages
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
@@ -55,10 +54,10 @@ def _suite(suite: Suite) -> ElementTree.Element:
             if finding.rule == rule:
                 by_subject.setdefault(finding.subject, []).append(finding)
         if not by_subject:
-            _case(element, suite, rule, messages.CASE(rule=rule, statement=statement))
+            _case(element, suite, rule, f"{rule} {statement}")
         for subject, of_subject in by_subject.items():
             findings = causes.told(of_subject)
-            name = messages.CASE_OF(rule=rule, statement=statement, subject=subject)
+            name = f"{rule} {statement} [{subject}]"
             _tell(_case(element, suite, rule, name), findings)
     counts = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
     for count, path in counts.items():
@@ -82,10 +81,10 @@ def _tell(case: ElementTree.Element, findings: Sequence[Finding]) -> None:
         failure.text = details
     elif asked:
         ElementTree.SubElement(
-            case, "skipped", message=plain(messages.CASE_ASKED(message=asked[0].message))
+            case, "skipped", message=plain(f"explanation required: {asked[0].message}")
         ).text = details
     elif unchecked:
-        message = messages.CASE_UNCHECKED(message=unchecked[0].message)
+        message = f"not checked: {unchecked[0].message}"
         ElementTree.SubElement(case, "skipped", message=plain(message)).text = details
     else:
         ElementTree.SubElement(case, "system-out").text = details
@@ -96,5 +95,5 @@ def _lines(finding: Finding) -> list[str]:
     values |= {"explained": finding.explained, "waived": finding.waived}
     if finding.rule in CATALOGUE and finding.checked and finding.severity is not Severity.INFO:
         values |= {"why": CATALOGUE[finding.rule].why, "next": CATALOGUE[finding.rule].remedy}
-    details = [messages.CASE_VALUE(word=word, value=value) for word, value in values.items() if value]
+    details = [f"{word}: {value}" for word, value in values.items() if value]
     return [plain(line) for line in (finding.message, *details)]

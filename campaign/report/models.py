@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from campaign.core.units import digits
-from campaign.report.messages import tables as messages
 from campaign.statistics import contention
 
 
@@ -13,11 +12,11 @@ def model_lines(fit: contention.ContentionFit) -> list[tuple[str, str]]:
 
     def rate(name: str, value: float) -> str:
         low, high = low_high[name]
-        return messages.RATE(rate=digits(value / 1e6), low=digits(low / 1e6), high=digits(high / 1e6))
+        return f"{digits(value / 1e6)} MB/s ({digits(low / 1e6)} to {digits(high / 1e6)} over the fits)"
 
     def latency(name: str, value: float) -> str:
         low, high = low_high[name]
-        return messages.LATENCY(latency=digits(value * 1e6), low=digits(low * 1e6), high=digits(high * 1e6))
+        return f"{digits(value * 1e6)} µs ({digits(low * 1e6)} to {digits(high * 1e6)})"
 
     lines = [
         ("T", "α + (k − 1)·g + k·m / min(R_N, R_Cb + (k − 1)·R_Ci), for k pairs and messages of m bytes"),
@@ -30,7 +29,7 @@ def model_lines(fit: contention.ContentionFit) -> list[tuple[str, str]]:
             "R_N, highest rate of a node",
             rate("node_bytes_s", fit.model.node_bytes_s)
             if fit.node_limit_reached
-            else messages.LIMIT_NOT_REACHED(rate=digits(fit.model.rate(fit.pairs) / 1e6)),
+            else f"at least {digits(fit.model.rate(fit.pairs) / 1e6)} MB/s (limit not reached)",
         ),
         ("R_Cb, rate of its first process", rate("first_bytes_s", fit.model.first_bytes_s)),
         ("R_Ci, rate that each further process adds", rate("further_bytes_s", fit.model.further_bytes_s)),
@@ -45,6 +44,7 @@ def model_lines(fit: contention.ContentionFit) -> list[tuple[str, str]]:
 
 
 def _errors(errors: contention.Errors) -> str:
-    return messages.ERRORS(
-        median=errors.median, ninth=errors.ninth_decile, largest=errors.largest, points=errors.points
+    return (
+        f"{errors.median:.1%} median, {errors.ninth_decile:.1%} ninth decile, {errors.largest:.1%} largest, of "
+        f"{errors.points} points"
     )

@@ -13,7 +13,6 @@ from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Finding, Severity, State, Status
 from campaign.core.units import several
 from campaign.report import causes
-from campaign.report.messages import tables as messages
 from campaign.results.cells import Row, patterns
 from campaign.statistics.ranks import median
 
@@ -71,11 +70,11 @@ def _text(cause: Cause, by_values: dict[tuple[str, str], list[Cell]], beside: Se
     several = len(by_values) > 1
     parts, before = [], ""
     for (expected, actual), cells in list(by_values.items())[:LISTED]:
-        asked = f"{messages.EXPECTED_FOUND(expected=expected)} " if expected and expected != before else ""
+        asked = f"expected {expected}, found " if expected and expected != before else ""
         parts.append(asked + actual + (f" ({places(cells, universe)})" if several else ""))
         before = expected
     if len(by_values) > LISTED:
-        parts.append(messages.AND_MORE(number=len(by_values) - LISTED))
+        parts.append(f"and {len(by_values) - LISTED} more")
     between = "; " if any(", " in actual for _, actual in by_values) else ", "
     text = " ".join(part for part in (cause[0], between.join(parts), cause[1]) if part)
     if several or all(noted.isdisjoint(line) or noted.issuperset(line) for line in beside):
@@ -103,47 +102,51 @@ def remarks(row: Row, pack: RulePack) -> list[Remark]:
     findings = [finding for finding in row.findings if finding.blocks or finding.concerns(row.cell)]
     gathered = []
     if row.status is Status.FAILED and row.attempt and row.attempt.state is not State.DONE and row.attempt.reason:
-        gathered.append(Remark(messages.STATE_WITH_REASON(state=row.attempt.state), row.attempt.reason))
+        gathered.append(Remark(f"{row.attempt.state}:", row.attempt.reason))
     elif row.status in (Status.FAILED, Status.MISSING, Status.DECLINED, Status.PROJECTED):
         gathered.append(Remark(row.note))
     elif row.status is Status.INVALID:
         gathered += [_violation(finding) for finding in findings if finding.blocks]
     for finding in findings:
         if finding.waived:
-            gathered.append(Remark(messages.WAIVED(rule=finding.rule, waived=finding.waived, finding=finding.message)))
+            gathered.append(Remark(f"{finding.rule} waived, {finding.waived}: {finding.message}"))
     for finding in findings:
         if finding.asks and not finding.waived:
             gathered.append(_asked(finding))
     if row.status is Status.INVALID and not gathered:
-        gathered.append(Remark(messages.MISSING_RESULTS()))
+        gathered.append(Remark("its run has missing results"))
     return [*gathered, *_attempts(row), *_iterations(row), *_counted(row, pack)]
 
 
 def _violation(finding: Finding) -> Remark:
     if not finding.actual:
         return Remark(f"{finding.rule} {finding.message}")
-    return Remark(messages.VIOLATED(rule=finding.rule, finding=finding.message), finding.actual, finding.expected)
+    return Remark(f"{finding.rule} {finding.message}:", finding.actual, finding.expected)
 
 
 def _asked(finding: Finding) -> Remark:
     if finding.explained:
         explained = finding.explained
-        return Remark(messages.EXPLAINED(rule=finding.rule, finding=finding.message, explained=explained))
+        return Remark(f"{finding.rule} {finding.message}: explained: {explained}")
     if finding.actual and len(finding.actual) <= SHORT:
-        text = messages.VIOLATED(rule=finding.rule, finding=finding.message)
-        return Remark(text, finding.actual, finding.expected, messages.REQUIRED())
-    return Remark(messages.ASKED(rule=finding.rule, finding=finding.message))
+        text = f"{finding.rule} {finding.message}:"
+        return Remark(text, finding.actual, finding.expected, "(explanation required)")
+    return Remark(f"{finding.rule} {finding.message}: explanation required")
 
 
 def _attempts(row: Row) -> Iterator[Remark]:
     """How many there were, and which one is reported."""
     if row.value is not None and row.attempts > 1 and row.attempt:
         if row.summary.n > 1:
-            yield Remark(messages.SEVERAL_VALID(attempts=row.attempts, valid=row.summary.n))
+            yield Remark(f"{row.attempts} attempts, {row.summary.n} valid; reported by the run rules' selection")
         else:
-            yield Remark((messages.ONE_VALID if row.summary.n else messages.NONE_VALID)(attempts=row.attempts))
+            yield Remark(
+                f"{row.attempts} attempts, 1 valid; the valid one is reported"
+                if row.summary.n
+                else f"{row.attempts} attempts, none valid; the last one is shown"
+            )
     if row.other_attempts:
-        yield Remark(messages.OTHER_SETTINGS(attempts=several(row.other_attempts, "more attempt")))
+        yield Remark(f"{several(row.other_attempts, 'more attempt')} used different settings; not reported")
 
 
 def _iterations(row: Row) -> Iterator[Remark]:
@@ -151,14 +154,17 @@ def _iterations(row: Row) -> Iterator[Remark]:
     record = row.record
     if record is None or record.iterations < 2:
         return
-    of = messages.ONE_OF_ITERATIONS if record.iteration else messages.OF_ITERATIONS
-    what = of(statistic=record.statistic, iteration=record.iteration, iterations=record.iterations)
+    what = (
+        f"iteration {record.iteration} of {record.iterations}"
+        if record.iteration
+        else f"{record.statistic} of {record.iterations} iterations"
+    )
     spread = (record.minimum, record.mean, record.stddev)
     if None in spread:
         yield Remark(what)
     else:
         shown = " / ".join(units.digits(value) for value in spread if value is not None)
-        yield Remark(messages.ITERATIONS_VARY(what=what), shown)
+        yield Remark(f"{what}; their minimum / mean / standard deviation:", shown)
 
 
 def _counted(row: Row, pack: RulePack) -> Iterator[Remark]:
@@ -167,15 +173,15 @@ def _counted(row: Row, pack: RulePack) -> Iterator[Remark]:
     program = Path(run.executable).name if run and run.executable else "the benchmark"
     if record is not None and record.true_value is not None and record.value > 1.01 * record.true_value:
         actual = f"{record.true_value:.0f} {row.unit}"
-        yield Remark(messages.MULTIPLIED(program=program), actual)
+        yield Remark(f"{program} multiplies by the process count; actual rate", actual)
     if measures_memory(row, pack):
-        yield Remark(messages.MEASURES_MEMORY())
+        yield Remark("CCH-05 bandwidth of memory: too much of the data was in the page cache")
     if run:
         yield from map(Remark, run.notes)
         created = record.files_true if record else None
         if created is not None and created != run.items_total:
-            counted = messages.COUNTED(program=program, counted=run.items_total)
-            yield Remark(counted, str(created), after=messages.CREATED())
+            counted = f"{program} counted {run.items_total} files; only"
+            yield Remark(counted, str(created), after="were created")
 
 
 def measures_memory(row: Row, pack: RulePack) -> bool:
@@ -203,11 +209,11 @@ def overall(rows: Sequence[Row]) -> list[str]:
     for (unchecked, rule, text), mentions in noted.items():
         concerned, values = {cell for cell, _ in mentions}, [actual for _, actual in mentions if actual]
         if rule in VALUED and len(set(values)) == 1:  # those of many runs are in `campaign check`
-            text = messages.WITH_VALUE(finding=text, value=values[0])
+            text = f"{text}: {values[0]}"
         named = f"{text} ({places([cell for cell in cells if cell in concerned], cells)})"
         rules.setdefault((unchecked, named), []).append(rule)
     lines = sorted((unchecked, f"{', '.join(sorted(ids))} {named}") for (unchecked, named), ids in rules.items())
-    texts = [(messages.NOT_CHECKED if unchecked else messages.NOTE)(finding=text) for unchecked, text in lines]
+    texts = [(f"not checked: {text}" if unchecked else f"note: {text}") for unchecked, text in lines]
     return [*_selection(rows), *texts]
 
 
@@ -218,4 +224,7 @@ def _selection(rows: Sequence[Row]) -> Iterator[str]:
         shares = sorted(row.selection or 0.0 for row in selected)
         repetitions = "/".join(map(str, sorted({row.summary.n for row in selected})))
         low, middle, high = (f"{share:+.1%}" for share in (shares[0], median(shares), shares[-1]))
-        yield messages.SELECTION(repetitions=repetitions, low=low, high=high, middle=middle)
+        yield (
+            f"values of runs selected from {repetitions} repetitions differ from the medians of these by {low} to "
+            f"{high} (median {middle}): this difference comes from the selection"
+        )

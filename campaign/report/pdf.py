@@ -12,7 +12,6 @@ from pathlib import Path
 
 from campaign.core import atomic
 from campaign.core.errors import EnvironmentLacks
-from campaign.report.messages import pdf as messages
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
 PATIENCE_S = 120.0
@@ -27,7 +26,10 @@ def write(page: Path) -> Path:
     """Print a page to a PDF of the same name. Raises EnvironmentLacks without a browser, or where it fails."""
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
-        raise EnvironmentLacks(messages.NO_BROWSER(browsers=", ".join(BROWSERS), page=page))
+        raise EnvironmentLacks(
+            f"--pdf: no browser found in PATH ({', '.join(BROWSERS)}); install one (Debian: apt-get install chromium), "
+            f"or open {page} in any browser and print it to a file"
+        )
     pdf = page.resolve().with_suffix(".pdf")
     with tempfile.TemporaryDirectory(prefix="campaign-pdf-", ignore_cleanup_errors=True) as profile:
         printed = Path(profile) / pdf.name
@@ -36,9 +38,7 @@ def write(page: Path) -> Path:
         asked = [f"--user-data-dir={profile}", f"--print-to-pdf={printed}", page.resolve().as_uri()]
         error = _call([browser, *FLAGS, *root, *asked])
         if not printed.is_file():
-            raise EnvironmentLacks(
-                messages.NOT_PRINTED(browser=browser, page=page, error=error or messages.NO_OUTPUT())
-            )
+            raise EnvironmentLacks(f"--pdf: {browser} did not print {page}: {error or 'no output'}")
         atomic.write(pdf, printed.read_bytes())
     return page.with_suffix(".pdf")
 
@@ -51,7 +51,7 @@ def _call(command: list[str]) -> str:
     try:
         _, errors = process.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
-        return messages.NO_ANSWER(seconds=f"{PATIENCE_S:.0f}")
+        return f"no answer within {PATIENCE_S:.0f} s"
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -10,7 +10,6 @@ from dataclasses import replace
 from campaign.core import escaping
 from campaign.core.errors import InputError
 from campaign.report import fitting
-from campaign.report.messages import tables as messages
 
 WIDEST = 100  # of plain text, where no terminal is narrower
 PADDING = 2  # of headers in the library's tables, where there is room
@@ -37,8 +36,8 @@ def check_format(style: str, *others: str) -> None:
 
         near = [MEANT[style]] if style in MEANT else difflib.get_close_matches(style, known, 1)
         if near and near[0] in known:
-            raise InputError(messages.FORMAT_NEAR(given=style, meant=near[0]))
-        raise InputError(messages.UNKNOWN_FORMAT(given=style, known=", ".join(known)))
+            raise InputError(f"--format {style}: unknown format; did you mean {near[0]}?")
+        raise InputError(f"--format {style}: unknown format; allowed: {', '.join(known)}")
 
 
 def titled(

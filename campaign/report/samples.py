@@ -12,7 +12,6 @@ from campaign.config.rules.programs import Program
 from campaign.config.rules.settle import settle
 from campaign.core.errors import InputError
 from campaign.core.model import Observation, Record
-from campaign.report.messages import samples as messages
 from campaign.results import derived
 from campaign.results.parsers import output
 
@@ -23,7 +22,7 @@ _LEFT = ("record", "unit", "line")
 def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bool:
     """Says what each output gives; whether all are complete and nothing in them is wrong or unrecognised."""
     if not logs:
-        raise InputError(messages.NO_SAMPLES(pack=pack.id, applet=pack.applets))
+        raise InputError(f"--test {pack.id}: no LOG; expected one or more outputs of {pack.applets}")
     read = [(log, *_read(pack, log)) for log in logs]
     seen_records = {record.operation for _, _, (records, _) in read for record in records}
     # A newcomer's sample is of a rehearsal, a published one of full size.
@@ -44,7 +43,7 @@ def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bo
     _say_computed(settled, together, say)
     lacking = [name for name in _asked(settled) if name not in seen_records]
     if lacking:
-        say(messages.RECORDS_NOT_FOUND(names=", ".join(lacking)))
+        say(f"in the pack's table, but not in these outputs: {', '.join(lacking)}")
     return clean
 
 
@@ -70,7 +69,7 @@ def _say_computed(settled: RulePack, records: Mapping[str, Record], say: Callabl
         if operation.formula and computed is not None:
             lines.append(f"  {operation.id}: {computed.value:.10g} {computed.unit} = {operation.formula}")
     if lines:
-        say("\n".join([f"  {messages.COMPUTED()}", *lines, ""]))
+        say("\n".join(["  computed by the pack's formulas:", *lines, ""]))
 
 
 def _asked(settled: RulePack) -> dict[str, None]:
@@ -80,14 +79,14 @@ def _asked(settled: RulePack) -> dict[str, None]:
 
 def _text(log: Path, records: Sequence[Record], seen: Observation) -> str:
     facts = {"program": seen.program, "command": " ".join(seen.argv), "processes": seen.processes, "nodes": seen.nodes}
-    lines = [f"{log}: {messages.COMPLETE() if seen.complete else messages.INCOMPLETE()}"]
+    lines = [f"{log}: {'complete' if seen.complete else 'not complete: its numbers are not used'}"]
     lines += [f"  {name}: {value}" for name, value in facts.items() if value]
     if records:
         lines += _columns([_HEADINGS, *map(_row, records)])
     for kind, remarks in (("error", seen.errors), ("warning", seen.warnings), ("unrecognised", seen.unparsed)):
         lines += [f"  {kind}: {remark}" for remark in remarks]
     errors, warnings, unread = (sum(each.count for each in one) for one in (seen.errors, seen.warnings, seen.unparsed))
-    counts = messages.COUNTS(records=len(records), errors=errors, warnings=warnings, unread=unread)
+    counts = f"{len(records)} numbers, {errors} errors, {warnings} warnings, {unread} unrecognised lines"
     return "\n".join((*lines, counts, ""))
 
 

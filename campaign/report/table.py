@@ -15,7 +15,6 @@ from campaign.core import escaping, units
 from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry, Status
 from campaign.report import layout, notes, printing
-from campaign.report.messages import tables as messages
 from campaign.results.cells import Row
 
 COLUMNS = (
@@ -31,7 +30,10 @@ ITERATIONS = {
     "mean": "iteration_mean", "stddev": "iteration_stddev",
 }  # fmt: skip
 
-ROUNDING = messages.ROUNDING()
+ROUNDING = (
+    "Values >= 100 are rounded to integers, smaller ones to 3 significant digits. CSV, JSON and XLSX hold full "
+    "precision."
+)
 STATUS, NOTES = "Status", "Notes"
 
 
@@ -92,7 +94,7 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
         ]
     if len(campaign.targets) > 1:
         names = [target.name for target in campaign.targets]
-        caption = messages.OVERVIEW(caption=pack.caption, targets=", ".join(names))
+        caption = f"{pack.caption}: {', '.join(names)}"
         parts += [
             *printing.titled(
                 caption, f"{campaign.name}-overview", *_overview(table, names, pack), style, (STATUS,), width
@@ -103,7 +105,7 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
 
 
 def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) -> str:
-    size = "" if campaign.profile == "full" else f" [{messages.NOT_COMPLIANT_SIZE(profile=campaign.profile)}]"
+    size = "" if campaign.profile == "full" else f" [{campaign.profile} size: not a compliant result]"
     return f"{pack.caption}: {target} ({directory}){size}{origin(pack)}"
 
 
@@ -111,7 +113,7 @@ def origin(pack: RulePack) -> str:
     """Origin of the rules, for a pack that is not one of the project's own: its id alone does not identify it."""
     if not pack.digest or is_own(pack):
         return ""
-    return f" [{messages.CUSTOM_PACK(path=pack.path, digest=pack.digest[:16])}]"
+    return f" [custom rule pack {pack.path}, SHA-256 {pack.digest[:16]}]"
 
 
 def items_total(rows: Sequence[Row], pack: RulePack) -> str:

@@ -27,7 +27,6 @@ from campaign.plan.estimate import estimate
 from campaign.report import causes, executed, fitting, printing
 from campaign.report import environment as surroundings
 from campaign.report.contents import Contents, Section
-from campaign.report.messages import tables as messages
 from campaign.report.verdict import counted, sentence
 from campaign.results.cells import Row, left_out, patterns
 from campaign.results.source import modifications
@@ -50,14 +49,12 @@ def plan_text(
     without = len(matrix.cells(campaign, pack)) - len(cells)
     jobs = len(matrix.batches(planned.runs, campaign.slurm.allocation))
     lines = [
-        messages.PLANNED(name=campaign.name, rules=pack.id, version=pack.version, profile=campaign.profile),
-        messages.PLANNED_RUNS(
-            runs=units.several(len(planned.runs), "run"),
-            cells=units.several(len(cells), "cell"),
-            jobs=units.several(jobs, "job"),
-            allocation=campaign.slurm.allocation,
+        _planned(name=campaign.name, rules=pack.id, version=pack.version, profile=campaign.profile),
+        (
+            f"{units.several(len(planned.runs), 'run')} for {units.several(len(cells), 'cell')} in "
+            f"{units.several(jobs, 'job')} (allocation: {campaign.slurm.allocation})"
         ),
-        *[messages.LEFT_OUT(cells=units.several(without, "cell"))] * bool(without),
+        *[f"{units.several(without, 'cell')} declined or projected, without runs"] * bool(without),
         "",
     ]
     if planned.partition is not None:
@@ -90,8 +87,11 @@ def plan_text(
         if standing.decision:
             lines += [f"  note: {remark}" for remark in standing.decision.remarks]
     if planned.searches and campaign.search.per == "operation" and "STA-01" in pack.checks:
-        lines.append(messages.PER_OPERATION(clause=pack.checks["STA-01"]))
-    lines += [messages.UNRESOLVED(reason=reason) for reason in planned.unresolved.values()]
+        lines.append(
+            "note: with search.per: operation the operations of one row come from different runs, which violates "
+            f"STA-01 (clause {pack.checks['STA-01']}); use per: configuration"
+        )
+    lines += [f"not settled: {reason}" for reason in planned.unresolved.values()]
     lines.append(estimate(campaign, planned.runs, planned.searches, attempts, bool(planned.unresolved)).text)
     return "\n".join(lines)
 
@@ -121,12 +121,9 @@ def _standing(standing: searching.SearchProgress) -> str:
     nodes = units.several(space.most_nodes, "node")
     if space.fewest_nodes < space.most_nodes:
         nodes = f"{space.fewest_nodes} to {nodes}"
-    return messages.SEARCHING(
-        nodes=nodes,
-        processes=space.most_per_node,
-        margin=100 * settings.margin,
-        points=len(standing.points),
-        runs=len(standing.wanted),
+    return (
+        f"in progress: {nodes} with up to {space.most_per_node} processes each, to within {100 * settings.margin:g}%: "
+        f"{len(standing.points)} points measured, {len(standing.wanted)} runs next"
     )
 
 
@@ -150,7 +147,7 @@ def _state(run: Run, attempts: Sequence[Attempt], campaign: Campaign) -> dict[st
         "attempt": last.number if last else None,
         "attempts": len(attempts),
         "job_id": last.job_id if last else None,
-        "reason": last.reason if last else messages.NOT_ASKED() if unasked else "",
+        "reason": last.reason if last else "all its cells are declined or projected" if unasked else "",
         "started": last.started if last else None,
         "ended": last.ended if last else None,
     }
@@ -239,17 +236,30 @@ def check_text(submission: Submission, width: int = printing.WIDEST) -> str:
 
 def _head(submission: Submission) -> Iterator[str]:
     campaign, pack = submission.campaign, submission.pack
-    yield messages.PLANNED(name=campaign.name, rules=pack.id, version=pack.version, profile=campaign.profile)
+    yield _planned(name=campaign.name, rules=pack.id, version=pack.version, profile=campaign.profile)
     if submission.rows:
         yield counted(submission.rows)
+
+
+def _planned(name: object, rules: object, version: object, profile: object) -> str:
+    return f"campaign {name}: rules {rules} version {version}, profile {profile}"
 
 
 def _clauses(pack: RulePack, findings: Sequence[Finding]) -> Iterator[_FindingLine]:
     """What the words in brackets behind the rules mean."""
     named = {pack.checks.get(finding.rule, "") for finding in findings} - {""}
     if named:
-        sources = [messages.CLAUSES(rules=pack.id)] * bool(named - {PRACTICE})
-        yield _FindingLine(" ".join([*sources, *[messages.BY_PRACTICE()] * (PRACTICE in named)]))
+        sources = [
+            f"In brackets: the clause that requires the rule; 'campaign rules {pack.id}' prints the clauses."
+        ] * bool(named - {PRACTICE})
+        yield _FindingLine(
+            " ".join(
+                [
+                    *sources,
+                    *["[practice]: in no clause of the RFP, but sound measurement requires it."] * (PRACTICE in named),
+                ]
+            )
+        )
         yield _FindingLine()
 
 
@@ -257,7 +267,7 @@ def findings_text(
     pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row] = (), width: int = printing.WIDEST
 ) -> str:
     """Findings by weight, each cause once. `rows`: the table, by which cells are folded."""
-    return _folded(_grouped(pack, findings, rows), width) or messages.NO_FINDINGS()
+    return _folded(_grouped(pack, findings, rows), width) or "no findings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +312,7 @@ def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -
 
 def _guidance(rule: str) -> list[_FindingLine]:
     entry = CATALOGUE.get(rule)
-    texts = [messages.WHY(why=entry.why), messages.REMEDY(remedy=entry.remedy)] if entry else []
+    texts = [f"why it matters: {entry.why}", f"what to do: {entry.remedy}"] if entry else []
     return [_FindingLine(text, 6, 9) for text in texts]
 
 
@@ -318,21 +328,21 @@ def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row
     apart = len(alike) > 1
     details: list[str] = []
     if not apart or len(alike) > LISTED:
-        details += [messages.AT(cells=about)] if (about := _about(same, rows)) else []
+        details += [f"at {about}"] if (about := _about(same, rows)) else []
     for findings in list(alike.values())[:LISTED]:
         values = _values(findings[0])
         about = _about(findings, rows) if apart else ""
-        details.append(messages.OF_CELLS(cells=about, values=values) if about and values else about or values)
+        details.append(f"{about}: {values}" if about and values else about or values)
     if len(alike) > LISTED:
-        details.append(messages.AND_MORE_ALIKE(number=len(alike) - LISTED))
+        details.append(f"and {len(alike) - LISTED} more like this; with --json all are listed")
     answers = {"explained": first.explained, "waived": first.waived}
     details += [f"{word}: {answer}" for word, answer in answers.items() if answer]
     return [_FindingLine(f"{names}  {text}", 2, 4), *(_FindingLine(detail, 6, 9) for detail in details if detail)]
 
 
 def _values(finding: Finding) -> str:
-    expected = messages.EXPECTED(expected=finding.expected) if finding.expected else ""
-    return "; ".join(filter(None, (expected, messages.FOUND(actual=finding.actual) if finding.actual else "")))
+    expected = f"expected {finding.expected}" if finding.expected else ""
+    return "; ".join(filter(None, (expected, f"found {finding.actual}" if finding.actual else "")))
 
 
 def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
@@ -358,7 +368,7 @@ def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
     names = [*(group.counted for group in GROUPS), "passed"]
     counts = Counter(names[place] for place in worst.values())
     counted = ", ".join(f"{counts[name]} {name}" for name in dict.fromkeys(names) if counts[name])
-    return messages.RULES_COUNTED(rules=units.several(len(worst), "rule"), counts=counted)
+    return f"{units.several(len(worst), 'rule')}, by worst finding: {counted}"
 
 
 def contents(submission: Submission) -> Contents:

@@ -13,7 +13,6 @@ from campaign.core.model import Finding, Severity, Status
 from campaign.core.units import several
 from campaign.judge.submission import Submission
 from campaign.report import causes
-from campaign.report.messages import tables as messages
 from campaign.report.table import origin
 from campaign.results.cells import Row
 
@@ -55,38 +54,41 @@ def verdict(submission: Submission) -> Verdict:
     unchecked = _rules(pack, (finding for finding in findings if not finding.checked))
     without = sum(row.status in OPEN for row in rows)
     if profile != "full":
-        kind, headline = Compliance.REHEARSAL, messages.NOT_COMPLIANT_SIZE(profile=profile.capitalize())
+        kind, headline = Compliance.REHEARSAL, f"{profile.capitalize()} size: not a compliant result"
     elif broken or without:
-        kind, headline = Compliance.BROKEN, messages.BROKEN()
+        kind, headline = Compliance.BROKEN, "Does not comply with the run rules"
     elif unchecked:
-        kind, headline = Compliance.UNCHECKED, messages.UNCHECKED()
+        kind, headline = Compliance.UNCHECKED, "No violation found, but not all rules were checked"
     else:
         but = " and ".join([*["waived violations"] * bool(waived), *["explanations required"] * bool(asked)])
-        kind, headline = Compliance.COMPLIES, messages.COMPLIES_BUT(but=but) if but else messages.COMPLIES()
+        kind, headline = (
+            Compliance.COMPLIES,
+            f"Complies with the run rules, with {but}" if but else "Complies with the run rules",
+        )
     reasons = []
     if profile != "full":
-        reasons.append(Reason(messages.TRIAL(size=_size(submission))))
+        reasons.append(Reason(f"Rehearsal: {_size(submission)}."))
     if origin(pack):
-        reasons.append(Reason(messages.CUSTOM_RULES(origin=origin(pack).strip(" []"))))
+        reasons.append(Reason(f"The rules are a {origin(pack).strip(' []')}."))
     if without:
-        reasons.append(Reason(messages.WITHOUT_VALUE(number=without, all=len(rows))))
+        reasons.append(Reason(f"{without} of {len(rows)} results have no valid value."))
     for text, rules in (
-        (messages.RULES_VIOLATED, broken),
-        (messages.RULES_WAIVED, waived),
-        (messages.RULES_ASKED, asked),
+        ("{rules} violated:", broken),
+        ("{rules} violated and waived:", waived),
+        ("Explanation required by {rules}:", asked),
     ):
         if rules:
-            reasons.append(Reason(text(rules=several(len(rules), "rule")), rules))
+            reasons.append(Reason(text.format(rules=several(len(rules), "rule")), rules))
     if unchecked:
         count = several(len(unchecked), "rule")
-        reasons.append(Reason(messages.RULES_UNCHECKED(rules=count, all=len(pack.checks)), unchecked))
+        reasons.append(Reason(f"{count} of {len(pack.checks)} not checked (does not count as passed):", unchecked))
     return Verdict(kind, headline, tuple(reasons))
 
 
 def counted(rows: Sequence[Row]) -> str:
     """How many results there are, by status."""
     statuses = ", ".join(f"{number} {status}" for status, number in Counter(row.status for row in rows).items())
-    return messages.CELLS_COUNTED(cells=several(len(rows), "cell"), statuses=statuses)
+    return f"{several(len(rows), 'cell')}: {statuses}"
 
 
 def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) -> str:
@@ -97,14 +99,15 @@ def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) 
     wrong = [f"{rule}: {text}" for rule, text in _each_rule(texts)]
     wrong += [_of_status(rows, status) for status in OPEN if any(row.status is status for row in rows)]
     if wrong:
-        return messages.NOT_COMPLIANT(wrong="; ".join([*[messages.IS_REHEARSAL()] * rehearsal, *wrong]))
+        reasons = [*["this is a rehearsal"] * rehearsal, *wrong]
+        return f"not compliant: {'; '.join(reasons)}"
     counts = {status: sum(row.status is status for row in rows) for status in (Status.PROJECTED, Status.DECLINED)}
     left = [f"{number} {status}" for status, number in counts.items() if number]
     measured = sum(row.status is Status.MEASURED for row in rows)
-    present = messages.ALL_PRESENT(all=len(rows))
+    present = f"all {len(rows)} results present"
     if left:
-        present = messages.SOME_MEASURED(measured=measured, all=len(rows), others=", ".join(left))
-    return messages.REHEARSAL(present=present) if rehearsal else present
+        present = f"{measured} of {len(rows)} results measured, {', '.join(left)}"
+    return f"{present} - REHEARSAL: not a compliant submission" if rehearsal else present
 
 
 def violated_as_a_whole(rows: Sequence[Row], findings: Sequence[Finding]) -> list[Finding]:
@@ -121,7 +124,7 @@ def _of_status(rows: Sequence[Row], status: Status) -> str:
         why = "; ".join(f"{rule}: {text}" for rule, text in _each_rule(texts))
     else:
         why = "; ".join(_few([row.note for row in alike]))
-    text = messages.RESULTS_WITH_STATUS(number=len(alike), all=len(rows), status=status)
+    text = f"{len(alike)} of {len(rows)} results {status}"
     return f"{text} ({why})" if why else text
 
 
@@ -136,7 +139,7 @@ def _each_rule(causes: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 def _few(texts: Sequence[str]) -> list[str]:
     """The first of the different texts, and how many more there are."""
     different = causes.once(texts)
-    return different if len(different) <= TOLD else [*different[:TOLD], messages.AND_MORE(number=len(different) - TOLD)]
+    return different if len(different) <= TOLD else [*different[:TOLD], f"and {len(different) - TOLD} more"]
 
 
 def _rules(pack: RulePack, findings: Iterable[Finding]) -> tuple[tuple[str, str, int], ...]:
@@ -150,10 +153,10 @@ def _size(submission: Submission) -> str:
     reasons = []
     if pack.items_total:
         total = campaign.items_total or pack.items_total.get(campaign.profile, 0)
-        reasons.append(messages.INSTEAD_OF(value=f"{total} {pack.items_unit}", full=pack.items_total.get("full", 0)))
+        reasons.append(f"{total} {pack.items_unit} instead of {pack.items_total.get('full', 0)}")
     reasons += [
-        messages.INSTEAD_OF(value=f"{variable.id} {pack.values[variable.id]}", full=variable.full)
+        f"{variable.id} {pack.values[variable.id]} instead of {variable.full}"
         for variable in pack.variables
         if pack.values.get(variable.id, variable.full) != variable.full
     ]
-    return "; ".join(reasons) or messages.SMALLER()
+    return "; ".join(reasons) or "smaller than the RFP requires"

@@ -16,7 +16,6 @@ from campaign.plan import searches as searching
 from campaign.report import page
 from campaign.report import table as tables
 from campaign.report.contents import Contents
-from campaign.report.messages import tables as messages
 from campaign.report.plots import kinds, searches
 from campaign.report.text import check_text, findings_json
 from campaign.report.workbook.write import workbook
@@ -46,9 +45,9 @@ def write_report(directory: Path, contents: Contents) -> Path:
         path = directory / "index.html"
         atomic.write(path, page.html(directory, contents, pictures, models, summaries))
     except FileExistsError as error:
-        raise InputError(messages.IS_A_FILE(path=directory)) from error
+        raise InputError(f"{directory}: is a file; name a directory") from error
     except OSError as error:
-        raise unwritten(error, messages.NOT_WRITTEN(path=error.filename or directory, why=error.strerror)) from error
+        raise unwritten(error, f"{error.filename or directory}: cannot be written: {error.strerror}") from error
     return path
 
 
@@ -80,7 +79,7 @@ def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
         summaries.append(
             page.SearchSummary(
                 standing.sought.key,
-                decision.reason if decision else messages.SEARCH_UNFINISHED(),
+                decision.reason if decision else "Tuning has not finished.",
                 (*(decision.remarks if decision else ()), *_law(standing, unit)),
                 drawn,
             )
@@ -96,8 +95,19 @@ def _law(standing: searching.SearchProgress, unit: str) -> list[str]:
         return []
     rate, low, high = (units.digits(value) for value in law.at(2 * most))
     if not law.holds:
-        return [messages.LAW_UNFIT(processes=2 * most, rate=rate, unit=unit, error=law.largest_error)]
-    return [messages.EXTRAPOLATED(processes=2 * most, rate=rate, unit=unit, low=low, high=high)]
+        return [
+            (
+                "no extrapolation: the points do not follow the Universal Scalability Law (largest error "
+                f"{law.largest_error:.0%}), are too few to show it, or fit a plateau as well; its {rate} {unit} at "
+                f"{2 * most} processes has no interval"
+            )
+        ]
+    return [
+        (
+            f"extrapolated by the Universal Scalability Law, not measured: {2 * most} processes, {rate} {unit} (95% "
+            f"interval, if the law holds beyond the measured points: {low} to {high})"
+        )
+    ]
 
 
 def _files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -> dict[str, str]:

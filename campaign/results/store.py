@@ -37,7 +37,6 @@ from campaign.core.model import (
 )
 from campaign.results.environment import kept
 from campaign.results.environment.facts import Accounting, Evidence
-from campaign.results.messages import store as messages
 
 # Applied in order; the database's user_version says how many it has. Only ever add to the end.
 MIGRATIONS = (
@@ -119,13 +118,16 @@ class Store:
         try:
             paths.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise EnvironmentLacks(messages.RESULTS_NOT_MADE(path=error.filename, error=error.strerror)) from error
+            raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
         # Somebody else's campaign, or one on a read-only medium, can be shown from its journal.
         self.in_memory = in_memory or not os.access(paths.root, os.W_OK)
         with self._explained():
             place = ":memory:" if self.in_memory else self._path
             if not self.in_memory and self._path.exists() and not os.access(self._path, os.R_OK | os.W_OK):
-                raise EnvironmentLacks(messages.DATABASE_CLOSED(path=self._path))
+                raise EnvironmentLacks(
+                    f"no permission to read and write the database {self._path}; change its permissions, or move it "
+                    "away: no data is lost, the next command rebuilds it"
+                )
             self._db = sqlite3.connect(place, timeout=LOCK_TIMEOUT_S, isolation_level=None)
         try:
             self._db.row_factory = sqlite3.Row
@@ -192,19 +194,31 @@ class Store:
             yield
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
-                raise NoRoom(messages.DATABASE_FULL(path=self._path)) from error
-            raise MachineLacks(messages.DATABASE_NOT_WRITTEN(path=self._path, error=error)) from error
+                raise NoRoom(
+                    f"{self._path}: No space left on device; nothing is lost: free space, then run the same command "
+                    "again"
+                ) from error
+            raise MachineLacks(
+                f"cannot use the database {self._path} ({error}): the file system is full, beyond your quota, or lacks "
+                "file locks; set 'results' in the campaign file to another file system"
+            ) from error
         except (sqlite3.DatabaseError, ValueError, KeyError, TypeError, AttributeError) as error:
             known = isinstance(error, sqlite3.DatabaseError)
-            problem = error if known else messages.CONTENT_UNREADABLE(error=f"{error!r:.80}")
-            raise EnvironmentLacks(messages.DATABASE_DAMAGED(path=self._path, error=problem)) from error
+            problem = error if known else f"unreadable content: {error!r:.80}"
+            raise EnvironmentLacks(
+                f"the database {self._path} is damaged ({problem}); no data is lost: move the file away and run "
+                "'campaign collect FILE' to rebuild it"
+            ) from error
 
     # --- the journal and its projection
 
     def _migrate(self) -> None:
         version = self._sql("PRAGMA user_version")[0][0]
         if version > len(MIGRATIONS):
-            raise EnvironmentLacks(messages.DATABASE_NEWER(path=self._path, found=version, known=len(MIGRATIONS)))
+            raise EnvironmentLacks(
+                f"{self._path} was written by a newer version of campaign (schema {version}; this version reads up to "
+                f"{len(MIGRATIONS)}): use that version, or move the file away and run 'campaign collect FILE'"
+            )
         for number in range(version, len(MIGRATIONS)):
             # executescript would commit and give up the lock in between.
             for statement in _statements(MIGRATIONS[number]):
@@ -228,14 +242,24 @@ class Store:
         if size == offset:
             return
         if size < offset and not self._journal.exists():
-            raise EnvironmentLacks(messages.JOURNAL_GONE(journal=self._journal, database=self._path.name))
+            raise EnvironmentLacks(
+                f"the journal {self._journal} is missing, and {self._path.name} cannot replace it: restore it from a "
+                "backup, or move the results directory away and run the campaign again"
+            )
         if size < offset:
             chain = journal.look(self._journal)
             if chain.problem and not chain.cut_off:
-                damaged = messages.JOURNAL_DAMAGED(journal=self._journal, problem=chain.problem, root=self._paths.root)
+                damaged = (
+                    f"the journal {self._journal} is damaged: {chain.problem}. Without a backup, move "
+                    f"{self._paths.root} away and run the campaign again"
+                )
                 raise EnvironmentLacks(damaged)
-            sizes = {"found": size, "bytes": offset, "cut": f"; {chain.problem}" if chain.problem else ""}
-            raise EnvironmentLacks(messages.JOURNAL_SHORTER(journal=self._journal, database=self._path.name, **sizes))
+            cut = f"; {chain.problem}" if chain.problem else ""
+            raise EnvironmentLacks(
+                f"the journal {self._journal} is shorter than before ({size} of {offset} bytes{cut}): restore it from "
+                f"a backup, or move {self._path.name} away and run 'campaign collect FILE' to rebuild it from the "
+                "shorter journal"
+            )
         head = self._meta("journal_hash", journal.START)
         for event, line, end in journal.read(self._journal, offset, head):
             self._apply(event)
@@ -441,9 +465,15 @@ def begun(paths: Paths) -> bool:
 def _examine(paths: Paths) -> None:
     """Raises EnvironmentLacks where something else is in the place of the journal or of the database."""
     if os.path.isdir(paths.journal):  # noqa: PTH112  # never raises, as Path.is_dir does
-        raise EnvironmentLacks(messages.JOURNAL_IS_DIRECTORY(path=paths.journal, root=paths.root))
+        raise EnvironmentLacks(
+            f"{paths.journal} is a directory, where the journal must be: restore the journal from a backup; without "
+            f"one, move {paths.root} away and run the campaign again"
+        )
     if os.path.isdir(paths.database):  # noqa: PTH112
-        raise EnvironmentLacks(messages.DATABASE_IS_DIRECTORY(path=paths.database))
+        raise EnvironmentLacks(
+            f"{paths.database} is a directory, where the database must be; no data is lost: move it away, and the next "
+            "command rebuilds the database"
+        )
     with suppress(FileNotFoundError, NotADirectoryError), paths.journal.open("rb"):
         pass  # the error of one that must not be read names it
 

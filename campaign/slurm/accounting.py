@@ -19,7 +19,7 @@ from campaign.core.model import Paths
 from campaign.results.environment import reading
 from campaign.results.environment.facts import Accounting
 from campaign.results.store import Store, StoredJob
-from campaign.slurm import commands, messages
+from campaign.slurm import commands
 
 PATIENCE_S = 60.0  # for Slurm to end a job whose last record is there: an Epilog may check the health of its nodes
 SILENCE_S = 10.0  # of this wait, after which it is explained
@@ -90,7 +90,7 @@ class Accountant:
             self._explain(answer, job, waited_s)
             return False
         if not answer.job and not answer.steps:
-            answer = replace(self._recorded(job) or answer, problems=(messages.JOB_FORGOTTEN(),))
+            answer = replace(self._recorded(job) or answer, problems=("Slurm no longer has a record of the job",))
         _write(self._paths.jobs(job.name) / "accounting.json", answer)
         import_accounting(self._paths, self._store, job.name)
         return True
@@ -99,7 +99,7 @@ class Accountant:
         if waited_s > SILENCE_S and job.name not in self._explained:
             self._explained.add(job.name)
             state = answer.job.get("JobState") or answer.allocation.get("State")
-            self._say(messages.JOB_ENDING(job=job.job_id, state=state, seconds=PATIENCE_S))
+            self._say(f"job {job.job_id} is still {state}; waiting up to {PATIENCE_S:g} s for its final record")
 
 
 def _is_final(record: Accounting) -> bool:
@@ -110,7 +110,7 @@ def _write(path: Path, answer: Accounting) -> None:
     try:
         atomic.write(path, json.dumps({"format": 1, **asdict(answer)}, indent=1) + "\n")
     except OSError as error:
-        raise EnvironmentLacks(messages.RECORD_UNWRITABLE(path=error.filename, why=error.strerror)) from error
+        raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
 
 
 def import_accounting(paths: Paths, store: Store, job: str) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 
 from campaign.core import waiting
 from campaign.core.errors import UnknownState
-from campaign.slurm import messages
 
 MARK = f"@{secrets.token_hex(8)}@"
 _told: set[str] = set()  # commands of which it was said that a part of their answer cannot be read
@@ -51,7 +50,9 @@ def tell(command: str, unread: Sequence[str], read: int) -> None:
         return
     text = unread[0].strip()
     if not read:
-        raise UnknownState(messages.ANSWER_UNKNOWN(command=command, answer=text))
+        raise UnknownState(f"unexpected output of {command}: {text!r}")
     if command not in _told:
         _told.add(command)
-        waiting.tell(messages.ANSWER_UNREAD(command=command, count=len(unread), first=text))
+        waiting.tell(
+            f"{len(unread)} parts of what {command} answers cannot be read and are left out, the first is: {text!r}"
+        )

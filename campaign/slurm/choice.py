@@ -11,7 +11,6 @@ from campaign.config.format import Slurm
 from campaign.core.frozen import dataclass
 from campaign.core.regex import regex
 from campaign.results.environment.slurm_text import expand_nodes
-from campaign.slurm import messages
 
 # All of some features, or any of them. Parentheses, counts and [a|b] are for sbatch alone to understand.
 _FEATURE = r"[\w.:/=+-]+"
@@ -49,7 +48,7 @@ class ChosenNodes:
         understood = not constraint or _ALL.fullmatch(constraint) or _ANY.fullmatch(constraint)
         texts = [] if understood else [constraint]
         texts += [text for text in (self.named, self.excluded) if text and expand_nodes(text) is None]
-        return messages.CHOICE_UNCLEAR(texts=", ".join(texts)) if texts else ""
+        return f"{', '.join(texts)} cannot be evaluated here: counted as if it excluded no node" if texts else ""
 
 
 def of(slurm: Slurm) -> ChosenNodes:

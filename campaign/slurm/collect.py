@@ -25,7 +25,7 @@ from campaign.results.environment import counters, reading, witness
 from campaign.results.environment.facts import Evidence
 from campaign.results.parsers.lines import follows_from_end, shown
 from campaign.results.store import Store, StoredJob
-from campaign.slurm import commands, messages, partitions, states
+from campaign.slurm import commands, partitions, states
 from campaign.slurm.accounting import Accountant, import_accounting
 from campaign.slurm.completion import read_completion
 from campaign.slurm.partitions import Unusable
@@ -144,12 +144,17 @@ def _against_record(
         return (OutputRemark(damage),)
     path = f"{folder.name}/completion.json"
     if completion is None:
-        return (OutputRemark(messages.DONE_WITHOUT_RECORD(), path),)
+        return (OutputRemark("missing, but the attempt is recorded as done", path),)
     if not completion.ended_well or completion.restart_count:
-        ends = {"outcome": completion.outcome, "status": completion.exit_status, "restarts": completion.restart_count}
-        return (OutputRemark(messages.DONE_AGAINST_RECORD(**ends), path),)
+        return (
+            OutputRemark(
+                f"records {completion.outcome}, status {completion.exit_status}, {completion.restart_count} restarts, "
+                "but the attempt is recorded as done",
+                path,
+            ),
+        )
     if completion.job_id != attempt.job_id:
-        return (OutputRemark(messages.RECORD_OF_ANOTHER_JOB(job=completion.job_id, own=attempt.job_id), path),)
+        return (OutputRemark(f"belongs to job {completion.job_id}, but the attempt was job {attempt.job_id}", path),)
     return ()
 
 
@@ -217,13 +222,18 @@ class Follower:
                 self._store.observe_state(attempt, State.RUNNING, "")
             return False
         if attempt.job_id is None:
-            self._store.submitted(attempt.job, completion.job_id, messages.ID_FROM_RECORD())
+            self._store.submitted(attempt.job, completion.job_id, "job id from the job's own record")
         if completion.outcome == "terminated":
             return self._by_slurm_word(attempt, completion)
         problem = import_results(self._paths, self._store, self._form, attempt)
         if completion.outcome == "failed" and _reached_limit(self._paths.attempt(attempt.run, attempt.number)):
             elapsed = format_duration(round(completion.ended - completion.started))
-            return self._end(attempt, State.TIMEOUT, messages.RUN_LIMIT(elapsed=elapsed), completion)
+            return self._end(
+                attempt,
+                State.TIMEOUT,
+                f"stopped after {elapsed}, the time limit of one run; raise slurm.time",
+                completion,
+            )
         state = State.DONE if completion.outcome == "done" else State.FAILED
         reason = completion.reason
         if completion.outcome == "failed" and problem:  # of what was never launched no output is missing
@@ -248,7 +258,10 @@ class Follower:
         """Slurm's for how a job ended, with what to do about it."""
         script = _text(self._paths.jobs(attempt.job) / "job.sbatch")
         if job.word == "TIMEOUT" and (minutes := _LIMIT.search(script)):
-            return messages.JOB_LIMIT(word=job.word, limit=format_duration(60 * int(minutes[1])))
+            return (
+                f"{job.word} after {format_duration(60 * int(minutes[1]))}; raise slurm.time, of which this limit is "
+                "made"
+            )
         return job.word
 
     def _waited_s(self, attempt: Attempt) -> float:
@@ -269,7 +282,7 @@ class Follower:
         try:
             jobs = commands.queue(wanted)
         except UnknownState as error:
-            self._trouble(messages.SLURM_SILENT(why=error))
+            self._trouble(_slurm_silent(error))
             self._back_off()
             return
         stored = self._store.jobs()
@@ -293,7 +306,7 @@ class Follower:
 
     def _trouble(self, text: str) -> None:
         if text != self._last_trouble:
-            self._say(text or messages.SLURM_ANSWERS())
+            self._say(text or "Slurm answers again")
             self._last_trouble = text
 
     def _by_queue(self, attempt: Attempt, stored: StoredJob, job: commands.Job | None) -> None:
@@ -303,7 +316,7 @@ class Follower:
         self._absent.pop(attempt.token, None)
         if attempt.job_id is None and attempt.job not in self._found:
             self._found.add(attempt.job)  # once for all its attempts
-            self._store.submitted(attempt.job, job.id, messages.ID_BY_NAME())
+            self._store.submitted(attempt.job, job.id, "job id found by the job's name")
         if job.state.active:
             self._ended_since.pop(attempt.token, None)
             self._by_active(attempt, job)
@@ -327,7 +340,7 @@ class Follower:
             self._observe(attempt, State.RUNNING, job.reason if job.word not in states.STATES else "")
         else:
             waits = _first_line(self._paths.jobs(attempt.job) / "waiting")
-            self._observe(attempt, State.PENDING, waits or messages.WAITS_FOR_TURN(job=job.id))
+            self._observe(attempt, State.PENDING, waits or waits_for_turn(job.id))
 
     def _observe(self, attempt: Attempt, state: State, reason: str) -> None:
         if (attempt.state, attempt.reason) != (state, reason):
@@ -337,13 +350,16 @@ class Follower:
         """The job has ended and this attempt has no record: final at once if never claimed, otherwise after a grace."""
         why = f"{self._word(attempt, job)}{f' ({job.reason})' if job.reason and job.reason != job.word else ''}"
         state = State.LOST if job.state is State.DONE else job.state
-        before: str = messages.ENDED_BEFORE(job=job.id, why=why)
+        before: str = f"job {job.id}: {why} before this run started"
         if state is State.CANCELLED:  # so Slurm calls a job whose Prolog failed, which no user has cancelled
             since = stored.created - SAME_CLOCK_S
             nodes = [each for each in self._out_of_service(job.partition) if each.by_script]
             before = _with_nodes(before, [each for each in nodes if (each.since or 0) >= since])
         elif state is State.FAILED and not (output := self._paths.jobs(attempt.job) / "stdout").exists():
-            before += messages.OUTPUT_NOT_CREATED(path=output)
+            before += (
+                f"; its node did not create {output}: check that all nodes see the results directory ('campaign plan "
+                "--probe FILE')"
+            )
         if give_up(self._paths, self._store, attempt, state, before):
             return
         if self._waited_s(attempt) < GRACE_S:
@@ -351,7 +367,7 @@ class Follower:
         folder = self._paths.attempt(attempt.run, attempt.number)
         if (folder / "stdout").exists():
             import_results(self._paths, self._store, self._form, attempt)
-        self._end(attempt, state, messages.ENDED_DURING(job=job.id, why=why) + _last_error(folder))
+        self._end(attempt, state, f"job {job.id}: {why} during this run" + _last_error(folder))
 
     def _by_absence(self, attempt: Attempt, stored: StoredJob) -> None:
         """squeue does not know the job: not submitted, or long ended."""
@@ -365,18 +381,20 @@ class Follower:
             job = self._remembered(attempt)
         except UnknownState as error:
             self._all_answered = False
-            self._trouble(messages.SLURM_SILENT(why=error))
+            self._trouble(_slurm_silent(error))
             return
         if job is not None and not job.state.active:
             self._by_end(attempt, stored, job)
             return
         if job is not None and self._waited_s(attempt) < RUNAWAY_S:
-            self._observe(attempt, attempt.state, messages.ONLY_IN_ACCOUNTING(job=job.id, word=job.word))
+            self._observe(attempt, attempt.state, f"job {job.id} is not in squeue; sacct says {job.word}")
             return
         if attempt.job_id is None:
             reason = not_submitted(attempt.job, stored.message)
         else:
-            reason = messages.GONE(job=attempt.job_id) + (messages.RUNAWAY(word=job.word) if job else "")
+            reason = f"job {attempt.job_id} disappeared from Slurm without a record" + (
+                f"; sacct still says {job.word} (see: sacctmgr show runawayjobs)" if job else ""
+            )
         state = State.LOST if attempt.job_id else State.REFUSED
         # Claimed, but not by a job that is known: by one that left no record, or by a driver that died right after.
         if not give_up(self._paths, self._store, attempt, state, reason) and self._waited_s(attempt) >= GRACE_S:
@@ -391,13 +409,21 @@ class Follower:
         return (self._accounted or {}).get(attempt.job)
 
 
+def _slurm_silent(why: object) -> str:
+    return f"Slurm does not answer; retrying ({why})"
+
+
+def waits_for_turn(job: object) -> str:
+    return f"waiting for its turn in job {job} (running)"
+
+
 def _reached_limit(folder: Path) -> bool:
     """Whether Slurm ended the launcher of a run, or of one of its phases, at its time limit."""
     return any("DUE TO TIME LIMIT" in _text(path) for path in (folder / "stderr", *folder.glob("*/stderr")))
 
 
 def _with_nodes(reason: str, nodes: Sequence[Unusable]) -> str:
-    return messages.BESIDES(reason=reason, nodes=partitions.told(nodes)) if nodes else reason
+    return f"{reason}; {partitions.told(nodes)}" if nodes else reason
 
 
 def _first_line(path: Path) -> str:

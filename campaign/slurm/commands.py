@@ -20,7 +20,7 @@ from campaign.core.frozen import dataclass
 from campaign.core.model import State
 from campaign.core.regex import regex
 from campaign.results.environment.slurm_text import slurm_fields
-from campaign.slurm import answers, messages
+from campaign.slurm import answers
 from campaign.slurm.states import STATES
 
 QUERY_TIMEOUT_S = 30.0
@@ -92,7 +92,9 @@ def call(
             start_new_session=True,
         )
     except FileNotFoundError:
-        raise EnvironmentLacks(messages.PROGRAM_MISSING(program=arguments[0])) from None
+        raise EnvironmentLacks(
+            f"{arguments[0]} is not on PATH; run this on a login node, or install Slurm's client commands"
+        ) from None
     except OSError as error:
         raise EnvironmentLacks(f"{arguments[0]}: {error.strerror}") from error
     began, out, told, so_far = time.monotonic(), None, meanwhile is not None, b""
@@ -106,8 +108,10 @@ def call(
                     meanwhile(waited_s)
                 if waited_s >= waiting.SLOW_S and not told:
                     told = True
-                    seconds = {"waited": round(waited_s), "longest": round(timeout_s)}
-                    waiting.tell(messages.COMMAND_SLOW(command=arguments[0], **seconds))
+                    waiting.tell(
+                        f"waiting for {arguments[0]}, which has not answered for {round(waited_s)} s; given up after "
+                        f"{round(timeout_s)} s"
+                    )
                 try:
                     out, err = process.communicate(timeout=min(1.0, timeout_s - waited_s))
                 except subprocess.TimeoutExpired as expired:
@@ -117,7 +121,7 @@ def call(
             raise
     said = err.decode(errors="replace")
     if process.returncode < 0 and not said:  # SIGPIPE, of a slurmctld that hung up
-        said = messages.COMMAND_ENDED(signal=signal.Signals(-process.returncode).name)
+        said = f"ended by {signal.Signals(-process.returncode).name} without a message"
     return Reply(process.returncode, out.decode(errors="replace"), said)
 
 
@@ -126,13 +130,15 @@ def _read_configuration(path: Path) -> None:
     try:
         path.open("rb").close()
     except OSError as error:
-        raise EnvironmentLacks(messages.CONF_UNREADABLE(path=path, why=error.strerror)) from error
+        raise EnvironmentLacks(
+            f"SLURM_CONF={path}: {error.strerror}; correct or unset this environment variable"
+        ) from error
 
 
 def _hangs(command: str, seconds: float, said: bytes) -> str:
-    text = messages.COMMAND_HANGS(command=command, seconds=seconds)
+    text = f"{command} did not answer within {seconds:g} s"
     lines = said.decode(errors="replace").strip().splitlines()
-    return text + messages.SAID_SO_FAR(line=lines[-1]) if lines else text
+    return text + f"; it said: {lines[-1]}" if lines else text
 
 
 def ask(arguments: Sequence[str]) -> str:
@@ -148,7 +154,7 @@ def answer(arguments: Sequence[str], unless: str | None = None) -> str | None:
     if unless is not None and unless in reply.err + reply.out:
         return None
     output = "; ".join((reply.err.strip() or reply.out.strip()).splitlines())
-    raise UnknownState(messages.COMMAND_FAILED(command=arguments[0], status=reply.status, said=output))
+    raise UnknownState(f"{arguments[0]} failed with status {reply.status}: {output}")
 
 
 # --- answering at all
@@ -162,11 +168,15 @@ def reachable() -> str | None:
         return str(error)
     if reply.status == 0 and re.search(r"\bUP\b", reply.out):
         return None
-    silent = messages.COMMAND_SILENT(command="scontrol ping", status=reply.status)
+    silent = command_silent(command="scontrol ping", status=reply.status)
     output = reply.err.strip() or reply.out.strip() or silent
     # Below what is down it asks for the daemon to be restored, in a frame of asterisks.
     lines = [line for line in output.splitlines() if re.search("[A-Za-z]", line)]
     return next((line for line in lines if "DOWN" in line), lines[-1] if lines else silent)
+
+
+def command_silent(command: object, status: object) -> str:
+    return f"{command} ended with status {status} and no message"
 
 
 def one_task(partition: str, mpi: str) -> tuple[str, ...]:
@@ -197,8 +207,14 @@ def unloadable(modules: Sequence[str]) -> tuple[str, str] | None:
     if reply.status == 0:
         return None
     if reply.status == 3:
-        return modules[0], messages.NO_MODULE_COMMAND()
-    return reply.out, messages.MODULE_SAYS(said=" ".join(reply.err.split())[:200])
+        return (
+            modules[0],
+            (
+                "this shell has no module command, and jobs inherit its environment; load MPI in another way and "
+                "remove the key, or start campaign in a shell with modules"
+            ),
+        )
+    return reply.out, f"module load: {' '.join(reply.err.split())[:200]}"
 
 
 # --- following
@@ -246,7 +262,7 @@ def parse_queue(out: str) -> list[Job]:
     for job_id, word, reason, partition, directory, name, comment in answers.rows("squeue", out, 7):
         why = "" if reason == "None" else reason
         if word not in STATES:
-            why = messages.STATE_UNKNOWN(state=word)
+            why = f"unknown Slurm state {word}"
         jobs.append(Job(job_id, name, _state(word), word, why, comment, partition, directory))
     return jobs
 
@@ -315,4 +331,4 @@ def cancel(job_ids: Sequence[str]) -> None:
     failures = [line for line in reply.err.splitlines() if not re.search("Invalid job id|already complet", line)]
     if reply.status != 0 and (failures or not reply.err.strip()):
         output = "; ".join(failures)
-        raise UnknownState(messages.COMMAND_FAILED(command="scancel", status=reply.status, said=output))
+        raise UnknownState(f"scancel failed with status {reply.status}: {output}")

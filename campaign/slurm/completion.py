@@ -10,7 +10,6 @@ from typing import Any
 
 from campaign.core.model import Attempt, Completion, Paths, PhaseTimes, State
 from campaign.results.parsers.lines import shown
-from campaign.slurm import messages
 
 LARGEST_COMPLETION = 1 << 20  # bytes
 _READERS: dict[str, Callable[[Any], Any]] = {"str": lambda value: shown(str(value)), "int": int, "float": float}
@@ -23,26 +22,28 @@ def read_completion(folder: Path, token: str) -> Completion | None:
         return None
     try:
         if not path.is_file() or path.is_symlink() or path.stat().st_size > LARGEST_COMPLETION:
-            raise ValueError(messages.COMPLETION_NO_FILE(most=LARGEST_COMPLETION))
+            raise ValueError(f"not a regular file of at most {LARGEST_COMPLETION} bytes")
         data: Any = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
         return None  # passing trouble of a file system; if it stays, Slurm's word ends the attempt
     except (ValueError, RecursionError) as error:
-        raise ValueError(messages.COMPLETION_UNREADABLE(path=path, why=error)) from error
+        raise ValueError(f"{path}: cannot be read: {error}") from error
     if not isinstance(data, dict):
-        raise ValueError(messages.COMPLETION_NO_OBJECT(path=path))
+        raise ValueError(f"{path}: not a JSON object")
     if data.get("format") != 1:
-        raise ValueError(messages.COMPLETION_FORMAT(path=path, format=data.get("format")))
+        raise ValueError(f"{path}: found format {data.get('format')!r}; allowed: 1")
     if data.get("token") != token:
-        raise ValueError(messages.COMPLETION_OF_ANOTHER(path=path, token=data.get("token"), own=token))
+        raise ValueError(
+            f"{path}: belongs to another attempt: its token is {data.get('token')!r}, this attempt's is {token!r}"
+        )
     try:
         known = {field.name: _READERS[str(field.type)](data[field.name]) for field in fields(Completion)[:-3]}
         unended, phases = shown(str(data.get("unended", ""))), _phase_times(data.get("phases", []))
         return Completion(**known, unended=unended, phases=phases, uptime=tuple(map(float, data.get("uptime", ())))[:2])
     except KeyError as error:
-        raise ValueError(messages.COMPLETION_LACKS(path=path, field=error)) from error
+        raise ValueError(f"{path}: field {error} is missing") from error
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(messages.COMPLETION_TYPE(path=path, why=error)) from error
+        raise ValueError(f"{path}: a field has the wrong type: {error}") from error
 
 
 def unused_but_measured(paths: Paths, attempt: Attempt) -> bool:

@@ -10,7 +10,7 @@ from campaign.core.frozen import dataclass
 from campaign.core.schema import suggestion
 from campaign.core.units import format_size, listed, parse_duration, several, utc
 from campaign.results.environment.slurm_text import expand_nodes
-from campaign.slurm import answers, commands, messages
+from campaign.slurm import answers, commands
 from campaign.slurm.choice import ChosenNodes
 
 # Names, CPUs, sockets, cores of each, MiB, features, GRES, state, who set it when, and why: a row for all nodes of
@@ -103,7 +103,10 @@ class Partition:
         each = f"{usable} with {self.cores_per_node} cores each" if len(self.kinds) < 2 else f"{usable}, not alike"
         parts = [f"partition {name}: {several(self.nodes, 'node')}, {each if self.usable else 'none usable'}"]
         if len(self.kinds) > 1:
-            parts += [listed(map(str, self.kinds)), messages.SMALLEST_COUNTS(cores=self.cores_per_node)]
+            parts += [
+                listed(map(str, self.kinds)),
+                f"the smallest counts: {self.cores_per_node} cores per node; slurm.constraint chooses one kind",
+            ]
         for why in dict.fromkeys(node.why for node in self.unusable):
             nodes = [str(node) for node in self.unusable if node.why == why]
             parts.append(f"{len(nodes)} {why}: {listed(nodes)}")
@@ -122,15 +125,15 @@ def row_of(name: str) -> dict[str, str]:
     shown = commands.answer(["scontrol", "--oneliner", "show", "partition", *([name] if name else [])], "not found")
     if shown is None:
         known = [row["PartitionName"] for row in rows(commands.ask(["scontrol", "--oneliner", "show", "partition"]))]
-        raise NotInSlurm("partition", messages.PARTITION_UNKNOWN(name=name, others=suggestion(name, known)))
+        raise NotInSlurm("partition", f"found {name}; Slurm has no such partition; {suggestion(name, known)}")
     found = rows(shown)
     if not name:
         names = ", ".join(row["PartitionName"] for row in found)
         found = [row for row in found if row.get("Default") == "YES"]
         if not found:
-            raise EnvironmentLacks(messages.NO_DEFAULT_PARTITION(names=names or "none"))
+            raise EnvironmentLacks(f"Slurm has no default partition; set slurm.partition to one of: {names or 'none'}")
     if not found:
-        raise UnknownState(messages.ANSWER_UNKNOWN(command="scontrol", answer=shown.strip()))
+        raise UnknownState(f"unexpected output of scontrol: {shown.strip()!r}")
     return found[0]
 
 
@@ -155,8 +158,11 @@ def told(nodes: Sequence[Unusable]) -> str:
     """The first few, and what to do."""
     names = listed(map(str, nodes), NODES_TOLD)
     if failed := [node.node for node in nodes if node.by_script]:
-        return messages.SCRIPT_FAILED(nodes=names, failed=", ".join(failed[:NODES_TOLD]))
-    return messages.OUT_OF_SERVICE(nodes=names)
+        return (
+            f"not in service: {names}; the site's Prolog or Epilog failed on {', '.join(failed[:NODES_TOLD])}: ask the "
+            "administrators to look into slurmd's log there and to resume it"
+        )
+    return f"not in service: {names}; ask the administrators"
 
 
 def at_hand() -> Partition | None:
@@ -185,7 +191,9 @@ def _reserved(reservation: str) -> frozenset[str]:
     """The nodes of a reservation."""
     shown = commands.answer(["scontrol", "--oneliner", "show", "reservation", reservation], "not found")
     if shown is None:
-        raise NotInSlurm("reservation", messages.RESERVATION_UNKNOWN(name=reservation))
+        raise NotInSlurm(
+            "reservation", f"found {reservation}; Slurm has no such reservation; remove the key or correct it"
+        )
     nodes = re.search(r"\bNodes=(\S+)", shown)
     if not nodes or nodes[1] == "(null)":
         return frozenset()
@@ -225,9 +233,10 @@ def parse(
         for kind, groups in sorted(alike.items())
     )
     if sinfo.strip() and not met:
-        others = suggestion(choice.constraint, sorted(known)) if known else messages.REMOVE_OR_CORRECT()
-        about = {"found": choice.constraint, "partition": row["PartitionName"], "others": others}
-        raise NotInSlurm("constraint", messages.CONSTRAINT_UNMET(**about))
+        others = suggestion(choice.constraint, sorted(known)) if known else "remove the key or correct it"
+        raise NotInSlurm(
+            "constraint", f"found {choice.constraint}; no node of partition {row['PartitionName']} has it; {others}"
+        )
     return Partition(
         name=row["PartitionName"],
         nodes=sum(kind.nodes for kind in kinds) + len(unusable),

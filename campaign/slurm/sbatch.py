@@ -14,8 +14,8 @@ from pathlib import Path
 
 from campaign.core import temporary
 from campaign.core.errors import UnknownState
-from campaign.slurm import commands, messages
-from campaign.slurm.commands import Reply
+from campaign.slurm import commands
+from campaign.slurm.commands import Reply, command_silent
 
 TIMEOUT_S = 60.0
 PAUSE_S = (1.0, 60.0)  # shortest and longest, around which the pauses are between tries
@@ -90,7 +90,7 @@ def parse(reply: Reply) -> SbatchAnswer:
         return SbatchAnswer(None, text, uncertain=passes or not _REFUSES.search(text), passes=passes)
     ids = [match[1] for line in reply.out.splitlines() if (match := _JOB_ID.match(line.strip()))]
     if len(ids) != 1:
-        return SbatchAnswer(None, messages.ANSWER_UNKNOWN(command="sbatch", answer=reply.out.strip()), uncertain=True)
+        return SbatchAnswer(None, f"unexpected output of sbatch: {reply.out.strip()!r}", uncertain=True)
     return SbatchAnswer(ids[0], reply.err.strip())
 
 
@@ -109,7 +109,7 @@ def refusal(script: str) -> str:
             if not _passes(reply):
                 return why
             time.sleep(pause_s)
-    raise UnknownState(messages.COMMAND_FAILED(command="sbatch --test-only", status=reply.status, said=why))
+    raise UnknownState(f"sbatch --test-only failed with status {reply.status}: {why}")
 
 
 def pauses() -> Iterator[float]:
@@ -121,7 +121,7 @@ def pauses() -> Iterator[float]:
 
 
 def _said(reply: Reply) -> str:
-    silent = messages.COMMAND_SILENT(command="sbatch", status=reply.status)
+    silent = command_silent(command="sbatch", status=reply.status)
     return reply.err.strip() or reply.out.strip() or silent
 
 

@@ -23,7 +23,7 @@ from campaign.core.frozen import dataclass
 from campaign.core.model import Planned, Run
 from campaign.core.regex import regex
 from campaign.core.resources import TEMPLATES
-from campaign.slurm import messages, script_text
+from campaign.slurm import script_text
 from campaign.slurm.script_text import BEGIN, END, FILE, LAST_LINE, PHASE, STEP
 
 if TYPE_CHECKING:
@@ -126,7 +126,10 @@ def directives(job: JobScript) -> tuple[str, ...]:
     """The #SBATCH options, sorted. Raises InputError for a folder that Slurm cannot be told."""
     folder, slurm = str(job.folder), job.slurm
     if "\\" in folder or "\n" in folder:
-        raise InputError(messages.FOLDER_UNFIT(folder=folder))
+        raise InputError(
+            f"results: {folder!r} contains a backslash or a line break, which Slurm does not accept in a job's output "
+            "path; set results in the campaign file to another directory"
+        )
     geometries = [step.run.geometry for step in job.steps]
     log = folder.replace("%", "%%")  # which sbatch expands in the names of these two files
     chosen = {name: getattr(slurm, name) for name in ("partition", "account", "qos", "constraint", "reservation")}
@@ -232,9 +235,9 @@ def _filled(template: Path, job: JobScript, **values: object) -> str:
     except jinja2.TemplateError as error:
         line = getattr(error, "lineno", None)
         place = f"{template}:{line}" if line else template
-        raise InputError(messages.TEMPLATE_BROKEN(place=place, why=error, original=TEMPLATE.name)) from error
+        raise InputError(f"{place}: {error}; compare with {TEMPLATE.name}") from error
     except OSError as error:
-        raise InputError(messages.TEMPLATE_UNREADABLE(template=template, why=error.strerror)) from error
+        raise InputError(f"{template}: {error.strerror}") from error
 
 
 @functools.cache
@@ -281,16 +284,27 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
     """
     given, planned = script_text.directives(text), directives(job)
     problems: list[str] = [
-        *(messages.SCRIPT_LACKS(template=template, option=word) for word in planned if word not in given),
-        *(messages.SCRIPT_ADDS(template=template, option=word) for word in given if word not in planned),
+        *(
+            f"{template}: the script lacks '#SBATCH {word}'; copy this line from job.sbatch.j2"
+            for word in planned
+            if word not in given
+        ),
+        *(
+            f"{template}: the script adds '#SBATCH {word}', which is not planned; put it in slurm.directives"
+            for word in given
+            if word not in planned
+        ),
     ]
     if not text.startswith("#!/bin/bash\n"):
-        problems.append(messages.SCRIPT_BEGINS(template=template))
+        problems.append(f"{template}: the script does not begin with #!/bin/bash; make it the first line")
     if (included := functions()) not in text:
-        return [*problems, messages.SCRIPT_EXCLUDES(template=template, part=INCLUDED)]
+        return [
+            *problems,
+            f"{template}: the script does not include {INCLUDED} unchanged; include it as job.sbatch.j2 does",
+        ]
     around = text.replace(included, "\n" * included.count("\n"))
     sets = _SETS.findall(script_text.without_texts(around))
-    problems += [messages.SCRIPT_SETS(template=template, name=name) for name in sets]
+    problems += [f"{template}: the script sets {name}, which is reserved; remove it" for name in sets]
     begin = shlex.join((BEGIN, *_begin(job)))
     wanted, begun, ended = {step.token: step for step in job.steps}, False, False
     for command in script_text.commands(around):
@@ -299,20 +313,26 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
         ended = ended or raw == END
         if name == BEGIN:
             if raw != begin or begun:
-                wrong.append(messages.LINE_BEGINS(found=raw, planned=begin))
+                wrong.append(f"{raw}; expected {begin}, once")
             begun = True
         elif name == STEP and (len(command.words) < 4 or command.words[3] not in wanted):
-            wrong.append(messages.LINE_NOT_PLANNED(found=raw))
+            wrong.append(f"{raw}: not planned, or duplicated")
         elif name == STEP and not begun:
-            wrong.append(messages.LINE_TOO_EARLY())
+            wrong.append("campaign_run before campaign_begin")
         elif name == STEP:
             wrong += _differences(job, wanted.pop(command.words[3]), command.words, raw)
-        problems += [messages.SCRIPT_LINE(template=template, line=command.line, what=what) for what in wrong]
+        problems += [f"{template}: line {command.line} of the script: {what}" for what in wrong]
     if not begun:
-        problems.append(messages.NEVER_BEGUN(template=template))
+        problems.append(f"{template}: no campaign_begin line; copy it from job.sbatch.j2")
     if not ended:
-        problems.append(messages.NEVER_ENDED(template=template))
-    return problems + [messages.NEVER_RUN(template=template, run=step.run.id) for step in wanted.values()]
+        problems.append(f"{template}: no campaign_end line; copy it from job.sbatch.j2")
+    return problems + [
+        (
+            f"{template}: no campaign_run line for {step.run.id}, so the script would not execute it; copy the loop "
+            "from job.sbatch.j2"
+        )
+        for step in wanted.values()
+    ]
 
 
 def _step_words(job: JobScript, step: Planned) -> tuple[str, ...]:
@@ -366,15 +386,17 @@ def _differences(job: JobScript, step: Planned, actual: tuple[str, ...], raw: st
     lacking, added = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
     if "-N" in expected and offset != planned_offset:
         clause = f" (clause {job.clause})" if job.clause else ""
-        given = {"found": offset or "absent", "planned": planned_offset, "per_node": per_node}
-        yield messages.OFFSET_DIFFERS(**given, run=run.id, clause=clause)
+        yield (
+            f"-N is {offset or 'absent'} for {run.id}, which runs {per_node} processes per node: the rank offset must "
+            f"be {planned_offset}{clause}"
+        )
     elif actual != expected:
         parts = [f"lacks {shlex.join(lacking.elements())}"] if lacking else []
         parts += [f"adds {shlex.join(added.elements())}"] if added else []
         differences = " and ".join(parts) or "has another order"
-        yield messages.COMMAND_DIFFERS(run=run.id, how=differences, planned=shlex.join(expected))
+        yield f"the command of {run.id} {differences}; planned: {shlex.join(expected)}"
     elif raw != shlex.join(expected):
-        yield messages.COMMAND_UNQUOTED(run=run.id, found=raw)
+        yield f"the words of {run.id} are not quoted as in the plan: {raw}"
 
 
 def _value_after(words: Sequence[str], flag: str) -> str | None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 
 from campaign.core.model import State
-from campaign.slurm import messages
 
 _WORDS: Mapping[State, str] = {
     State.PENDING: "PENDING CONFIGURING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT RESV_DEL_HOLD",
@@ -52,7 +51,9 @@ def lacks_nodes(reason: str) -> bool:
 def in_words(reason: str, job_id: str) -> str:
     """Why a job waits, in Slurm's words, and what has to happen if waiting alone does not help."""
     if _NEVER.fullmatch(_word(reason)):
-        return messages.HOPELESS(reason=reason)
+        return (
+            f"{reason} (never starts as it was submitted: 'campaign cancel', correct the campaign file, and run again)"
+        )
     remark = next((text for words, text in _ONCE.items() if re.fullmatch(words, _word(reason))), "")
     return f"{reason} ({remark.format(job=job_id)})" if remark else reason
 

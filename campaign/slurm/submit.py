@@ -31,7 +31,7 @@ from campaign.core.model import Attempt, Paths, Planned, Run, State, directory_n
 from campaign.core.units import several
 from campaign.plan import matrix
 from campaign.results.store import Store, StoredJob
-from campaign.slurm import commands, messages, sbatch, scripts
+from campaign.slurm import commands, sbatch, scripts
 from campaign.slurm.sandbox.processes import Process
 
 SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is taken for dead
@@ -107,7 +107,7 @@ def send(
         return tuple(sender.sent)
     finally:
         for name in sorted(room.unsent):
-            _give_up_all(opened.paths, store, name, sender.given_up or messages.NOT_SENT())
+            _give_up_all(opened.paths, store, name, sender.given_up or "not submitted: the driver stopped first")
         room.unsent.clear()
 
 
@@ -133,7 +133,7 @@ class _Sender:
         """
         queue, room = self._queue, self._room
         if queue.active >= room.most and room.wait is not None:
-            self._wait_for_room(job, messages.MOST_JOBS(most=room.most), room.most)
+            self._wait_for_room(job, f"--max-jobs is {room.most}", room.most)
         while True:
             room.unsent.discard(job.name)
             answer = sbatch.submit(job.folder / "job.sbatch", queue.before(job), self._meanwhile)
@@ -151,7 +151,10 @@ class _Sender:
         if not answer.passes:
             self._pauses, self._troubled = sbatch.pauses(), math.inf
         elif not answer.job_id and self._lasts():
-            self.given_up = messages.GIVEN_UP(why=one_line(answer.message), minutes=round(PATIENCE_S / 60))
+            self.given_up = (
+                f"not submitted: sbatch has failed for {round(PATIENCE_S / 60)} min ({one_line(answer.message)}); run "
+                "again when Slurm takes jobs again"
+            )
             self._say(self.given_up)
         if answer.job_id:
             queue.sent(job, answer.job_id)
@@ -168,7 +171,9 @@ class _Sender:
         self.record()
         self._troubled = min(self._troubled, time.monotonic())
         self._store.note("uncertain", job=job.name, message=answer.message)
-        self._say(messages.UNCERTAIN(runs=several(len(job.steps), "run"), why=answer.message))
+        self._say(
+            f"sbatch failed for {several(len(job.steps), 'run')}, but the job may exist; asking Slurm: {answer.message}"
+        )
         absent = 0
         while absent < ABSENT_TIMES and not self._lasts() and not self._room.closed():
             self._rest(job)
@@ -203,7 +208,7 @@ class _Sender:
             token = functools.partial(token_of, self._opened.campaign)
             again, script = prepare(self._opened, known, runs, token, job.steps[0].stale)
             _plan(self._store, again, script)
-        self._say(messages.SUBMITTED_AGAIN(job=job.name, runs=several(len(runs), "run")))
+        self._say(f"Slurm has no job named {job.name}; submitting its {several(len(runs), 'run')} again")
         return again
 
     def _meanwhile(self, waited_s: float) -> None:
@@ -213,7 +218,10 @@ class _Sender:
         if waited_s >= waiting.SLOW_S and not self._slow:
             self._slow = True
             left, longest = several(len(self._room.unsent) + 1, "job"), round(sbatch.TIMEOUT_S)
-            self._say(messages.SBATCH_SLOW(waited=round(waited_s), left=left, longest=longest))
+            self._say(
+                f"sbatch has not answered for {round(waited_s)} s, so slurmctld is slow or busy; {left} still to "
+                f"submit, one after another; each sbatch may take up to {longest} s"
+            )
 
     def record(self) -> None:
         """Put on record what sbatch said since the last time."""
@@ -238,7 +246,9 @@ class _Sender:
         until = time.monotonic() + longest_s
         room.unsent.add(job.name)
         if why != queue.said:
-            self._say(messages.WAITS_FOR_ROOM(left=several(len(room.unsent), "job"), why=one_line(why)))
+            self._say(
+                f"{several(len(room.unsent), 'job')} not submitted yet, waiting for room in the queue: {one_line(why)}"
+            )
             queue.said = why
         while queue.active >= fewer_than and time.monotonic() <= until:
             room.wait()
@@ -455,22 +465,28 @@ def _record(paths: Paths, store: Store, job: scripts.JobScript, answer: sbatch.S
     runs = several(len(job.steps), "run")
     if answer.job_id:
         store.submitted(job.name, answer.job_id, answer.message)
-        about = {"job": answer.job_id, "runs": runs, "first": job.steps[0].run.id}
         if answer.message:
-            return False, messages.SUBMITTED_REMARK(**about, remark=answer.message)
-        return False, messages.SUBMITTED(**about)
+            return (
+                False,
+                f"submitted job {answer.job_id}: {runs} ({job.steps[0].run.id} first); sbatch says: {answer.message}",
+            )
+        return False, f"submitted job {answer.job_id}: {runs} ({job.steps[0].run.id} first)"
     if not answer.uncertain:
-        refused = messages.REFUSED_ATTEMPT(why=answer.message)
+        refused = f"Slurm refused the job: {answer.message}"
         reason = refused if answer.refused else not_submitted(job.name, answer.message)
         if _give_up_all(paths, store, job.name, reason):
-            return answer.refused, messages.REFUSED(runs=runs, why=answer.message) if answer.refused else reason
+            return answer.refused, f"Slurm refused {runs}: {answer.message}" if answer.refused else reason
         store.note("uncertain", job=job.name, message=answer.message)
-    return False, messages.STILL_UNCERTAIN(runs=runs)
+    return False, f"whether Slurm has {runs} is not known yet; asking on while the others run"
 
 
 def not_submitted(job: str, said: str) -> str:
     """Of a job that Slurm does not have, by what sbatch said of it."""
-    return messages.NOT_SUBMITTED(job=job) + (messages.SBATCH_SAID(message=said) if said else "")
+    return not_submitted_text(job) + (f" (sbatch said: {said})" if said else "")
+
+
+def not_submitted_text(job: object) -> str:
+    return f"not submitted: no job named {job} in Slurm"
 
 
 def _give_up_all(paths: Paths, store: Store, job: str, reason: str) -> bool:
@@ -507,6 +523,6 @@ def give_up(paths: Paths, store: Store, attempt: Attempt, state: State, reason: 
     except FileExistsError:
         return False
     except OSError as error:
-        raise EnvironmentLacks(messages.UNCLAIMED(folder=folder, why=error.strerror)) from error
+        raise EnvironmentLacks(f"{folder}/claim: {error.strerror}") from error
     store.ended(attempt, state, reason)
     return True

@@ -17,7 +17,6 @@ from dataclasses import asdict, astuple, fields
 from typing import Any
 
 from campaign.core.frozen import dataclass
-from campaign.statistics import messages
 from campaign.statistics.ranks import median
 
 FOLDS = 5  # so many times a fit leaves out each fifth point
@@ -97,11 +96,11 @@ def fit(points: Sequence[Point]) -> ContentionFit:
     size, or a time that is not above zero.
     """
     if len(points) < FEWEST_POINTS:
-        raise ValueError(messages.TOO_FEW_POINTS(found=len(points), needed=FEWEST_POINTS))
+        raise ValueError(f"found {len(points)} points; the model needs {FEWEST_POINTS} or more")
     if len({point.pairs for point in points}) < 2 or len({point.size_bytes for point in points}) < 2:
-        raise ValueError(messages.ONE_COUNT_OR_SIZE())
+        raise ValueError("found one number of pairs or one size only; the model needs several of both")
     if not all(math.isfinite(point.seconds) and point.seconds > 0 for point in points):
-        raise ValueError(messages.TIME_NOT_ABOVE_ZERO())
+        raise ValueError("found a time that is not above zero; the model needs times above zero")
     ordered = sorted(points, key=lambda point: (point.pairs, point.size_bytes))
     model, misfit = _fitted(ordered, None)
     p = _chance(misfit, _without_limit(ordered, model), len(ordered))

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from campaign.core.frozen import dataclass
-from campaign.statistics import messages
 
 RESAMPLES = 200
 FEWEST_COUNTS = 4  # of processes: one more than there are parameters
@@ -80,10 +79,10 @@ def fit(points: Sequence[tuple[int, float]]) -> ScalingFit:
     counts: dict[int, list[float]] = {}
     for processes, rate in points:
         if not (math.isfinite(rate) and rate > 0):
-            raise ValueError(messages.RATE_NOT_ABOVE_ZERO(rate=rate, processes=processes))
+            raise ValueError(f"found rate {rate} with {processes} processes; the model needs rates above zero")
         counts.setdefault(processes, []).append(rate)
     if len(counts) < FEWEST_COUNTS:
-        raise ValueError(messages.TOO_FEW_COUNTS(found=len(counts), needed=FEWEST_COUNTS))
+        raise ValueError(f"found {len(counts)} process counts; the model needs {FEWEST_COUNTS} or more")
     law = _fitted(points)
     chance = random.Random(len(points))
     # The distances of all points are drawn from: most counts have one run or three, which alone say too little.

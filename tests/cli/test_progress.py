@@ -17,7 +17,6 @@ from campaign.cli.progress import Importance, Lines, Live, Log
 from campaign.core.model import Attempt, Run, State
 from campaign.pipeline.run import Progress, RunValue
 from campaign.plan.time_left import TimeLeft
-from campaign.slurm import messages as of_slurm
 from tests.support import builders
 
 MANY = tuple(RunValue(f"rate-{size}", 1.0, "MB/s") for size in range(20))
@@ -274,7 +273,7 @@ def test_the_live_display_cuts_states_before_names_and_shows_no_run_that_has_end
 
 
 def test_an_attempt_that_was_never_submitted_is_no_end_of_its_run(tmp_path: Path) -> None:
-    unsent = attempt(RUNS[0], State.REFUSED, of_slurm.NOT_SUBMITTED(job=builders.attempt(RUNS[0]).job))
+    unsent = attempt(RUNS[0], State.REFUSED, f"not submitted: no job named {builders.attempt(RUNS[0]).job} in Slurm")
     stream = io.StringIO()
     Lines(stream, Log(tmp_path / "none")).show(shown(unsent))
     assert stream.getvalue() == ""

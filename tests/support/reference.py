@@ -1,6 +1,6 @@
 """Writes what is generated of the documentation: `make docs`. Tests hold that it is up to date.
 
-In docs/: the command line's help, its man pages, the messages, the JSON Schemas, the tables of keys. README.md shows
+In docs/: the command line's help, its man pages, the JSON Schemas, the tables of keys. README.md shows
 the table of a campaign at full size, and how its bundle is verified: both are made from the bundle itself, so that they
 have the form of today and the numbers of that campaign.
 """
@@ -19,7 +19,6 @@ from campaign.config.rules import format as rules_format
 from campaign.core import json_schema, schema
 from campaign.evidence import text as verify_text
 from campaign.evidence import verify
-from tests.support import messages
 from tests.support.man_pages import pages, verbs
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -40,7 +39,6 @@ def generated() -> dict[Path, str]:
     }
     return {
         DOCS / "cli.md": _reference(),
-        DOCS / "messages.md": messages.page(),
         DOCS / "campaign-file.md": _with_keys(DOCS / "campaign-file.md", config_format.SCHEMA),
         DOCS / "rule-pack-keys.md": _with_keys(DOCS / "rule-pack-keys.md", rules_format.SCHEMA),
         **{DOCS / "man" / name: page for name, page in pages(parser(sandbox=True)).items()},

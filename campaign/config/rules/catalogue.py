@@ -13,7 +13,6 @@ from enum import StrEnum
 
 from campaign.config.rules.guidance import GUIDANCE
 from campaign.core.frozen import dataclass
-from campaign.core.messages import FOUND
 from campaign.core.model import Severity
 
 
@@ -64,7 +63,7 @@ def parse(kind: Quantity, text: str) -> float:
     """The value of a parameter as a rule pack writes it. Raises ValueError with what is allowed."""
     match = re.fullmatch(_PATTERNS[kind], text)
     if not match:
-        raise ValueError(FOUND(found=f'"{text}"', allowed=kind))
+        raise ValueError(f'found "{text}"; allowed: {kind}')
     return float(match[1]) * _SCALES[match[2]]
 
 

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from campaign.config import messages
 from campaign.config.counts import SERIES
 from campaign.config.rules import catalogue, formula_check, formulas, output_check, program_check, sweeps
 from campaign.config.rules.kinds import GEOMETRY, PLACEHOLDERS, PROFILES
+from campaign.config.rules.program_check import NO_PHASES
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
-from campaign.core.messages import FOUND
 from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place
 
@@ -50,11 +49,14 @@ def _check_ids(values: dict[str, Any], key: str, document: Document) -> None:
     for index, entry in entries(values, key):
         name = entry["id"]
         if name in seen:
-            document.problem((key, index, "id"), messages.ID_TWICE(id=name))
+            document.problem((key, index, "id"), f"found {name} a second time; allowed: ids that differ")
         elif key in ("variables", "sweeps") and name in taken:
-            document.problem((key, index, "id"), messages.ID_OF_PLACEHOLDER(id=name))
+            document.problem((key, index, "id"), f"found {name}, which is already a placeholder; allowed: a new name")
         elif name is not None:
             seen.add(name)
+
+
+_WHOLE_SYSTEM_FIXED = "found true with fixed counts; remove them or set false"
 
 
 def _check_launch(values: dict[str, Any], document: Document) -> None:
@@ -65,20 +67,25 @@ def _check_launch(values: dict[str, Any], document: Document) -> None:
         if SERIES in (nodes, each):
             _check_series(condition, at, document)
         if processes is not None and (each is not None or shared):
-            document.problem((*at, "processes"), messages.PROCESSES_TWICE())
+            document.problem(
+                (*at, "processes"),
+                "not allowed together with processes per node or a share of the nodes; remove one of them",
+            )
         if condition["threads"]:
             for name in formula.names(condition["threads"]):
                 document.require((*at, "threads"), name, [*formulas.RUN, *_sizes(values)])
         if shared:
             if condition["whole_system"]:
-                document.problem((*at, "whole_system"), messages.WHOLE_SYSTEM_FIXED())
+                document.problem((*at, "whole_system"), _WHOLE_SYSTEM_FIXED)
             continue
         if nodes is not None and fewest > nodes:
-            document.problem((*at, "minimum_nodes"), messages.UP_TO_NODES(fewest=fewest, nodes=nodes))
+            document.problem((*at, "minimum_nodes"), f"found {fewest}; allowed: up to {nodes}, the value of nodes")
         if processes is not None and processes % (nodes or 1):
-            document.problem((*at, "processes"), messages.MULTIPLE_OF_NODES(processes=processes, nodes=nodes))
+            document.problem(
+                (*at, "processes"), f"found {processes}; allowed: a multiple of {nodes}, the value of nodes"
+            )
         if condition["whole_system"] and (nodes is not None or processes is not None):
-            document.problem((*at, "whole_system"), messages.WHOLE_SYSTEM_FIXED())
+            document.problem((*at, "whole_system"), _WHOLE_SYSTEM_FIXED)
 
 
 def _check_series(condition: dict[str, Any], at: Place, document: Document) -> None:
@@ -86,9 +93,9 @@ def _check_series(condition: dict[str, Any], at: Place, document: Document) -> N
     given = {key: condition[key] for key in ("nodes", "processes_per_node")}
     (grows, other) = given if given["nodes"] == SERIES else reversed(given)
     if given[other] in (None, SERIES):
-        document.problem((*at, other), messages.SERIES_NEEDS(key=other))
+        document.problem((*at, other), f"{other} must be given beside a series of powers of two")
     if condition["title"] and grows not in sweeps.names(condition["title"]):
-        document.problem((*at, "title"), messages.SERIES_TITLE(place=f"{{{grows}}}"))
+        document.problem((*at, "title"), f"{{{grows}}} is missing, which tells the members of the series apart")
 
 
 def _check_flags(values: dict[str, Any], document: Document) -> None:
@@ -102,7 +109,7 @@ def _check_flags(values: dict[str, Any], document: Document) -> None:
         for index, entry in entries(values, key):
             flag = entry["flag"]
             if flag in roles:
-                document.problem((key, index, "flag"), messages.FLAG_OF_TWO_ROLES(flag=flag, role=roles[flag]))
+                document.problem((key, index, "flag"), f"found {flag}, which is also in {roles[flag]}; keep one")
             elif flag is not None:
                 roles[flag] = key
 
@@ -139,15 +146,22 @@ def _check_placeholders(values: dict[str, Any], document: Document) -> None:
         for name in sweeps.names(text):
             used.add(name)
             if name in varying and at not in lines:
-                document.problem(at, messages.VARIABLE_IN_TEXTS(name=name))
+                document.problem(at, variable_in_texts(name))
             if name not in known:
-                document.problem(at, FOUND(found=f"{{{name}}}", allowed=allowed))
+                document.problem(at, f"found {{{name}}}; allowed: {allowed}")
         if at[-1] != "text" and (rest := sweeps.leftover(text)):
-            document.problem(at, FOUND(found=rest, allowed=allowed))
+            document.problem(at, f"found {rest}; allowed: {allowed}")
     for key in ("variables", "sweeps"):
         for index, entry in entries(values, key):
             if entry["id"] is not None and entry["id"] not in used:
-                document.problem((key, index, "id"), messages.PLACEHOLDER_UNUSED(id=entry["id"]))
+                document.problem((key, index, "id"), f"found {entry['id']}, which no text uses; use or remove it")
+
+
+def variable_in_texts(name: object) -> str:
+    return (
+        f"{name} is also used in titles, flags, operations or sweeps; allowed for such a variable: one value for all "
+        "runs"
+    )
 
 
 def _check_computed(at: Place, text: str, values: dict[str, Any], document: Document) -> Iterator[str]:
@@ -184,9 +198,13 @@ def _check_sweeps(values: dict[str, Any], document: Document) -> None:
         if not _is_read(entry):
             continue
         if not _has_form(entry):
-            document.problem(("sweeps", index), messages.SWEEP_FORM())
+            document.problem(
+                ("sweeps", index), "required keys missing; allowed: values; or first, last and one of times and plus"
+            )
         elif whole and Sweep(**entry).by_geometry:
-            document.problem(("sweeps", index), messages.SWEEP_BY_GEOMETRY())
+            document.problem(
+                ("sweeps", index), "depends on the geometry; not allowed if a launch condition is the whole system"
+            )
 
 
 def _is_read(entry: dict[str, Any]) -> bool:
@@ -214,7 +232,7 @@ def _sampled(values: dict[str, Any], profile: str, document: Document) -> dict[s
         try:
             expanded[sweep.id] = sweep.expand(_known(values, profile))
         except ValueError as error:
-            document.problem(("sweeps", index), messages.IN_PROFILE(problem=error, profile=profile))
+            document.problem(("sweeps", index), f"{error} (profile {profile})")
             return None
     return expanded
 
@@ -233,7 +251,9 @@ def _check_operations(values: dict[str, Any], document: Document) -> None:
         for key in ("title", "row", "record", "formula"):
             for name in sweeps.names(operation[key] or ""):
                 if name in sweep_ids - of_id:
-                    document.problem(("operations", index, key), messages.SWEEPS_OF_THE_ID(name=name))
+                    document.problem(
+                        ("operations", index, key), f"found {{{name}}}; allowed: sweeps that the id contains"
+                    )
     _check_statistics(values, document)
     if values["selection"] is not None:
         document.require(("selection", "operation"), values["selection"]["operation"], ids)
@@ -242,15 +262,24 @@ def _check_operations(values: dict[str, Any], document: Document) -> None:
             return
 
 
+_STATISTIC_OF_RESULTS = "not allowed together with results; use take and of in the records of results"
+
+
 def _check_statistics(values: dict[str, Any], document: Document) -> None:
     """One place says which iterations are reported: the selection, the operations, or the records of `results`."""
     by_results = any(given and given["format"] for given in [values["results"], *_results_of_programs(values)])
     by_selection = bool(values["selection"] and values["selection"]["iteration"])
     if by_results and by_selection:
-        document.problem(("selection", "iteration"), messages.STATISTIC_OF_RESULTS())
+        document.problem(("selection", "iteration"), _STATISTIC_OF_RESULTS)
     for index, operation in entries(values, "operations"):
         if operation["statistic"] and (by_results or by_selection):
-            problem = messages.STATISTIC_OF_RESULTS() if by_results else messages.STATISTIC_AND_ITERATION()
+            problem = (
+                _STATISTIC_OF_RESULTS
+                if by_results
+                else (
+                    "not allowed together with selection.iteration, which applies to all operations; remove one of them"
+                )
+            )
             document.problem(("operations", index, "statistic"), problem)
 
 
@@ -272,9 +301,9 @@ def _check_expanded(values: dict[str, Any], profile: str, document: Document) ->
         for at in sweeps.combinations(operation["id"], sampled):
             name = sweeps.fill(operation["id"], {**known, **at})
             if not re.fullmatch(r"[a-z][a-z0-9.-]{0,99}", name):
-                problem = messages.OPERATION_NAME(name=name)
+                problem = f"gives the operation id {name}; allowed: lower-case letters, digits, - and ."
             elif name in conditions_of:
-                problem = messages.OPERATION_TWICE(name=name)
+                problem = f"gives the operation id {name} a second time; allowed: ids that differ"
             else:
                 conditions = phases.get(operation["phase"]) or everywhere
                 place: Place = ("operations", index)
@@ -282,7 +311,7 @@ def _check_expanded(values: dict[str, Any], profile: str, document: Document) ->
                     place, operation, {**known, **at}, conditions_of, conditions, document
                 )
                 continue
-            document.problem(("operations", index, "id"), messages.IN_PROFILE(problem=problem, profile=profile))
+            document.problem(("operations", index, "id"), f"{problem} (profile {profile})")
             return False
     return True
 
@@ -299,13 +328,13 @@ def _check_plots(values: dict[str, Any], document: Document) -> None:
         axes = ["launch", "files"] if plot["kind"] == "bars" else sweep_ids
         for key, allowed in (("x", axes), ("series", sweep_ids)):
             if plot[key] and not allowed:
-                document.problem((*at, key), messages.PLOT_KEY_NEEDLESS(name=plot[key]))
+                document.problem((*at, key), f"found {plot[key]}, but the pack has no sweeps; remove the key")
             else:
                 document.require((*at, key), plot[key], allowed)
         needs = {"bars": ("operations",), "lines": ("operations", "x"), "contention": ("operations", "x", "series")}
         for key in needs.get(plot["kind"] or "", ()):
             if plot[key] in ("", ()):
-                document.problem((*at, key), messages.PLOT_NEEDS(kind=plot["kind"]))
+                document.problem((*at, key), f"required key missing; a plot of kind {plot['kind']} needs it")
 
 
 # --- checks
@@ -329,20 +358,20 @@ def _check_requirements(values: dict[str, Any], document: Document) -> None:
         for name in wanted:
             document.require((*at, "holds"), name, [*formulas.RUN, formulas.MOVED, *_sizes(values)])
         if entry["phase"] and not phases:
-            document.problem((*at, "phase"), messages.NO_PHASES())
+            document.problem((*at, "phase"), NO_PHASES)
         elif entry["phase"] or (formulas.MOVED in wanted and phases):
             document.require((*at, "phase"), entry["phase"], phases)
         for key in ("launch", "files"):
             for position, name in enumerate(entry[key] or ()):
                 document.require((*at, key, position), name, _ids(values, key))
     if bool(values["requires"]) != any(rule == "GEO-05" for rule, _ in values["checks"] or ()):
-        document.problem(("requires",), messages.REQUIRES_AND_CHECKS())
+        document.problem(("requires",), "allowed: `requires` with GEO-05 among `checks`, or neither")
 
 
 def _check_parameters(entry: catalogue.RuleEntry, given: dict[str, str | None], at: Place, document: Document) -> None:
     allowed = ["clause", "text", *entry.parameters]
     if "clause" not in given:
-        document.problem(at, messages.CLAUSE_MISSING(keys=", ".join(allowed)))
+        document.problem(at, f"the clause is missing; allowed: a mapping with {', '.join(allowed)}")
     for name, text in given.items():
         if text is None:
             continue

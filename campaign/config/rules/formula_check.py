@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from campaign.config import messages
 from campaign.config.rules import formulas, sweeps
 from campaign.core import formula
-from campaign.core.messages import KEY_MISSING
 from campaign.core.strict_yaml import Document, Place
 
 
@@ -27,9 +25,12 @@ def check(
     if None in (record, text, printed):
         return of_phase
     if not record and not text:
-        document.problem((*at, "record"), KEY_MISSING(allowed=messages.RECORD_OR_FORMULA()))
+        document.problem((*at, "record"), "required key missing; allowed: the name of a result; or a `formula`")
     if bool(record and text) != bool(printed):
-        document.problem((*at, "printed"), messages.PRINTED_WITH_BOTH())
+        document.problem(
+            (*at, "printed"),
+            "the printed unit is required if both `record` and `formula` are given, and not allowed otherwise",
+        )
     if not text:
         return of_phase
     filled = sweeps.fill(text, {name: formulas.name_of(value) for name, value in values.items()})
@@ -43,12 +44,18 @@ def check(
     for name in wanted:
         document.require((*at, "formula"), name, [*results, *formulas.GEOMETRY, *numbers])
         if results.count(name) > 1:
-            document.problem((*at, "formula"), messages.FORMULA_AMBIGUOUS(name=name))
+            document.problem(
+                (*at, "formula"), f"{name} matches several operations; give them ids that differ in more than - _ ."
+            )
     if not set(wanted) & set(results):
-        document.problem((*at, "formula"), messages.FORMULA_WITHOUT_RESULT(allowed=", ".join(results) or "none"))
+        document.problem((*at, "formula"), f"uses no result; allowed: {', '.join(results) or 'none'}")
     if record:
         return of_phase
     together = of_phase.intersection(*(launch for name, launch in before.items() if formulas.name_of(name) in wanted))
     if not together:
-        document.problem((*at, "formula"), messages.FORMULA_NOWHERE())
+        document.problem(
+            (*at, "formula"),
+            "no launch condition measures all results of the formula; use results of phases that run under the same "
+            "one",
+        )
     return together or of_phase

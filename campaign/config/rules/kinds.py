@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from campaign.config import counts, messages
+from campaign.config import counts
 from campaign.core import formula
 from campaign.core.schema import MapOf, Text, matching, whole
 
@@ -64,4 +64,8 @@ FORMULA = Text(formula.ALLOWED, _formula, longest=formula.LONGEST, numbers=True)
 WITHIN = Text(
     "{directory}, or a path below it", whole(r"\{directory\}(/[A-Za-z0-9_{}-][A-Za-z0-9._{}-]*)*", "{directory}/…")
 )
-CONDITION = Text(messages.CONDITION(), _condition, longest=formula.LONGEST)
+CONDITION = Text(
+    "two formulas with >=, <= or == between them, such as moved >= 1.5 * memory * nodes",
+    _condition,
+    longest=formula.LONGEST,
+)

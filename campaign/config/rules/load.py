@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config import messages
 from campaign.config.rules import catalogue, programs
 from campaign.config.rules import check as rules_check
 from campaign.config.rules.entries import LaunchCondition
@@ -40,7 +39,9 @@ def directories() -> tuple[Path, ...]:
         try:
             next(path.iterdir(), None)
         except OSError as error:
-            raise InputError(messages.PACK_DIRECTORY_UNREADABLE(path=path, why=error.strerror)) from error
+            raise InputError(
+                f"CAMPAIGN_RULES: {path}: {error.strerror}; allowed: directories with rule packs"
+            ) from error
     return (PACKS, *extra)
 
 
@@ -93,7 +94,7 @@ def load(id_or_path: str | Path) -> RulePack:
     values = schema.read(SCHEMA, document)
     if values is not None:
         if values["id"] is not None and values["id"] != path.stem:
-            document.problem(("id",), messages.PACK_NAME(id=values["id"], stem=path.stem))
+            document.problem(("id",), f"found {values['id']}; allowed: {path.stem}, the name of the file")
         rules_check.check(values, document)
     document.finish()
     return _pack(values, path)
@@ -103,12 +104,16 @@ def _find(name: str) -> Path:
     paths_found = [path for place in directories() if is_file(path := place / f"{name}.yaml")]
     if len(paths_found) > 1:
         paths = ", ".join(map(str, paths_found))
-        raise InputError(messages.PACK_SEVERAL_TIMES(id=name, count=len(paths_found), paths=paths))
+        raise InputError(
+            f'rule pack "{name}" exists {len(paths_found)} times: {paths}; give the path of the one to use'
+        )
     if not paths_found:
         ids = [pack.id for pack in available()]
         if meant := schema.near(name, ids, cutoff=0.6):
-            raise InputError(messages.PACK_MISSPELT(id=name, near=meant))
-        raise InputError(messages.PACK_NOT_FOUND(id=name, available=", ".join(ids) or "none"))
+            raise InputError(f'rule pack "{name}" not found; did you mean {meant}?')
+        raise InputError(
+            f'rule pack "{name}" not found; available: {", ".join(ids) or "none"}; or give a path to a pack (.yaml)'
+        )
     return paths_found[0]
 
 

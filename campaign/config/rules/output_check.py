@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from campaign.config import messages
 from campaign.config.rules import formulas, output_format, sweeps
 from campaign.config.rules.output_format import FORMATS, PARSED, STATISTICS, is_shared
 from campaign.core import formula, line_pattern
@@ -50,7 +49,7 @@ def check(values: dict[str, Any], document: Document) -> None:
         _check_program(values, None, (), document)
         _check_names(values, of_all, values["results"], (), document)
         if not of_all:
-            document.problem(("results",), messages.RESULTS_UNUSED())
+            document.problem(("results",), "no operation uses these results; remove it")
     elif values["applet"] != "" and not phases:
         _check_program(values, values["applet"], (), document)
         everything = [position for position, _ in entries(values, "operations")]
@@ -63,16 +62,23 @@ def _check_program(holder: dict[str, Any], applet: str | None, at: Place, docume
         return
     if not results["format"]:
         if applet is not None and applet not in PARSED:
-            problem = messages.APPLET_WITHOUT_PARSER(applet=applet, parsed=", ".join(PARSED))
+            problem = (
+                f"found {applet}; allowed: {', '.join(PARSED)}; or add `results`, which describes the output of "
+                f"{applet}"
+            )
             document.problem((*at, "applet"), problem)
         for key in ("records", "facts", "required", "file", "end", "errors", "warnings", "harmless", "passages"):
             if results[key]:
-                problem = messages.RESULTS_FORMAT_MISSING(formats=", ".join(FORMATS))
+                problem = f"required key missing; allowed: {', '.join(FORMATS)}"
                 document.problem((*at, "results", "format"), problem)
                 return
         return
     if applet in PARSED:
-        document.problem((*at, "results"), messages.APPLET_WITH_PARSER(applet=applet, parsed=", ".join(PARSED)))
+        document.problem(
+            (*at, "results"),
+            f"{applet} has a built-in parser; remove `results`, or choose an applet name other than "
+            f"{', '.join(PARSED)}",
+        )
     _check_whole(results, (*at, "results"), document)
     for index, record in entries(results, "records"):
         _check_record(results, record, (*at, "results", "records", index), document)
@@ -89,7 +95,7 @@ def _attempt(at: Place, document: Document, read: Callable[[str], Any], text: st
 def _check_whole(results: dict[str, Any], within: Place, document: Document) -> None:
     kind = results["format"]
     if not results["records"]:
-        document.problem((*within, "records"), messages.NO_RECORDS())
+        document.problem((*within, "records"), "no records; give at least one")
     for key in ("errors", "warnings", "harmless"):
         for position, text in enumerate(results[key] or ()):
             if text is not None:
@@ -100,7 +106,7 @@ def _check_whole(results: dict[str, Any], within: Place, document: Document) -> 
                 _attempt((*within, "passages", position, key), document, line_pattern.compile, passage[key])
     if results["end"]:
         if kind in _TREES:
-            document.problem((*within, "end"), messages.END_OF_TREE(format=kind))
+            document.problem((*within, "end"), f"found `end`, which format {kind} does not use; remove it")
         _attempt((*within, "end"), document, line_pattern.compile, results["end"])
     facts = [name for name, _ in results["facts"] or ()]
     for position, name in enumerate(results["required"] or ()):
@@ -116,26 +122,24 @@ def _check_whole(results: dict[str, Any], within: Place, document: Document) -> 
         else:
             pattern = _attempt(at, document, line_pattern.compile, text)
             if pattern and pattern.groups != 1:
-                document.problem(at, messages.ONE_GROUP(count=pattern.groups))
+                document.problem(at, f"found {pattern.groups} groups; allowed: exactly one, (…), around the value")
 
 
 def _check_record(results: dict[str, Any], record: dict[str, Any], at: Place, document: Document) -> None:
     kind = results["format"]
     for key, formats in _OF_FORMATS.items():
         if record[key] and kind not in formats:
-            wrong = messages.NOT_OF_FORMAT(key=key, format=kind, formats=", ".join(formats))
+            wrong = f"found `{key}` with {kind}; allowed: only with {', '.join(formats)}"
             document.problem((*at, key), wrong)
     needed = "pattern" if kind == "text" else "value"
     if record[needed] == "":
-        document.problem((*at, needed), messages.NEEDED_BY_FORMAT(format=kind))
+        document.problem((*at, needed), f"required key missing; format {kind} needs it")
     if record["until"] and record["after"] == "":
-        document.problem((*at, "until"), messages.UNTIL_WITHOUT_AFTER())
+        document.problem((*at, "until"), "found `until` without `after`; add `after` or remove it")
     known = _known(results, record, at, document)
     for name in sweeps.names(record["name"] or ""):
         if known is not None and name not in known["all"]:
-            document.problem(
-                (*at, "name"), messages.VALUE_OF_ANOTHER_NAME(name=f"{{{name}}}", known=_listed(known["all"]))
-            )
+            document.problem((*at, "name"), f"found {{{name}}}; allowed: {_listed(known['all'])}")
     _check_number(results, record, known, at, document)
 
 
@@ -152,7 +156,7 @@ def _known(
         if pattern is None:
             return None
         if key == "pattern" and "value" not in pattern.groupindex:
-            document.problem((*at, key), messages.NO_VALUE_GROUP())
+            document.problem((*at, key), "no group `value`; put (?P<value>…) around the number")
         if key != "until":
             names += pattern.groupindex
     if kind == "keyvalue":
@@ -168,7 +172,7 @@ def _known(
                 _attempt((*at, key, name), document, JsonPath.of, path)
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
-        document.problem(at, messages.VALUE_NAMED_TWICE(name=doubled[0]))
+        document.problem(at, f"value {doubled[0]} defined twice; use different names")
     facts = [name for name, _ in results["facts"] or ()]
     return {"line": tuple(names), "all": (*names, *facts, "value")}
 
@@ -188,19 +192,24 @@ def _check_number(
     if known is None:
         return
     if record["units"] and "unit" not in known["line"]:
-        document.problem((*at, "units"), messages.UNITS_WITHOUT_UNIT())
+        document.problem((*at, "units"), "found `units`; allowed: only where the line gives the value `unit`")
     several = record["take"] not in (None, "only") or record["of"]
     if several and results["format"] not in _TREES and results["end"] == "" and record["matches"] is None:
-        document.problem((*at, "take"), messages.MATCHES_MAY_LACK(take=record["take"]))
+        document.problem(
+            (*at, "take"),
+            f"found {record['take']}; add `results.end` or `matches`: without them a missing line is not noticed",
+        )
     printed = [name for name in STATISTICS if name in known["line"]]
     if printed and record["take"] in ("maximum", "minimum", "mean", "median"):
-        document.problem((*at, "take"), messages.STATISTIC_TWICE(take=record["take"], name=printed[0]))
+        document.problem(
+            (*at, "take"), f"found {record['take']} together with the program's own {printed[0]}; remove one of them"
+        )
     if record["plausible"]:
         others = [other["name"] or "" for _, other in entries(results, "records") if other is not record]
         records = [formulas.name_of(other) for other in others if _BRACES.sub("", other)]
         for name in _attempt((*at, "plausible"), document, formula.names, record["plausible"]) or ():
             if name not in known["all"] and not any(_may_be(name, other) for other in records):
-                wrong = messages.VALUE_OF_ANOTHER_NAME(name=name, known=_listed(known["all"]))
+                wrong = f"found {name}; allowed: {_listed(known['all'])}"
                 document.problem((*at, "plausible"), wrong)
 
 
@@ -220,13 +229,17 @@ def _check_names(
     for index, record in entries(results, "records"):
         at: Place = (*within, "results", "records", index, "of")
         if record["of"] and record["take"] != "only":
-            document.problem(at, messages.OF_WITH_TAKE(take=record["take"]))
+            document.problem(at, f"found `of` together with take: {record['take']}; remove one of them")
         elif record["of"] and record["of"] not in chosen:
-            document.problem(at, messages.OF_UNKNOWN(record=record["of"], known=_listed(chosen)))
+            document.problem(
+                at,
+                f"found {record['of']}; allowed: {_listed(chosen)} (records with take: maximum, minimum, median, "
+                "first or last)",
+            )
     for index in operations:
         asked = values["operations"][index]["record"]
         if asked and not any(_may_be(asked, name) for name in names):
-            wrong = messages.RECORD_UNKNOWN(record=asked, known=_listed(names))
+            wrong = f"found {asked}; allowed: {_listed(names)}, the records of `results`"
             document.problem(("operations", index, "record"), wrong)
 
 

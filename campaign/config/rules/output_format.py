@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 
-from campaign.config import messages
 from campaign.core.frozen import dataclass
 from campaign.core.keys import key, needed, record
 from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, matching, whole
@@ -177,7 +176,7 @@ def factor(text: str) -> float:
     """Raises ValueError where it is not above 0."""
     above, _, below = text.partition("/")
     if not float(above) or (below and not float(below)):
-        raise ValueError(messages.FACTOR_NOT_POSITIVE(text=text))
+        raise ValueError(f"found {text}; allowed: a number above 0")
     return float(above) / float(below or 1)
 
 

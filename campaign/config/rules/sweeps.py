@@ -10,7 +10,6 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from campaign.config import messages
 from campaign.config.rules.kinds import GEOMETRY, LINE, LIST, NAME, NUMBER
 from campaign.core.frozen import dataclass
 from campaign.core.keys import key, needed, switch
@@ -61,17 +60,17 @@ class Sweep:
         if self.values:
             listed = tuple(part.strip() for part in fill(self.values, known).split(","))
             if "" in listed or len(set(listed)) != len(listed):
-                raise ValueError(messages.SWEEP_VALUES(id=self.id, values=",".join(listed)))
+                raise ValueError(f"sweep {self.id}: {','.join(listed)}; allowed: values that differ, none empty")
             return listed
         first, last = self._number("first", known), self._number("last", known)
         if first > last:
-            raise ValueError(messages.SWEEP_ORDER(id=self.id, first=first, last=last))
+            raise ValueError(f"sweep {self.id}: first {first} is above last {last}")
         step = self._number("times" if self.times else "plus", known, least=2 if self.times else 1)
         values = [first]
         while (following := values[-1] * step if self.times else values[-1] + step) <= last:
             values.append(following)
             if len(values) > MOST_VALUES:
-                raise ValueError(messages.SWEEP_TOO_LONG(id=self.id, most=MOST_VALUES, first=first, last=last))
+                raise ValueError(f"sweep {self.id}: more than {MOST_VALUES} values from {first} to {last}")
         if self.always_last and values[-1] != last:
             values.append(last)
         return tuple(map(str, values))
@@ -79,7 +78,7 @@ class Sweep:
     def _number(self, key: str, known: Mapping[str, str], least: int = 1) -> int:
         text = fill(getattr(self, key), known)
         if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) < least:
-            raise ValueError(messages.SWEEP_NUMBER(id=self.id, key=key, text=text, least=least))
+            raise ValueError(f"sweep {self.id}: {key} is {text!r}; allowed: a whole number of {least} or more")
         return int(text)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
-from campaign.plan import messages
 from campaign.plan.search import course
 from campaign.plan.search.book import Book, estimates
 from campaign.plan.search.inference import MOST_FURTHER, answer, view
@@ -20,13 +19,15 @@ from campaign.statistics import intervals
 def decide(book: Book, complete: bool) -> Decision:
     fresh, logs = book.fresh(), book.all_logs()
     confirmed = max(map(len, fresh.values()), default=0) >= book.settings.least
-    why = messages.NO_RATE() if complete else messages.BUDGET_BEFORE_CONFIRMATION()
+    why = "no run gave a result" if complete else "the budget was used up before confirmation runs"
     if not logs:
-        return Decision(None, None, complete, False, messages.NO_COUNT(why=why), (), tuple(book.remarks),
+        return Decision(None, None, complete, False, f"No process count found: {why}.", (), tuple(book.remarks),
                         tuple(book.taken), book.node_s)  # fmt: skip
     if not confirmed:
         peak = estimates(logs).top()
-        decision = _Chosen(peak, peak, messages.UNCONFIRMED(count=words(peak), why=why), _candidates(book, [peak]))
+        decision = _Chosen(
+            peak, peak, f"{words(peak)}: best rate so far, unconfirmed ({why}).", _candidates(book, [peak])
+        )
     else:
         decision = _by_model(book, complete)
     drift, slow_runs = course.drift(book), course.slow_runs(book)
@@ -68,17 +69,41 @@ def _by_model(book: Book, complete: bool) -> _Chosen:
         "confidence": 100 * book.settings.confidence,
         "runs": len(book.fresh().get(chosen, ())),
     }
-    text: str = (messages.FEWEST_SHOWN if answered.shown else messages.MOST_LIKELY)(**about)
-    least = {"fewest": words(answered.fewest), "confidence": about["confidence"]}
+    text: str = (
+        (
+            f"{words(chosen)}: smallest count shown to be within {100 * book.settings.margin:g}% of the peak: "
+            f"{100 * math.exp(sum(ratios) / len(ratios)):.1f}% of its rate, at least "
+            f"{100 * math.exp(_low(book, ratios)):.1f}% ({100 * book.settings.confidence:g}% confidence, "
+            f"{len(book.fresh().get(chosen, ()))} confirmation runs)"
+        )
+        if answered.shown
+        else (
+            f"{words(chosen)}: most likely to be within {100 * book.settings.margin:g}% of the peak: "
+            f"{100 * math.exp(sum(ratios) / len(ratios)):.1f}% of its rate, but only "
+            f"{100 * math.exp(_low(book, ratios)):.1f}% at {100 * book.settings.confidence:g}% confidence "
+            f"({len(book.fresh().get(chosen, ()))} confirmation runs)"
+        )
+    )
     if answered.resolved:
-        text += messages.RESOLVED(**least)
+        text += f"; no count below {words(answered.fewest)} is ({about['confidence']:g}% confidence)"
     elif answered.fewest != chosen:
-        message = messages.NOT_RESOLVED if answered.further < MOST_FURTHER else messages.NOT_RESOLVABLE
-        text += message(**least, counts=len(answered.alike), runs=answered.further)
+        text += (
+            (
+                f"; the minimum is not resolved: it is {words(answered.fewest)} or more ({about['confidence']:g}% "
+                f"confidence), and {len(answered.alike)} counts cannot be told apart without about {answered.further} "
+                "more runs"
+            )
+            if answered.further < MOST_FURTHER
+            else (
+                f"; the minimum is not resolved: it is {words(answered.fewest)} or more ({about['confidence']:g}% "
+                f"confidence), and {len(answered.alike)} counts cannot be told apart, perhaps not even with "
+                f"{answered.further} more runs"
+            )
+        )
     else:
-        text += messages.NOT_SHOWN(runs=answered.further)
+        text += f"; about {answered.further} more runs are needed to show it"
     if not complete:
-        text += messages.STOPPED_BY_BUDGET()
+        text += "; stopped by the budget: best answer so far"
     still = {
         "shown": answered.shown, "alike": answered.alike, "resolved": answered.resolved, "further": answered.further
     }  # fmt: skip
@@ -113,12 +138,20 @@ def _remarks(book: Book, peak: Geometry, drift: Drift | None, slow: SlowRuns | N
     remarks = list(book.remarks)
     tried = {request.geometry for request in book.taken} - book.failed.keys()
     if not any(tested.processes > peak.processes for tested in tried):
-        remarks.append(messages.LARGEST_MEASURED(count=words(peak)))
+        remarks.append(f"{words(peak)} is the largest count measured; a larger one may be faster")
     elif not any(tested.processes < peak.processes for tested in tried) and peak.processes > book.space.fewest:
-        remarks.append(messages.SMALLEST_MEASURED(count=words(peak)))
-    remarks += [messages.COUNT_EXCLUDED(count=words(geometry)) for geometry in book.failed]
+        remarks.append(f"{words(peak)} is the smallest count measured; a smaller one may be faster")
+    remarks += [f"{words(geometry)}: excluded, since a run failed" for geometry in book.failed]
     if drift and drift.reported:
-        remarks.append(messages.DRIFTED(change=drift.change, p_value=drift.p_value))
+        remarks.append(
+            f"rates changed by {drift.change:+.0%} in the course of the search (first third of the runs to the last, "
+            f"p-value {drift.p_value:.2g}); a change that is the same for all counts does not affect the choice, but "
+            "if it was larger for some counts, another count may be the minimum before or after it"
+        )
     if slow:
-        remarks.append(messages.TWO_GROUPS(share=slow.share, slower=slow.slower))
+        remarks.append(
+            f"rates came in two groups: {slow.share:.0%} of the runs were about {slow.slower:.0%} slower than the "
+            "others, for example by other load; the rarer group has less weight in the choice, and if it affected "
+            "some counts more than others, another count may be the minimum in it"
+        )
     return tuple(remarks)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Container, Iterable
 from itertools import takewhile
 
 from campaign.core.model import Geometry
-from campaign.plan import messages
 from campaign.plan.search.nouns import SearchSpace
 
 FINEST = 1.10  # neighbours closer than this factor have no midpoint
@@ -44,7 +43,9 @@ def octaves(space: SearchSpace) -> list[Geometry]:
         if (geometry := Geometry(nodes, nodes * per_node)) in space
     ]
     if not geometries:
-        raise ValueError(messages.SEARCH_EMPTY())
+        raise ValueError(
+            "the limits of the search allow no process count; widen search.nodes or search.processes_per_node"
+        )
     return geometries
 
 

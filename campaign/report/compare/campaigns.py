@@ -12,7 +12,6 @@ from campaign.core.strict_yaml import shown
 from campaign.report import printing
 from campaign.report.compare import data, sources, text, verdicts
 from campaign.report.compare.verdicts import OfferComparison, Terms
-from campaign.report.messages import compare as messages
 
 
 def compare(
@@ -20,7 +19,9 @@ def compare(
 ) -> OfferComparison:
     """The first of the campaigns that the paths name against each other one. Raises InputError."""
     if len(paths) < 2:
-        raise InputError(messages.TOO_FEW(found=len(paths)))
+        raise InputError(
+            f"compare needs two or more campaigns; found {len(paths)} (the others are compared with the first)"
+        )
     return verdicts.compare([sources.load(path) for path in paths], terms, targets)
 
 
@@ -30,13 +31,13 @@ def parse_terms(tolerance: str | None, at_least: str | None, reported: bool) -> 
         try:
             return Terms(1 - parse_percent(0, 99)(tolerance), reported)
         except ValueError as error:
-            raise InputError(messages.TOLERANCE(why=error)) from error
+            raise InputError(f"--tolerance: {error}") from error
     if at_least is not None:
         if not re.fullmatch(r"0\.[0-9]{1,6}|1(\.0{1,6})?", at_least) or float(at_least) < 0.01:
-            raise InputError(messages.NO_SHARE(found=shown(at_least)))
+            raise InputError(f"--at-least: found {shown(at_least)}; allowed: a share from 0.01 to 1, such as 0.95")
         return Terms(float(at_least), reported)
     if reported:
-        raise InputError(messages.REPORTED_ALONE())
+        raise InputError("--reported needs --tolerance or --at-least")
     return None
 
 
@@ -46,7 +47,9 @@ def parse_targets(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, separator, other = word.partition("=")
         if not (name and separator and other) or other in names or name in names.values():
-            raise InputError(messages.BAD_MAP(given=word))
+            raise InputError(
+                f"--map {word}: write NAME=OTHER (target of the first = target of the others), each name once"
+            )
         names[other] = name
     return names
 

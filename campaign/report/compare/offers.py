@@ -15,8 +15,7 @@ from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Status
 from campaign.core.regex import regex
 from campaign.core.strict_yaml import shown
-from campaign.report.messages import compare as messages
-from campaign.results.messages.tables import NOT_A_NUMBER
+from campaign.results.tabular.table import NOT_A_NUMBER
 
 MAX_ROWS = 100_000
 MAX_VALUES = 1000  # of one cell: the most repetitions that a campaign file may ask for
@@ -77,7 +76,7 @@ def renamed(offer: Offer, targets: Mapping[str, str]) -> Offer:
     there = {cell.target for cell in offer.entries}
     for old, new in targets.items():
         if old in there and new in there and new not in targets:
-            raise InputError(messages.MAP_TAKEN(new=new, old=old, source=offer.source))
+            raise InputError(f"--map {new}={old}: {offer.source} already has a target {new}")
 
     def name(cell: Cell) -> Cell:
         return replace(cell, target=targets.get(cell.target, cell.target))
@@ -95,23 +94,23 @@ def read(source: str, rows: Any, places: Sequence[str] = ()) -> Offer:
     `places`: where each row is, if the table is not JSON.
     """
     if not isinstance(rows, list) or not rows:
-        raise InputError(messages.NO_TABLE(source=source, found=_kind(rows)))
+        raise InputError(f"{source}: found {_kind(rows)}; give a table as 'campaign table --format json' writes it")
     if len(rows) > MAX_ROWS:
-        raise InputError(messages.TOO_MANY_ROWS(source=source, found=len(rows), most=MAX_ROWS))
+        raise InputError(f"{source}: found {len(rows)} rows; allowed: up to {MAX_ROWS}")
     entries: dict[Cell, OfferedCell] = {}
     bases: dict[str, tuple[Any, Any]] = {}
     places = places or [f"{source}: row {number}" for number in range(1, len(rows) + 1)]
     for place, row in zip(places, rows, strict=True):
         if not isinstance(row, dict):
-            raise InputError(messages.NOT_AN_OBJECT(place=place, found=_kind(row)))
+            raise InputError(f"{place}: found {_kind(row)}; allowed: an object")
         entry = _OfferRow(place, row).entry()
         if entry.cell in entries:
-            raise InputError(messages.TWICE(place=place, cell=entry.cell))
+            raise InputError(f"{place}: {entry.cell} appears twice")
         entries[entry.cell] = entry
         basis = (row.get("campaign"), row.get("rules"))
         bases.setdefault(repr(basis), basis)
     if len(bases) > 1:
-        raise InputError(messages.MIXED(source=source))
+        raise InputError(f"{source}: rows belong to several campaigns or rule packs; give one table per campaign")
     return _offer(source, places[0], *next(iter(bases.values())), entries)
 
 
@@ -120,7 +119,7 @@ def _offer(source: str, first: str, campaign: Any, rules: Any, entries: Mapping[
         return Offer(source, "", None, None, None, None, entries)
 
     def wrong(key: str, value: Any, allowed: str) -> NoReturn:
-        raise InputError(messages.WRONG(place=first, key=key, found=_kind(value), allowed=allowed))
+        raise InputError(f"{first}: {key}: found {_kind(value)}; allowed: {allowed}")
 
     if not isinstance(campaign, str) or not _NAME.fullmatch(campaign):
         wrong("campaign", campaign, NAMES)
@@ -186,7 +185,12 @@ class _OfferRow:
         if statistics is None or status != Status.MEASURED:
             return (), None
         if not isinstance(statistics, dict) or not isinstance(statistics.get("values"), list):
-            self._wrong("statistics", statistics, messages.OLDER_STATISTICS())
+            self._wrong(
+                "statistics",
+                statistics,
+                "an object with the list `values`; the table is of an earlier version: write it again with 'campaign "
+                "table'",
+            )
         given = statistics["values"]
         if not 0 < len(given) <= MAX_VALUES or statistics.get("n") != len(given):
             self._wrong("statistics.values", given, f"1 to {MAX_VALUES} numbers, as many as n says")
@@ -213,4 +217,4 @@ class _OfferRow:
         return value
 
     def _wrong(self, key: str, value: Any, allowed: str) -> NoReturn:
-        raise InputError(messages.WRONG(place=self.place, key=key, found=_kind(value), allowed=allowed))
+        raise InputError(f"{self.place}: {key}: found {_kind(value)}; allowed: {allowed}")

@@ -21,7 +21,6 @@ from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.bagit import MANIFEST
 from campaign.core.errors import InputError
 from campaign.report.compare.offers import Offer, read
-from campaign.report.messages import compare as messages
 from campaign.results.tabular import table as tabular
 
 MAX_BYTES = 64 * 1024 * 1024  # of a table, of a manifest
@@ -38,26 +37,27 @@ ALLOWED = (
 )
 
 
+_TABLE = "a table; its values are not verified"
+
+
 def load(path: Path) -> Offer:
     """One offer. Raises InputError with the file and the place in it."""
     try:
         if path.is_dir():
             return _directory(path)
         if not stat.S_ISREG(path.stat().st_mode):
-            raise InputError(messages.NEITHER_FILE_NOR_DIRECTORY(path=path, allowed=ALLOWED))
+            raise InputError(f"{path}: not a regular file; give {ALLOWED}")
         if path.suffix in (".yaml", ".yml"):
             return _campaign(path)
         if path.name.endswith((".zip", ".tar.gz", ".tgz")):
             return _bundled(str(path), _from_archive(path))
         if path.suffix.lower() in tabular.SUFFIXES:
             return _tabular(path)
-        return replace(read(str(path), _parsed(path)), remark=messages.TABLE())
+        return replace(read(str(path), _parsed(path)), remark=_TABLE)
     except FileNotFoundError as error:
-        raise InputError(messages.NOT_FOUND(path=error.filename or path, allowed=ALLOWED)) from error
+        raise InputError(f"{error.filename or path}: not found; give {ALLOWED}") from error
     except OSError as error:
-        raise InputError(
-            messages.UNREADABLE(path=error.filename or path, why=error.strerror or error, allowed=ALLOWED)
-        ) from error
+        raise InputError(f"{error.filename or path}: {error.strerror or error}; give {ALLOWED}") from error
 
 
 def _campaign(path: Path) -> Offer:
@@ -70,9 +70,13 @@ def _campaign(path: Path) -> Offer:
 def _tabular(path: Path) -> Offer:
     """A table of text as the rows that its JSON form would have."""
     rows = tabular.read(path)
-    remark = messages.TABLE if all(row.fields.get("best") for row in rows) else messages.TABLE_WITHOUT_BEST
+    remark = (
+        _TABLE
+        if all(row.fields.get("best") for row in rows)
+        else "a table; its values are not verified; it has no column best, so the highest value is taken as the best"
+    )
     offer = read(str(path), [_json_row(row.fields) for row in rows], [row.where for row in rows])
-    return replace(offer, remark=remark())
+    return replace(offer, remark=remark)
 
 
 def _json_row(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,19 +102,28 @@ def _directory(path: Path) -> Offer:
         table = path / TABLE
         for place in (path / MANIFEST, table, table.parent, table.parent.parent):
             if place.is_symlink():
-                raise InputError(messages.LINK(path=place))
+                raise InputError(
+                    f"{place}: symbolic links are not allowed in a bundle; 'campaign verify' shows what else is wrong"
+                )
         names = [name for name in (TABLE, MANIFEST) if (path / name).exists()]
         return _bundled(str(path), {name: strict_json.content(path / name, MAX_BYTES) for name in names})
     plan = path / "plan.json"
     if not plan.is_file():
-        raise InputError(messages.NOT_RESULTS(path=path, allowed=ALLOWED))
+        raise InputError(
+            f"{path}: neither a bundle (bagit.txt missing) nor results (plan.json missing); give {ALLOWED}"
+        )
     stored = _parsed(plan)
     file = stored.get("file") if isinstance(stored, dict) else None
     if not isinstance(file, str) or not Path(file).is_file():
-        raise InputError(messages.FILE_GONE(path=path, file=f"{file!r:.200}"))
+        raise InputError(
+            f"{path}: its campaign file {file!r:.200} no longer exists; give the campaign file, a bundle, or a table"
+        )
     results = open_campaign(Path(file)).paths.root
     if results.resolve() != path.resolve():
-        raise InputError(messages.OTHER_RESULTS(path=path, file=file, results=results))
+        raise InputError(
+            f"{path}: its campaign file {file} now has its results in {results}; give the campaign file of these "
+            "results"
+        )
     return replace(_campaign(Path(file)), source=str(path))
 
 
@@ -121,16 +134,16 @@ def _bundled(source: str, files: Mapping[str, bytes]) -> Offer:
     """The offer of a bundle's table, which has to be the one that its manifest lists."""
     for name in (TABLE, MANIFEST):
         if name not in files:
-            raise InputError(messages.NO_MEMBER(source=source, name=name))
+            raise InputError(f"{source}: {name} missing; not a bundle as 'campaign bundle' writes it")
     line = re.search(rb"^([0-9a-f]{64})  " + re.escape(TABLE.encode()) + rb"$", files[MANIFEST], re.M)
     if line is None:
-        raise InputError(messages.NOT_LISTED(source=source, manifest=MANIFEST, table=TABLE))
+        raise InputError(f"{source}: {MANIFEST} does not list {TABLE}; 'campaign verify' shows what else is wrong")
     if hashlib.sha256(files[TABLE]).hexdigest() != line[1].decode():
-        raise InputError(messages.CHANGED(source=source, table=TABLE, manifest=MANIFEST))
+        raise InputError(f"{source}: {TABLE} was changed after bundling (its checksum differs from that in {MANIFEST})")
     place = f"{source}/{TABLE}"
     return replace(
         read(place, strict_json.parse(place, files[TABLE], ALLOWED)),
-        remark=messages.BUNDLE(),
+        remark="a bundle's table, not verified; 'campaign verify' re-evaluates its logs",
     )
 
 
@@ -144,7 +157,7 @@ def _wanted(name: str) -> str | None:
 
 
 def _from_archive(path: Path) -> dict[str, bytes]:
-    too_much = messages.UNPACKS_TO_TOO_MUCH(path=path, most=MAX_UNPACKED_BYTES)
+    too_much = f"{path}: larger than {MAX_UNPACKED_BYTES} bytes unpacked"
     limits = Limits(str(path), MAX_MEMBERS, MAX_UNPACKED_BYTES, too_much)
     files: dict[str, bytes] = {}
     try:
@@ -152,20 +165,20 @@ def _from_archive(path: Path) -> dict[str, bytes]:
             for member in members:
                 if file := _wanted(member.name):
                     if why := member.problem or _unfit(member, file in files):
-                        raise InputError(messages.MEMBER(path=path, member=f"{member.name!r:.200}", why=why))
+                        raise InputError(f"{path}: {member.name!r:.200}: {why}")
                     files[file] = member.read()
     except (archives.Damaged, archives.LongHeader) as error:
         kind = "zip" if path.suffix == ".zip" else "tar"
-        raise InputError(messages.DAMAGED(path=path, kind=kind, why=error)) from error
+        raise InputError(f"{path}: damaged {kind} archive: {error}") from error
     return files
 
 
 def _unfit(member: Member, again: bool) -> str:
     if member.type is not MemberType.FILE:
-        return messages.NOT_REGULAR()
+        return "not a regular file"
     if again:
-        return messages.DUPLICATE()
-    return messages.TOO_LARGE(most=MAX_BYTES) if member.size > MAX_BYTES else ""
+        return "duplicate entry"
+    return f"more than {MAX_BYTES} bytes" if member.size > MAX_BYTES else ""
 
 
 def _parsed(path: Path) -> Any:

@@ -10,7 +10,6 @@ from campaign.report import printing
 from campaign.report.compare.offers import MAX_VALUES, Offer, OfferedCell
 from campaign.report.compare.summary import letters, summary, typical
 from campaign.report.compare.verdicts import INFLATED, LEVEL, CellComparison, CellVerdict, OfferComparison, differences
-from campaign.report.messages import compare as messages
 from campaign.statistics import ranks
 
 MARKS = {
@@ -60,7 +59,7 @@ def _offers(comparison: OfferComparison) -> Iterable[str]:
 def _made(offer: Offer) -> str:
     if offer.rules is None:
         return ""
-    origin = messages.MADE_BY(campaign=offer.campaign, rules=offer.rules, version=offer.version, profile=offer.profile)
+    origin = f"(campaign {offer.campaign}, rules {offer.rules} version {offer.version}, profile {offer.profile})"
     return f" {origin}"
 
 
@@ -160,18 +159,33 @@ def _legend(comparison: OfferComparison) -> Iterable[str]:
     if len(comparison.offers) > 2:
         shown = {cell.verdict for cell in cells}
         marks = ", ".join(f"{MARKS[verdict]} {verdict}" for verdict in CellVerdict if verdict in shown)
-        yield messages.MARKS(marks=marks, best=BEST, untold=NOT_TOLD)
-    yield messages.RATIOS()
+        yield f"Ratio to A. {marks}. {BEST} best median; {NOT_TOLD} not significantly different from the best."
+    yield (
+        "Columns show reported values. Ratios use all valid repetitions (Hodges-Lehmann estimate); reported values "
+        "where one side has no repetitions."
+    )
     if any(entry.inflation > INFLATED for offer in comparison.offers for entry in offer.entries.values()):
-        yield messages.ACTUAL_MEANS()
+        yield "Geometric means use actual rates where the benchmark's formula inflates the reported ones."
     if comparison.terms is None:
-        yield messages.INTERVALS()
+        yield (
+            "95% intervals are per cell (Mann-Whitney, each side with its own spread). Differences are significant at "
+            "5% across all cells (Benjamini-Hochberg). 'no difference shown' does not mean equal: see the interval."
+        )
         yield from _power(comparison)
     else:
-        reached = messages.REACHED if comparison.terms.reported else messages.REACHED_SURELY
-        yield reached(share=f"{100 * comparison.terms.least:.6g}%")
+        yield (
+            f"Reached: the reported value is at least {100 * comparison.terms.least:.6g}% of the commitment."
+            if comparison.terms.reported
+            else (
+                f"Reached: the reported value is at least {100 * comparison.terms.least:.6g}% of the commitment, and "
+                "so is the worse end of the 90% interval."
+            )
+        )
     if any(cell.best == "lowest" and cell.ratio is not None for cell in cells):
-        yield messages.LOWEST_IS_BEST()
+        yield (
+            "Where the lowest value is the best, a ratio below 1 is better; gains in the summary are inverted, so that "
+            "above 1 is always better."
+        )
 
 
 def _power(comparison: OfferComparison) -> Iterable[str]:
@@ -183,9 +197,15 @@ def _power(comparison: OfferComparison) -> Iterable[str]:
     fewest, cells = min(min(len(side.values), side.jobs or MAX_VALUES) for side in sides), max(map(len, tested))
     some, alone = ranks.fewest(LEVEL / 2), ranks.fewest(LEVEL / 2, cells)
     if fewest < some:
-        yield messages.NEEDS_REPETITIONS(least=some)
+        yield (
+            f"Significance needs at least {some} repetitions on both sides, each in its own job (slurm.allocation: "
+            "run)."
+        )
     if fewest < alone:
-        yield messages.NEEDS_MORE(least=alone, cells=cells)
+        yield (
+            f"With fewer than {alone} repetitions on both sides, no difference in a single cell of {cells} can be "
+            "significant, however large."
+        )
 
 
 def _failures(comparison: OfferComparison) -> Iterable[str]:
@@ -196,15 +216,19 @@ def _failures(comparison: OfferComparison) -> Iterable[str]:
             missed = sum(where == place for where, _ in failing)
             firsts = [cell.first for cell in comparison.cells[place - 1]]
             committed = sum(entry is not None and entry.status is not Status.DECLINED for entry in firsts)
-            verdict = messages.ACCEPTED if comparison.compared(place) and not missed else messages.NOT_ACCEPTED
-            yield verdict(offer=letters(place), reached=committed - missed, committed=committed)
+            accepted = comparison.compared(place) and not missed
+            yield (
+                f"{letters(place)}: accepted: {committed - missed} of {committed} committed cells reached"
+                if accepted
+                else f"{letters(place)}: not accepted: {committed - missed} of {committed} committed cells reached"
+            )
     elif not comparison.passed:
         for place, column in enumerate(comparison.cells, 1):
             worse = sum(cell.verdict is CellVerdict.WORSE for cell in column)
             lacking = sum(cell.fails for cell in column) - worse
-            yield messages.WORSE(offer=letters(place), worse=worse, cells=len(column), lacking=lacking)
+            yield f"{letters(place)}: {worse} of {len(column)} cells are worse; {lacking} have a value on one side only"
         failing = tuple((place, cell) for place, cell in failing if cell.verdict is not CellVerdict.WORSE)
     for place, cell in failing[:MOST_SAID]:
-        yield messages.CELL(offer=letters(place), cell=cell.cell, verdict=_verdict(cell))
+        yield f"{letters(place)} {cell.cell}: {_verdict(cell)}"
     if len(failing) > MOST_SAID:
-        yield messages.MORE_CELLS(number=len(failing) - MOST_SAID)
+        yield f"and {len(failing) - MOST_SAID} more; '--format csv' lists all"

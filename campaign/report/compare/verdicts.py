@@ -16,8 +16,6 @@ from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Status
 from campaign.core.units import several
 from campaign.report.compare.offers import Offer, OfferedCell, renamed
-from campaign.report.messages import compare as messages
-from campaign.report.messages.tables import NOT_COMPLIANT_SIZE
 from campaign.statistics import intervals, ranks
 
 INFLATED = 1.01  # of a number that counts more than was performed, beyond rounding
@@ -132,18 +130,20 @@ def _mapped(first: Offer, others: Sequence[Offer], targets: Mapping[str, str]) -
     firsts = {cell.target for cell in first.entries}
     theirs = {cell.target for other in others for cell in other.entries}
     for name, new in targets.items():
-        for wanted, there, which in ((new, firsts, first.source), (name, theirs, messages.ANY_OTHER())):
+        for wanted, there, which in ((new, firsts, first.source), (name, theirs, "any other offer")):
             if wanted not in there:
                 known = ", ".join(sorted(there))
-                raise InputError(messages.MAP_UNKNOWN(new=new, name=name, wanted=wanted, which=which, there=known))
+                raise InputError(f"--map {new}={name}: {wanted} is not a target of {which}; allowed: {known}")
     return (renamed(other, targets) if targets else other for other in others)
 
 
 def _check_alike(first: Offer, other: Offer) -> None:
     for name, ours, theirs in (("rules", first.rules, other.rules), ("profile", first.profile, other.profile)):
         if ours is not None and theirs is not None and ours != theirs:
-            sources = {"other": other.source, "first": first.source}
-            raise InputError(messages.NOT_COMPARABLE(**sources, what=name, theirs=theirs, ours=ours))
+            raise InputError(
+                f"{other.source} uses {name} {theirs}, {first.source} uses {ours}: not comparable; give campaigns of "
+                f"the same {name}"
+            )
 
 
 def _check_size(first: Offer, others: Sequence[Offer]) -> None:
@@ -155,8 +155,9 @@ def _check_size(first: Offer, others: Sequence[Offer]) -> None:
     for other in others:
         pairs = sum(len(entry.values) * most[cell] for cell, entry in other.entries.items())
         if pairs > MAX_PAIRS:
-            sources = {"other": other.source, "first": first.source}
-            raise InputError(messages.TOO_MANY_PAIRS(**sources, pairs=pairs, most=MAX_PAIRS))
+            raise InputError(
+                f"{other.source}: {pairs} pairs of repetitions with {first.source}; allowed: up to {MAX_PAIRS}"
+            )
 
 
 # --- a column of cells
@@ -184,11 +185,11 @@ def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None
         fails = not all(declined) if terms is None else first is not None and not declined[0]
         return replace(pair, verdict=CellVerdict.NONE, reason=why, fails=fails)
     if min(first.value, second.value, *first.values, *second.values) <= 0:
-        return replace(pair, reason=messages.ZERO(), fails=terms is not None)
+        return replace(pair, reason="value is 0: no ratio", fails=terms is not None)
     if second.status is not Status.MEASURED:
-        why = messages.SECOND_IS(status=second.status)
+        why = f"this one is {second.status}"
     elif terms is None and first.status is not Status.MEASURED:
-        why = messages.FIRST_IS(status=first.status)
+        why = f"the first is {first.status}"
     else:
         return None
     reported = second.value / first.value
@@ -198,13 +199,13 @@ def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None
 def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
     """Why two cells have no ratio; "" where they have one."""
     if first is None or second is None:
-        return messages.ONLY_HERE() if first is None else messages.ONLY_IN_FIRST()
+        return "only in this one" if first is None else "only in the first"
     if first.unit != second.unit:
-        return messages.UNITS_DIFFER(first=first.unit, second=second.unit)
+        return f"units differ: {first.unit}, {second.unit}"
     if first.best != second.best:
-        return messages.BEST_DIFFERS(first=first.best, second=second.best)
-    both = ((messages.FIRST_IS, first), (messages.SECOND_IS, second))
-    return ", ".join(which(status=cell.status) for which, cell in both if cell.number is None)
+        return f"the first reports the {first.best} value as the best, this one the {second.best}"
+    both = ((f"the first is {first.status}", first), (f"this one is {second.status}", second))
+    return ", ".join(what for what, cell in both if cell.number is None)
 
 
 def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
@@ -260,13 +261,13 @@ def _difference(cell: CellComparison, adjusted: float | None) -> Answer:
 
 def _untested(cell: CellComparison) -> str:
     first, second = (_repetitions(entry) if entry else "" for entry in (cell.first, cell.second))
-    return messages.NOT_TESTED(first=first, second=second)
+    return f"repetitions: {first}, {second}"
 
 
 def _repetitions(entry: OfferedCell) -> str:
     number = len(entry.values)
     if entry.jobs and entry.jobs < number:
-        return messages.IN_JOBS(repetitions=number, jobs=several(entry.jobs, "job"))
+        return f"{number} in {several(entry.jobs, 'job')}"
     return str(number or "not listed")
 
 
@@ -276,15 +277,15 @@ def _accepted(cell: CellComparison, adjusted: float | None, terms: Terms) -> Ans
     if cell.best == "lowest":
         share, low, high = (None if x is None else 1 / x for x in (share, high, low))
     if share is None or share < terms.least:
-        return CellVerdict.BELOW, messages.REPORTED_SHARE(share=share or 0), True
+        return CellVerdict.BELOW, f"reported: {(share or 0):.2%} of the commitment", True
     if terms.reported:
         return CellVerdict.WITHIN, "", False
     if low is None or high is None:
         return CellVerdict.UNTOLD, _untested(cell), True
     if high < terms.least:
-        return CellVerdict.BELOW, messages.UP_TO_SHARE(share=high), True
+        return CellVerdict.BELOW, f"repetitions: up to {high:.2%} of the commitment", True
     if low < terms.least:
-        return CellVerdict.UNTOLD, messages.FROM_SHARE(share=low), True
+        return CellVerdict.UNTOLD, f"repetitions: {low:.2%} of the commitment or more", True
     better = adjusted is not None and adjusted <= LEVEL and low > 1
     return (CellVerdict.BETTER if better else CellVerdict.WITHIN), "", False
 
@@ -297,47 +298,51 @@ def _limits(offer: Offer) -> Iterable[str]:
     if offer.remark:
         yield offer.remark
     if offer.rules is None:
-        yield messages.NO_RULES()
+        yield "run rules not given in the source"
     if offer.rehearsal:
-        yield NOT_COMPLIANT_SIZE(profile=offer.profile)
+        yield f"{offer.profile} size: not a compliant result"
     entries = offer.entries.values()
     if inflated := sum(entry.inflation > INFLATED for entry in entries):
-        yield messages.INFLATED(cells=several(inflated, "cell"))
+        yield f"{several(inflated, 'cell')}: rates inflated by the benchmark's formula (PHY-03)"
     if together := sum(len(entry.values) > 1 and entry.jobs == 1 for entry in entries):
-        yield messages.ONE_JOB(cells=several(together, "cell"))
+        yield (
+            f"{several(together, 'cell')}: all repetitions ran in one job, so they count as one value in intervals and "
+            "tests"
+        )
 
 
 _UNLIKE: tuple[tuple[Callable[[OfferedCell, OfferedCell], bool], str], ...] = (
     (
         lambda a, b: a.files_total != b.files_total and None not in (a.files_total, b.files_total),
-        messages.OTHER_TOTAL(),
+        "total item count differs from the first's",
     ),
     (
         lambda a, b: not 1 / INFLATED < b.inflation / a.inflation < INFLATED,
-        messages.OTHER_INFLATION(),
+        "the formula inflates the two campaigns differently",
     ),
-    (lambda a, b: (a.processes, a.nodes) != (b.processes, b.nodes), messages.OTHER_GEOMETRY()),
-    (lambda a, b: bool(a.values) and a.values == b.values, messages.SAME_VALUES()),
+    (lambda a, b: (a.processes, a.nodes) != (b.processes, b.nodes), "process or node counts differ from the first's"),
+    (lambda a, b: bool(a.values) and a.values == b.values, "identical values: the same measurements?"),
 )
 
 
 def _differences(first: Offer, other: Offer, column: Sequence[CellComparison]) -> Iterable[str]:
     """What two offers did otherwise."""
     if None not in (first.version, other.version) and first.version != other.version:
-        yield messages.OTHER_VERSION(rules=other.rules, version=other.version, first=first.version)
+        yield f"rules {other.rules} version {other.version}; the first has version {first.version}"
     elif first.digest and other.digest and first.digest != other.digest:
-        yield messages.OTHER_CONTENT(rules=other.rules)
+        yield f"rules {other.rules}: same id and version as the first's, different content"
     ours, theirs = first.variables or {}, other.variables or {}
     for name in dict.fromkeys((*ours, *theirs)):
         if first.rules and other.rules and ours.get(name) != theirs.get(name):
-            value, had = (given.get(name, messages.NOT_SET()) for given in (theirs, ours))
-            yield messages.OTHER_VALUE(name=name, value=value, first=had)
+            value, had = (given.get(name, "not set") for given in (theirs, ours))
+            yield f"{name}: {value}; the first has {had}"
     pairs = [(cell.first, cell.second) for cell in column if cell.first and cell.second]
     ours_named, theirs_named = (dict.fromkeys(cell.target for cell in each.entries) for each in (first, other))
     if not pairs and ours_named.keys().isdisjoint(theirs_named):
-        yield messages.OTHER_TARGETS(
-            targets=", ".join(theirs_named), first=", ".join(ours_named), name=next(iter(ours_named), "")
+        yield (
+            f"no cell in common: its targets are {', '.join(theirs_named)}, the first's {', '.join(ours_named)}; "
+            f"'--map {next(iter(ours_named), '')}=OTHER' matches two targets"
         )
     for unlike, about in _UNLIKE:
         if number := sum(unlike(*pair) for pair in pairs):
-            yield messages.IN_CELLS(cells=several(number, "cell"), difference=about)
+            yield f"{several(number, 'cell')}: {about}"

@@ -13,7 +13,6 @@ from campaign.config.search import Projection
 from campaign.plan import matrix
 from campaign.report import causes
 from campaign.report.contents import Section
-from campaign.report.messages import workbook as messages
 from campaign.report.table import COLUMNS, flattened
 from campaign.report.workbook.sheets import LINKED, PROVENANCE, Sheets, Value, internal
 from campaign.results.cells import Row
@@ -56,7 +55,7 @@ def system(sheets: Sheets) -> None:
 
 
 def _absent(given: Sequence[object]) -> str:
-    return "" if given else messages.NOT_GIVEN()
+    return "" if given else "not given in the campaign file"
 
 
 def projections(sheets: Sheets) -> None:
@@ -90,7 +89,11 @@ def findings(sheets: Sheets) -> None:
         ]
         for finding in sheets.contents.findings
     ]  # fmt: skip
-    key = (messages.KEY_ERROR(), messages.KEY_WARNING(), messages.KEY_INFO())
+    key = (
+        "E: violation; makes the result invalid unless waived",
+        "W: explanation required (not checked: does not count as passed)",
+        "I: note; nothing to do",
+    )
     sheets.records("Findings", columns, rows, key)
 
 
@@ -101,12 +104,12 @@ def provenance(sheets: Sheets, path: Path) -> None:
     sheet = sheets.records(PROVENANCE, columns, [_origin(row) for row in contents.rows])
     for line, row in enumerate(contents.rows, 1):
         place = internal(*sheets.results[row.cell])
-        sheets.link(sheet, line, 0, place, str(row.cell), messages.IN_TABLE(), **LINKED)
+        sheets.link(sheet, line, 0, place, str(row.cell), "go to the value in the table", **LINKED)
         if row.record is not None and not row.record.parts:
             file = row.record.source.file
             beside = os.path.relpath((contents.root / file).resolve(), path.parent.resolve())
             address = f"external:{urllib.parse.quote(beside)}"
-            sheets.link(sheet, line, 1 + COLUMNS.index("file"), address, file, messages.RAW_OUTPUT(), **LINKED)
+            sheets.link(sheet, line, 1 + COLUMNS.index("file"), address, file, "open the raw output", **LINKED)
 
 
 def _origin(row: Row) -> list[Value]:

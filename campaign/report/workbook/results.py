@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from campaign.core.messages import typed
+from campaign.core.errors import typed
 from campaign.core.model import Status, Target
 from campaign.core.units import digits
 from campaign.report import layout, notes
-from campaign.report.messages import workbook as messages
-from campaign.report.messages.tables import NO_RULE_BROKEN, NOT_COMPLIANT_SIZE
 from campaign.report.table import NOTES, ROUNDING, STATUS, TableLine, origin, status
 from campaign.report.table import lines as placed_lines
 from campaign.report.table import overview as placed_overview
@@ -32,6 +30,11 @@ SUMMARY_WIDTH = 110
 FIRST_LINE = 4  # of a target's table, from 0: below caption, mark, headings and units
 
 
+_TABLE_MARKS = (
+    "struck through: invalid (see Status and Notes); italic: projected; Notes: numbers of the notes below the table"
+)
+
+
 def summary(sheets: Sheets) -> None:
     contents, campaign, pack = sheets.contents, sheets.contents.campaign, sheets.contents.pack
     conclusion = verdict(contents)
@@ -42,17 +45,23 @@ def summary(sheets: Sheets) -> None:
         ("Campaign", campaign.name),
         ("Run rules", f"{pack.id}, version {pack.version}: {pack.title}{origin(pack)}"),
         ("Clauses of", pack.document),
-        ("Profile", campaign.profile if campaign.profile == "full" else messages.PROFILE(profile=campaign.profile)),
-        ("Measured", contents.measured or messages.NO_RESULTS()),
+        ("Profile", campaign.profile if campaign.profile == "full" else f"{campaign.profile}: not a compliant result"),
+        ("Measured", contents.measured or "no results yet"),
         ("Cells", contents.counts),
         ("Attempts", contents.tried),
         *(("Verdict" if not number else "", reason) for number, reason in enumerate(_reasons(conclusion.reasons))),
         ("Digits", ROUNDING),
-        ("Marks", messages.TABLE_MARKS()),
-        ("Origin", messages.ORIGIN()),
-        ("How to check", messages.CHECK_OUTPUT()),
-        ("", messages.CHECK_CAMPAIGN(file=typed(campaign.path.name))),
-        ("", messages.CHECK_BUNDLE()),
+        ("Marks", _TABLE_MARKS),
+        (
+            "Origin",
+            (
+                "click a value to go to its row on the sheet Provenance; click the file name there to open the raw "
+                "output (works while this workbook is in report/ of the results)"
+            ),
+        ),
+        ("How to check", "open the raw output at the line given on the sheet Provenance: it contains the value"),
+        ("", f"campaign check {typed(campaign.path.name)}: re-reads all raw output and re-checks every rule"),
+        ("", "campaign verify BUNDLE: does the same offline on the submitted bundle and compares the results"),
     ]
     for number, (name, value) in enumerate(facts, 3):
         sheets.put(sheet, number, 0, name, bold=True)
@@ -71,7 +80,7 @@ def _reasons(reasons: Sequence[Reason]) -> list[str]:
     for reason in reasons:
         rules = ", ".join(f"{rule} ({times})" if times > 1 else rule for rule, _, times in reason.rules)
         lines.append(f"{reason.text} {rules}")
-    return lines or [NO_RULE_BROKEN()]
+    return lines or ["all rules checked; no violation"]
 
 
 def target(sheets: Sheets, target: Target, name: str) -> None:
@@ -99,7 +108,7 @@ def target(sheets: Sheets, target: Target, name: str) -> None:
                 sheets.put(sheet, number, column, int(shown) if shown.isdecimal() else shown, align="right")
         sheets.put(sheet, number, after + 2, status(line, columns) or None, font_color=RED, indent=1)
         sheets.put(sheet, number, after + 3, notes.ranges(noted.of(*line.rows)) or None)
-    below = [*(f"[{number}] {text}" for number, text in enumerate(noted.texts, 1)), ROUNDING, messages.TABLE_MARKS()]
+    below = [*(f"[{number}] {text}" for number, text in enumerate(noted.texts, 1)), ROUNDING, _TABLE_MARKS]
     sheets.paragraphs(sheet, FIRST_LINE + len(lines) + 1, below, len(columns) + 5)
     sheet.freeze_panes(FIRST_LINE, 1)
     sheet.repeat_rows(2, 3)
@@ -121,7 +130,7 @@ def overview(sheets: Sheets) -> None:
             if row is not None:
                 _entry(sheets, sheet, row, number, column)
         sheets.put(sheet, number, len(targets) + 1, status(line, targets) or None, font_color=RED, indent=1)
-    sheets.paragraphs(sheet, 4 + len(lines), [ROUNDING, messages.TABLE_MARKS()], len(targets) + 2)
+    sheets.paragraphs(sheet, 4 + len(lines), [ROUNDING, _TABLE_MARKS], len(targets) + 2)
     sheet.freeze_panes(3, 1)
     sheet.repeat_rows(2)
 
@@ -130,7 +139,7 @@ def _headings(sheets: Sheets, sheet: Worksheet, caption: str) -> None:
     profile = sheets.contents.campaign.profile
     sheets.put(sheet, 0, 0, caption, bold=True, font_size=13)
     if profile != "full":
-        sheets.put(sheet, 1, 0, NOT_COMPLIANT_SIZE(profile=profile), bold=True, font_color=RED, font_size=13)
+        sheets.put(sheet, 1, 0, f"{profile} size: not a compliant result", bold=True, font_color=RED, font_size=13)
 
 
 def _label(sheets: Sheets, sheet: Worksheet, number: int, line: TableLine) -> None:

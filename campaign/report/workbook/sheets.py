@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from campaign.core import escaping
 from campaign.core.model import Cell
 from campaign.report.contents import Contents
-from campaign.report.messages import workbook as messages
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -52,7 +51,7 @@ def text(value: str) -> str:
     encoded = value.encode("utf-16-le")  # a workbook counts in UTF-16: what is beyond its first plane counts twice
     if len(encoded) <= 2 * LONGEST_TEXT:
         return value
-    more = messages.CUT(length=len(value))
+    more = f"… (truncated, {len(value)} characters)"
     return encoded[: 2 * (LONGEST_TEXT - len(more))].decode("utf-16-le", "ignore") + more
 
 
@@ -149,7 +148,7 @@ class Sheets:
         first = len(key)
         self.row(sheet, first, columns, bold=True, bottom=1, text_wrap=True)
         self.fit(sheet, first, columns.items())
-        for line, row in enumerate(rows or [[messages.NONE()]], first + 1):
+        for line, row in enumerate(rows or [["none"]], first + 1):
             self.row(sheet, line, row, text_wrap=True)
             self.fit(sheet, line, zip(row, columns.values(), strict=False))
         sheet.freeze_panes(first + 1, 1)

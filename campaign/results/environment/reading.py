@@ -16,12 +16,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from campaign.core import plain_file
-from campaign.core.messages import Message
 from campaign.core.regex import regex
 from campaign.results.environment import witness
 from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, FileSystemSpace, Node, Value
 from campaign.results.environment.slurm_text import MOST_NODES, slurm_fields
-from campaign.results.messages import environment as messages
 
 FORMATS = (1, 2)
 LARGEST_BYTES = 16 << 20  # of an environment.json: 1,000 nodes take about 100 KB
@@ -44,7 +42,7 @@ def read(path: Path) -> Evidence:
     """An attempt's or a job's environment.json. Raises nothing."""
     content, problem = _load(path)
     if problem:
-        return Evidence(Environment(problems=(messages.WRONG_FILE(file=path.name, problem=problem),)))
+        return Evidence(Environment(problems=(f"{path.name}: {problem}",)))
     return parse(content, path.name)
 
 
@@ -54,9 +52,9 @@ def parse(content: bytes, name: str = "environment.json") -> Evidence:
         data = _object(content)
         kind = data.get("format")
         if isinstance(kind, bool) or kind not in FORMATS:
-            raise WrongPart(messages.RECORD_FORMAT(found=_short(kind), known=" or ".join(map(str, FORMATS))))
+            raise WrongPart(f"format {_short(kind)}; expected {' or '.join(map(str, FORMATS))}")
     except WrongPart as wrong:
-        return Evidence(Environment(problems=(messages.WRONG_FILE(file=name, problem=wrong),)))
+        return Evidence(Environment(problems=(f"{name}: {wrong}",)))
     reader = _PartsReader(data, name)
     if kind == 1:
         return Evidence(_first_format(reader))
@@ -131,34 +129,36 @@ class _PartsReader:
 
     def problem(self, key: str, what: str) -> None:
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(messages.WRONG_PART(file=self._name, key=key, problem=what))
+            self.problems.append(f"{self._name}: {key}: {what}")
 
-    def _take(self, key: str, absent: Fitting, fits: Callable[[Any], bool], expected: Message) -> Fitting:
+    def _take(self, key: str, absent: Fitting, fits: Callable[[Any], bool], expected: str) -> Fitting:
         """The value of a key; `absent` where there is none or it does not fit, which is a problem: `expected`."""
         value: Fitting = self._data.get(key, absent)
         if fits(value):
             return value
-        self.problem(key, expected(found=_short(value)))
+        self.problem(key, expected.format(found=_short(value)))
         return absent
 
     def text(self, key: str) -> str:
-        return clean(self._take(key, "", lambda value: isinstance(value, str), messages.TEXT_EXPECTED))
+        return clean(self._take(key, "", lambda value: isinstance(value, str), "{found} is not a string"))
 
     def number(self, key: str) -> float | None:
-        value: float | None = self._take(key, None, _is_number, messages.NUMBER_EXPECTED)
+        value: float | None = self._take(key, None, _is_number, "{found} is not a number")
         return None if value is None else float(value)
 
     def count_or_none(self, key: str) -> int | None:
-        return self._take(key, None, lambda value: value is None or _is_count(value), messages.COUNT_EXPECTED)
+        return self._take(
+            key, None, lambda value: value is None or _is_count(value), "{found} is not a whole number ≥ 0"
+        )
 
     def truth_or_none(self, key: str) -> bool | None:
-        return self._take(key, None, lambda value: isinstance(value, bool | None), messages.TRUTH_EXPECTED)
+        return self._take(key, None, lambda value: isinstance(value, bool | None), "{found} is not true or false")
 
     def _entries(self, key: str) -> list[tuple[str, Any]]:
         """Names and values of an object, up to MOST_TEXTS."""
-        entries: dict[str, Any] = self._take(key, {}, lambda value: isinstance(value, dict), messages.OBJECT_EXPECTED)
+        entries: dict[str, Any] = self._take(key, {}, lambda value: isinstance(value, dict), "{found} is not an object")
         if len(entries) > MOST_TEXTS:
-            self.problem(key, messages.TOO_MANY_ENTRIES(count=len(entries), read=MOST_TEXTS))
+            self.problem(key, f"{len(entries)} entries; only the first {MOST_TEXTS} were read")
         return [(clean(name), value) for name, value in list(entries.items())[:MOST_TEXTS]]
 
     def texts(self, key: str) -> dict[str, str]:
@@ -168,27 +168,27 @@ class _PartsReader:
             if isinstance(text, str):
                 texts[name] = clean(text)
             else:
-                self.problem(f"{key}.{name[:80]}", messages.TEXT_EXPECTED(found=_short(text)))
+                self.problem(f"{key}.{name[:80]}", f"{_short(text)} is not a string")
         return texts
 
     def list_of_texts(self, key: str) -> tuple[str, ...]:
-        texts: list[str] = self._take(key, [], _is_list_of_texts, messages.TEXTS_EXPECTED)
+        texts: list[str] = self._take(key, [], _is_list_of_texts, "{found} is not a list of strings")
         return tuple(clean(text) for text in texts[:MOST_TEXTS])
 
     def space(self, key: str) -> FileSystemSpace | None:
-        value = self._take(key, None, _is_space_or_none, messages.SPACE_EXPECTED)
+        value = self._take(key, None, _is_space_or_none, "{found} does not describe the space of a file system")
         return value and FileSystemSpace(float(value["time"]), *(value[name] for name in _COUNTS))
 
     def nodes(self) -> tuple[Node, ...]:
         value = self._data.get("nodes", [])
         if not isinstance(value, list) or len(value) > MOST_NODES:
-            self.problem("nodes", messages.NODES_EXPECTED(most=MOST_NODES))
+            self.problem("nodes", f"not a list of at most {MOST_NODES} nodes")
             return ()
         nodes = []
         for number, node in enumerate(value):
             name = node.get("name") if isinstance(node, dict) else None
             if not isinstance(name, str):
-                self.problem(f"nodes[{number}]", messages.NAME_EXPECTED(found=_short(node)))
+                self.problem(f"nodes[{number}]", f"{_short(node)} has no name")
                 nodes.append(Node("", ""))
                 continue
             texts = (node.get("hostname", name), node.get("boot"))
@@ -218,19 +218,19 @@ class _PartsReader:
 
     def _values(self, key: str, values: Any, nodes: int) -> Iterator[Value]:
         if not isinstance(values, list) or len(values) > MOST_TEXTS:
-            self.problem(key, messages.VALUES_EXPECTED(most=MOST_TEXTS))
+            self.problem(key, f"not a list of at most {MOST_TEXTS} values")
             return
         seen: set[int] = set()
         for value in values:
             if isinstance(value, dict) and _is_count(value.get("dropped")):
-                self.problem(key, messages.VALUES_DROPPED(count=value["dropped"]))
+                self.problem(key, f"the job dropped the values of {value['dropped']} nodes")
                 continue
             try:
                 if not isinstance(value, dict) or not isinstance(value.get("value"), str):
-                    raise WrongPart(messages.VALUE_EXPECTED(found=_short(value)))
+                    raise WrongPart(f"{_short(value)} is not a value with its nodes")
                 members = ranges_of(value.get("nodes"), nodes)
                 if seen & set(members):
-                    raise WrongPart(messages.NODE_TWICE())
+                    raise WrongPart("two values for one node")
             except WrongPart as wrong:
                 self.problem(key, str(wrong))
                 continue
@@ -254,13 +254,13 @@ def ranges_of(text: Any, nodes: int) -> tuple[int, ...]:
     if text == "":
         return ()
     if not isinstance(text, str) or not _RANGES.fullmatch(text):
-        raise WrongPart(messages.RANGES_EXPECTED(found=_short(text)))
+        raise WrongPart(f"{_short(text)} is not a list of node ranges such as 0-3,5")
     indices: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
         low, high = int(first), int(last or first)
         if not low <= high < nodes or (indices and low <= indices[-1]):
-            raise WrongPart(messages.RANGES_WRONG(found=_short(text), nodes=nodes))
+            raise WrongPart(f"{_short(text)}: not ascending, or beyond the last of {nodes} nodes (counted from 0)")
         indices.extend(range(low, high + 1))
     return tuple(indices)
 
@@ -274,7 +274,7 @@ def read_accounting(path: Path) -> Accounting | None:
         return None
     content, problem = _load(path)
     if problem:
-        return Accounting(problems=(messages.WRONG_FILE(file=path.name, problem=problem),))
+        return Accounting(problems=(f"{path.name}: {problem}",))
     return parse_accounting(content, path.name)
 
 
@@ -283,12 +283,12 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> Accountin
     try:
         data = _object(content)
         if data.get("format") != 1:
-            raise WrongPart(messages.RECORD_FORMAT(found=_short(data.get("format")), known=1))
+            raise WrongPart(f"format {_short(data.get('format'))}; expected {1}")
         steps = data.get("steps", [])
         if not isinstance(steps, list) or len(steps) > MOST_TEXTS:
-            raise WrongPart(messages.STEPS_EXPECTED(most=MOST_TEXTS))
+            raise WrongPart(f"steps: not a list of at most {MOST_TEXTS}")
     except WrongPart as wrong:
-        return Accounting(problems=(messages.WRONG_FILE(file=name, problem=wrong),))
+        return Accounting(problems=(f"{name}: {wrong}",))
     reader = _PartsReader(data, name)
     asked, job, met_by_job = reader.number("asked"), reader.texts("job"), reader.list_of_texts("problems")
     rows = [_PartsReader({"steps": row}, name) for row in steps]
@@ -302,7 +302,7 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> Accountin
 
 def clean(text: str) -> str:
     """A text that can be stored and shown: no lone surrogate, no control character, not endless."""
-    text = text if len(text) <= LONGEST else messages.TEXT_CUT(start=text[:LONGEST])
+    text = text if len(text) <= LONGEST else f"{text[:LONGEST]} ... (cut)"
     text = text.encode("utf-8", "replace").decode("utf-8")
     return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
 
@@ -312,21 +312,21 @@ def _load(path: Path) -> tuple[bytes, str]:
     try:
         content, size = plain_file.read(path, LARGEST_BYTES)
     except FileNotFoundError:
-        return b"", messages.RECORD_MISSING()
+        return b"", "not found"
     except (OSError, ValueError) as error:
-        return b"", messages.RECORD_UNREADABLE(error=error)
+        return b"", f"cannot be read: {error}"
     except plain_file.NotPlain:
         content, size = b"", LARGEST_BYTES + 1
-    return (content, "") if size <= LARGEST_BYTES else (b"", messages.RECORD_TOO_LARGE(most=LARGEST_BYTES))
+    return (content, "") if size <= LARGEST_BYTES else (b"", f"not a regular file of at most {LARGEST_BYTES} bytes")
 
 
 def _object(content: bytes) -> dict[str, Any]:
     try:
         data = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise WrongPart(messages.RECORD_NOT_JSON(error=error)) from None
+        raise WrongPart(f"not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise WrongPart(messages.RECORD_NOT_AN_OBJECT())
+        raise WrongPart("not a JSON object")
     return data
 
 

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from campaign.core.attestation import Attestation, RankGroup
 from campaign.core.model import Iteration, Observation, Record
-from campaign.results.messages import parsers as messages
 from campaign.results.parsers import json_bandwidth, json_mdtest
 from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine, decode
 from campaign.results.parsers.lines import Notes
@@ -41,16 +40,16 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
             else:
                 _take(run, line)
         except WrongLine as wrong:
-            notes.error(number, messages.FILE_IGNORED(why=wrong) if run is None else str(wrong))
+            notes.error(number, f"{wrong}; file ignored" if run is None else str(wrong))
             notes.unparsed(number, raw)
             if run is None:
                 break
     if run is None:
         if not text.strip():
-            notes.error(None, messages.EMPTY())
+            notes.error(None, "empty: the benchmark wrote no results")
         return [], notes.added_to(Observation())
     if not run.ended:
-        notes.error(None, messages.NO_END())
+        notes.error(None, "no `end` line: the benchmark ended early")
     records = _records(run)
     # Without its end, the file says how many failed only where some did.
     failed = max(run.seen.failed_operations or 0, run.failed_operations)
@@ -62,9 +61,9 @@ def _take(run: Execution, line: JsonLine) -> None:
     kind = line.data["type"]
     take = _COMMON.get(kind) or _APPLETS.get(run.applet, {}).get(kind)
     if take is None:
-        run.notes.unparsed(line.number, messages.TYPE_UNKNOWN(kind=kind, applet=run.applet))
+        run.notes.unparsed(line.number, f"unknown line type {kind!r} of applet {run.applet}")
     elif run.ended:
-        raise WrongLine(messages.AFTER_END(kind=kind))
+        raise WrongLine(f"`{kind}` line after the `end` line")
     else:
         take(run, line)
 
@@ -74,9 +73,9 @@ def _take(run: Execution, line: JsonLine) -> None:
 
 def _start(line: JsonLine, file: str, notes: Notes) -> Execution:
     if line.get("type") != "start":
-        raise WrongLine(messages.FIRST_LINE(kind=line.get("type")))
+        raise WrongLine(f"first line is `{line.get('type')}`; expected `start`")
     if line.get("format") != FORMAT or isinstance(line.get("format"), bool):
-        raise WrongLine(messages.FORMAT_UNKNOWN(found=line.get("format"), known=FORMAT))
+        raise WrongLine(f"format {line.get('format')!r}; expected {FORMAT}")
     placement = line.one_of("placement", "block", "cyclic", "irregular")
     run = Execution(file, notes, line.word("applet"))
     run.seen = Observation(
@@ -98,7 +97,7 @@ def _start(line: JsonLine, file: str, notes: Notes) -> Execution:
     if doubt := _against_map(line, run.seen):
         notes.error(1, doubt)
     if not run.seen.binary_agreed:
-        notes.error(1, messages.BINARIES_DIFFER())
+        notes.error(1, "the ranks ran different executables; the hash is that of rank 0")
     return run
 
 
@@ -116,7 +115,7 @@ def _attestation(line: JsonLine) -> Attestation | None:
 
 def _attested(run: Execution, line: JsonLine) -> None:
     if run.seen.attestation is None:
-        raise WrongLine(messages.ATTESTED_ALONE())
+        raise WrongLine("`attestation` line, but the `start` line has no clocks of the nodes")
     group = RankGroup(
         processes=line.count("processes"),
         first_rank=line.count("first_rank"),
@@ -141,20 +140,19 @@ def _against_map(line: JsonLine, seen: Observation) -> str:
         return ""
     total = sum(len(span) for spans in ranks for span in spans)
     if (len(ranks), total) != (seen.nodes, seen.processes):
-        expected = {"nodes": seen.nodes, "ranks": seen.processes}
-        return messages.MAP_SIZE(found_nodes=len(ranks), found_ranks=total, **expected)
+        return f"rank_to_node has {len(ranks)} nodes and {total} ranks; expected {seen.nodes} and {seen.processes}"
     if total > MOST_RANKS:
-        return messages.MAP_TOO_LONG(ranks=total, most=MOST_RANKS)
+        return f"rank_to_node has {total} ranks; at most {MOST_RANKS} are read"
     flat = [rank for spans in ranks for span in spans for rank in span]
     if sorted(flat) != list(range(len(flat))):
-        return messages.MAP_RANKS()
+        return "rank_to_node: some ranks are missing or listed twice"
     counts = [sum(map(len, spans)) for spans in ranks]
     fewest, most = min(counts), max(counts)
     if (fewest if fewest == most else 0) != seen.processes_per_node:
         found = fewest if fewest == most else f"{fewest} to {most}"
-        return messages.MAP_PER_NODE(found=found, expected=seen.processes_per_node)
+        return f"rank_to_node has {found} ranks per node; expected {seen.processes_per_node}"
     if seen.placement == "block" and flat != list(range(len(flat))):
-        return messages.MAP_NOT_BLOCK()
+        return "rank_to_node: the ranks of a node are not consecutive, but the placement is block"
     return ""
 
 
@@ -164,13 +162,13 @@ def _ranks(text: object) -> list[range]:
     for part in text.split(",") if isinstance(text, str) else [""]:
         match = re.fullmatch(r"([0-9]{1,8})(?:-([0-9]{1,8}))?", part)
         if not match:
-            raise WrongLine(messages.NOT_RANKS(found=text))
+            raise WrongLine(f"rank_to_node: {text!r} are not ranges of ranks such as 0-3,8")
         spans.append(range(int(match[1]), int(match[2] or match[1]) + 1))
     return spans
 
 
 def _second_start(run: Execution, line: JsonLine) -> None:
-    raise WrongLine(messages.SECOND_START())
+    raise WrongLine("second `start` line: several runs wrote this file")
 
 
 def _warning(run: Execution, line: JsonLine) -> None:
@@ -202,7 +200,7 @@ def _end(run: Execution, line: JsonLine) -> None:
         )
         run.seen = replace(run.seen, attestation=whole)
     if status != "ok" or code != 0:
-        run.notes.error(line.number, messages.ENDED_AS(status=status, failed=failed, code=code))
+        run.notes.error(line.number, f"benchmark status {status}: {failed} failed operations, exit status {code}")
 
 
 _COMMON: Mapping[str, LineReader] = {
@@ -224,11 +222,13 @@ def _records(run: Execution) -> list[Record]:
         rate, details = run.best.get(record.operation, (None, {}))
         if rate is not None:
             if not math.isclose(rate, record.value, rel_tol=1e-9, abs_tol=0.001):
-                against = messages.NOT_THE_BEST(operation=record.operation, maximum=record.value, best=rate)
+                against = (
+                    f"{record.operation}: max is {record.value}, but the best phase has {rate}: inconsistent output"
+                )
                 run.notes.error(record.source.line, against)
             records.append(replace(record, **details, each=_each(run, record)))
         elif record.value > 0:  # 0 is the row of a phase that was not run
-            run.notes.error(record.source.line, messages.NO_PHASE(operation=record.operation))
+            run.notes.error(record.source.line, f"{record.operation}: result without a phase")
     for record in run.repeats.records(run.file):
         records.append(replace(record, **run.best[record.operation][1], each=_each(run, record)))
     if run.applet in json_bandwidth.NUMBERED and len({record.operation.rpartition("-")[2] for record in records}) == 1:

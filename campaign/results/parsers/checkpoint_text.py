@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from campaign.results.messages import parsers as messages
-from campaign.results.parsers.consistency import Range
+from campaign.results.parsers.consistency import Range, contradicts, count_contradicts
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _MIB = r"[0-9]{1,15}\.[0-9]{3}"
@@ -50,24 +49,24 @@ class _CheckpointReader(TextReader):
         whole = each * Range.of(int(match["processes"]))
         iteration = self.values.counts().get(name, 0)
         if int(match["iteration"]) != iteration:
-            return messages.CONTRADICTS(name=name, column="iter", found=match["iteration"], expected=iteration)
+            return contradicts(name=name, column="iter", found=match["iteration"], expected=iteration)
         if not moved.meets(whole):
-            return messages.CONTRADICTS(name=name, column="MiB in all", found=match["moved"], expected=whole.middle)
+            return contradicts(name=name, column="MiB in all", found=match["moved"], expected=whole.middle)
         if not moved.meets(rate * time):
             expected = moved.middle / time.middle
-            return messages.CONTRADICTS(name=name, column="MiB/s", found=match["rate"], expected=expected)
+            return contradicts(name=name, column="MiB/s", found=match["rate"], expected=expected)
         return ""
 
     def finish(self, text: str) -> None:
         if not self.values:
-            self.notes.error(None, messages.NOT_CHECKPOINT())
+            self.notes.error(None, "not output of checkpoint, or it ended before its first result")
         # Each operation of a run has as many iterations; where a program without them ended, rows are missing.
         counts = self.values.counts()
         whole = max(counts.values(), default=0)
         for name, count in counts.items():
             if count < whole:
                 self.values.discard(name)
-                self.notes.error(None, messages.COUNT_CONTRADICTS(name=name, found=count, expected=whole))
+                self.notes.error(None, count_contradicts(name=name, found=count, expected=whole))
         last = text.rstrip("\n").rpartition("\n")[2]
         self.seen = replace(self.seen, complete=text.endswith("\n") and re.fullmatch(_ROW, last) is not None)
 

@@ -82,3 +82,17 @@ class Spread:
         return fits and any(
             low - slack <= self.deviation * math.sqrt(freedom) <= high + slack for freedom in (n, n - 1)
         )
+
+
+def contradicts(name: object, column: object, found: object, expected: float) -> str:
+    return f"{name}: {column} is {found}, but the rest of the output gives {expected:.8g}; result not used"
+
+
+def count_contradicts(name: object, found: object, expected: object) -> str:
+    return f"{name}: {found} iterations, but {expected} expected; result not used"
+
+
+def spread_impossible(name: object, count: object, line: object) -> str:
+    return (
+        f"{name}: max, min, mean and standard deviation cannot be those of {count} iterations; result not used: {line}"
+    )

@@ -17,10 +17,8 @@ from campaign.core.model import Observation
 from campaign.core.placed_json import JsonPath, NotJson, PlacedValue
 from campaign.core.placed_json import read as read_json
 from campaign.core.regex import regex
-from campaign.results.messages import declared as messages
-from campaign.results.messages import parsers as any_messages
 from campaign.results.parsers.declared_records import Numbers
-from campaign.results.parsers.lines import Notes, is_fatal, tells_of_nothing
+from campaign.results.parsers.lines import TWO_RUNS, Notes, is_fatal, line_too_long, tells_of_nothing
 from campaign.results.parsers.text_reader import Parsed
 
 LONGEST_LINE = 10_000  # of those that patterns are tried on
@@ -37,11 +35,15 @@ def parse(form: OutputFormat, text: str, file: str) -> Parsed:
     required = {*form.required, "program"}
     lacking = [name for name, _ in form.facts if name in required and name not in reader.numbers.facts]
     if not records:
-        reader.notes.error(None, reader.missing or messages.NO_RECORD(applet=form.applet))
+        reader.notes.error(
+            None,
+            reader.missing
+            or f"no line matches the rule pack's records: not output of {form.applet}, or it ended early",
+        )
     elif lacking:
-        reader.notes.error(None, messages.FACTS_LACKING(names=", ".join(lacking)))
+        reader.notes.error(None, f"the output lacks required `facts` of the rule pack: {', '.join(lacking)}")
     elif form.end and not reader.complete:
-        reader.notes.error(None, messages.NO_END_LINE())
+        reader.notes.error(None, "the line that ends a complete output is missing: the program ended early")
     seen = Observation(**fields, complete=reader.complete and bool(records))
     return records, reader.notes.added_to(seen)
 
@@ -86,7 +88,7 @@ class _DeclaredReader:
         """An error or a warning by the pack's patterns, whether or not the line is `known`; otherwise unrecognised."""
         known_words = self._is_in_passage(line) and tells_of_nothing(line)
         if len(line) > LONGEST_LINE:
-            self.notes.error(number, any_messages.LINE_TOO_LONG(length=len(line), most=LONGEST_LINE))
+            self.notes.error(number, line_too_long(length=len(line), most=LONGEST_LINE))
         elif self.any(self._errors, line) or (not known and is_fatal(line)):
             self.notes.error(number, line.strip())
         elif self.any(self._warnings, line):
@@ -126,7 +128,7 @@ class _DeclaredLines(_DeclaredReader):
             known |= self._is_heading(line)
             known |= self._has_facts(number, line)
             if cut and not known:
-                self.notes.unreadable(number, line, any_messages.LINE_CUT_OFF())
+                self.notes.unreadable(number, line, "last line truncated")
                 continue
             known |= self._has_results(number, line)
             self.grade(number, line, known)
@@ -137,7 +139,7 @@ class _DeclaredLines(_DeclaredReader):
         if self._end is None or not self._end.fullmatch(line):
             return False
         if self.complete:
-            self.notes.error(number, messages.SECOND_END())
+            self.notes.error(number, "a second line that ends an output: several runs in one output")
         self.complete = True
         return True
 
@@ -167,7 +169,7 @@ class _DeclaredLines(_DeclaredReader):
         for record, values in self.results(line):
             known = True
             if self.complete and self._end is not None:
-                self.notes.error(number, messages.AFTER_END_LINE())
+                self.notes.error(number, "a result after the line that ends the output")
             else:
                 self.numbers.add(record, number, line, values)
         return known
@@ -239,7 +241,10 @@ class _DeclaredTable(_DeclaredLines):
             if len(shared) > self._most:
                 self._most = len(shared)
                 lacking = ", ".join(sorted(names - shared))
-                self.missing = messages.NO_HEADING(lacking=lacking, columns=" | ".join(columns))
+                self.missing = (
+                    f"no table: no line has all columns of a record; the closest line lacks {lacking}; its columns: "
+                    f"{' | '.join(columns)}"
+                )
 
 
 class _DeclaredCsv(_DeclaredTable):
@@ -263,7 +268,7 @@ class _DeclaredJson(_DeclaredReader):
             if not _BEGINS_JSON.match(text, at):
                 self.grade(line, text[at:end].rstrip("\r\n"))
             elif self.form.format == "json" and self.complete:
-                self.notes.error(line, any_messages.TWO_RUNS())
+                self.notes.error(line, TWO_RUNS)
                 return
             else:
                 end = self._document(text, at, end, line)
@@ -279,11 +284,11 @@ class _DeclaredJson(_DeclaredReader):
             root, length = read_json(text[at:end] if lines else text[at:], line)
         except NotJson as error:
             self.complete = False
-            self.notes.error(error.line, any_messages.NOT_JSON(error=error))
+            self.notes.error(error.line, f"not JSON: {error}")
             return end if lines else 0
         after = text.find("\n", at + length) + 1 or len(text)
         if rest := text[at + length : after].strip():
-            self.notes.unreadable(line + text.count("\n", at, at + length), rest, any_messages.NOT_JSON(error=rest))
+            self.notes.unreadable(line + text.count("\n", at, at + length), rest, f"not JSON: {rest}")
         self.complete = not lines or text.endswith("\n")
         self._take(root)
         return after
@@ -311,7 +316,7 @@ class _DeclaredJson(_DeclaredReader):
     def _scalar(self, placed: PlacedValue, path: str) -> str:
         if isinstance(placed.value, str):
             return placed.value
-        self.notes.error(placed.line, messages.PATH_NOT_A_SCALAR(path=path))
+        self.notes.error(placed.line, f"{path} is a list or an object; expected a number or a text")
         return ""
 
 

@@ -15,9 +15,7 @@ from campaign.core import formula
 from campaign.core.frozen import dataclass
 from campaign.core.model import Record, Source
 from campaign.core.regex import regex
-from campaign.results.messages import declared as messages
-from campaign.results.messages import parsers as any_messages
-from campaign.results.parsers.lines import Notes
+from campaign.results.parsers.lines import TWO_RUNS, Notes
 from campaign.results.parsers.repeats import deviation
 
 _MOST_DIGITS = 100  # of a number; larger ones are none
@@ -59,7 +57,7 @@ class Numbers:
             return
         known, samples = self._samples.setdefault(name, (record, []))
         if known is not record:
-            self._notes.error(line, messages.RECORD_OF_TWO_KINDS(record=name))
+            self._notes.error(line, f"two records of the rule pack match {name}; the first is used")
         else:
             samples.append(sample)
 
@@ -70,9 +68,9 @@ class Numbers:
     def fact(self, name: str, text: str, line: int) -> None:
         known = self.facts.setdefault(name, (text, line))
         if known[1] != line and name == "program":
-            self._notes.error(line, any_messages.TWO_RUNS())
+            self._notes.error(line, TWO_RUNS)
         elif known[0] != text:
-            self._notes.error(line, messages.FACT_TWICE(name=name, first=known[0], line=known[1], second=text))
+            self._notes.error(line, f"{name} is {text!r} here, but {known[0]!r} in line {known[1]}")
 
     def observed(self) -> dict[str, Any]:
         """The fields of an observation that facts give."""
@@ -82,7 +80,7 @@ class Numbers:
             if re.fullmatch(r"[0-9]{1,12}", text):
                 fields[name] = int(text)
             elif line:
-                self._notes.error(line, messages.FACT_NOT_A_COUNT(name=name, found=text))
+                self._notes.error(line, f"{name}: {text!r} is not a whole number ≥ 0")
         if "program" in self.facts:
             fields["program"] = self.facts["program"][0]
         if "command" in self.facts:
@@ -90,13 +88,13 @@ class Numbers:
             try:
                 fields["argv"] = tuple(shlex.split(text))
             except ValueError:
-                self._notes.error(line, messages.NOT_A_COMMAND(found=text))
+                self._notes.error(line, f"command line with an unclosed quote: {text}")
         return fields
 
     def records(self) -> list[Record]:
         for record in self._form.records:
             if record.matches and not any(known is record for known, _ in self._samples.values()):
-                self._notes.error(None, messages.MATCHES_DIFFER(record=record.name, found=0, expected=record.matches))
+                self._notes.error(None, _matches_differ(record=record.name, found=0, expected=record.matches))
         for name, (record, samples) in self._samples.items():
             value, at = _taken(record.take, samples)
             self._found[formulas.name_of(name)] = (value, _half(at))
@@ -104,13 +102,13 @@ class Numbers:
 
     def _record(self, name: str, record: DeclaredRecord, samples: list[_Sample]) -> Record:
         if record.matches and len(samples) != record.matches:
-            text = messages.MATCHES_DIFFER(record=name, found=len(samples), expected=record.matches)
+            text = _matches_differ(record=name, found=len(samples), expected=record.matches)
             self._notes.error(samples[-1].line, text)
         elif record.take == "only" and not record.matches and not record.of:
             for sample in samples[1:]:
-                self._notes.error(sample.line, messages.SECOND_MATCH(record=name, line=samples[0].line))
+                self._notes.error(sample.line, f"a second {name}; the first, in line {samples[0].line}, is used")
         if len({sample.unit for sample in samples}) > 1:
-            self._notes.error(samples[-1].line, messages.UNITS_DIFFER(record=name))
+            self._notes.error(samples[-1].line, f"{name} has several units")
         for sample in samples:
             self._check_plausible(name, record, sample)
         value, at = self._same_iteration(name, record, samples) if record.of else _taken(record.take, samples)
@@ -126,7 +124,7 @@ class Numbers:
         of = sweeps.fill(record.of, self._texts | dict(samples[0].values)).lower()
         other, others = self._samples.get(of, (record, []))
         if len(others) != len(samples):
-            text = messages.OF_DIFFERS(record=name, found=len(samples), of=of, expected=len(others))
+            text = f"{name}: {len(samples)} matches, but {of} has {len(others)}; they cannot be paired"
             self._notes.error(samples[-1].line, text)
             return samples[0].value, samples[0]
         chosen = _taken(other.take, others)[1]
@@ -142,13 +140,11 @@ class Numbers:
             expected = formula.value(record.plausible, inputs)
             lowest, highest = _ends(record.plausible, known)
         except ValueError as error:
-            self._notes.error(sample.line, messages.NOT_CHECKED(record=name, error=error))
+            self._notes.error(sample.line, f"{name}: plausibility not checked: {error}")
             return
         allowed = record.within * max(abs(expected), abs(sample.value)) + known["value"][1]
         if not lowest - allowed <= sample.value <= highest + allowed:
-            text = messages.NOT_PLAUSIBLE(
-                record=name, value=sample.value, unit=sample.unit, formula=record.plausible, expected=expected
-            )
+            text = f"{name}: {sample.value:.8g} {sample.unit} does not agree with {record.plausible} = {expected:.8g}"
             self._notes.error(sample.line, text)
 
     def _known(self, sample: _Sample) -> dict[str, tuple[float, float]]:
@@ -156,6 +152,10 @@ class Numbers:
         printed = {name: text for name, text in (self._texts | dict(sample.values)).items() if _is_number(text)}
         own = {name: (float(text), _rounded(text)) for name, text in printed.items()}
         return {**self._found, **own, "value": (sample.value, _half(sample))}
+
+
+def _matches_differ(record: object, found: object, expected: object) -> str:
+    return f"{record}: {found} matches; the rule pack expects {expected}"
 
 
 def _ends(plausible: str, known: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
@@ -189,13 +189,13 @@ def _is_number(text: str) -> bool:
 def _name(record: DeclaredRecord, values: Mapping[str, str]) -> str:
     name = sweeps.fill(record.name, values).lower()
     if not _NAME.fullmatch(name):
-        raise ValueError(messages.NOT_A_NAME(name=name))
+        raise ValueError(f"{name!r} is not a record's name")
     return name
 
 
 def _number(name: str, text: str) -> float:
     if not _is_number(text) or (name in _COUNTS and float(text) >= _MOST_COUNTED):
-        raise ValueError(messages.VALUE_NOT_A_NUMBER(name=name, found=text))
+        raise ValueError(f"{name}: {text!r} is not a number ≥ 0")
     return float(text)
 
 
@@ -205,10 +205,10 @@ def _sample(record: DeclaredRecord, line: int, values: Mapping[str, str]) -> _Sa
     if printed is not None and record.units:
         factors = dict(record.units)
         if printed not in factors:
-            raise ValueError(messages.UNIT_NOT_EXPECTED(found=printed, allowed=", ".join(factors)))
+            raise ValueError(f"unit {printed!r}; the rule pack expects {', '.join(factors)}")
         factor *= factors[printed]
     elif printed is not None and printed != record.unit:
-        raise ValueError(messages.UNIT_NOT_EXPECTED(found=printed, allowed=record.unit))
+        raise ValueError(f"unit {printed!r}; the rule pack expects {record.unit}")
     for name in (*STATISTICS, "count", "moved_bytes", *SECONDS):
         if name in values:
             _number(name, values[name])

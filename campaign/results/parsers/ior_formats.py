@@ -12,12 +12,11 @@ from typing import Any
 
 from campaign.core.model import Observation, Record, Source
 from campaign.core.regex import regex
-from campaign.results.messages import parsers as messages
 from campaign.results.parsers import ior_text, local_time
-from campaign.results.parsers.consistency import Range
+from campaign.results.parsers.consistency import Range, count_contradicts
 from campaign.results.parsers.ior_summary import by_iterations, by_transfers, contradiction, row_contradiction
 from campaign.results.parsers.json_lines import JsonLine, WrongLine
-from campaign.results.parsers.lines import Notes
+from campaign.results.parsers.lines import Notes, appears_twice
 from campaign.results.parsers.repeats import Repeats
 
 _MAXIMUM = regex(r'\s*"bwMaxMIB": *(.*?),? *\r?$')
@@ -52,7 +51,7 @@ def _json(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        notes.error(None, messages.NOT_IOR_JSON(error=error))
+        notes.error(None, f"not JSON ({error}): the benchmark ended early or wrote something else")
         return [], notes.added_to(Observation())
     records = _summary(text, file, data, notes)
     options = _first_options(data)
@@ -82,11 +81,14 @@ def _whole(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31 else None
 
 
+_NOT_AN_ENTRY = "not a summary entry with operation, TestID and rates"
+
+
 def _summary(text: str, file: str, data: dict[str, Any], notes: Notes) -> list[Record]:
     summary, rates = data.get("summary"), _iterations(data.get("tests"))
     places = [(number, match[1]) for number, line in enumerate(text.split("\n"), 1) if (match := _MAXIMUM.match(line))]
     if not isinstance(summary, list) or len(places) != len(summary):
-        notes.error(None, messages.NO_JSON_SUMMARY())
+        notes.error(None, "no summary with one line per operation: no results")
         return []
     several = len({entry.get("TestID") for entry in summary if isinstance(entry, dict)}) > 1
     records: dict[str, Record] = {}
@@ -94,14 +96,14 @@ def _summary(text: str, file: str, data: dict[str, Any], notes: Notes) -> list[R
         try:
             name, record = _entry(Source(file, line), shown, entry)
         except WrongLine:
-            notes.error(line, messages.NOT_AN_ENTRY())
+            notes.error(line, _NOT_AN_ENTRY)
             continue
         if against := _contradiction(record, entry, rates.get(name, []) if rates else None):
             notes.error(line, against)
             continue
         name = name if several else record.operation
         if name in records:
-            notes.error(line, messages.APPEARS_TWICE(name=name, first=records[name].source.line))
+            notes.error(line, appears_twice(name=name, first=records[name].source.line))
         else:
             records[name] = replace(record, operation=name)
     return list(records.values())
@@ -115,7 +117,7 @@ def _entry(source: Source, shown: str, data: Any) -> tuple[str, Record]:
     entry = JsonLine(source.line, data if isinstance(data, dict) else {})
     value, lowest, mean, deviation = (entry.number_of(f"bw{which}MIB") for which in ("Max", "Min", "Mean", "Std"))
     if max(value, lowest, mean, deviation) > _LARGEST or not _SHOWN.fullmatch(shown) or float(shown) != value:
-        raise WrongLine(messages.NOT_AN_ENTRY())
+        raise WrongLine(_NOT_AN_ENTRY)
     operation, repetitions = entry.one_of("operation", "write", "read"), _whole(entry.get("repetitions")) or 1
     record = Record(operation, value, "MiB/s", source, lowest, mean, deviation, repetitions)
     return f"{operation}-{entry.count('TestID')}", record
@@ -145,6 +147,9 @@ def _contradiction(record: Record, entry: dict[str, Any], rates: list[float] | N
 # --- CSV
 
 
+CSV_NO_END = "CSV has no closing line: cannot tell whether the benchmark finished"
+
+
 def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]:
     """A row for each iteration and no closing line: whether the execution reached its end is not in it."""
     values, counted = Repeats(), Counter[str]()
@@ -168,11 +173,11 @@ def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]
     most = max(counted.values(), default=0)
     for access, found in counted.items():
         if found < most:  # each iteration has a row of each
-            notes.error(None, messages.COUNT_CONTRADICTS(name=access, found=found, expected=most))
+            notes.error(None, count_contradicts(name=access, found=found, expected=most))
             values.discard(access)
-    notes.warning(None, messages.CSV_NO_END())
+    notes.warning(None, CSV_NO_END)
     if not values:
-        notes.error(None, messages.NO_ROWS())
+        notes.error(None, "no results")
     return [*map(_of_all, values.records(file))], notes.added_to(Observation(processes=tasks))
 
 

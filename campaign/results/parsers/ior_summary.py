@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from campaign.core.model import Record
-from campaign.results.messages import parsers as messages
-from campaign.results.parsers.consistency import Range, Spread
+from campaign.results.parsers.consistency import Range, Spread, contradicts, count_contradicts, spread_impossible
 
 _MIB = 1 << 20
 
@@ -30,14 +29,14 @@ def contradiction(record: Record, error: float, rates: Sequence[float] | None, c
     lowest, mean, deviation = record.minimum or 0.0, record.mean or 0.0, record.stddev or 0.0
     if not Spread(record.iterations, value, lowest, mean, deviation, error).possible():
         line = " ".join(f"{number:.10g}" for number in (value, lowest, mean, deviation))
-        return messages.SPREAD_IMPOSSIBLE(name=name, count=record.iterations, line=line)
+        return spread_impossible(name=name, count=record.iterations, line=line)
     if rates is not None and len(rates) != record.iterations:
-        return messages.COUNT_CONTRADICTS(name=name, found=len(rates), expected=record.iterations)
+        return count_contradicts(name=name, found=len(rates), expected=record.iterations)
     columns = {"max": value, "min": lowest, "mean": mean}
     for claim in claims:
         printed = columns[claim.column]
         if not Range.of(printed, error).meets(claim.expected):
-            return messages.CONTRADICTS(name=name, column=claim.column, found=printed, expected=claim.expected.middle)
+            return contradicts(name=name, column=claim.column, found=printed, expected=claim.expected.middle)
     return ""
 
 
@@ -46,7 +45,7 @@ def row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> st
     the transfers do; iterations are counted.
     """
     if row.get("iter") != str(iteration):
-        return messages.CONTRADICTS(name=access, column="iter", found=row.get("iter"), expected=iteration)
+        return contradicts(name=access, column="iter", found=row.get("iter"), expected=iteration)
     names = ("bw(MiB/s)", "total(s)", "IOPS", "xfer(KiB)", "wr/rd(s)")
     if not all(re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,6})?", row.get(name, "")) for name in names):
         return ""
@@ -54,7 +53,7 @@ def row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> st
     of_transfers = transfers * size / Range.of(1024)  # MiB/s, in IOR while they went on, in the applet over all
     if not any((of_transfers * seconds).meets(rate * total) for seconds in (busy, total)):
         expected = of_transfers.middle * busy.middle / max(total.middle, 1e-9)
-        return messages.CONTRADICTS(name=access, column="bw(MiB/s)", found=row[names[0]], expected=expected)
+        return contradicts(name=access, column="bw(MiB/s)", found=row[names[0]], expected=expected)
     return ""
 
 

@@ -16,10 +16,10 @@ from dataclasses import replace
 
 from campaign.core.model import Iteration, Record, Source
 from campaign.core.regex import regex
-from campaign.results.messages import parsers as messages
 from campaign.results.parsers.consistency import Range, half_digit
 from campaign.results.parsers.ior_summary import Claim, by_iterations, by_transfers, contradiction, row_contradiction
-from campaign.results.parsers.lines import tells_of_failure
+from campaign.results.parsers.lines import appears_twice, tells_of_failure
+from campaign.results.parsers.mdtest_command import COMMAND_TRUNCATED
 from campaign.results.parsers.repeats import deviation
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
@@ -77,7 +77,7 @@ class _IorReader(TextReader):
         try:
             words = shlex.split(match["text"]) if self._own else match["text"].split()
         except ValueError:
-            self.notes.warning(number, messages.COMMAND_TRUNCATED())
+            self.notes.warning(number, COMMAND_TRUNCATED)
         else:
             self.seen = replace(self.seen, argv=tuple(words))
 
@@ -114,7 +114,7 @@ class _IorReader(TextReader):
             return
         record = self._record(number, match[0].split())
         if record is None:
-            self.notes.unreadable(number, match[0], messages.ROW_TRUNCATED(line=match[0].strip()))
+            self.notes.unreadable(number, match[0], f"truncated summary row: {match[0].strip()}")
         else:
             self._rows.append(record)
 
@@ -175,7 +175,7 @@ class _IorReader(TextReader):
 
     def finish(self, text: str) -> None:
         if not self.seen.program:
-            self.notes.error(None, messages.NOT_IOR())
+            self.notes.error(None, "not IOR output: line 'MPI Coordinated Test of Parallel I/O' missing")
         elif not self._rows:
             self._without_summary(text)
         tasks, nodes = self._options.get("tasks"), self._options.get("nodes")
@@ -191,7 +191,8 @@ class _IorReader(TextReader):
         summed = {(test, record.operation) for test, record, _ in self._rows}
         several = len({test for test, _ in summed | self._iterations.keys()}) > 1
         for test, access in sorted(self._iterations.keys() - summed if summed else ()):
-            self.notes.error(None, messages.NOT_IN_SUMMARY(name=f"{access}-{test}" if several else access))
+            name = f"{access}-{test}" if several else access
+            self.notes.error(None, f"{name}: rows of iterations, but no row in the summary; result not used")
         for test, record, row in self._rows:
             if contradiction := self._contradiction(test, record, row):
                 self.notes.error(record.source.line, contradiction)
@@ -199,7 +200,7 @@ class _IorReader(TextReader):
             name = f"{record.operation}-{test}" if several else record.operation
             if name in self.records:
                 first = self.records[name].source.line
-                self.notes.error(record.source.line, messages.APPEARS_TWICE(name=name, first=first))
+                self.notes.error(record.source.line, appears_twice(name=name, first=first))
             else:
                 rows = self._iterations.get((test, record.operation), [])
                 each = tuple(Iteration(float(rate), Source(self.file, number)) for number, rate in rows)
@@ -215,12 +216,16 @@ class _IorReader(TextReader):
         whole = [access for access in rows if len(rows[access]) == self._options.get("repetitions")]
         if self._own or not {*asked} <= {*whole} or len({test for test, _ in self._iterations}) > 1:
             if self.seen.complete:
-                self.notes.error(None, messages.NO_IOR_SUMMARY())
+                self.notes.error(None, "no summary of all tests: no results")
             return
         if self._doubts:
             self.notes.error(*self._doubts[0])
             return
-        self.notes.warning(None, messages.ROWS_FOR_SUMMARY())
+        self.notes.warning(
+            None,
+            "no summary of all tests (IOR called by another program?): results are read from the rows of the "
+            "iterations",
+        )
         self.seen = replace(self.seen, complete=text.endswith("\n"))
         for access in whole:
             rates = [float(rate) for _, rate in rows[access]]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from campaign.results.messages import parsers as messages
 from campaign.results.parsers.checkpoint_text import memory_name
 from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine
 from campaign.results.parsers.nfstest_text import UNITS as NFSTEST_UNITS
@@ -67,7 +66,7 @@ def _ior_result(run: Execution, line: JsonLine) -> None:
 def _nfstest_phase(run: Execution, line: JsonLine) -> None:
     shown = line.get("text")
     if not isinstance(shown, dict) or shown.get("unit") not in _UNIT_BYTES:
-        raise WrongLine(messages.UNIT_UNKNOWN(found=shown, units=", ".join(_UNIT_BYTES)))
+        raise WrongLine(f"text: {shown!r} is not an object with one of the units {', '.join(_UNIT_BYTES)}")
     letters = shown["unit"]
     unit_bytes, unit = _UNIT_BYTES[letters], NFSTEST_UNITS[letters]
     operation, rate = line.one_of("operation", "write", "read"), JsonLine(line.number, shown).number_of("total_rate")
@@ -89,7 +88,7 @@ def _nfstest_best(run: Execution, line: JsonLine) -> None:
     operation = line.one_of("operation", "write", "read")
     highest = run.repeats.highest(f"{operation}-")
     if highest is None:
-        raise WrongLine(messages.BEST_WITHOUT_PHASE(operation=operation))
+        raise WrongLine(f"best {operation} rate without a {operation} phase")
     run.repeats.add(f"best-{operation}", *highest, line.number)
 
 
@@ -100,7 +99,7 @@ def _pairs(run: Execution, line: JsonLine) -> None:
     pairs, size, window = line.count("pairs"), line.count("size_bytes"), line.count("window")
     wrong = line.optional("wrong_messages")
     if wrong:
-        run.notes.error(line.number, messages.MESSAGES_COUNTED(count=wrong, size=size))
+        run.notes.error(line.number, f"{wrong:.0f} messages of {size} bytes arrived damaged")
         return
     total, rate = line.number_of("rate_mb_s"), line.number_of("rate_messages_s")
     values = {"total": total, "rate": rate}
@@ -146,7 +145,7 @@ def _mpiio_phase(run: Execution, line: JsonLine) -> None:
 
 def _mpiio_verify(run: Execution, line: JsonLine) -> None:
     if not line.truth("right"):
-        run.notes.error(line.number, messages.FILES_DIFFER())
+        run.notes.error(line.number, "verification failed: the files do not contain the written data")
 
 
 READERS: Mapping[str, Mapping[str, LineReader]] = {

@@ -8,9 +8,7 @@ from dataclasses import field
 from typing import Any, NoReturn
 
 from campaign.core.frozen import dataclass
-from campaign.core.messages import Message
 from campaign.core.model import Iteration, Observation, Record, Source
-from campaign.results.messages import parsers as messages
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import Repeats
 
@@ -30,32 +28,32 @@ class JsonLine:
         """Whatever is there, None where nothing is."""
         return self.data.get(key)
 
-    def _fitting(self, key: str, fits: bool, otherwise: Message) -> Any:
+    def _fitting(self, key: str, fits: bool, otherwise: str) -> Any:
         """The field, where it fits; raises `otherwise`, where it does not."""
         if not fits:
-            raise WrongLine(otherwise(key=key, found=self.get(key)))
+            raise WrongLine(otherwise.format(key=key, found=self.get(key)))
         return self.get(key)
 
     def text(self, key: str) -> str:
-        return _encodable(self._fitting(key, isinstance(self.get(key), str), messages.NOT_A_STRING))
+        return _encodable(self._fitting(key, isinstance(self.get(key), str), "{key}: {found!r} is not a string"))
 
     def one_of(self, key: str, *allowed: str) -> str:
         value = self.text(key)
         if value not in allowed:
-            raise WrongLine(messages.NOT_ALLOWED(key=key, found=value, allowed=", ".join(allowed)))
+            raise WrongLine(f"{key}: {value!r}; allowed: {', '.join(allowed)}")
         return value
 
     def word(self, key: str) -> str:
         """A name, a version or a unit: what goes into tables."""
         value = self.text(key)
         if not value.isprintable() or len(value) > 100:
-            raise WrongLine(messages.NOT_A_WORD(key=key, found=value))
+            raise WrongLine(f"{key}: {value!r} is not a short printable text")
         return value
 
     def number_of(self, key: str) -> float:
         value = self.get(key)
         fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1e300
-        return float(self._fitting(key, fits, messages.NOT_A_NUMBER))
+        return float(self._fitting(key, fits, "{key}: {found!r} is not a number ≥ 0"))
 
     def optional(self, key: str) -> float | None:
         return None if self.get(key) is None else self.number_of(key)
@@ -63,32 +61,32 @@ class JsonLine:
     def count(self, key: str) -> int:
         value = self.get(key)
         fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
-        return int(self._fitting(key, fits, messages.NOT_A_COUNT))
+        return int(self._fitting(key, fits, "{key}: {found!r} is not a whole number ≥ 0"))
 
     def truth(self, key: str) -> bool:
-        return bool(self._fitting(key, isinstance(self.get(key), bool), messages.NOT_A_TRUTH))
+        return bool(self._fitting(key, isinstance(self.get(key), bool), "{key}: {found!r} is not true or false"))
 
     def words(self, key: str) -> tuple[str, ...]:
         value = self.get(key)
         if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-            raise WrongLine(messages.NOT_STRINGS(key=key))
+            raise WrongLine(f"{key}: not a list of strings")
         return tuple(_encodable(word) for word in value)
 
     def objects(self, key: str) -> list[JsonLine]:
         value = self.data.get(key, [])
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-            raise WrongLine(messages.NOT_OBJECTS(key=key))
+            raise WrongLine(f"{key}: not a list of objects")
         return [JsonLine(self.number, entry) for entry in value]
 
     def texts(self, key: str) -> dict[str, str]:
         """An object of strings; null is "", and so is an absent object empty."""
-        value = self._fitting(key, isinstance(self.get(key), dict | None), messages.NOT_AN_OBJECT) or {}
+        value = self._fitting(key, isinstance(self.get(key), dict | None), "{key}: {found!r} is not an object") or {}
         entries = JsonLine(self.number, value)
         return {_encodable(name): "" if text is None else entries.text(name) for name, text in value.items()}
 
     def spread(self, key: str) -> dict[str, float | None]:
         """The fields of a record that `{"fastest": …, "median": …, "slowest": …}` gives."""
-        given = self._fitting(key, isinstance(self.get(key), dict | None), messages.NOT_AN_OBJECT)
+        given = self._fitting(key, isinstance(self.get(key), dict | None), "{key}: {found!r} is not an object")
         ranks = JsonLine(self.number, given or {})
         return {f"rank_{name}": ranks.optional(name) for name in ("fastest", "median", "slowest")}
 
@@ -99,14 +97,14 @@ def decode(number: int, raw: str, last: bool = False) -> JsonLine:
         data = json.loads(raw, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         # A whole line ends with a newline, so the last piece of the text is one that was cut.
-        raise WrongLine(messages.LINE_CUT_OFF() if last else messages.NOT_JSON(error=error)) from None
+        raise WrongLine("last line truncated" if last else f"not JSON: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("type"), str):
-        raise WrongLine(messages.NO_TYPE())
+        raise WrongLine("not a JSON object with a `type`")
     return JsonLine(number, data)
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise ValueError(messages.NOT_A_JSON_NUMBER(word=word))
+    raise ValueError(f"{word} is not a number")
 
 
 def _encodable(text: str) -> str:
@@ -138,7 +136,7 @@ class Execution:
         """A record with a line of its own."""
         if operation in self.results:
             first = self.results[operation].source.line
-            raise WrongLine(messages.SECOND_RESULT(operation=operation, first=first))
+            raise WrongLine(f"second result of {operation}; the first is in line {first}")
         value, minimum, mean, stddev = (line.number_of(key) for key in ("max", "min", "mean", "stddev"))
         source, unit, iterations = Source(self.file, line.number), line.word("unit"), line.count("iterations")
         self.results[operation] = Record(operation, value, unit, source, minimum, mean, stddev, iterations)

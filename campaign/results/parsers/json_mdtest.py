@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from campaign.results.messages import parsers as messages
 from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine
 
 
@@ -32,7 +31,7 @@ def _operation(line: JsonLine) -> str:
     """Name of the record: `create` for a file, `dir_create` for a directory, `tree_create`."""
     operation = line.text("operation")
     if operation not in ("create", "stat", "read", "rename", "remove", "tree_create", "tree_remove"):
-        raise WrongLine(messages.OPERATION_UNKNOWN(found=operation))
+        raise WrongLine(f"unknown operation {operation!r}")
     object_kind = line.one_of("object", "file", "directory")
     return f"dir_{operation}" if object_kind == "directory" and not operation.startswith("tree_") else operation
 
@@ -70,14 +69,16 @@ def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> No
         return
     printed = 1e-6 + 1e-9 / elapsed_s  # relative: the time has nine decimals
     if abs(rate * elapsed_s - operations) > operations * printed + 1e-3 * elapsed_s:
-        raise WrongLine(messages.RATE_WRONG(name=name, rate=rate, operations=operations, seconds=elapsed_s))
+        raise WrongLine(f"{name}: {rate:.3f} is not {operations} operations in {elapsed_s:.9f} s: inconsistent output")
 
 
 def _check_shift(run: Execution, line: JsonLine, operation: str) -> None:
     """The stats of files are the first phase on another node: shifted as the line before says."""
     shift, effective = line.optional("rank_shift"), run.seen.shift_effective
     if operation == "stat" and shift is not None and effective is not None and shift != effective:
-        raise WrongLine(messages.SHIFT_WRONG(found=f"{shift:g}", expected=effective))
+        raise WrongLine(
+            f"rank_shift of stat is {shift:g}, but the line of type shift says {effective}: inconsistent output"
+        )
 
 
 def _check_spread(spread: Mapping[str, float | None], rate: float, processes: int | None, alike: bool) -> None:
@@ -89,8 +90,10 @@ def _check_spread(spread: Mapping[str, float | None], rate: float, processes: in
         return
     most = ((slowest if alike else fastest) + 0.001) * processes  # both are rounded
     if not slowest <= median <= fastest or most < rate * 0.99:
-        ranks = {"slowest": slowest, "median": median, "fastest": fastest, "ranks": processes}
-        raise WrongLine(messages.SPREAD_WRONG(rate=rate, **ranks))
+        raise WrongLine(
+            f"rank_rate_ops_s: {processes} ranks with {slowest:.3f} to {fastest:.3f} (median {median:.3f}) cannot give "
+            f"{rate:.3f}: inconsistent output"
+        )
 
 
 def _result(run: Execution, line: JsonLine) -> None:

@@ -9,17 +9,19 @@ from dataclasses import replace
 
 from campaign.core.model import Observation, OutputRemark
 from campaign.core.regex import regex
-from campaign.results.messages import parsers as messages
 from campaign.results.parsers import notices
+
+TWO_RUNS = "a second run in one output: several copies were started instead of one MPI job?"
+
 
 LONGEST_LINE = 1 << 20  # a node map has one character a rank
 KEPT = 20  # errors, and warnings, of one file; the rest is counted
 UNPARSED_KEPT = 50
 SHOWN = 300  # characters of a line
 _KINDS = {
-    "errors": (KEPT, messages.MORE_ERRORS),
-    "warnings": (KEPT, messages.MORE_WARNINGS),
-    "unparsed": (UNPARSED_KEPT, messages.MORE_UNPARSED),
+    "errors": (KEPT, "{count} more errors"),
+    "warnings": (KEPT, "{count} more warnings"),
+    "unparsed": (UNPARSED_KEPT, "{count} more unrecognised lines"),
 }
 
 # The end of a process or of the job, and states of a file system that make a measurement invalid.
@@ -97,7 +99,7 @@ def tells_of_nothing(text: str) -> bool:
 
 def shown(text: str) -> str:
     """The line as it can be printed anywhere: control characters escaped, of bounded length."""
-    cut = text if len(text) <= SHOWN else messages.LINE_SHORTENED(start=text[:SHOWN], length=len(text))
+    cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
 
 
@@ -119,7 +121,7 @@ class Notes:
         more = self._more[kind]
         return (
             *self._kept[kind],
-            *([OutputRemark(_KINDS[kind][1](count=more), self._file, count=more)] if more else []),
+            *([OutputRemark(_KINDS[kind][1].format(count=more), self._file, count=more)] if more else []),
         )
 
     def error(self, line: int | None, text: str) -> None:
@@ -152,7 +154,7 @@ class Notes:
                 taken.update(filled)
         for first, *more in kinds.values():
             words = lines[first].strip()
-            self.warning(first + 1, messages.MORE_ALIKE(line=words, count=len(more)) if more else words)
+            self.warning(first + 1, f"{words} (and {len(more)} like it)" if more else words)
         return ((at + 1, line) for at, line in enumerate(lines) if at not in taken)
 
     def unreadable(self, line: int, text: str, error: str) -> None:
@@ -163,3 +165,11 @@ class Notes:
     def added_to(self, seen: Observation) -> Observation:
         errors, warnings, unparsed = map(self._all, _KINDS)
         return replace(seen, errors=errors, warnings=warnings, unparsed=unparsed)
+
+
+def line_too_long(length: object, most: object) -> str:
+    return f"line of {length} characters ignored; at most {most} are read"
+
+
+def appears_twice(name: object, first: object) -> str:
+    return f"{name} appears twice; the first, in line {first}, is used"

@@ -8,6 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from campaign.core.regex import regex
 
+COMMAND_TRUNCATED = "command line truncated or damaged in the output: executed command unknown"
+
+
 _TAKES_VALUE = frozenset("abdefGiIlnNpsVwWxz")
 _LONG_TAKES_VALUE = frozenset(
     {

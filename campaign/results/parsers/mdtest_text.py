@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 
 from campaign.core.model import Record, Source
 from campaign.core.regex import regex
-from campaign.results.messages import parsers as messages
 from campaign.results.parsers import mdtest_command
-from campaign.results.parsers.consistency import Spread, half_digit
+from campaign.results.parsers.consistency import Spread, half_digit, spread_impossible
 from campaign.results.parsers.lines import tells_of_failure
+from campaign.results.parsers.mdtest_command import COMMAND_TRUNCATED
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _DOING = {"creation": "create", "stat": "stat", "read": "read", "rename": "rename", "removal": "remove"}
@@ -125,7 +125,7 @@ class _MdtestReader(TextReader):
             return True
         if row is None:
             if any(label in text for label in _OPERATIONS) and not _TRACE.fullmatch(text):
-                self.notes.unreadable(number, text, messages.ROW_TRUNCATED(line=text.strip()))
+                self.notes.unreadable(number, text, f"truncated summary row: {text.strip()}")
                 return True
             return False
         if summary.rates:
@@ -136,15 +136,21 @@ class _MdtestReader(TextReader):
         operation = _OPERATIONS[row["label"]]
         if operation in summary.seen:
             summary.rows.pop(operation, None)
-            which = {"label": row["label"], "first": summary.seen[operation], "line": text.strip()}
-            self.notes.unreadable(number, text, messages.ROW_TWICE(**which))
+            self.notes.unreadable(
+                number,
+                text,
+                f"{row['label']} appears twice in one summary, first in line {summary.seen[operation]}; neither is "
+                f"used: {text.strip()}",
+            )
             return
         summary.seen[operation] = number
         words = row["numbers"].split()
         # The clock can be too coarse for what one rank did.
         known = all(_NUMBER.fullmatch(word) for word in words if word != "inf" or word in words[-4:])
         if len(words) != summary.columns or not known:
-            self.notes.unreadable(number, text, messages.ROW_NUMBERS(count=summary.columns, line=text.strip()))
+            self.notes.unreadable(
+                number, text, f"expected {summary.columns} numbers with three decimals: {text.strip()}"
+            )
             return
         # With statistics of single ranks (seven columns) those of the iterations come last.
         maximum, minimum, mean, stddev = (float(word) for word in words[-4:])
@@ -152,11 +158,12 @@ class _MdtestReader(TextReader):
         spread = Spread(summary.iterations, maximum, minimum, mean, stddev, half_digit(words[-1]))
         possible = any(replace(spread, count=count).possible() for count in self._counts(summary, operation))
         if not possible or (of_ranks and not of_ranks[1] <= of_ranks[2] <= of_ranks[0]):
-            doubt = {"name": row["label"], "count": summary.iterations, "line": text.strip()}
-            self.notes.unreadable(number, text, messages.SPREAD_IMPOSSIBLE(**doubt))
+            self.notes.unreadable(
+                number, text, spread_impossible(name=row["label"], count=summary.iterations, line=text.strip())
+            )
             return
         if row["invalid"]:
-            self.notes.error(number, messages.ROW_MARKED(line=text.strip()))
+            self.notes.error(number, f"row marked invalid by the benchmark: {text.strip()}")
         source, iterations = Source(self.file, number), summary.iterations
         summary.rows[operation] = Record(operation, maximum, "ops/s", source, minimum, mean, stddev, iterations)
 
@@ -191,9 +198,9 @@ class _MdtestReader(TextReader):
     def _command(self, number: int, match: re.Match[str]) -> None:
         argv = mdtest_command.split(match["text"], escaped=bool(self._programs) and self._programs[-1][1])
         if argv is None:
-            self.notes.warning(number, messages.COMMAND_TRUNCATED())
+            self.notes.warning(number, COMMAND_TRUNCATED)
         elif self._argv is not None and argv != self._argv:
-            self.notes.error(number, messages.SECOND_COMMAND(line=match["text"]))
+            self.notes.error(number, f"second command line differs from the first: {match['text']}")
         else:
             self._argv = argv
 
@@ -205,7 +212,7 @@ class _MdtestReader(TextReader):
     def _shifted(self, number: int, match: re.Match[str]) -> None:
         ranks = int(match["ranks"])
         if self._shift is not None and ranks != self._shift:
-            self.notes.error(number, messages.SHIFT_CHANGED(ranks=ranks, before=self._shift))
+            self.notes.error(number, f"ranks shifted by {ranks}, but by {self._shift} in an earlier line")
         else:
             self._shift = ranks
 
@@ -218,7 +225,7 @@ class _MdtestReader(TextReader):
 
     @rules(r"Fake (?:number of node|tasks per node): using .*")
     def _faked(self, number: int, match: re.Match[str]) -> None:
-        self.notes.error(number, messages.TOPOLOGY_FAKED(line=match[0]))
+        self.notes.error(number, f"topology faked by the environment (IOR_FAKE_*): {match[0]}")
 
     @rules(
         r"WARNING: unable to (?:create|remove|open|stat|read|write|rename|mknode|verify write \(read/back\)) "
@@ -267,20 +274,24 @@ class _MdtestReader(TextReader):
     def _check_programs(self) -> None:
         count = len(self._programs)
         if count == 0:
-            self.notes.error(None, messages.NOT_MDTEST())
+            self.notes.error(None, "not mdtest output: line 'mdtest-… was launched with … total task(s)' missing")
         elif count > 1 and all(processes == 1 for _, _, processes, _ in self._programs):
-            self.notes.error(None, messages.SEPARATE_COPIES(count=count))
+            self.notes.error(
+                None,
+                f"{count} separate copies ran with 1 task each instead of one MPI job: set slurm.mpi to a plugin that "
+                "fits the MPI library (srun --mpi=list)",
+            )
         elif count > 1:
-            self.notes.error(None, messages.SEVERAL_RUNS(count=count))
+            self.notes.error(None, f"{count} runs in one output; the last one is used")
 
     def _chosen(self, processes: int | None) -> _SummaryTable | None:
         """The summary whose rows are the results: that of all processes, where -f, -l and -s made several."""
         rates = [summary for summary in self._summaries if summary.rates]
         if not rates:
             if self._summaries:
-                self.notes.error(self._summaries[0].line, messages.ONLY_TIMES())
+                self.notes.error(self._summaries[0].line, "only times (-Z), no rates")
             elif self.seen.complete:
-                self.notes.error(None, messages.NO_SUMMARY())
+                self.notes.error(None, "no SUMMARY: no results")
             return None
         whole = [summary for summary in rates if summary.tasks == processes]
         chosen = whole[-1] if whole else rates[-1]
@@ -288,22 +299,24 @@ class _MdtestReader(TextReader):
         if len(rates) > 1:
             listed = ", ".join(f"line {summary.line}: {_tasks(summary)} tasks" for summary in rates)
             say = self.notes.warning if len(set(counts)) == len(counts) and None not in counts else self.notes.error
-            say(chosen.line, messages.SEVERAL_SUMMARIES(count=len(rates), listed=listed, line=chosen.line))
+            say(chosen.line, f"{len(rates)} summaries ({listed}); the one in line {chosen.line} is used")
         if not whole:
-            self.notes.error(chosen.line, messages.SUMMARY_TASKS(tasks=_tasks(chosen), processes=processes))
+            self.notes.error(chosen.line, f"summary of {_tasks(chosen)} tasks; expected {processes}")
         return chosen
 
     def _asked(self, summary: _SummaryTable, argv: tuple[str, ...]) -> dict[str, Record]:
         """The rows of the operations that the command line asks for, and others that were measured."""
         if self._argv is None and self.seen.complete:
-            self.notes.warning(summary.line, messages.NO_COMMAND())
+            self.notes.warning(
+                summary.line, "no command line in the output: requested phases unknown; rows of 0 are not used"
+            )
         asked = mdtest_command.asked(argv) if argv else frozenset[str]()
         if argv and (lacking := sorted(asked & _ALWAYS_PRINTED - summary.seen.keys())):
-            self.notes.error(summary.line, messages.ROWS_MISSING(rows=", ".join(lacking)))
+            self.notes.error(summary.line, f"the summary lacks {', '.join(lacking)}, requested on the command line")
         if zero := sorted(
             name for name in asked & _ALWAYS_PRINTED & summary.rows.keys() if summary.rows[name].value == 0
         ):
-            self.notes.error(summary.line, messages.ROWS_ZERO(rows=", ".join(zero)))
+            self.notes.error(summary.line, f"the command line requests phases whose rows are 0: {', '.join(zero)}")
         return {name: record for name, record in summary.rows.items() if record.value > 0 or name in asked}
 
     def _placement(self, processes: int | None, nodes: int | None) -> tuple[str | None, int | None]:
@@ -315,7 +328,7 @@ class _MdtestReader(TextReader):
         number, ranks = self._nodemap
         here = ranks.count("1")
         if len(ranks) != processes or (here == processes) != (nodes == 1):
-            against = messages.MAP_CONTRADICTS(ranks=ranks[:64], processes=processes, nodes=nodes)
+            against = f"node map {ranks[:64]} contradicts {processes} processes on {nodes} nodes; ignored"
             self.notes.warning(number, against)
             return None, None
         even = here * nodes == processes

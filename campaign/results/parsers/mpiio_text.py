@@ -12,8 +12,8 @@ import re
 from dataclasses import replace
 
 from campaign.core.model import Record
-from campaign.results.messages import parsers as messages
-from campaign.results.parsers.consistency import Range
+from campaign.results.parsers.consistency import Range, contradicts
+from campaign.results.parsers.lines import TWO_RUNS, appears_twice
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{2}"
@@ -38,14 +38,14 @@ class _MpiioReader(TextReader):
         self._under_way = False
         if operation in self.records:
             first = self.records[operation].source.line
-            self.notes.error(number, messages.APPEARS_TWICE(name=operation, first=first))
+            self.notes.error(number, appears_twice(name=operation, first=first))
         elif not re.fullmatch(_NUMBER, match["rate"]):
-            self.notes.error(number, messages.CLOCK_TOO_COARSE(line=match[0]))
+            self.notes.error(number, f"no bandwidth, the clock is too coarse: {match[0]}")
         elif doubt := self._contradiction(operation, match["rate"]):
             self.notes.error(number, doubt)
         else:
             if match["unit"] == "MB":
-                self.notes.warning(number, messages.MIB_AS_MB())
+                self.notes.warning(number, "the program prints MB but means MiB (1048576 bytes)")
             self.records[operation] = self.record(operation, match["rate"], "MiB/s", number)
             for part in self._parts:
                 name = f"{operation}-{part.operation}"
@@ -57,11 +57,11 @@ class _MpiioReader(TextReader):
         parts = {part.operation: part.value for part in self._parts}
         if not parts.get("fastest", 0.0) >= parts.get("median", 0.0) >= parts.get("slowest", 0.0):
             slowest, fastest = parts["slowest"], parts["fastest"]
-            return messages.CONTRADICTS(name=operation, column="slowest", found=slowest, expected=fastest)
+            return contradicts(name=operation, column="slowest", found=slowest, expected=fastest)
         if "sum" in parts:
             expected = Range.of(parts["sum"], 0.005) * Range.of(parts["reached"], 0.0005)
             if not Range.printed(rate).meets(expected):
-                return messages.CONTRADICTS(name=operation, column="BW", found=rate, expected=expected.middle)
+                return contradicts(name=operation, column="BW", found=rate, expected=expected.middle)
         return ""
 
     @rules(
@@ -76,18 +76,18 @@ class _MpiioReader(TextReader):
         earlier = {part.operation: part.source.line for part in self._parts}
         for name, value in match.groupdict().items():
             if name in earlier:
-                self.notes.error(number, messages.APPEARS_TWICE(name=name, first=earlier[name]))
+                self.notes.error(number, appears_twice(name=name, first=earlier[name]))
             self._parts += (self.record(name, value, "x" if name == "reached" else "MiB/s", number),)
 
     @rules(r"Rank 0+ \| Blocksize: [0-9]{1,18}")
     def begin(self, number: int, match: re.Match[str]) -> None:
         if self._under_way:
-            self.notes.error(number, messages.TWO_RUNS())
+            self.notes.error(number, TWO_RUNS)
         self._under_way = True
 
     def finish(self, text: str) -> None:
         if not self.records:
-            self.notes.error(None, messages.NOT_POOL())
+            self.notes.error(None, "not output of the chunk pool, or it ended before its first result (line 'BW:')")
         self.seen = replace(self.seen, complete=bool(self.records) and not self._under_way)
 
 

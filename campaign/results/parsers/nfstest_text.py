@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from campaign.results.messages import parsers as messages
-from campaign.results.parsers.consistency import Range
+from campaign.results.parsers.consistency import Range, contradicts, count_contradicts
+from campaign.results.parsers.lines import TWO_RUNS
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _UNIT = r"[KM]?b"
@@ -48,13 +48,13 @@ class _NfstestReader(TextReader):
     @rules(r"FILETEST/NFS/MPI of \S+ is running with following parameters:")
     def title(self, number: int, match: re.Match[str]) -> None:
         if self.values:
-            self.notes.error(number, messages.TWO_RUNS())
+            self.notes.error(number, TWO_RUNS)
         self._titled = True
 
     @rules(r" +Number of processes: (?P<processes>[0-9]{1,9}), number of files: .*?(?:total: (?P<files>[0-9]{1,12}))?")
     def processes(self, number: int, match: re.Match[str]) -> None:
         if self.seen.processes is not None:
-            self.notes.error(number, messages.TWO_RUNS())
+            self.notes.error(number, TWO_RUNS)
         self.seen = replace(self.seen, processes=int(match["processes"]))
         self._files = int(match["files"]) if match["files"] else None
 
@@ -96,21 +96,21 @@ class _NfstestReader(TextReader):
         if ((self._titled or self.seen.processes is not None) and self._size is None) or (
             self._size is not None and _DOING[match["phase"]] in self._done
         ):
-            return messages.SECTION_MISSING(name=name)
+            return f"{name}: a line 'Starting test iteration …' is missing; result not used"
         total, unit = _sized(match["total"])
         if self._size and self._files:
             size, its_unit = _sized(self._size)
             if (total, unit) != (size * self._files, its_unit):
                 expected = size * self._files
-                return messages.CONTRADICTS(name=name, column="TFS", found=match["total"], expected=expected)
+                return contradicts(name=name, column="TFS", found=match["total"], expected=expected)
         rate, lowest, time = (Range.printed(match[column]) for column in ("rate", "lowest", "time"))
         processes = self.seen.processes or max(1, math.ceil((rate / lowest).low * (1 - 1e-9)))  # the fewest that fit
         of_all = lowest * Range.of(processes)
         if not rate.meets(of_all):
-            return messages.CONTRADICTS(name=name, column="rate", found=match["rate"], expected=of_all.middle)
+            return contradicts(name=name, column="rate", found=match["rate"], expected=of_all.middle)
         if unit != match["unit"] or not time.meets(Range.of(total) / rate):
             seconds = total / max(rate.middle, 0.1)
-            return messages.CONTRADICTS(name=name, column="time", found=match["time"], expected=seconds)
+            return contradicts(name=name, column="time", found=match["time"], expected=seconds)
         return ""
 
     @rules(
@@ -120,7 +120,7 @@ class _NfstestReader(TextReader):
     def best(self, number: int, match: re.Match[str]) -> None:
         doing = _DOING[match["doing"]]
         if doing in self._best:
-            self.notes.error(number, messages.TWO_RUNS())
+            self.notes.error(number, TWO_RUNS)
         else:
             self._best = {**self._best, doing: (number, match)}
 
@@ -130,7 +130,7 @@ class _NfstestReader(TextReader):
         highest, totals = self._highest.get(doing, (None, frozenset()))
         if highest is not None and (highest != float(match["rate"]) or match["total"] not in totals):
             text = f"{match['rate']} (at TFS={match['total']})"
-            against = messages.CONTRADICTS(name=operation, column="rate", found=text, expected=highest)
+            against = contradicts(name=operation, column="rate", found=text, expected=highest)
             self.notes.error(number, against)
             return
         self.values.add(operation, float(match["rate"]), UNITS[match["unit"]], number)
@@ -140,18 +140,20 @@ class _NfstestReader(TextReader):
         for doing, (number, match) in self._best.items():
             self._check_best(doing, number, match)
         if not self.values:
-            self.notes.error(None, messages.NOT_NFSTEST())
+            self.notes.error(None, "not NFSTEST output, or it ended before its first result (line '--- TFS=…')")
         elif self._titled and self._iterations is None:
-            self.notes.error(None, messages.ITERATIONS_UNKNOWN())
+            self.notes.error(
+                None, "the line 'Number of iterations for whole test' is missing: iterations may be missing"
+            )
         complete = self._best.keys() == {"write", "read"}
         for name, count in counts.items():
             doing, _, size = name.partition("-")
             others = counts.get(f"{'read' if doing == 'write' else 'write'}-{size}", 0)
             if complete and count != others:
                 self.values.discard(name)
-                self.notes.error(None, messages.COUNT_CONTRADICTS(name=name, found=count, expected=others))
+                self.notes.error(None, count_contradicts(name=name, found=count, expected=others))
             elif self._size and self._iterations and count != self._iterations:
-                self.notes.error(None, messages.FEWER_ITERATIONS(name=name, found=count, expected=self._iterations))
+                self.notes.error(None, f"{name}: {count} iterations, but {self._iterations} expected")
         self.seen = replace(self.seen, complete=complete)
 
 

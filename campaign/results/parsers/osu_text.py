@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from campaign.results.messages import parsers as messages
-from campaign.results.parsers.consistency import Range
+from campaign.results.parsers.consistency import Range, contradicts
+from campaign.results.parsers.lines import appears_twice
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{2,9}"
@@ -91,20 +91,20 @@ class _PairsReader(TextReader):
 
     @rules(r"(?P<size>[0-9]{1,12})(?: +[0-9]{1,9})?(?: +-?nan| +[0-9.]+)* +-?nan(?: +Fail)?")
     def wrong_row(self, number: int, match: re.Match[str]) -> None:
-        self.notes.error(number, messages.MESSAGES_DAMAGED(size=match["size"]))
+        self.notes.error(number, f"messages of {match['size']} bytes arrived damaged")
 
     def _add(self, number: int, what: str, pairs: str, point: str, value: str) -> None:
         operation = f"{what}-{int(pairs)}-{point}"
         if operation in self.records:
             first = self.records[operation].source.line
-            self.notes.error(number, messages.APPEARS_TWICE(name=operation, first=first))
+            self.notes.error(number, appears_twice(name=operation, first=first))
         else:
             self.records[operation] = self.record(operation, value, UNITS[what], number)
             self._exact[operation] = Range.printed(value)
 
     def finish(self, text: str) -> None:
         if not self.seen.program:
-            self.notes.error(None, messages.NOT_PAIRS())
+            self.notes.error(None, "not output of this test: line 'Multiple Bandwidth / Message Rate Test' missing")
         self.seen = replace(self.seen, complete=text.endswith("\n") and bool(self.records))
         points = dict.fromkeys(name.partition("-")[2] for name in self.records)
         doubts = {point: doubt for point in points if (doubt := self._contradiction(point))}
@@ -117,7 +117,7 @@ class _PairsReader(TextReader):
         exact = {what: self._exact[name] for what in UNITS if (name := f"{what}-{point}") in self.records}
         pairs, size = (Range.of(int(word)) for word in point.split("-")[:2])
         if not {"total", "rate"} <= exact.keys():
-            return messages.RATE_ALONE(name=point)
+            return f"{point}: bandwidth or message rate missing; the other is not used"
         claims = [("total", exact["rate"] * size / Range.of(1e6))]
         if "pair" in exact:
             claims.append(("total", exact["pair"] * pairs))
@@ -128,7 +128,7 @@ class _PairsReader(TextReader):
         for what, expected in claims:
             if not exact[what].meets(expected):
                 found = self.records[f"{what}-{point}"].value
-                return messages.CONTRADICTS(name=point, column=what, found=found, expected=expected.middle)
+                return contradicts(name=point, column=what, found=found, expected=expected.middle)
         return ""
 
 

@@ -18,7 +18,6 @@ from campaign.core import plain_file
 from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
 from campaign.core.model import Iteration, Observation, OutputRemark, Record
-from campaign.results.messages import parsers as messages
 from campaign.results.parsers import (
     bench_jsonl,
     checkpoint_text,
@@ -30,6 +29,7 @@ from campaign.results.parsers import (
     osu_text,
     phased,
 )
+from campaign.results.parsers.ior_formats import CSV_NO_END
 from campaign.results.parsers.lines import Notes, shown
 from campaign.results.parsers.text_reader import Parsed
 
@@ -59,6 +59,9 @@ class _Raw:
     trouble: tuple[OutputRemark, ...] = ()
 
 
+_NO_OUTPUT = "no benchmark output: the file does not exist"
+
+
 def read(form: Form | PhasedOutput, folder: Path, root: Path) -> Parsed:
     """Read `stdout`, `stderr` and `bench.jsonl` of `folder`, as far as they are there. Sources are relative to `root`.
     `form` is the applet whose own parser reads them, or what a rule pack says of them. Those of each phase are in a
@@ -77,7 +80,7 @@ def read(form: Form | PhasedOutput, folder: Path, root: Path) -> Parsed:
     out, err, lines = (_load(folder / name, root) for name in ("stdout", "stderr", "bench.jsonl"))
     if out.text is None:
         records = list[Record]()
-        seen = Observation(errors=out.trouble or (OutputRemark(messages.NO_OUTPUT(), out.name),))
+        seen = Observation(errors=out.trouble or (OutputRemark(_NO_OUTPUT, out.name),))
     else:
         records, seen = parse(out.text, out.name)
         seen = replace(seen, errors=(*out.trouble, *seen.errors))
@@ -88,7 +91,15 @@ def read(form: Form | PhasedOutput, folder: Path, root: Path) -> Parsed:
     elif lines.trouble:
         seen = replace(seen, errors=(*seen.errors, *lines.trouble))
     elif seen.program.startswith(_BUILTIN):
-        seen = replace(seen, warnings=(*seen.warnings, OutputRemark(messages.NO_JSON_LINES(), lines.name)))
+        seen = replace(
+            seen,
+            warnings=(
+                *seen.warnings,
+                OutputRemark(
+                    "file not found: rank placement, failed operations and binary hash are unknown", lines.name
+                ),
+            ),
+        )
     noted = _notes(applet, err).added_to(Observation())
     return records, replace(
         seen,
@@ -100,13 +111,13 @@ def read(form: Form | PhasedOutput, folder: Path, root: Path) -> Parsed:
 
 def _parser(applet: str) -> tuple[Callable[[str, str], Parsed], float]:
     if applet not in _TEXT:
-        raise InputError(messages.APPLET_UNKNOWN(applet=applet, allowed=", ".join(_TEXT)))
+        raise InputError(f"unknown applet {applet!r}; allowed: {', '.join(_TEXT)}")
     return _TEXT[applet]
 
 
 def _declared(form: OutputFormat, folder: Path, root: Path) -> Parsed:
     out, err, lines = (_load(folder / name, root) for name in ("stdout", "stderr", "bench.jsonl"))
-    missing = (OutputRemark(messages.NO_OUTPUT(), out.name),)
+    missing = (OutputRemark(_NO_OUTPUT, out.name),)
     records, seen = ([], Observation()) if out.text is None else declared.parse(form, out.text, out.name)
     noted = declared.notes(form, err.text or "", err.name).added_to(Observation())
     if form.applet in BUILT_IN and lines.text is not None:
@@ -129,9 +140,8 @@ def read_sample(form: Form, path: Path) -> Parsed:
     """What the parser reads from one file by itself. Raises InputError where it is no file that can be read."""
     raw = _load(path, path.parent)
     if raw.text is None:
-        raise InputError(
-            messages.NO_SAMPLE(path=path, why="; ".join(problem.text for problem in raw.trouble) or "not found")
-        )
+        why = "; ".join(problem.text for problem in raw.trouble) or "not found"
+        raise InputError(f"{path}: {why}; expected the output of a benchmark")
     if isinstance(form, OutputFormat):
         records, seen = declared.parse(form, raw.text, raw.name)
     else:
@@ -147,17 +157,17 @@ def _load(path: Path, root: Path) -> _Raw:
     except FileNotFoundError:
         return _Raw(name, None)
     except plain_file.NotPlain:
-        return _Raw(name, None, (OutputRemark(messages.NOT_REGULAR(), name),))
+        return _Raw(name, None, (OutputRemark("not a regular file; ignored", name),))
     except OSError as error:
-        return _Raw(name, None, (OutputRemark(messages.CANNOT_BE_READ(reason=error.strerror), name),))
+        return _Raw(name, None, (OutputRemark(f"cannot be read: {error.strerror}", name),))
     text = content.decode("utf-8", errors="replace")
     trouble = []
     if size > READ_BYTES:
         text = text[: text.rfind("\n") + 1]
-        trouble.append(OutputRemark(messages.TOO_MANY_BYTES(size=size, read=READ_BYTES), name))
+        trouble.append(OutputRemark(f"{size} bytes; only the first {READ_BYTES} were read", name))
     if text.count("\n") > READ_LINES:
         text = "".join(f"{line}\n" for line in text.split("\n", READ_LINES)[:READ_LINES])
-        trouble.append(OutputRemark(messages.TOO_MANY_LINES(most=READ_LINES), name))
+        trouble.append(OutputRemark(f"more than {READ_LINES} lines; the rest was not read", name))
     return _Raw(name, text, tuple(trouble))
 
 
@@ -215,7 +225,7 @@ def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
         )
         for record in records
     ]
-    told = tuple(warning for warning in seen.warnings if warning.text != messages.CSV_NO_END())
+    told = tuple(warning for warning in seen.warnings if warning.text != CSV_NO_END)
     ended = seen.complete or len(told) < len(seen.warnings)  # as far as the text can tell
     return merged, replace(
         seen,
@@ -258,35 +268,42 @@ def _with_lines(seen: Observation, exact: Observation) -> Observation:
 def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator[str]:
     (records, seen), (exact_records, exact) = in_text, in_lines
     if seen.program and seen.program != exact.program:
-        yield messages.SAY_DIFFERENT(what="program", lines=exact.program, printed=seen.program)
+        yield _say_different(what="program", lines=exact.program, printed=seen.program)
     for key, name in _COMPARED.items():
         text, line = getattr(seen, key), getattr(exact, key)
         if key == "shift_effective" and None not in (text, line) and exact.processes:
             # The text has the number as given, the JSON lines what it comes to among so many ranks.
             text, line = text % exact.processes, line % exact.processes
         if text not in (None, ()) and line not in (None, ()) and not _same(text, line):
-            yield messages.SAY_DIFFERENT(what=name, lines=_shown(line), printed=_shown(text))
+            yield _say_different(what=name, lines=_shown(line), printed=_shown(text))
     wanted, found = exact.processes_per_node, seen.processes_per_node
     if exact.placement == "block" and seen.placement and found != wanted:
-        yield messages.SAY_DIFFERENT(what="ranks per node", lines=wanted, printed=found)
+        yield _say_different(what="ranks per node", lines=wanted, printed=found)
     if exact.placement == "block" and seen.placement not in (None, "block"):
-        yield messages.SAY_DIFFERENT(what="placement", lines=exact.placement, printed=seen.placement)
+        yield _say_different(what="placement", lines=exact.placement, printed=seen.placement)
     printed = {record.operation: record for record in records}
     written = {record.operation: record for record in exact_records}
     for operation in sorted(printed.keys() ^ written.keys()):
-        where = messages.ONLY_IN_TEXT if operation in printed else messages.ONLY_IN_LINES
-        yield where(operation=operation)
+        yield (
+            f"{operation}: result in stdout, but not in bench.jsonl"
+            if operation in printed
+            else f"{operation}: result in bench.jsonl, but not in stdout"
+        )
     for operation in sorted(printed.keys() & written.keys()):
         record, other = printed[operation], written[operation]
         for column in ("value", "minimum", "mean", "stddev"):
             text, line = getattr(record, column), getattr(other, column)
             if None not in (text, line) and abs(text - line) > digits:
                 place = record.source.line
-                yield messages.VALUES_DIFFER(operation=operation, column=column, lines=line, printed=text, line=place)
+                yield f"{operation}: bench.jsonl says {column} {line}, stdout says {text} in line {place}"
         for name in ("iterations", "unit"):
             text, line = getattr(record, name), getattr(other, name)
             if text != line:
-                yield messages.SAY_DIFFERENT(what=f"{operation}: {name}", lines=line, printed=text)
+                yield _say_different(what=f"{operation}: {name}", lines=line, printed=text)
+
+
+def _say_different(what: object, lines: object, printed: object) -> str:
+    return f"{what}: bench.jsonl says {lines}, stdout says {printed}"
 
 
 def _same(text: Any, line: Any) -> bool:

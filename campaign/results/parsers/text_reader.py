@@ -19,9 +19,8 @@ from typing import ClassVar, TypeVar
 
 from campaign.core.model import Observation, Record, Source
 from campaign.core.regex import regex
-from campaign.results.messages import parsers as messages
 from campaign.results.parsers import local_time
-from campaign.results.parsers.lines import LONGEST_LINE, Notes
+from campaign.results.parsers.lines import LONGEST_LINE, TWO_RUNS, Notes, line_too_long
 from campaign.results.parsers.repeats import Repeats
 
 Parsed = tuple[list[Record], Observation]
@@ -74,7 +73,7 @@ class TextReader:
         """Records and observation of the whole text."""
         for number, line in self.notes.numbered(text):
             if len(line) > LONGEST_LINE:
-                self.notes.error(number, messages.LINE_TOO_LONG(length=len(line), most=LONGEST_LINE))
+                self.notes.error(number, line_too_long(length=len(line), most=LONGEST_LINE))
             else:
                 self.line(number, line)
         self.finish(text)
@@ -100,7 +99,7 @@ class TextReader:
     def program(self, number: int, name: str) -> None:
         """The line that names the program, with which an output begins."""
         if self.seen.program:
-            self.notes.error(number, messages.TWO_RUNS())
+            self.notes.error(number, TWO_RUNS)
         self.seen = replace(self.seen, program=name, complete=False)
 
     def began(self, number: int, match: re.Match[str]) -> None:

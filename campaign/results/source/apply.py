@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 
 from campaign.core import git
-from campaign.results.messages import source as messages
 from campaign.results.source.trees import LARGEST_FILE, TreeEntry
 
 _CHANGES = re.compile(rb"^(?:diff --git |--- |@@ |Binary files |GIT binary patch)", re.MULTILINE)
@@ -26,7 +25,7 @@ def apply_patch(patch: bytes, tree: Mapping[str, TreeEntry]) -> dict[str, TreeEn
     if not _CHANGES.search(patch):
         return dict(tree)
     if any(len(size) > 9 or int(size) > LARGEST_FILE for size in _SIZE.findall(patch)):
-        raise DoesNotApply(messages.BINARY_TOO_LARGE(most=LARGEST_FILE))
+        raise DoesNotApply(f"binary content of more than {LARGEST_FILE} bytes")
     try:
         files = git.patched([(entry.path, entry.mode, entry.data) for entry in tree.values()], patch)
     except ValueError as error:

@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Container, Iterator, Sequence
 
 from campaign.core.frozen import dataclass
-from campaign.results.messages import source as messages
 from campaign.results.source import diff
 from campaign.results.source.apply import DoesNotApply, apply_patch
 from campaign.results.source.classes import BRACES, CALL, CONTROL, DIRECTIVE, LINES, PATHS, SOURCE
@@ -55,11 +54,11 @@ def _supplied(name: str, patch: bytes, pristine: Tree, modified: Tree) -> Suppli
     try:
         result = apply_patch(patch, pristine.entries)
     except DoesNotApply as error:
-        return Supplied(name, digest, messages.SUPPLIED_FAILS(error=error))
+        return Supplied(name, digest, f"does not apply to the published source: {error}")
     paths = sorted({*result, *modified.entries})
     differing = [shown(path) for path in paths if result.get(path) != modified.entries.get(path)]
     some = ", ".join((*differing[:5], *(["…"] if len(differing) > 5 else [])))
-    problem = messages.SUPPLIED_DIFFERS(files=some)
+    problem = f"does not give the built source; differing files: {some}"
     return Supplied(name, digest, problem if differing else "")
 
 
@@ -248,9 +247,9 @@ def _text(hunk: Hunk, first: int) -> str:
     start = max(0, min(first - diff.CONTEXT, len(hunk.lines) - LONGEST_SHOWN))
     part = hunk.lines[start : start + LONGEST_SHOWN]
     texts = [line.decode("utf-8", "backslashreplace").rstrip("\r\n")[:LONGEST_LINE] for line in part]
-    before = [messages.LINES_BEFORE(count=start)] if start else []
+    before = [f"... {start} lines before"] if start else []
     left = len(hunk.lines) - start - len(part)
-    after = [messages.LINES_AFTER(count=left)] if left else []
+    after = [f"... {left} lines after"] if left else []
     head = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
     clean = ("".join(char if char.isprintable() or char == "\t" else "�" for char in text) for text in texts)
     return "\n".join([head, *before, *clean, *after])

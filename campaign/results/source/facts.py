@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from campaign.core.decode import decode
 from campaign.core.frozen import dataclass
-from campaign.results.messages import source as messages
 
 FORMAT = 1
 
@@ -143,7 +142,7 @@ class Sources:
     """`problem`: why nothing was compared, where `comparison` is None. `patch_sha256` is of the patch that is kept."""
 
     comparison: TreeComparison | None = None
-    problem: str = messages.NOT_COMPARED_YET()
+    problem: str = "run 'campaign modifications FILE' first"
     builds: tuple[Build, ...] = ()
     patch_sha256: str = ""
 
@@ -163,5 +162,5 @@ def as_text(fact: Any) -> str:
 def from_json(kind: type[Fact], data: Any) -> Fact:
     """The fact of which `as_text` made this. Raises ValueError saying which field is not what it should be."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(messages.FACTS_FORMAT(known=FORMAT))
+        raise ValueError(f"not an object of format {FORMAT}")
     return decode(kind, data, pass_over_unknown=True)

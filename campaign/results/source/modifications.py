@@ -12,7 +12,6 @@ from pathlib import Path
 from campaign.core import atomic
 from campaign.core.errors import unwritten
 from campaign.core.units import several
-from campaign.results.messages import source as messages
 from campaign.results.source import facts as source_facts
 from campaign.results.source.facts import Build, Change, ChangeClass, Described, Sources, TreeComparison
 
@@ -33,7 +32,7 @@ def write(directory: Path, sources: Sources, patch: bytes, ran: str = "") -> Non
         atomic.write(directory / FACTS, source_facts.as_text(sources))
     except OSError as error:
         place = error.filename or directory
-        raise unwritten(error, messages.REPORT_NOT_WRITTEN(path=place, error=error.strerror)) from error
+        raise unwritten(error, f"{place}: cannot be written: {error.strerror}") from error
 
 
 def text(sources: Sources, ran: str = "") -> str:
@@ -41,7 +40,7 @@ def text(sources: Sources, ran: str = "") -> str:
     lines = ["Modifications of the benchmark's source", ""]
     comparison = sources.comparison
     if comparison is None:
-        lines.append(messages.NOT_COMPARED(problem=sources.problem))
+        lines.append(f"Sources not compared: {sources.problem}.")
     else:
         lines += [f"published: {described(comparison.pristine)}", f"built:     {described(comparison.modified)}", ""]
         lines.append(verdict(comparison))
@@ -67,25 +66,25 @@ def verdict(comparison: TreeComparison) -> str:
     """One sentence, with the numbers of a diffstat."""
     changes = comparison.changes
     if not changes:
-        return messages.IDENTICAL(hash=comparison.pristine.hash)
+        return f"No modifications: both trees are identical (tree hash {comparison.pristine.hash})."
     per_kind = Counter(change.kind for change in changes)
     counts = ", ".join(f"{per_kind[kind]} {kind}" for kind in ChangeClass if kind in per_kind)
     added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
     files, lines = several(len(changes), "file"), several(added, "line")
-    return messages.CHANGED(files=files, added=lines, removed=removed, classes=counts)
+    return f"{files} changed, {lines} added, {removed} removed: {counts}."
 
 
 def checked(comparison: TreeComparison) -> str:
     if comparison.reproduced:
-        return messages.VERIFIED(patch=comparison.patch_sha256)
-    return messages.NOT_REPRODUCED(hash=comparison.applied)
+        return f"Verified: published source + patch (SHA-256 {comparison.patch_sha256}) = built source."
+    return f"Published source + patch differs from the built source: its tree hash is {comparison.applied}."
 
 
 def supplied(comparison: TreeComparison) -> Iterator[str]:
     """A sentence on the patch that was submitted, where one was."""
     if patch := comparison.supplied:
-        verdict_on_it = patch.problem or messages.SUPPLIED_FITS()
-        yield messages.SUPPLIED(name=patch.name, patch=patch.sha256, verdict=verdict_on_it)
+        verdict_on_it = patch.problem or "turns the published source into the built source"
+        yield f"Supplied patch {patch.name} (SHA-256 {patch.sha256}): {verdict_on_it}."
 
 
 def build_lines(build: Build) -> Iterator[tuple[str, str]]:
@@ -98,7 +97,7 @@ def build_lines(build: Build) -> Iterator[tuple[str, str]]:
         ("flags", build.flags),
         ("libraries", ", ".join(build.libraries)),
         ("source tree", build.source_tree),
-        ("revision", messages.UNCOMMITTED(revision=build.revision) if build.dirty else build.revision or ""),
+        ("revision", f"{build.revision} with uncommitted changes" if build.dirty else build.revision or ""),
         ("log", f"{build.log}, SHA-256 {build.log_sha256}" if build.log else ""),
     ):
         if value:
@@ -112,7 +111,7 @@ def parts(sources: Sources) -> Iterator[Part]:
     """The same for a page: title, sentence, columns, rows, and preformatted text."""
     comparison = sources.comparison
     if comparison is None:
-        yield "Source", messages.NOT_COMPARED(problem=sources.problem), (), (), ""
+        yield "Source", f"Sources not compared: {sources.problem}.", (), (), ""
     else:
         trees = (("Published", comparison.pristine), ("Built", comparison.modified))
         rows = tuple((f"{name}: {described(tree)}",) for name, tree in trees)
@@ -123,9 +122,9 @@ def parts(sources: Sources) -> Iterator[Part]:
             yield "Not compared", "", ("Source", "Path", "Reason", "SHA-256"), ignored, ""
         if comparison.changes:
             columns = ("File", "Change", "Lines added", "Lines removed", "Class", "Reason")
-            yield "Files", messages.PATCH_PLACE(name=PATCH), columns, tuple(map(_row, comparison.changes)), ""
+            yield "Files", f"The patch is in {PATCH}.", columns, tuple(map(_row, comparison.changes)), ""
         for flag in comparison.flags:
-            yield flag.place, messages.REVIEW(what=", ".join(flag.why)), (), (), flag.hunk
+            yield flag.place, f"Review: changes {', '.join(flag.why)}.", (), (), flag.hunk
     for build in sources.builds:
         rows = tuple((f"{name}: {value}",) for name, value in build_lines(build))
         yield f"Build of the binary {build.binary_sha256[:12]}", "", ("Record",), rows, ""
@@ -155,19 +154,19 @@ def _ignored(comparison: TreeComparison) -> list[str]:
     lines = []
     for tree, name in ((comparison.pristine, "published"), (comparison.modified, "built")):
         if tree.ignored:
-            lines += ["", messages.IGNORED(tree=name)]
+            lines += ["", f"Not compared ({name} source):"]
             for item in tree.ignored[:MOST_IGNORED]:
                 lines.append(f"  {item.path} ({item.why}{f', SHA-256 {item.sha256}' if item.sha256 else ''})")
             more = len(tree.ignored) - MOST_IGNORED
-            lines += [messages.IGNORED_MORE(count=more)] if more > 0 else []
+            lines += [f"  and {more} more"] if more > 0 else []
     return lines
 
 
 def _flags(comparison: TreeComparison) -> list[str]:
     if not comparison.flags:
         return []
-    lines = ["", messages.REVIEW_ALL(count=several(len(comparison.flags), "edit"))]
+    lines = ["", f"To review, in the measurement path: {several(len(comparison.flags), 'edit')}"]
     for flag in comparison.flags:
         hunk = textwrap.indent(flag.hunk, "  ", lambda line: True)
-        lines += ["", messages.REVIEW_EDIT(place=flag.place, what=", ".join(flag.why)), hunk]
+        lines += ["", f"{flag.place}: changes {', '.join(flag.why)}", hunk]
     return lines

@@ -21,7 +21,6 @@ from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.frozen import dataclass
 from campaign.core.model import Paths
 from campaign.core.strict_yaml import Place
-from campaign.results.messages import source as messages
 from campaign.results.source import facts as source_facts
 from campaign.results.source import modifications
 from campaign.results.source.facts import Build, Sources, TreeComparison
@@ -48,9 +47,22 @@ def compare(campaign: Campaign) -> SourceComparison:
     source, base = campaign.source, campaign.path.parent
     builtin = not campaign.benchmark.external
     if not source.pristine:
-        return SourceComparison(None, (messages.NO_PUBLISHED_OWN if builtin else messages.NO_PUBLISHED)())
+        return SourceComparison(
+            None,
+            (
+                (
+                    "the campaign file does not name the published source (source.pristine), with which the built-in "
+                    "benchmark's is compared"
+                )
+                if builtin
+                else (
+                    "the campaign file does not name the published source (source.pristine), with which the "
+                    "benchmark's is compared"
+                )
+            ),
+        )
     if not source.modified and not builtin:
-        return SourceComparison(None, messages.NO_MODIFIED())
+        return SourceComparison(None, "source.modified is not set; add the source that the benchmark was built from")
     from campaign.results.source import classify, trees
 
     with _of_key("source.pristine"):
@@ -76,7 +88,7 @@ def _of_key(key: str) -> Iterator[None]:
     except InputError as error:
         raise InputError(f"{key}: {error}") from error
     except OSError as error:
-        raise InputError(f"{key}: {messages.FILE_UNREADABLE(path=error.filename, error=error.strerror)}") from error
+        raise InputError(f"{key}: {error.filename}: {error.strerror}") from error
 
 
 def builds(campaign: Campaign) -> tuple[Build, ...]:
@@ -180,7 +192,7 @@ def keep_builds(campaign: Campaign, paths: Paths) -> None:
                 atomic.write(folder / f"{current.binary_sha256}.log", log)
             atomic.write(folder / f"{current.binary_sha256}.json", source_facts.as_text(current))
     except OSError as error:
-        raise EnvironmentLacks(messages.RECORD_NOT_WRITTEN(path=error.filename, error=error.strerror)) from error
+        raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
 
 
 def recorded(paths: Paths, compared: SourceComparison | None = None) -> Sources:
@@ -207,14 +219,14 @@ def _kept(kind: type[Fact], path: Path) -> Fact | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise InputError(messages.RECORD_DAMAGED(path=path, error=error)) from error
+        raise InputError(f"{path}: damaged ({error}); delete it and run 'campaign modifications FILE'") from error
 
 
 def _json(path: Path) -> Any:
     try:
         return json.loads(strict_json.content(path, LARGEST_RECORD).decode("utf-8"))
     except RecursionError as error:
-        raise ValueError(messages.FACTS_NESTED()) from error
+        raise ValueError("nested too deeply") from error
 
 
 def _hash(data: bytes) -> str:

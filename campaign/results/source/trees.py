@@ -19,7 +19,6 @@ from campaign.core import archives, git
 from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
-from campaign.results.messages import source as messages
 from campaign.results.source.facts import Ignored
 
 LARGEST_FILE = 64 << 20  # bytes
@@ -91,11 +90,11 @@ def read(text: str, base: Path, without: frozenset[str] = frozenset(), most: int
         if stat.S_ISREG(kind):
             return _archive(text, path, most)
     except OSError as error:
-        raise InputError(messages.FILE_UNREADABLE(path=error.filename or path, error=error.strerror)) from error
+        raise InputError(f"{error.filename or path}: {error.strerror}") from error
     repository, at, revision = text.rpartition("@")
     if at and revision and not revision.startswith("-") and (base / repository).is_dir():
         return _revision(text, base / repository, revision)
-    raise InputError(messages.TREE_MISSING(path=path, forms=FORMS))
+    raise InputError(f"{path}: not found; expected {FORMS}")
 
 
 def below(tree: Tree, directory: str) -> Tree:
@@ -137,23 +136,23 @@ def _collected(name: str, items: Iterator[Item], strip: bool = False, most: int 
         path, mode, content = item
         _check_path(name, path)
         if path in entries:
-            raise InputError(messages.ENTRY_TWICE(tree=name, path=shown(path)))
+            raise InputError(f"{name}: duplicate entry {shown(path)}")
         if (administrated := _administrated(path)) is not None:
             ignored.append(Ignored(administrated, "version control"))
             continue
         data = content()
         total += len(data)
         if total > most:
-            raise InputError(messages.TREE_TOO_LARGE(tree=name, most=most >> 20))
+            raise InputError(f"{name}: more than {most >> 20} MiB; name only the benchmark's source")
         entries[path] = TreeEntry(path, mode, data)
         if len(entries) > MOST_FILES:
-            raise InputError(messages.TOO_MANY_FILES(tree=name, most=MOST_FILES))
+            raise InputError(f"{name}: more than {MOST_FILES} files; name only the benchmark's source")
     for path in entries:
         for above in itertools.accumulate(path.split("/")[:-1], "{}/{}".format):
             if above in entries:
-                raise InputError(messages.INSIDE_A_FILE(tree=name, path=shown(path), above=shown(above)))
+                raise InputError(f"{name}: {shown(path)} is inside {shown(above)}, which is not a directory")
     if not entries:
-        raise InputError(messages.NO_FILES(tree=name))
+        raise InputError(f"{name}: contains no files")
     tree = Tree(name, entries, tuple(dict.fromkeys(ignored)))
     tops = {path.partition("/")[0] for path in entries}
     return below(tree, tops.pop()) if strip and len(tops) == 1 else tree
@@ -162,9 +161,9 @@ def _collected(name: str, items: Iterator[Item], strip: bool = False, most: int 
 def _check_path(name: str, path: str) -> None:
     parts = path.split("/")
     if archives.leads_out(path) or "" in parts or "." in parts or "\0" in path:
-        raise InputError(messages.PATH_LEADS_OUT(tree=name, path=shown(path)))
+        raise InputError(f"{name}: path {shown(path)!r} not allowed; expected paths inside the tree")
     if len(path) > LONGEST_PATH:
-        raise InputError(messages.PATH_TOO_LONG(tree=name, length=len(path), most=LONGEST_PATH))
+        raise InputError(f"{name}: path of {len(path)} characters; allowed: up to {LONGEST_PATH}")
 
 
 def _administrated(path: str) -> str | None:
@@ -175,7 +174,7 @@ def _administrated(path: str) -> str | None:
 
 def _check_size(name: str, path: str, size: int) -> None:
     if size > LARGEST_FILE:
-        raise InputError(messages.FILE_TOO_LARGE(tree=name, path=shown(path), size=size, most=LARGEST_FILE >> 20))
+        raise InputError(f"{name}: {shown(path)} has {size} bytes; allowed: up to {LARGEST_FILE >> 20} MiB per file")
 
 
 def _mode(bits: int) -> str:
@@ -229,16 +228,16 @@ def _file(path: Path, size: int) -> bytes:
 
 def _archive(name: str, path: Path, most: int) -> Tree:
     if (size := path.stat().st_size) > most:
-        raise InputError(messages.ARCHIVE_TOO_LARGE(tree=name, size=size, most=most >> 20))
-    too_much = messages.UNPACKS_TOO_LARGE(tree=name, most=most >> 20)
+        raise InputError(f"{name}: {size} bytes; allowed: up to {most >> 20} MiB")
+    too_much = f"{name}: unpacks to more than {most >> 20} MiB"
     limits = Limits(name, 2 * MOST_FILES, 2 * most, too_much, ("gzip", "lzma", "bz2"))
     try:
         with archives.opened(path, limits) as members:
             tree = _collected(name, _unpacked(name, members), strip=True, most=most)
     except archives.LongHeader as error:
-        raise InputError(messages.HEADER_TOO_LONG(tree=name, error=error)) from error
+        raise InputError(f"{name}: too large to unpack: {error}") from error
     except archives.Damaged as error:
-        raise InputError(messages.ARCHIVE_DAMAGED(tree=name, error=error, forms=FORMS)) from error
+        raise InputError(f"{name}: not a readable archive ({error}); expected {FORMS}") from error
     with path.open("rb") as stream:
         return replace(tree, archive_sha256=hashlib.file_digest(stream, "sha256").hexdigest())
 
@@ -250,7 +249,7 @@ def _unpacked(name: str, members: Iterator[Member]) -> Iterator[Item]:
         if member.type is MemberType.DIRECTORY:
             continue
         if member.problem:
-            raise InputError(messages.MEMBER_REFUSED(tree=name, path=shown(path), problem=member.problem))
+            raise InputError(f"{name}: {shown(path)}: {member.problem}")
         if member.type is MemberType.HARD_LINK and (target := member.target.removeprefix("./")) in seen:
             mode, data = seen[target]
         elif member.type is MemberType.SYMLINK:
@@ -258,7 +257,7 @@ def _unpacked(name: str, members: Iterator[Member]) -> Iterator[Item]:
         elif member.type is MemberType.FILE:
             mode, data = _mode(member.mode), _content(name, path, member)
         else:
-            raise InputError(messages.MEMBER_SPECIAL(tree=name, path=shown(path)))
+            raise InputError(f"{name}: {shown(path)} is a device, a pipe, or a link to a file outside the archive")
         seen[path] = mode, data
         yield path, mode, partial(bytes, data)
 
@@ -275,7 +274,10 @@ def _revision(name: str, repository: Path, revision: str) -> Tree:
     blobs = git.blobs(repository, revision)
     files = [blob for blob in blobs if blob.mode in (PLAIN, PROGRAM, LINK, "100664")]
     if len(files) > MOST_FILES or sum(blob.size for blob in files) > LARGEST_TREE:
-        raise InputError(messages.REVISION_TOO_LARGE(tree=name, files=MOST_FILES, most=LARGEST_TREE >> 20))
+        raise InputError(
+            f"{name}: more than {MOST_FILES} files or {LARGEST_TREE >> 20} MiB; name a directory of it as "
+            "REVISION:DIRECTORY"
+        )
 
     def items() -> Iterator[Item]:
         for blob in blobs:

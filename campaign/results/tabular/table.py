@@ -14,7 +14,6 @@ from campaign.core.errors import InputError
 from campaign.core.escaping import plain
 from campaign.core.frozen import dataclass
 from campaign.core.regex import regex
-from campaign.results.messages import tables as messages
 from campaign.results.tabular import xlsx
 from campaign.results.tabular.xlsx import TabularLine
 
@@ -23,6 +22,7 @@ MOST_ROWS = 100_000
 SUFFIXES = (".csv", ".xlsx")
 ALLOWED = "a table (.csv, .json or .xlsx)"
 ALLOWED_CSV = "a table in UTF-8 (Excel saves it as 'CSV UTF-8')"
+NOT_A_NUMBER = "a number with a decimal point and without thousands separators, such as 1234.5"
 NEEDED = ("target", "launch", "files", "operation", "value")
 TEXTS = (*NEEDED[:4], "unit", "run", "file", "job_id")
 _SEPARATORS = ",;\t"
@@ -40,27 +40,31 @@ class TabularRow:
 def read(path: Path) -> list[TabularRow]:
     """The rows; at least one, with the columns that are NEEDED. Raises InputError."""
     if not path.is_file():
-        raise InputError(messages.NO_FILE(path=path, allowed=ALLOWED))
+        raise InputError(f"{path}: not found; give {ALLOWED}")
     data = strict_json.content(path, LARGEST)
     kind = path.suffix.lower().removeprefix(".")
     if not data.strip():
-        raise InputError(messages.TABLE_EMPTY(path=path, kind=kind))
+        raise InputError(f"{path}: empty; give a table as 'campaign table --format {kind}' writes it")
     tables = xlsx.sheets(path, data) if kind == "xlsx" else iter([_of_csv(path, data)])
     lines, columns = _chosen(tables)
     _check_columns(path, columns)
     rows: list[TabularRow] = []
     for where, values in lines:
         if len(rows) == MOST_ROWS:
-            raise InputError(messages.TOO_MANY_ROWS(path=path, most=MOST_ROWS))
+            raise InputError(f"{path}: more than {MOST_ROWS} rows; give one table of one campaign")
         if len(values) > len(columns):  # of the columns behind an unquoted 1,234 none is what its name says
-            raise InputError(messages.MORE_FIELDS(where=where))
+            raise InputError(f"{where}: more fields than columns; put a field that contains the separator in quotes")
         if any(value not in (None, "") for value in values):
             rows.append(
                 TabularRow(where, {name: _field(name, value) for name, value in zip(columns, values, strict=False)})
             )
     if not rows:
-        raise InputError(messages.TABLE_WITHOUT_ROWS(path=path))
+        raise InputError(table_without_rows(path))
     return rows
+
+
+def table_without_rows(path: object) -> str:
+    return f"{path}: no rows below the column names; one row for each cell is needed"
 
 
 def number(value: Any) -> Any:
@@ -87,16 +91,17 @@ def _chosen(tables: Iterator[Iterator[TabularLine]]) -> tuple[Iterator[TabularLi
 
 def _check_columns(path: Path, columns: Sequence[str]) -> None:
     if twice := [name for name in NEEDED if columns.count(name) > 1]:
-        raise InputError(messages.COLUMN_TWICE(path=path, name=twice[0], times=columns.count(twice[0])))
+        raise InputError(f"{path}: column {twice[0]} appears {columns.count(twice[0])} times; remove all but one")
     missing = [name for name in NEEDED if name not in columns]
     if not missing:
         return
     there = ", ".join(name[:40] for name in columns if name) or "none"
-    details = {"path": path, "missing": ", ".join(missing), "found": there[:400]}
     others = [name for name in columns if name not in NEEDED]
     if len(missing) == 1 and (near := difflib.get_close_matches(missing[0], others, 1)):
-        raise InputError(messages.NO_COLUMN_NEAR(**details, meant=missing[0], near=near[0]))
-    raise InputError(messages.NO_COLUMN(**details, needed=", ".join(NEEDED)))
+        raise InputError(
+            f"{path}: no column {', '.join(missing)}; found: {there[:400]}; did you mean {missing[0]} for {near[0]}?"
+        )
+    raise InputError(f"{path}: no column {', '.join(missing)}; found: {there[:400]}; needed: {', '.join(NEEDED)}")
 
 
 def _of_csv(path: Path, data: bytes) -> Iterator[TabularLine]:
@@ -110,4 +115,4 @@ def _of_csv(path: Path, data: bytes) -> Iterator[TabularLine]:
     try:
         yield from ((f"{path}: line {reader.line_num}", fields) for fields in reader)
     except csv.Error as error:
-        raise InputError(messages.NOT_CSV(where=f"{path}: line {reader.line_num}", why=error)) from error
+        raise InputError(f"{path}: line {reader.line_num}: {error}; give a table in CSV") from error

@@ -16,7 +16,6 @@ from typing import Any
 
 from campaign.core.errors import CampaignError, InputError
 from campaign.core.regex import regex
-from campaign.results.messages import tables as messages
 
 MOST_MEMBERS = 1000
 MOST_UNPACKED = 256 << 20  # bytes
@@ -47,7 +46,7 @@ def sheets(path: Path, data: bytes) -> Iterator[Iterator[TabularLine]]:
     except CampaignError:
         raise
     except Exception as error:  # the library raises a score of things where a workbook is damaged
-        raise InputError(messages.NOT_XLSX(path=path, why=_short(error))) from error
+        raise InputError(_not_xlsx(path=path, why=_short(error))) from error
 
 
 def _lines(path: Path, sheet: Any) -> Iterator[TabularLine]:
@@ -60,7 +59,11 @@ def _lines(path: Path, sheet: Any) -> Iterator[TabularLine]:
     except CampaignError:
         raise
     except Exception as error:
-        raise InputError(messages.NOT_XLSX(path=path, why=_short(error))) from error
+        raise InputError(_not_xlsx(path=path, why=_short(error))) from error
+
+
+def _not_xlsx(path: object, why: object) -> str:
+    return f"{path}: not an XLSX workbook: {why}; save it as .xlsx or .csv"
 
 
 def _short(error: Exception) -> str:
@@ -73,18 +76,24 @@ def _check(path: Path, data: bytes) -> None:
         members = archive.infolist()
         if len(members) > MOST_MEMBERS:
             excess = f"{len(members)} parts"
-            raise InputError(messages.TOO_LARGE(path=path, what=excess, most=f"{MOST_MEMBERS} parts"))
+            raise InputError(f"{path}: {excess}; give a table of up to {MOST_MEMBERS} parts")
         size = sum(member.file_size for member in members)  # reading stops there, whatever follows
         if size > MOST_UNPACKED or any(member.compress_type not in _BOUNDED_METHODS for member in members):
             excess = f"unpacks to {size} bytes or by an unusual method"
-            raise InputError(messages.TOO_LARGE(path=path, what=excess, most=f"{MOST_UNPACKED} bytes"))
+            raise InputError(f"{path}: {excess}; give a table of up to {MOST_UNPACKED} bytes")
         for member in members:
             if member.filename.lower().startswith("xl/externallinks/"):
-                raise InputError(messages.EXTERNAL_LINKS(path=path, member=f"{member.filename:.80}"))
+                raise InputError(
+                    f"{path}: links to other workbooks ({member.filename:.80}); save it with values in place of the "
+                    "links"
+                )
             content = archive.read(member)
             is_xml = member.filename.lower().endswith(_XML) or _LIKE_XML.match(content)
             if is_xml and not _plain(content):
-                raise InputError(messages.UNSAFE_XML(path=path, member=f"{member.filename:.80}"))
+                raise InputError(
+                    f"{path}: {member.filename:.80} is not plain UTF-8 XML (it declares entities or another encoding); "
+                    "save the workbook again"
+                )
 
 
 def _plain(content: bytes) -> bool:

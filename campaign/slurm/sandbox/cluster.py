@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.slurm.sandbox import machine, messages, query, starter, storage
+from campaign.slurm.sandbox import machine, query, starter, storage
 from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape, default_directory
 from campaign.slurm.sandbox.query import DaemonStatus, NodeStatus, SandboxStatus
 
@@ -80,7 +80,10 @@ class Sandbox:
             elif state.shape == shape:
                 starter.start(sandbox.layout, state, owner)
             else:
-                raise InputError(messages.SHAPE_DIFFERS(there=state.shape, top=sandbox.layout.top, asked=shape))
+                raise InputError(
+                    f"sandbox: {state.shape} already run in {sandbox.layout.top}; requested: {shape}; stop it first or "
+                    "use another --dir"
+                )
         return sandbox
 
     def stop(self) -> bool:
@@ -92,7 +95,10 @@ class Sandbox:
             state = self.layout.load()
             if state is None:
                 if self.layout.top.exists() and not self.layout.is_free():
-                    raise InputError(messages.NO_SANDBOX(top=self.layout.top, state=self.layout.state_file.name))
+                    raise InputError(
+                        f"sandbox: {self.layout.top} is not a sandbox ({self.layout.state_file.name} missing) and not "
+                        "empty; nothing was changed"
+                    )
                 _forget_unborn(self.layout)
                 return False
             if _answers(self._daemons(state)):
@@ -109,7 +115,10 @@ class Sandbox:
         assert state is not None
 
         def ended(_number: int, _frame: object) -> None:
-            raise EnvironmentLacks(messages.HAS_ENDED(top=self.layout.top))
+            raise EnvironmentLacks(
+                f"sandbox: {self.layout.top} has ended, and its Slurm with it; 'campaign run --sandbox' starts it "
+                "again and continues"
+            )
 
         def watch() -> None:
             if left in select.select([keeper, left], [], [])[0]:
@@ -197,14 +206,18 @@ class Sandbox:
                 Layout(self.layout.unborn).save(state)
                 self.layout.unborn.rename(top)
             elif not self.layout.is_free():
-                raise InputError(messages.NOT_EMPTY(top=top))
+                raise InputError(
+                    f"sandbox: {top} is not empty and not a sandbox; choose a new or empty directory with --dir"
+                )
             elif top.stat().st_uid != os.geteuid():
-                raise InputError(messages.OF_ANOTHER_USER(top=top, user=top.stat().st_uid))
+                raise InputError(
+                    f"sandbox: {top} belongs to user {top.stat().st_uid}; choose a directory of your own with --dir"
+                )
             else:
                 top.chmod(0o700)  # it holds a key, and sockets that start programs
                 self.layout.save(state)
         except OSError as error:
-            raise InputError(messages.CANNOT_CREATE(top=top, why=error.strerror)) from error
+            raise InputError(f"sandbox: cannot create a sandbox in {top}: {error.strerror}") from error
         return state
 
     def _remove(self) -> None:
@@ -218,14 +231,17 @@ class Sandbox:
         for process in roots:
             # A keeper is gone only when every process of its namespace is.
             if not process.kill(KILL_WAIT_S):
-                raise EnvironmentLacks(messages.STILL_ALIVE(pid=process.pid, top=top, seconds=KILL_WAIT_S))
+                raise EnvironmentLacks(
+                    f"sandbox: process {process.pid} of {top}, or a child of it, still runs {KILL_WAIT_S:.0f} s after "
+                    "SIGKILL (blocked in I/O?); stop it again later"
+                )
             with contextlib.suppress(ChildProcessError):  # a child of this process only when it started it
                 os.waitpid(process.pid, os.WNOHANG)
         machine.unmount_below(top)
         deadline = time.monotonic() + KILL_WAIT_S
         while not _emptied(self.layout, state.made_directory):
             if time.monotonic() > deadline:
-                raise EnvironmentLacks(messages.WRITTEN_TO(top=top))
+                raise EnvironmentLacks(f"sandbox: a process still writes to {top}; run 'campaign sandbox stop' again")
             time.sleep(0.02)
 
 
@@ -244,7 +260,7 @@ def _emptied(layout: Layout, whole: bool) -> bool:
         try:
             machine.remove_tree(entry)
         except OSError as error:
-            raise EnvironmentLacks(messages.CANNOT_REMOVE(entry=entry, why=error)) from error
+            raise EnvironmentLacks(f"sandbox: cannot remove {entry}: {error}") from error
     try:
         if whole:
             layout.top.rmdir()

@@ -9,7 +9,6 @@ import shlex
 from typing import TYPE_CHECKING
 
 from campaign.core.errors import OK
-from campaign.slurm.sandbox import messages
 
 if TYPE_CHECKING:
     from campaign.slurm.sandbox.cluster import Sandbox
@@ -64,7 +63,11 @@ def main(args: argparse.Namespace) -> int:
     sandbox = Sandbox.at(args.dir)
     if args.verb == "stop":
         was_there = sandbox.stop()
-        print((messages.STOPPED if was_there else messages.NOTHING_TO_STOP)(top=sandbox.layout.top))
+        print(
+            f"sandbox in {sandbox.layout.top} stopped"
+            if was_there
+            else f"no sandbox in {sandbox.layout.top}: nothing to stop"
+        )
         return OK
     if args.verb == "env":
         for name, value in sandbox.environment().items():
@@ -79,15 +82,18 @@ def main(args: argparse.Namespace) -> int:
 def _started(sandbox: Sandbox, directory: str | None) -> str:
     option = f" --dir {shlex.quote(directory)}" if directory else ""
     status = sandbox.status()
-    return messages.STARTED(top=sandbox.layout.top, state=status.state, shape=status.shape, option=option)
+    return (
+        f'sandbox in {sandbox.layout.top} is {status.state}: {status.shape}\nuse it:   eval "$(campaign sandbox '
+        f'env{option})"\nstop it:  campaign sandbox stop{option}'
+    )
 
 
 def _as_text(status: SandboxStatus) -> str:
     if status.shape is None:
-        return messages.NONE_THERE(top=status.directory)
-    lines: list[str] = [messages.STATE(top=status.directory, state=status.state, shape=status.shape)]
+        return f"no sandbox in {status.directory}"
+    lines: list[str] = [f"sandbox in {status.directory} is {status.state}: {status.shape}"]
     if status.dead:
-        lines.append(messages.DEAD(daemons=", ".join(status.dead)))
+        lines.append(f"dead: {', '.join(status.dead)}; 'campaign sandbox start' restarts them")
     for daemon in status.daemons:
         life = "alive" if daemon.alive else "dead" if daemon.pid else "never started"
         lines.append(f"  {daemon.name:<14} {life:<13} pid {daemon.pid:<8} {daemon.log}")

@@ -13,7 +13,6 @@ from pathlib import Path
 from campaign.core.decode import decode
 from campaign.core.errors import InputError
 from campaign.core.frozen import dataclass
-from campaign.slurm.sandbox import messages
 from campaign.slurm.sandbox.processes import Process
 from campaign.slurm.sandbox.storage import NO_STORAGE, Storage
 
@@ -48,13 +47,18 @@ class Shape:
     def __post_init__(self) -> None:
         problems = []
         if not 1 <= self.nodes <= NODE_LIMIT:
-            problems.append(messages.NODES_BEYOND(found=self.nodes, most=NODE_LIMIT))
+            problems.append(f"sandbox: found {self.nodes} nodes; allowed: 1 to {NODE_LIMIT}")
         if not 1 <= self.cpus <= CPU_LIMIT:
-            problems.append(messages.CPUS_BEYOND(found=self.cpus, most=CPU_LIMIT))
+            problems.append(f"sandbox: found {self.cpus} CPUs per node; allowed: 1 to {CPU_LIMIT}")
         if not (self.partition.isascii() and self.partition.replace("_", "a").replace("-", "a").isalnum()):
-            problems.append(messages.PARTITION_NAME(found=self.partition))
+            problems.append(
+                f"sandbox: found partition name {self.partition!r}; allowed: ASCII letters, digits, _ and -"
+            )
         if not (os.access(self.epilog, os.X_OK) and re.fullmatch(r"/[\w./+-]+", self.epilog)):
-            problems.append(messages.EPILOG_PATH(found=self.epilog))
+            problems.append(
+                f"sandbox: found epilog {self.epilog!r}; allowed: the absolute path of a program, with letters, digits "
+                "and ._/+- only"
+            )
         if problems:
             raise InputError(*problems)
 
@@ -113,11 +117,19 @@ class Layout:
         top = Path(os.path.realpath(directory))
         text = str(top)
         if len(os.fsencode(text)) > PATH_LIMIT:
-            raise InputError(messages.PATH_TOO_LONG(path=text, length=len(os.fsencode(text)), most=PATH_LIMIT))
+            raise InputError(
+                f"sandbox: the path {text} has {len(os.fsencode(text))} bytes; allowed: up to {PATH_LIMIT}, because of "
+                "Slurm's sockets; choose a shorter one with --dir"
+            )
         if not all(letter.isascii() and (letter.isalnum() or letter in "/._-+") for letter in text):
-            raise InputError(messages.PATH_CHARACTERS(path=text))
+            raise InputError(
+                f"sandbox: the path {text!r} has characters that slurm.conf does not allow; allowed: ASCII letters, "
+                "digits and ._-+; choose another with --dir"
+            )
         if top == Path("/dev/shm") or Path("/dev/shm") in top.parents:
-            raise InputError(messages.PATH_IN_MEMORY(path=text))
+            raise InputError(
+                f"sandbox: {text} is in /dev/shm, which is separate on each node; choose another with --dir"
+            )
         return Layout(top)
 
     def spool(self, node: str) -> Path:
@@ -154,16 +166,20 @@ class Layout:
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            raise InputError(messages.STATE_UNREADABLE(path=self.state_file, why=error)) from error
+            raise InputError(f"{self.state_file}: cannot be read as a sandbox's state: {error}") from error
         try:
             if content["version"] != STATE_VERSION:
-                known = {"found": content["version"], "known": STATE_VERSION}
-                raise InputError(messages.STATE_VERSION(path=self.state_file, **known))
+                raise InputError(
+                    f"{self.state_file}: found version {content['version']}; this program reads version "
+                    f"{STATE_VERSION}; stop it with the program that started it"
+                )
             state = decode(SandboxState, content, pass_over_unknown=True)
         except (KeyError, TypeError, ValueError) as error:
             why = f"{type(error).__name__}: {error}"
-            raise InputError(messages.STATE_DAMAGED(path=self.state_file, why=why)) from error
+            raise InputError(f"{self.state_file}: not a sandbox's state ({why})") from error
         if state.uid != os.geteuid():
-            users = {"owner": state.uid, "user": os.geteuid()}
-            raise InputError(messages.STATE_OF_ANOTHER_USER(path=self.state_file, **users))
+            raise InputError(
+                f"{self.state_file}: the sandbox belongs to user {state.uid} (you are user {os.geteuid()}); work as "
+                "that user, or use another --dir"
+            )
         return state

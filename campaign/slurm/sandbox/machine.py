@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks
-from campaign.slurm.sandbox import messages, processes
+from campaign.slurm.sandbox import processes
 
 PROGRAMS_PATH = f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
 PACKAGES = {
@@ -52,9 +52,14 @@ def no_namespaces(log: Path) -> EnvironmentLacks:
         with contextlib.suppress(OSError):
             if Path(path).read_text().strip() == forbids:
                 limits += f"; {path} is {forbids}"
-    remedy = "" if is_root() else messages.USER_NAMESPACES()
+    remedy = (
+        "" if is_root() else "; a normal user needs user namespaces: ask the administrator for them, or run as root"
+    )
     output = processes.tail(log)
-    return EnvironmentLacks(messages.NO_NAMESPACES(user=os.geteuid(), settings=limits, remedy=remedy, said=output))
+    return EnvironmentLacks(
+        f"sandbox: user {os.geteuid()} may not create namespaces on this machine{limits}{remedy}. unshare "
+        f"says:\n{output}"
+    )
 
 
 def is_root() -> bool:
@@ -67,7 +72,10 @@ def require_permissions() -> None:
     status = Path("/proc/self/status").read_text()
     capabilities = int(status.partition("CapEff:")[2].split()[0], 16)
     if is_root() and not capabilities >> 21 & 1:
-        raise EnvironmentLacks(messages.NO_CAPABILITY())
+        raise EnvironmentLacks(
+            "sandbox: root lacks the capability SYS_ADMIN (in a container?), needed for namespaces and mounts; give it "
+            "to the container (--cap-add SYS_ADMIN), or run as a normal user"
+        )
 
 
 def require_programs(accounting: bool) -> None:
@@ -76,7 +84,11 @@ def require_programs(accounting: bool) -> None:
     missing = sorted(program for program in needed if shutil.which(program, path=PROGRAMS_PATH) is None)
     if missing:
         packages = " ".join(sorted({needed[program] for program in missing}))
-        raise EnvironmentLacks(messages.PROGRAMS_MISSING(programs=", ".join(missing), packages=packages))
+        raise EnvironmentLacks(programs_missing(programs=", ".join(missing), packages=packages))
+
+
+def programs_missing(programs: object, packages: object) -> str:
+    return f"sandbox: {programs} not found; install the Debian packages: apt-get install {packages}"
 
 
 def mpi_plugin() -> str:
@@ -100,7 +112,7 @@ def mount_tmpfs(point: Path, options: str) -> None:
     if result.returncode == 0:
         result = run(["mount", "--make-shared", str(point)])
     if result.returncode:
-        raise EnvironmentLacks(messages.CANNOT_MOUNT(point=point, why=result.stderr.strip()))
+        raise EnvironmentLacks(f"sandbox: cannot mount a tmpfs on {point}: {result.stderr.strip()}")
 
 
 def reserve_ports(count: int) -> tuple[int, socket.socket]:
@@ -116,7 +128,7 @@ def reserve_ports(count: int) -> tuple[int, socket.socket]:
         except OSError:
             pass
         reservation.close()
-    raise EnvironmentLacks(messages.NO_PORTS(count=count, first=FIRST_PORT, last=LAST_PORT))
+    raise EnvironmentLacks(f"sandbox: no {count} free TCP ports in a row between {FIRST_PORT} and {LAST_PORT}")
 
 
 def _port_is_free(port: int) -> bool:
@@ -143,7 +155,9 @@ def lock(top: Path) -> Iterator[None]:
                 break
             except OSError:
                 if time.monotonic() > deadline:
-                    raise EnvironmentLacks(messages.LOCKED(top=top, seconds=LOCK_WAIT_S)) from None
+                    raise EnvironmentLacks(
+                        f"sandbox: another 'sandbox start' or 'stop' has been running in {top} for {LOCK_WAIT_S:.0f} s"
+                    ) from None
                 time.sleep(0.05)
         yield
 
@@ -162,7 +176,7 @@ def unmount_below(top: Path) -> None:
         if not run(["umount", str(point)]).returncode or not processes.mounts_below(point):
             continue
         if (result := run(["umount", "--lazy", str(point)])).returncode and processes.mounts_below(point):
-            raise EnvironmentLacks(messages.CANNOT_UNMOUNT(point=point, why=result.stderr.strip()))
+            raise EnvironmentLacks(f"sandbox: cannot unmount {point}: {result.stderr.strip()}")
 
 
 def remove_tree(path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from campaign.core import users
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.slurm.sandbox import keeper, machine, messages, processes, query, slurmconf, storage
+from campaign.slurm.sandbox import keeper, machine, processes, query, slurmconf, storage
 from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape
 from campaign.slurm.sandbox.machine import PROGRAMS_PATH
 from campaign.slurm.sandbox.processes import Process
@@ -69,7 +69,7 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
     command += ["sh", "-c", script, "sh", str(layout.hosts)]
     log = layout.log("keeper")
     layout.keeper_socket.unlink(missing_ok=True)
-    with reservation, log.open("ab") as output, _pidfd(owner) as watched, open("/proc/self/ns/mnt", "rb") as here:  # noqa: PTH123
+    with reservation, log.open("ab") as output, _pidfd(owner) as watched, open(("/proc/self/ns/mnt"), "rb") as here:  # noqa: PTH123
         arguments = [layout.keeper_socket, *(watched or ("",)), here.fileno(), *points]
         anchor = subprocess.Popen(
             [*command, sys.executable, "-I", keeper.__file__, *map(str, arguments)],
@@ -88,7 +88,7 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
         if anchor.poll() is not None:
             raise machine.no_namespaces(log)
         if time.monotonic() > deadline:
-            raise _failed(layout, "keeper", messages.NOT_STARTED(seconds=KEEPER_WAIT_S))
+            raise _failed(layout, "keeper", f"did not start within {KEEPER_WAIT_S:.0f} s")
         time.sleep(0.005)
     anchor.returncode = 0  # it is to outlive this process: not for Popen to wait for, nor to warn of
     return _record(layout, state, "keeper", below[0])
@@ -103,7 +103,7 @@ def _pidfd(owner: int | None) -> Iterator[list[int]]:
     try:
         descriptor = os.pidfd_open(owner)
     except OSError as error:
-        raise InputError(messages.NO_OWNER(pid=owner, why=error.strerror)) from error
+        raise InputError(f"--owner {owner}: {error.strerror}; allowed: the id of a running process") from error
     try:
         yield [descriptor]
     finally:
@@ -167,14 +167,14 @@ def _start_daemon(layout: Layout, state: SandboxState, daemon: Daemon) -> Sandbo
     children = processes.children(state.processes["keeper"].pid)
     process = next((child for child in children if processes.inner_pid(child.pid) == inner), None)
     if process is None:
-        raise _failed(layout, daemon.name, messages.ENDED_AT_ONCE())
+        raise _failed(layout, daemon.name, "ended at once")
     state = _record(layout, state, daemon.name, process)
     deadline = time.monotonic() + daemon.ready_s
     while not _ready(daemon, process):
         if not process.alive():
-            raise _failed(layout, daemon.name, messages.ENDED())
+            raise _failed(layout, daemon.name, "ended")
         if time.monotonic() > deadline:
-            raise _failed(layout, daemon.name, messages.NOT_READY(seconds=daemon.ready_s))
+            raise _failed(layout, daemon.name, f"is not ready after {daemon.ready_s:.0f} s")
         time.sleep(0.01)
     return state
 
@@ -190,9 +190,11 @@ def _ask_keeper(layout: Layout, request: Mapping[str, object]) -> int:
                 stream.flush()
                 answer = json.loads(stream.readline())
     except (OSError, ValueError) as error:
-        raise EnvironmentLacks(messages.KEEPER_SILENT(socket=layout.keeper_socket, why=error)) from error
+        raise EnvironmentLacks(
+            f"sandbox: its main process does not answer on {layout.keeper_socket}: {error}"
+        ) from error
     if "error" in answer:
-        raise EnvironmentLacks(messages.KEEPER_FAILS(argv=request["argv"], why=answer["error"]))
+        raise EnvironmentLacks(f"sandbox: its main process cannot start {request['argv']}: {answer['error']}")
     return int(answer["pid"])
 
 
@@ -230,10 +232,10 @@ def _wait_for_nodes(layout: Layout, state: SandboxState) -> None:
             return
         for name, process in state.processes.items():
             if not process.alive():
-                raise _failed(layout, name, messages.ENDED())
+                raise _failed(layout, name, "ended")
         if time.monotonic() > deadline:
             seen = ", ".join(f"{name} is {states.get(name, 'unknown')}" for name in waiting)
-            how = messages.NO_USABLE_NODE(seconds=NODES_WAIT_S, found=seen)
+            how = f"has no usable node after {NODES_WAIT_S:.0f} s ({seen})"
             raise _failed(layout, f"slurmd.{waiting[0]}", how)
         time.sleep(0.03)
 
@@ -251,4 +253,4 @@ def _record(layout: Layout, state: SandboxState, name: str, process: Process) ->
 
 def _failed(layout: Layout, name: str, how: str) -> EnvironmentLacks:
     log = layout.log(name)
-    return EnvironmentLacks(messages.DAEMON_FAILED(name=name, how=how, log=log, said=processes.tail(log)))
+    return EnvironmentLacks(f"sandbox: {name} {how}; the end of {log}:\n{processes.tail(log)}")

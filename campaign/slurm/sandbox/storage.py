@@ -13,7 +13,8 @@ from pathlib import Path
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.frozen import dataclass
 from campaign.core.schema import near
-from campaign.slurm.sandbox import machine, messages
+from campaign.slurm.sandbox import machine
+from campaign.slurm.sandbox.machine import programs_missing
 
 KIND = "gluster"
 BRICK_LIMIT, DELAY_LIMIT_MS = 16, 10_000
@@ -50,20 +51,21 @@ class Storage:
         values: dict[str, int] = {"bricks": 1, "disk": 0, "slow": 0}
         limits = {"bricks": (1, BRICK_LIMIT), "slow": (1, DELAY_LIMIT_MS)}
         if kind != KIND:
-            raise InputError(messages.STORAGE_UNKNOWN(found=kind, known=KIND))
+            raise InputError(f"sandbox: found storage {kind!r}; allowed: {KIND}[,bricks=N][,disk][,slow=MS]")
         for word in words:
             name, _, value = word.partition("=")
             if word == "disk":
                 values["disk"] = 1
             elif name not in limits:
                 guess = near(name, ("disk", *limits))
-                raise InputError(
-                    messages.STORAGE_OPTION(found=word, remedy=messages.MEANT(near=guess) if guess else "")
-                )
+                remedy = f"; did you mean {guess}?" if guess else ""
+                raise InputError(f"sandbox: found storage option {word!r}; allowed: bricks=N, disk, slow=MS{remedy}")
             else:
                 least, most = limits[name]
                 if not (value.isascii() and value.isdigit() and least <= int(value) <= most):
-                    raise InputError(messages.STORAGE_NUMBER(name=name, found=value, least=least, most=most))
+                    raise InputError(
+                        f"sandbox: found storage option {name}={value}; allowed: a whole number from {least} to {most}"
+                    )
                 values[name] = int(value)
         return Storage(values["bricks"], bool(values["disk"]), values["slow"])
 
@@ -88,13 +90,19 @@ def require() -> None:
     missing = sorted(program for program in PACKAGES if shutil.which(program, path=machine.PROGRAMS_PATH) is None)
     if missing:
         packages = " ".join(sorted({PACKAGES[program] for program in missing}))
-        raise EnvironmentLacks(messages.PROGRAMS_MISSING(programs=", ".join(missing), packages=packages))
+        raise EnvironmentLacks(programs_missing(programs=", ".join(missing), packages=packages))
     if not machine.is_root():
-        raise EnvironmentLacks(messages.STORAGE_NEEDS_ROOT(user=os.geteuid()))
+        raise EnvironmentLacks(
+            f"sandbox: gluster storage needs root (you are user {os.geteuid()}): its bricks use trusted extended "
+            "attributes, which Linux does not allow in a user namespace; start it as root, or leave --storage out"
+        )
     try:
         os.close(os.open(FUSE, os.O_RDWR))
     except OSError as error:
-        raise EnvironmentLacks(messages.NO_FUSE(device=FUSE, why=error.strerror)) from error
+        raise EnvironmentLacks(
+            f"sandbox: gluster storage needs FUSE, but {FUSE} cannot be opened: {error.strerror}; load the module "
+            "fuse, or give the device to the container"
+        ) from error
 
 
 def brick_volume(directory: Path, port: int, delay_ms: int) -> str:

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from campaign.core.model import Target
 from campaign.report import table as tables
 from campaign.report.contents import Contents, Section
-from campaign.report.messages import workbook as messages
 from campaign.report.workbook import sheets
 from campaign.report.workbook.write import workbook
 from tests.report.test_table import two_targets
@@ -209,7 +208,10 @@ def test_status_and_notes_stand_in_columns_of_their_own(book: dict[str, Sheet]) 
 def test_what_the_marks_name_stands_below_the_table_and_how_digits_are_cut(book: dict[str, Sheet]) -> None:
     below = [book["scratch"].cells.get(f"A{number}") for number in range(21, 36)]
     assert below[6] == "[7] 3 attempts, 2 valid; reported by the run rules' selection"
-    assert below[12:] == ["[13] no time left", tables.ROUNDING, messages.TABLE_MARKS()]
+    marks = (
+        "struck through: invalid (see Status and Notes); italic: projected; Notes: numbers of the notes below the table"
+    )
+    assert below[12:] == ["[13] no time left", tables.ROUNDING, marks]
 
 
 def test_a_projected_number_is_a_number_that_says_so(tmp_path: Path) -> None:

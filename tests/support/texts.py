@@ -1,0 +1,47 @@
+"""Prints every text of the program with its place, to be reviewed: `python -m tests.support.texts [FOLDER OR FILE...]`.
+
+A text is a literal of three words or more; what stands in braces is computed.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import campaign
+
+PACKAGE = Path(campaign.__file__).parent
+WORDS = 3
+
+
+def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and text; no docstrings."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        text = _text(node)
+        if text is None:
+            yield from texts(node)
+        elif len(text.split()) >= WORDS:
+            yield getattr(node, "lineno", 0), text
+
+
+def _text(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(part) or ast.unparse(part)[2:-1] for part in node.values)
+    return None
+
+
+def main(*places: str) -> None:
+    for place in map(Path, places or (str(PACKAGE),)):
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            for line, text in texts(ast.parse(path.read_text(encoding="utf-8"))):
+                print(f"{path.relative_to(PACKAGE.parent) if path.is_absolute() else path}:{line}: {text!r}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
