@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from campaign import __version__
 from campaign.cli import running, verbs
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 
 EPILOG = """exit status:
 0    all results valid

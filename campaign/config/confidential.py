@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterator
 
 from campaign.config import names as resolution
-from campaign.core.regex import regex
 from campaign.core.resources import BENCHMARK
 from campaign.core.strict_yaml import Document, Mapping, Node, Place, Scalar, Sequence, shown
 
-_LOGIN = regex(r"://[^/?#@\s]+@")  # a URL with a user's name or password
-_WORD = regex(r"^(PART|WORD)\((\w+)\)", re.MULTILINE)
+_LOGIN = re.compile(r"://[^/?#@\s]+@")  # a URL with a user's name or password
+_WORD = re.compile(r"^(PART|WORD)\((\w+)\)", re.MULTILINE)
 # In a command: a name to which a value is given, or an option.
-_NAMED = regex(r"(?:^|[\s\"'=,;(])(-*[A-Za-z_][\w-]*)=|(?:^|[\s\"'])(--?[A-Za-z][\w-]*)")
+_NAMED = re.compile(r"(?:^|[\s\"'=,;(])(-*[A-Za-z_][\w-]*)=|(?:^|[\s\"'])(--?[A-Za-z][\w-]*)")
 # Texts that are words of a command; "*" is any one key or number.
 _COMMANDS: tuple[Place, ...] = (
     ("launcher", "options", "*"),

@@ -7,7 +7,7 @@ What is allowed in a single value is in `values`; what must hold between values,
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from campaign.config import launcher, values
@@ -17,7 +17,6 @@ from campaign.config.sbatch_options import DIRECTIVE
 from campaign.config.search import SEARCH, Projection, SearchSettings
 from campaign.config.system import Proposed
 from campaign.config.waivers import Explanation, Waiver
-from campaign.core.frozen import dataclass
 from campaign.core.keys import key, needed, record
 from campaign.core.model import Launcher, Target
 from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching, required

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config import counts
@@ -14,7 +15,6 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.system import CONTACT, SYSTEM
 from campaign.core import resources, units
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 
 DIRECTORY = "/path/to/scratch"  # where no better one is known: `plan` names it
 

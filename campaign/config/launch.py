@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from campaign.config import counts
@@ -11,7 +12,6 @@ from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import NotRun, Searched, processes_uneven
 from campaign.config.values import ALL, PROJECTED, SEARCH
-from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 from campaign.core.schema import near, suggestion
 from campaign.core.strict_yaml import Document, Place

@@ -16,7 +16,6 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.rules.sweeps import names
 from campaign.config.values import beside
 from campaign.core.model import Launcher
-from campaign.core.regex import regex
 from campaign.core.schema import Field, KeyedMap, ListOf, Text, matching, suggestion, whole
 from campaign.core.strict_yaml import Document, Place, shown
 
@@ -31,9 +30,9 @@ SRUN_OPTIONS = (
     "mem-per-cpu", "mem-per-gpu", "network", "overcommit", "propagate", "resv-ports", "threads-per-core",
     "tres-per-task", "wait",
 )  # fmt: skip
-_BLOCKS = regex(r"--distribution=block(?:[:,].*)?")  # the rest says how ranks lie within a node
+_BLOCKS = re.compile(r"--distribution=block(?:[:,].*)?")  # the rest says how ranks lie within a node
 # Words with which mpirun says how many ranks there are and where.
-_OF_PLACEMENT = regex(
+_OF_PLACEMENT = re.compile(
     r"-{1,2}(?:n|np|c|N|ppn|npernode|npersocket|ppr|map-by|rank-by|bynode|byslot|bycore|host|hosts|hostfile|machinefile|f|H"
     r"|rankfile|rf|pernode|perhost|oversubscribe|nooversubscribe|default-hostfile|configfile|app)(?:=.*)?"
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config import load as config
@@ -15,7 +16,6 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 from campaign.core.model import Paths
 
 

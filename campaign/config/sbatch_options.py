@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from campaign.core.regex import regex
+import re
+
 from campaign.core.schema import Text, suggestion
 from campaign.core.strict_yaml import shown
 
 _DIRECTIVE = "an sbatch option as --name or --name=value, except those that campaign sets"
-_WRITTEN = regex(r"--([a-z][a-z0-9-]*)(=[A-Za-z0-9_.,:=+@%/*&|()\[\]!~^-]+)?")
+_WRITTEN = re.compile(r"--([a-z][a-z0-9-]*)(=[A-Za-z0-9_.,:=+@%/*&|()\[\]!~^-]+)?")
 
 # sbatch options that change neither the placement of ranks nor how campaign finds its jobs.
 ALLOWED_DIRECTIVES = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from campaign.config import check, values
 from campaign.config.rules.pack import RulePack
 from campaign.core import formula
-from campaign.core.frozen import dataclass
 from campaign.core.keys import key, needed, record
 from campaign.core.model import Geometry
 from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, entries, matching, whole

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from campaign.config import values
-from campaign.core.frozen import dataclass
 from campaign.core.keys import key
-from campaign.core.regex import regex
 from campaign.core.schema import Number
 
 USER_TUNING, ADMINISTRATOR_TUNING = "tuning by users", "tuning by administrators"
@@ -48,12 +47,12 @@ class Proposed:
     operating_system: str = key(values.LINE, "words of its name and version, such as Rocky Linux 9", "")
 
 
-_PLACEHOLDER = regex(
+_PLACEHOLDER = re.compile(
     r"<(?! )[^<>]*(?<! )>|\b(?:tbd|tba|tbc|todo|fixme|x{3,}|lorem|ipsum|foo|bar|placeholder|fill (?:me )?in)\b"
     r"|\bto be (?:defined|determined|done|decided|confirmed|announced|filled)\b",
     re.IGNORECASE,
 )
-_EMPTY = regex(r"[\W_]*|n/?a|unknown|test|example|dummy|asdf\w*", re.IGNORECASE)
+_EMPTY = re.compile(r"[\W_]*|n/?a|unknown|test|example|dummy|asdf\w*", re.IGNORECASE)
 
 
 def placeholder(text: str) -> str:

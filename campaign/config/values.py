@@ -12,7 +12,6 @@ from pathlib import Path
 
 from campaign.config import names as resolution
 from campaign.core import formula, units
-from campaign.core.regex import regex
 from campaign.core.schema import Text, whole
 from campaign.core.strict_yaml import is_file, shown
 
@@ -36,7 +35,7 @@ _INPUT = "a number"
 _DAY = 'a day in quotes, such as "2026-11-21"'
 _INPUT_NAME = "letters, digits and _, no digit first; not nodes or processes, which every formula knows"
 
-_VARIABLE = regex(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+_VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 
 RESERVED_VARIABLES = ("SLURM_", "SBATCH_", "BENCH_")
 UNRESERVED_VARIABLES = ("SLURM_PMIX_FENCE",)  # the sandbox needs it, a real cluster may

@@ -6,11 +6,11 @@ A waiver is signed over its `statement`, so that it holds for this campaign, the
 from __future__ import annotations
 
 import datetime
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config import values
 from campaign.config.rules.kinds import RULE
-from campaign.core.frozen import dataclass
 from campaign.core.keys import key, needed
 
 NAMESPACE = "campaign-waiver"  # of ssh-keygen -Y

@@ -11,12 +11,12 @@ import stat
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from campaign.core.errors import CampaignError, InputError, pass_on
-from campaign.core.frozen import dataclass
 
 if TYPE_CHECKING:
     import tarfile

@@ -11,29 +11,26 @@ import functools
 import re
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import field
-
-from campaign.core.frozen import dataclass
-from campaign.core.regex import regex
+from dataclasses import dataclass, field
 
 # Controls, marks that change the direction of writing, halves of surrogate pairs, private use, what is no character.
-_UNSEEN = regex(
+_UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069"
     "\ud800-\uf8ff\ufeff\ufff0-\ufffb\ufffe\uffff"
     "\U000e0000-\U0010ffff]"
 )
-_BREAK = regex(r"\s*[\r\n\x0b\x0c\x85\u2028\u2029]+\s*")
+_BREAK = re.compile(r"\s*[\r\n\x0b\x0c\x85\u2028\u2029]+\s*")
 _BARS = "|│║┃"  # between the columns of the formats that draw boxes
 
 _BEYOND = "≥≤≠≈→←×±−µμ–—"  # that not every LaTeX has by themselves
 
 _SPECIAL = string.punctuation + _BARS[1:] + _BEYOND
 _SHIELDED = {ord(character): chr(0xE000 + number) for number, character in enumerate(_SPECIAL)}
-_SHIELD = regex(f"(?m)(^ *)?([{chr(0xE000)}-{chr(0xE000 + len(_SPECIAL) - 1)}])")
+_SHIELD = re.compile(f"(?m)(^ *)?([{chr(0xE000)}-{chr(0xE000 + len(_SPECIAL) - 1)}])")
 
 # What a spreadsheet may take for the beginning of a formula, behind spaces too.
-_FORMULA = regex(r"\s*[=+\-@\t\r\n＝＋－＠]")
-_NUMBER = regex(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+_FORMULA = re.compile(r"\s*[=+\-@\t\r\n＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)

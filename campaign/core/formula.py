@@ -8,13 +8,13 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeGuard
 
 from campaign.core.errors import too_long
-from campaign.core.frozen import dataclass
-from campaign.core.regex import regex
 
 LONGEST = 500  # characters
 ALLOWED = (
@@ -30,13 +30,13 @@ _OF_SEVERAL: Mapping[str, Callable[[Sequence[float]], float]] = {
     "min": min, "max": max, "sum": math.fsum, "mean": statistics.fmean, "median": statistics.median,
     "geomean": statistics.geometric_mean, "harmean": statistics.harmonic_mean,
 }  # fmt: skip
-_NAME = regex(r"(?<![\w.])[^\W\d]\w*")  # not the e of 1e-6
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")  # not the e of 1e-6
 _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: math.pow,
 }  # fmt: skip
 
 
-_COMPARISON = regex("(>=|<=|==)")
+_COMPARISON = re.compile("(>=|<=|==)")
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core import temporary
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.core.frozen import dataclass
 
 TIMEOUT_S = 120.0
 

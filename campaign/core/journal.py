@@ -14,11 +14,11 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, overload
 
 from campaign.core.errors import EnvironmentLacks, NoRoom, is_full
-from campaign.core.frozen import dataclass
 
 FORMAT = 1
 START = "0" * 64

@@ -9,13 +9,12 @@ sbatch, which carries one attempt or several. A *record* is a parsed result with
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from campaign.core.attestation import Attestation
-from campaign.core.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,26 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property
+from typing import Any, TypeVar
 
 _Made = TypeVar("_Made")
-
-if TYPE_CHECKING:
-    from functools import cached_property
-else:
-
-    class cached_property:
-        """That of functools, without the lock which Python 3.11 takes each time: it costs more than most values do."""
-
-        def __init__(self, make):
-            self._make = make
-
-        def __set_name__(self, owner, name):
-            self._name = name
-
-        def __get__(self, of, owner=None):
-            made = of.__dict__[self._name] = self._make(of)
-            return made
 
 
 class Once:
@@ -39,6 +23,3 @@ class Once:
         known = self._known
         made: _Made = known[key] if key in known else known.setdefault(key, make())
         return made
-
-
-__all__ = ["Once", "cached_property"]

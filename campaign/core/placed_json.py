@@ -9,18 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-
-from campaign.core.frozen import dataclass
-from campaign.core.regex import regex
+from dataclasses import dataclass
 
 DEEPEST = 100
 MOST_VALUES = 1_000_000
 ALLOWED = 'a path such as jobs[0].read.bw, jobs[*].write.iops, jobs[jobname=write].iops or latency."99.9"'
 
-_SPACE = regex(r"[ \t\n\r]*")
-_STRING = regex(r'"(?:[^"\\\x00-\x1f]++|\\.)*+"')
-_SCALAR = regex(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null")
-_STEP = regex(
+_SPACE = re.compile(r"[ \t\n\r]*")
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\.)*+"')
+_SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null")
+_STEP = re.compile(
     r'\.?(?:(?P<key>[A-Za-z_][A-Za-z0-9_-]*)|"(?P<quoted>[^"\\]+)")'
     r"|\[(?:(?P<index>[0-9]{1,6})|(?P<all>\*)|(?P<name>[A-Za-z_][A-Za-z0-9_-]*)=(?P<wanted>[^\]\[]+))\]"
 )

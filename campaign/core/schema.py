@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from campaign.core import units
 from campaign.core.errors import too_long
-from campaign.core.frozen import dataclass
 from campaign.core.strict_yaml import Broken, Document, Mapping, Node, Place, Scalar, Sequence, found, shown
 
 # What an escape in double quotes can still bring into a text.

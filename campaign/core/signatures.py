@@ -5,15 +5,14 @@ from __future__ import annotations
 import base64
 import re
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
-from campaign.core.regex import regex
 
 PATIENCE_S = 20
 _VERSION = b"SSHSIG\0\0\0\1"  # ssh-keygen takes version 0 for 1
-_ARMOR = regex(rb"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----END SSH SIGNATURE-----\n")
+_ARMOR = re.compile(rb"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----END SSH SIGNATURE-----\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 12

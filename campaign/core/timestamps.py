@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.core.frozen import dataclass
-from campaign.core.regex import regex
 
 PATIENCE_S = 20
 LARGEST = 1 << 20  # bytes of a reply
-_TIME = regex(r"^Time stamp: (.+ GMT)$", re.MULTILINE)
-_HASH = regex(r"^Hash Algorithm: sha256$", re.MULTILINE)
-_DUMP = regex(r"^    [0-9a-f]{4} - ((?:[0-9a-f]{2}[ -]){1,15}[0-9a-f]{2})", re.MULTILINE)
+_TIME = re.compile(r"^Time stamp: (.+ GMT)$", re.MULTILINE)
+_HASH = re.compile(r"^Hash Algorithm: sha256$", re.MULTILINE)
+_DUMP = re.compile(r"^    [0-9a-f]{4} - ((?:[0-9a-f]{2}[ -]){1,15}[0-9a-f]{2})", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

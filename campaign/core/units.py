@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from campaign.core.regex import regex
-
 LARGEST = 2**63 - 1  # what a C program can hold
 
 SIZE = "a size with unit, such as 512G or 768m (powers of 1024)"
@@ -21,11 +19,11 @@ DURATION = (
 )
 
 _DIGITS = r"0|[1-9][0-9]{0,18}"
-_POWER = regex(r"([1-9][0-9]{0,9})\^(0|[1-9][0-9]?)")
+_POWER = re.compile(r"([1-9][0-9]{0,9})\^(0|[1-9][0-9]?)")
 _SECONDS = {"w": 604800, "d": 86400, "h": 3600, "m": 60, "s": 1}
-_UNITS = regex("".join(rf"(?:(?P<{unit}>[0-9]{{1,12}}){unit})?" for unit in _SECONDS))
-_CLOCK = regex(r"(?:(?P<h>[0-9]{1,9}):)?(?P<m>[0-9]{1,9}):(?P<s>[0-9]{1,9})")
-_DAYS = regex(r"(?P<d>[0-9]{1,9})-(?P<h>[0-9]{1,2})(?::(?P<m>[0-9]{1,2})(?::(?P<s>[0-9]{1,2}))?)?")
+_UNITS = re.compile("".join(rf"(?:(?P<{unit}>[0-9]{{1,12}}){unit})?" for unit in _SECONDS))
+_CLOCK = re.compile(r"(?:(?P<h>[0-9]{1,9}):)?(?P<m>[0-9]{1,9}):(?P<s>[0-9]{1,9})")
+_DAYS = re.compile(r"(?P<d>[0-9]{1,9})-(?P<h>[0-9]{1,2})(?::(?P<m>[0-9]{1,2})(?::(?P<s>[0-9]{1,2}))?)?")
 
 
 def _bounded(value: int, text: str) -> int:

@@ -24,6 +24,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,6 @@ from campaign.config.names import Names
 from campaign.config.opened import Opened, open_campaign
 from campaign.core import bagit, journal, signatures
 from campaign.core.errors import InputError, no_room, typed, unwritten
-from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Paths, Run, State
 from campaign.core.units import several
 from campaign.evidence import crate, provenance, replay

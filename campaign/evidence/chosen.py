@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 
@@ -11,7 +11,6 @@ from campaign.config.rules import load as rules
 from campaign.config.rules.catalogue import CATALOGUE, show
 from campaign.config.rules.pack import RulePack
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 from campaign.core.model import Finding
 from campaign.judge.findings import unchecked, violation
 

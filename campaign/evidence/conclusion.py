@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from campaign.core.errors import INCOMPLETE, OK
-from campaign.core.frozen import dataclass
 from campaign.core.model import Finding, Severity
 from campaign.core.units import listed, several
 from campaign.evidence.chosen import Copy

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from campaign.core import bagit
-from campaign.core.frozen import dataclass
 from campaign.evidence.replay import Judged
 
 NAME = "ro-crate-metadata.json"

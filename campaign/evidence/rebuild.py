@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from campaign.core import temporary
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
-from campaign.core.frozen import dataclass
 from campaign.core.units import listed
 from campaign.evidence import provenance
 from campaign.judge.submission import Submission

@@ -14,7 +14,6 @@ from campaign.core import bagit, journal
 from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError, pass_on
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
-from campaign.core.regex import regex
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
 from campaign.evidence import provenance
@@ -28,7 +27,7 @@ from campaign.slurm import script_text, scripts, submit
 
 LONGEST_LINE = 200  # characters that are shown
 # Lines that a changed setting changes without changing what is executed: directives, and the time limit of srun.
-_SETTING = regex(r"#SBATCH |campaign_count_by |\s+srun .*--time=")
+_SETTING = re.compile(r"#SBATCH |campaign_count_by |\s+srun .*--time=")
 
 
 def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:

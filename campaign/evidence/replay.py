@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from campaign import __version__
@@ -17,7 +17,6 @@ from campaign.config.names import Names
 from campaign.config.opened import granted_by, open_campaign
 from campaign.core import bagit, journal
 from campaign.core.decode import decode
-from campaign.core.frozen import dataclass
 from campaign.core.model import Finding, Paths
 from campaign.core.strict_yaml import shown
 from campaign.judge.submission import Submission

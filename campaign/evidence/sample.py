@@ -12,16 +12,14 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 from campaign.core import temporary
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 from campaign.core.model import Status
-from campaign.core.regex import regex
 from campaign.core.strict_yaml import shown
 from campaign.core.units import utc
 from campaign.evidence import bundle, verify
@@ -36,7 +34,7 @@ from campaign.results.cells import Row
 from campaign.results.store import begun
 
 HEAD = "# challenge of the bundle with journal head {head}, seed {seed}, cells: {cells}\n"
-_HEAD = regex(r"# challenge of the bundle with journal head (\S+), seed (\S+), cells: (.+)")
+_HEAD = re.compile(r"# challenge of the bundle with journal head (\S+), seed (\S+), cells: (.+)")
 # Keys of a campaign file that may be others on the installed system.
 OF_MACHINE = ("slurm", "launcher", "targets", "benchmark", "results")
 MOST_OBJECTIONS = 8

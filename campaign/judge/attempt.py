@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.entries import Operation
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Finding, Record, Run, State
-from campaign.core.regex import regex
 from campaign.core.units import digits, format_size, listed
 from campaign.judge.findings import at_full_size, doubt, note, processes_on, unchecked, violation
 from campaign.results.case import Case
 
 EVIDENT = 2  # data of so many times the memory of the nodes cannot have come from it
 WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
-BANDWIDTH = regex(r"[KMGT]?i?B/s")
+BANDWIDTH = re.compile(r"[KMGT]?i?B/s")
 BUILTIN = "campaign bench "  # how the project's own benchmark names itself
 
 

@@ -12,7 +12,6 @@ from pathlib import PurePosixPath
 
 from campaign.core.attestation import Attestation, RankGroup
 from campaign.core.model import Finding
-from campaign.core.regex import regex
 from campaign.core.units import listed
 from campaign.judge.findings import Form, doubt, note, to_explain, violation
 from campaign.results.case import Case
@@ -21,10 +20,10 @@ SINCE = (0, 3, 0)  # versions of the benchmark that attest themselves
 CLOCK_SHARE, CLOCK_S = 0.001, 0.05  # by which two readings of one clock around a run may differ
 IDLE_S, IDLE_SHARE = 10.0, 0.25  # of a run outside its phases; 32 processes on 2 cores had 7 s of 22
 NODES_S = 60.0  # by which a node's clock may differ from the job's record of the run
-_LOADER = regex(r"LD_\w+|GLIBC_TUNABLES")
-_C_LIBRARY = regex(r"lib(?:c|pthread|rt)[.-][\w.-]*|ld-musl-[\w.-]+|libc\.musl-[\w.-]+")
-_MPI = regex(r"lib(?:p?mpi|mpich|pmpi)[\w.+-]*")
-_SYSTEM = regex(r"/(?:usr/)?lib\w*(?:/.*)?")
+_LOADER = re.compile(r"LD_\w+|GLIBC_TUNABLES")
+_C_LIBRARY = re.compile(r"lib(?:c|pthread|rt)[.-][\w.-]*|ld-musl-[\w.-]+|libc\.musl-[\w.-]+")
+_MPI = re.compile(r"lib(?:p?mpi|mpich|pmpi)[\w.+-]*")
+_SYSTEM = re.compile(r"/(?:usr/)?lib\w*(?:/.*)?")
 
 
 def attestations(case: Case) -> Sequence[tuple[Case, Attestation]]:

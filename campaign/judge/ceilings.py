@@ -7,10 +7,10 @@ The defaults lie far from what real systems reach. Of 2,330 results of 193 submi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from campaign.core.model import Finding, Record
-from campaign.core.regex import regex
 from campaign.judge.findings import note, unchecked, violation
 from campaign.judge.timing import RATE
 from campaign.results.case import Case
@@ -20,8 +20,8 @@ BYTES = {
     "B/s": 1.0, "kB/s": 1e3, "KB/s": 1e3, "KiB/s": 2.0**10, "MB/s": 1e6, "MiB/s": 2.0**20, "GB/s": 1e9,
     "GiB/s": 2.0**30, "TB/s": 1e12, "TiB/s": 2.0**40,
 }  # fmt: skip
-_ETHERNET = regex(r"operstate up, speed ([1-9][0-9]{0,7}),.*")  # Mbit/s
-_FABRIC = regex(r".*ACTIVE.*?([0-9.]{1,7}) Gb/sec.*")
+_ETHERNET = re.compile(r"operstate up, speed ([1-9][0-9]{0,7}),.*")  # Mbit/s
+_FABRIC = re.compile(r".*ACTIVE.*?([0-9.]{1,7}) Gb/sec.*")
 LOCAL = frozenset({"tmpfs", "ramfs", "ext2", "ext3", "ext4", "xfs", "btrfs", "overlay", "zfs", "f2fs"})
 
 

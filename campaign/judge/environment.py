@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from campaign.core.model import Completion, Finding, Record, State
-from campaign.core.regex import regex
 from campaign.core.units import listed, utc
 from campaign.judge.attested import attestations
 from campaign.judge.findings import disagreement, doubt, note, to_explain, unchecked, violation
@@ -23,14 +22,14 @@ SET_S = 1.0  # by which a clock that is not set may run fast or slow in a run
 _IDENTITY = ("JobId", "SubmitTime")  # an id alone may have been given to another job meanwhile
 
 # Variables by which MPI, the topology library, a benchmark or a preloaded library takes nodes for what they are not.
-_FAKING = regex(
+_FAKING = re.compile(
     r"IOR_FAKE_\w+|NSS_WRAPPER_\w+|UID_WRAPPER\w*|FAKETIME\w*|LIBFAKE\w*|FAKEROOT\w*|FAKECHROOT\w*|HOSTALIASES|PMIX_HOSTNAME"
     r"|HWLOC_(?:XMLFILE|SYNTHETIC|FSROOT)|OMPI_COMM_WORLD_\w+|PMI_(?:RANK|SIZE|FD)"
     r"|(?:OMPI|PRTE|PMIX)_MCA_\w*(?:hostname|nodename|topo_file|simulator|ras_simulator)\w*"
 )
-_FAKING_LIBRARY = regex(r"fake|host_?name|nss_wrapper|uid_wrapper|socket_wrapper|libtime", re.IGNORECASE)
+_FAKING_LIBRARY = re.compile(r"fake|host_?name|nss_wrapper|uid_wrapper|socket_wrapper|libtime", re.IGNORECASE)
 # File systems that a client on each node mounts.
-_NETWORK = regex(r"nfs4?|lustre|beegfs|gpfs|ceph|cifs|smb3|9p|orangefs|panfs|fuse\.(?!fuse-overlayfs$).+")
+_NETWORK = re.compile(r"nfs4?|lustre|beegfs|gpfs|ceph|cifs|smb3|9p|orangefs|panfs|fuse\.(?!fuse-overlayfs$).+")
 
 
 def topology_is_real(case: Case) -> Iterator[Finding]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from campaign.config.rules.load import digest_of_own, is_own
-from campaign.core.frozen import dataclass
 from campaign.core.model import Finding
 from campaign.judge.findings import note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,7 +17,6 @@ from campaign.config.rules.settle import settle
 from campaign.core import strict_json
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
-from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Cell, Command, Geometry, Record, Run, Source, State, Status, Target
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row

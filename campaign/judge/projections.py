@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -12,7 +13,6 @@ from campaign.config.rules.entries import LaunchCondition
 from campaign.config.search import Projection
 from campaign.core import formula
 from campaign.core.model import Finding, Status
-from campaign.core.regex import regex
 from campaign.judge.findings import cut, doubt, note, processes_on, to_explain, unchecked, violation
 from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.submission import Submission
@@ -20,8 +20,8 @@ from campaign.results.cells import Row
 from campaign.slurm.partitions import OUTSIDE
 
 _CLOSE = 1e-9  # relative: nearer than this, two numbers are the same
-_PLACEHOLDER = regex(r"<[^<>]*>")
-_NUMBER = regex(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_PLACEHOLDER = re.compile(r"<[^<>]*>")
+_NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
 def labelled(submission: Submission) -> Iterator[Finding]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from campaign.core.frozen import dataclass
 from campaign.core.model import Finding
 from campaign.core.units import listed, several
 from campaign.judge.findings import to_explain, unchecked, violation

@@ -6,11 +6,11 @@ did on its targets. A record that is missing contradicts nothing: that is "not c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from campaign.core.model import Finding, State
-from campaign.core.regex import regex
 from campaign.core.units import listed, utc
 from campaign.judge import attested
 from campaign.judge.environment import (
@@ -33,7 +33,7 @@ from campaign.results.environment.facts import Accounting, Environment
 from campaign.results.environment.slurm_text import expand_nodes
 
 SAME_S = 1.0  # between two copies of one time of which one may be cut to a second
-_OF_SRUN = regex("[0-9]{1,6}")  # other steps have names, or numbers from 4294967290
+_OF_SRUN = re.compile("[0-9]{1,6}")  # other steps have names, or numbers from 4294967290
 _WITH_EXIT_CODE = ("COMPLETED", "FAILED")  # states of jobs that ended by themselves
 # What statfs and the mount table call the same file system, as far as both have a name for it.
 _KINDS = {

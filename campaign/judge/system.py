@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
-from campaign.core.frozen import dataclass
 from campaign.core.model import Finding
-from campaign.core.regex import regex
 from campaign.core.units import listed, several
 from campaign.judge.findings import at_full_size, cut, doubt, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
@@ -19,7 +19,7 @@ MEMORY_SHARE = 0.02  # nodes of one kind have so much more or less memory, by wh
 _PASSING = ("state.", "zone")
 _OF_THE_JOB = ("SLURM", "SBATCH_", "BENCH_", "PMIX_SERVER", "PATH", "TMPDIR", "LANG", "LC_ALL", "TZ")
 # Variables by which a user tunes MPI, the network or the loader.
-_TUNES = regex(
+_TUNES = re.compile(
     r"(?:OMPI_MCA|PRTE_MCA|PMIX_MCA|UCX|FI|I_MPI|MPICH|MV2|PSM2?|HFI|NCCL|MALLOC|GLIBC|LUSTRE|DARSHAN|GPFS)_\w+"
     r"|LD_(?:PRELOAD|AUDIT|BIND_NOW)|ROMIO_HINTS"
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config.format import Campaign
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 from campaign.core.strict_yaml import Document, Place, is_file, path_text
 
 

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from campaign.config.values import ALL, SEARCH
 from campaign.core import atomic, journal, resources
 from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Geometry, Paths, Run
 from campaign.pipeline import program
 from campaign.pipeline.mistakes import Mistake, refusal

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.core import atomic, journal, units
 from campaign.core.errors import EnvironmentLacks, InputError, unwritten
-from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Observation, Run
 from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import Place, path_text

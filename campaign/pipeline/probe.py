@@ -11,14 +11,13 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campaign.config.format import Slurm
 from campaign.config.launcher import PLACEMENTS
 from campaign.config.opened import Opened
 from campaign.core.errors import EnvironmentLacks, UnknownState
-from campaign.core.frozen import dataclass
 from campaign.core.model import SRUN, Command, Geometry, Launcher, Run, State
 from campaign.core.units import several
 from campaign.pipeline.preflight import Checked

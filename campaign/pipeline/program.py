@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from campaign.core.regex import regex
-
-PLACEHOLDER = regex(r"<(?! )[^<>]*(?<! )>")  # as `campaign init` writes what is to be replaced
+PLACEHOLDER = re.compile(r"<(?! )[^<>]*(?<! )>")  # as `campaign init` writes what is to be replaced
 # e_machine of an ELF file, with the name that `uname -m` has for it.
 _MACHINES = {3: "i686", 20: "ppc", 21: "ppc64", 22: "s390x", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64",
              258: "loongarch64"}  # fmt: skip

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 
 from campaign.config.format import Campaign
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Run, Status
 from campaign.core.schema import near, suggestion
 from campaign.results.cells import Row, left_out, matches

@@ -10,13 +10,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.errors import NoRoom, UnknownState, typed
-from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Observation, Run, State
 from campaign.core.units import digits, several
 from campaign.judge.submission import Submission

@@ -6,6 +6,7 @@ Two meanings are in use. Up to mdtest 1.9.3, and in the mdtest of IOR up to 3.2,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import Protocol
 
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Geometry
-from campaign.core.regex import regex
 from campaign.results.parsers import mdtest_text
 
 
@@ -48,7 +48,7 @@ _FAKED = (
 # No test is there from 2 processes to 1: mdtest says how it understood its options, and ends without the second that it
 # waits before each test.
 _NO_TEST = ("-f", "2", "-l", "1")
-_VERSION = regex(r"mdtest-(\d+)\.(\d+)(alpha)?")
+_VERSION = re.compile(r"mdtest-(\d+)\.(\d+)(alpha)?")
 
 
 def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialect:

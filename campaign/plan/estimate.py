@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from campaign.config.format import Campaign
-from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Run, State, Target
 from campaign.core.units import digits, format_duration, several
 from campaign.plan import matrix

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
 
-from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 
 

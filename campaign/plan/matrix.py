@@ -11,7 +11,7 @@ import json
 import random
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Protocol, TypeVar
 
 from campaign.config.format import Campaign
@@ -21,7 +21,6 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Phase
 from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run, Target
 from campaign.plan.search.nouns import PlannedBlock
 

@@ -10,7 +10,7 @@ import functools
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -19,7 +19,6 @@ from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import Searched
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Geometry, Run, State
 from campaign.plan import matrix
 from campaign.plan.search import nouns, proposals

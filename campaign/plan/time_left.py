@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from campaign.config.format import Campaign
-from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Run
 from campaign.plan import matrix
 from campaign.plan.estimate import kind_of, measured_lengths, side_by_side

@@ -8,13 +8,12 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from campaign.core.model import Finding
-from campaign.core.regex import regex
 from campaign.results.cells import Row
 
 LISTED = 6  # different values that one text writes out
-_NAMES = regex(r"[^\s,]+(, [^\s,]+)*")
-_PLACE = regex(r"\bruns/[^\s:]+(?::\d+)?:")  # of a line in a run's raw output
-_OWN = regex(r"/campaign-[0-9a-f]{8,}[^\s'\",;)]*")  # what is in an attempt's own directory
+_NAMES = re.compile(r"[^\s,]+(, [^\s,]+)*")
+_PLACE = re.compile(r"\bruns/[^\s:]+(?::\d+)?:")  # of a line in a run's raw output
+_OWN = re.compile(r"/campaign-[0-9a-f]{8,}[^\s'\",;)]*")  # what is in an attempt's own directory
 
 
 def told(findings: Sequence[Finding]) -> list[Finding]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Finding
 from campaign.core.units import several
 from campaign.judge.submission import Submission

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from campaign.core import escaping
-from campaign.core.frozen import dataclass
-from campaign.core.regex import regex
 
 LABEL = 36  # width of a table's first column, where a line may go on below
 LEAST = (16, 10)  # to which the first column and other texts are folded
@@ -40,7 +39,7 @@ class TextTable:
 class _Folding(textwrap.TextWrapper):
     """Breaks the names of cells and paths behind a slash too, where a line needs it."""
 
-    wordsep_simple_re = regex(rf"([ \n]+)|(?<=[/{escaping.shielded('/', 'simple')}])(?=[^\s])")
+    wordsep_simple_re = re.compile(rf"([ \n]+)|(?<=[/{escaping.shielded('/', 'simple')}])(?=[^\s])")
 
 
 def wrapped(text: str, width: int, first: str, others: str) -> list[str]:

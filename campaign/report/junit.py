@@ -8,11 +8,11 @@ noted passes, with the finding as the test's output.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.escaping import plain
-from campaign.core.frozen import dataclass
 from campaign.core.model import Finding, Severity
 from campaign.judge.submission import Submission
 from campaign.report import causes

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from campaign.config.rules.entries import FileConfiguration
 from campaign.config.rules.pack import RulePack
-from campaign.core.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

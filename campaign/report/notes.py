@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
-from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Finding, Severity, State, Status
 from campaign.core.units import several
 from campaign.report import causes

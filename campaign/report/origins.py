@@ -8,10 +8,10 @@ import os
 import shlex
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core import plain_file, units
-from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Record, Run
 from campaign.report.contents import Contents
 from campaign.results.case import Case

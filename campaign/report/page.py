@@ -10,13 +10,13 @@ import base64
 import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from campaign import __version__
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units
-from campaign.core.frozen import dataclass
 from campaign.core.model import Finding, Run, Status, Target
 from campaign.core.resources import TEMPLATES
 from campaign.report import causes, layout, notes, origins

@@ -6,13 +6,13 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from campaign.config.format import Campaign
 from campaign.config.rules.load import is_own
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units
-from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry, Status
 from campaign.report import layout, notes, printing
 from campaign.results.cells import Row

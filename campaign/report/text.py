@@ -8,7 +8,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from campaign.config.format import Campaign
@@ -17,7 +17,6 @@ from campaign.config.rules.catalogue import CATALOGUE, PRACTICE
 from campaign.config.rules.entries import Variable
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
-from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Finding, Run, Severity
 from campaign.judge.submission import Submission
 from campaign.pipeline.plan import Plan

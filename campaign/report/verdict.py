@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
-from campaign.core.frozen import dataclass
 from campaign.core.model import Finding, Severity, Status
 from campaign.core.units import several
 from campaign.judge.submission import Submission

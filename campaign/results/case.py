@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from campaign.config.rules import formulas
 from campaign.config.rules.entries import FileConfiguration, Operation
 from campaign.config.rules.kinds import MEDIAN
 from campaign.config.rules.pack import RulePack
-from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
-from campaign.core.once import Once, cached_property
+from campaign.core.once import Once
 from campaign.results import derived, iterations
 from campaign.results.environment.facts import NOTHING, Evidence
 from campaign.results.parsers import phased

@@ -7,12 +7,11 @@ import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from campaign.config.format import Campaign
 from campaign.config.search import Projection
-from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Cell, Finding, Geometry, Record, Run, Status
 from campaign.statistics import intervals
 

@@ -15,7 +15,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,7 +23,6 @@ from campaign.core import journal
 from campaign.core.attestation import RankGroup
 from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom
-from campaign.core.frozen import dataclass
 from campaign.core.model import (
     Attempt,
     Iteration,

@@ -7,11 +7,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from campaign.config.format import Slurm
 from campaign.core import users
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.frozen import dataclass
 from campaign.slurm import choice, commands, partitions
 from campaign.slurm.partitions import Partition, parse_limit
 

@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from campaign.config.format import Slurm
-from campaign.core.frozen import dataclass
-from campaign.core.regex import regex
 from campaign.results.environment.slurm_text import expand_nodes
 
 # All of some features, or any of them. Parentheses, counts and [a|b] are for sbatch alone to understand.
 _FEATURE = r"[\w.:/=+-]+"
-_ALL, _ANY = regex(rf"{_FEATURE}([&,]{_FEATURE})*"), regex(rf"{_FEATURE}(\|{_FEATURE})*")
+_ALL, _ANY = re.compile(rf"{_FEATURE}([&,]{_FEATURE})*"), re.compile(rf"{_FEATURE}(\|{_FEATURE})*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
-from campaign.core.frozen import dataclass
 from campaign.core.model import State
-from campaign.core.regex import regex
 from campaign.results.environment.slurm_text import slurm_fields
 from campaign.slurm import answers
 from campaign.slurm.states import STATES
@@ -29,8 +28,8 @@ QUERY_TIMEOUT_S = 30.0
 _KEPT = frozenset({"SLURM_CONF", "SLURM_PMIX_FENCE"})
 _COMMANDS = frozenset({"sacct", "sacctmgr", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun"})
 # Shell functions that the submitter exports would take the place of the job's commands; `module` is one of them.
-_SCRUBBED = regex("(SBATCH|SLURM|SRUN|SQUEUE|SACCT|SCANCEL|SINFO|PMIX|PMI|OMPI_COMM|BENCH|BASH_FUNC)_")
-_MODULES = regex(r"BASH_FUNC_(_?module\w*|ml|switchml)(%%|\(\))$")
+_SCRUBBED = re.compile("(SBATCH|SLURM|SRUN|SQUEUE|SACCT|SCANCEL|SINFO|PMIX|PMI|OMPI_COMM|BENCH|BASH_FUNC)_")
+_MODULES = re.compile(r"BASH_FUNC_(_?module\w*|ml|switchml)(%%|\(\))$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
-from campaign.core.frozen import dataclass
 from campaign.core.schema import suggestion
 from campaign.core.units import format_size, listed, parse_duration, several, utc
 from campaign.results.environment.slurm_text import expand_nodes

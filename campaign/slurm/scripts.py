@@ -10,7 +10,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +19,7 @@ from campaign.config.format import Slurm
 from campaign.config.rules import sweeps
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 from campaign.core.model import Planned, Run
-from campaign.core.regex import regex
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import script_text
 from campaign.slurm.script_text import BEGIN, END, FILE, LAST_LINE, PHASE, STEP
@@ -34,7 +32,7 @@ TEMPLATE, PROBE = TEMPLATES / "job.sbatch.j2", TEMPLATES / "probe.sbatch.j2"
 INCLUDED, FUNCTIONS = "job-functions.bash", ("job", "witness", "placement", "target", "counter")
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
 # A function, an alias or a variable of the job's own functions, or an srun of its own.
-_SETS = regex(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
+_SETS = re.compile(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

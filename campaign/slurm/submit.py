@@ -17,7 +17,7 @@ import socket
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -26,7 +26,6 @@ from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
 from campaign.core import atomic, journal, resources, waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
-from campaign.core.frozen import dataclass
 from campaign.core.model import Attempt, Paths, Planned, Run, State, directory_name
 from campaign.core.units import several
 from campaign.plan import matrix

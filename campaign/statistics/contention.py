@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from typing import Any
 
-from campaign.core.frozen import dataclass
 from campaign.statistics.ranks import median
 
 FOLDS = 5  # so many times a fit leaves out each fifth point

@@ -7,8 +7,8 @@ import itertools
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 
-from campaign.core.frozen import dataclass
 from campaign.statistics.ranks import median, normal
 
 WIDEST = 0.999  # the extremes of 12 values; what would have to be wider is not known well enough to say so

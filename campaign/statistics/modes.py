@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from campaign.core.frozen import dataclass
 from campaign.statistics.ranks import median
 
 FEWEST = 12  # values that can show it

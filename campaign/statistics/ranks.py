@@ -15,9 +15,8 @@ import functools
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from campaign.core.frozen import dataclass
 
 if TYPE_CHECKING:
     from statistics import NormalDist

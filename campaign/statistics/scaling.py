@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-from campaign.core.frozen import dataclass
 
 RESAMPLES = 200
 FEWEST_COUNTS = 4  # of processes: one more than there are parameters

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from campaign.config.rules.guidance import GUIDANCE
-from campaign.core.frozen import dataclass
 from campaign.core.model import Severity
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from campaign.config import counts
 from campaign.config.counts import Count
 from campaign.config.rules import formulas
@@ -22,7 +24,6 @@ from campaign.config.rules.kinds import (
     STATISTICS,
     WORD,
 )
-from campaign.core.frozen import dataclass
 from campaign.core.keys import key, needed, record, switch
 from campaign.core.model import Geometry
 from campaign.core.schema import Choice, ListOf, Number, Text, matching, whole

@@ -12,15 +12,14 @@ from collections.abc import Mapping
 
 from campaign.core import formula
 from campaign.core.model import Geometry
-from campaign.core.regex import regex
 
 GEOMETRY = ("processes", "nodes", "processes_per_node")
 MEMORY = "memory"  # bytes of a node
 CORES = "cores"  # of a node
 RUN = (*GEOMETRY, "threads", MEMORY, CORES, "items_per_process", "items_total")  # what is known of a run, in numbers
 MOVED = "moved"  # bytes of a bandwidth, in conditions on what was run
-_NUMBER = regex(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)([kmgtKMGT]?)")
-_COMPUTED = regex(r"\{=([^{}]*)\}")
+_NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)([kmgtKMGT]?)")
+_COMPUTED = re.compile(r"\{=([^{}]*)\}")
 VALUE = "value"  # the number of the operation's own record
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from campaign.config.rules.kinds import PROFILES
 from campaign.config.rules.pack import RulePack
 from campaign.core import keys, schema
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 from campaign.core.resources import PACKS
 from campaign.core.strict_yaml import Document, is_file
 

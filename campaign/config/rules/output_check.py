@@ -10,14 +10,13 @@ from campaign.config.rules import formulas, output_format, sweeps
 from campaign.config.rules.output_format import FORMATS, PARSED, STATISTICS, is_shared
 from campaign.core import formula, line_pattern
 from campaign.core.placed_json import JsonPath
-from campaign.core.regex import regex
 from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place
 
 _LINES = ("text", "keyvalue", "table")
 _TREES = ("json", "jsonl")
 _COLUMNS = ("table", "csv")
-_BRACES = regex(r"\{[a-z0-9_]+\}")
+_BRACES = re.compile(r"\{[a-z0-9_]+\}")
 # Keys of a record that only some formats have.
 _OF_FORMATS = {
     "pattern": ("text",),

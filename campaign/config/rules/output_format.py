@@ -5,8 +5,8 @@ what must hold between the values is in `output_check`, the reference is docs/pa
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from campaign.core.frozen import dataclass
 from campaign.core.keys import key, needed, record
 from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, matching, whole
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.kinds import PROFILES
-from campaign.core.regex import regex
 from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place
 
-_BESIDE = regex(r"\{directory\}(?![/,:;@]|$)")  # a path that only begins like the attempt's own directory
+_BESIDE = re.compile(r"\{directory\}(?![/,:;@]|$)")  # a path that only begins like the attempt's own directory
 _BESIDE_KEYS = {"arguments": "program", "text": "write"}  # key -> the kind of phase that has it
 _OF_ONE = ("applet", "arguments", "fixed", "derived", "allowed")  # keys of a pack for one program
 

@@ -5,12 +5,11 @@ A pack for one program has one phase without a name; several phases have names, 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from campaign.config.rules import formulas, output_format
 from campaign.config.rules.output_format import Form, OutputFormat
-from campaign.core.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from campaign.config.rules.kinds import GEOMETRY, LINE, LIST, NAME, NUMBER
-from campaign.core.frozen import dataclass
 from campaign.core.keys import key, needed, switch
-from campaign.core.regex import regex
 
 MOST_VALUES = 1000  # of one sweep
 
-_PLACEHOLDER = regex(r"\{([a-z][a-z0-9_]*)\}")
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
 def names(text: str) -> tuple[str, ...]:

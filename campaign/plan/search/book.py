@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 from campaign.plan.search.nouns import CONFIRM, Measured, Outcome, PlannedBlock, SearchSpace, Settings, size
 

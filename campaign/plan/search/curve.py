@@ -14,11 +14,11 @@ import hashlib
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
-from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 from campaign.plan.search.book import Logs
 

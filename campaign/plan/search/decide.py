@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 from campaign.plan.search import course
 from campaign.plan.search.book import Book, estimates

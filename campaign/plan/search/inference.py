@@ -14,11 +14,11 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy
 
-from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 from campaign.plan.search import curve, proposals
 from campaign.plan.search.book import Book, Logs

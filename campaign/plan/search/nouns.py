@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry
 
 CONFIRM = "confirm"  # the phase of the fresh runs

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Status
-from campaign.core.regex import regex
 from campaign.core.strict_yaml import shown
 from campaign.results.tabular.table import NOT_A_NUMBER
 
@@ -21,7 +19,7 @@ MAX_ROWS = 100_000
 MAX_VALUES = 1000  # of one cell: the most repetitions that a campaign file may ask for
 NAMES = "letters, digits and .-_, a letter or digit first"
 
-_NAME = regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 _STATUSES = tuple(Status)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from campaign.core.frozen import dataclass
 from campaign.report.compare.offers import OfferedCell
 from campaign.report.compare.verdicts import CellComparison, CellVerdict
 from campaign.statistics import ranks

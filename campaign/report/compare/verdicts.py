@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 from campaign.core.model import Cell, Status
 from campaign.core.units import several
 from campaign.report.compare.offers import Offer, OfferedCell, renamed

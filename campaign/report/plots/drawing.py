@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config.rules.entries import Operation, Plot
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
-from campaign.core.frozen import dataclass
 from campaign.core.model import Geometry, Status
 from campaign.report.plots.shapes import Key, Panel
 from campaign.results.cells import Row

@@ -6,11 +6,11 @@ A plot is made where its numbers are; what has none is left out. Numbers that ar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config.rules.pack import RulePack
 from campaign.core import atomic
-from campaign.core.frozen import dataclass
 from campaign.report.plots import svg
 from campaign.report.plots.bars import bars
 from campaign.report.plots.drawing import Drawing, DrawnPlot

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-
-from campaign.core.frozen import dataclass
+from dataclasses import dataclass
 
 # Differ in lightness too, so that grey print and people who see few colours tell them apart.
 COLOURS = ("#12436d", "#e07b12", "#8fd3c8", "#801650", "#a285d1", "#3d3d3d", "#28a197", "#f0c04a")

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from campaign.core import plain_file
-from campaign.core.frozen import dataclass
 from campaign.results.environment.facts import Served
 
 LARGEST_BYTES = 64 << 20  # a day of samples has 20 MB

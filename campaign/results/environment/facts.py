@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Hashable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from campaign.core.frozen import dataclass
 from campaign.core.model import Completion
-from campaign.core.once import Once, cached_property
-from campaign.core.regex import regex
+from campaign.core.once import Once
 from campaign.results.environment.slurm_text import expand_nodes
 from campaign.results.environment.witness import Witness
 
@@ -200,7 +200,7 @@ class Accounting(Once):
         return not any(_UNDER_WAY.search(word) for word in words)
 
 
-_UNDER_WAY = regex(
+_UNDER_WAY = re.compile(
     "PENDING|CONFIGURING|RUNNING|COMPLETING|STAGE_OUT|SIGNALING|RESIZING|SUSPENDED|STOPPED|REQUEUE|SPECIAL_EXIT|RESV_DEL"
 )
 

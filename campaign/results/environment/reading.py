@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from campaign.core import plain_file
-from campaign.core.regex import regex
 from campaign.results.environment import witness
 from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, FileSystemSpace, Node, Value
 from campaign.results.environment.slurm_text import MOST_NODES, slurm_fields
@@ -246,7 +245,7 @@ def _facts(told: str, nodes: int, name: str) -> tuple[Facts, tuple[str, ...]]:
     return facts, tuple(reader.problems)
 
 
-_RANGES = regex(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*")
+_RANGES = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*")
 
 
 def ranges_of(text: Any, nodes: int) -> tuple[int, ...]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import re
 
-from campaign.core.regex import regex
-
 MOST_NODES = 100_000
 
 
@@ -24,8 +22,8 @@ def slurm_fields(oneline: str) -> dict[str, str]:
     return fields | ({"JobName": name[0].strip()} if name else {})
 
 
-_NAME = regex(r"(?<= JobName=).*?(?= UserId=[^ ]*\(\d+\) GroupId=)", re.DOTALL)
-_KEY = regex(r"(?:^| )([A-Z][A-Za-z0-9_/:.]*)=")
+_NAME = re.compile(r"(?<= JobName=).*?(?= UserId=[^ ]*\(\d+\) GroupId=)", re.DOTALL)
+_KEY = re.compile(r"(?:^| )([A-Z][A-Za-z0-9_/:.]*)=")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -40,7 +38,7 @@ def expand_nodes(text: str) -> tuple[str, ...] | None:
     return tuple(nodes) if nodes else None
 
 
-_NODES = regex(r"([A-Za-z0-9_.-]*)(?:\[([0-9,-]+)\](.*))?")
+_NODES = re.compile(r"([A-Za-z0-9_.-]*)(?:\[([0-9,-]+)\](.*))?")
 
 
 def _expand(part: str, room: int) -> list[str] | None:

@@ -5,13 +5,11 @@ docs/evidence.md says what this proves and what it does not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from campaign.core.frozen import dataclass
-from campaign.core.regex import regex
-
-_LINE = regex(r"([0-9]{1,9}) (\S{1,255}) ([0-9a-f]{16}(?:,[0-9a-f]{16})*)(?: ([a-z0-9-]{1,40}))?")
+_LINE = re.compile(r"([0-9]{1,9}) (\S{1,255}) ([0-9a-f]{16}(?:,[0-9a-f]{16})*)(?: ([a-z0-9-]{1,40}))?")
 SHORT = 16  # digits of a hash in ran.txt
 
 

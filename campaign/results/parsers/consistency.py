@@ -6,8 +6,7 @@ An output that contradicts itself was changed or damaged: which of its numbers i
 from __future__ import annotations
 
 import math
-
-from campaign.core.frozen import dataclass
+from dataclasses import dataclass
 
 _FLOAT = 1e-9  # relative: sums and quotients of doubles
 

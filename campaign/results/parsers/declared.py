@@ -16,15 +16,14 @@ from campaign.core.line_pattern import LinePattern
 from campaign.core.model import Observation
 from campaign.core.placed_json import JsonPath, NotJson, PlacedValue
 from campaign.core.placed_json import read as read_json
-from campaign.core.regex import regex
 from campaign.results.parsers.declared_records import Numbers
 from campaign.results.parsers.lines import TWO_RUNS, Notes, is_fatal, line_too_long, tells_of_nothing
 from campaign.results.parsers.text_reader import Parsed
 
 LONGEST_LINE = 10_000  # of those that patterns are tried on
 
-_BEGINS_JSON = regex(r"[ \t]*(?:\{|\[[ \t\r]*(?:$|[\[{]))", re.MULTILINE)
-_RULER = regex(r"[-=_+|\s]*")
+_BEGINS_JSON = re.compile(r"[ \t]*(?:\{|\[[ \t\r]*(?:$|[\[{]))", re.MULTILINE)
+_RULER = re.compile(r"[-=_+|\s]*")
 
 
 def parse(form: OutputFormat, text: str, file: str) -> Parsed:

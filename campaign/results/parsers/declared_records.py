@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from statistics import fmean, median
 from typing import Any
@@ -12,16 +13,14 @@ from typing import Any
 from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.output_format import COUNTS, SECONDS, STATISTICS, DeclaredRecord, OutputFormat
 from campaign.core import formula
-from campaign.core.frozen import dataclass
 from campaign.core.model import Record, Source
-from campaign.core.regex import regex
 from campaign.results.parsers.lines import TWO_RUNS, Notes
 from campaign.results.parsers.repeats import deviation
 
 _MOST_DIGITS = 100  # of a number; larger ones are none
 _COUNTS, _MOST_COUNTED = ("iterations", "count", "moved_bytes"), 2.0**63  # what an integer of the database holds
-_NUMBER = regex(r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?")
-_NAME = regex(r"[a-z][a-z0-9_.-]{0,99}")
+_NUMBER = re.compile(r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?")
+_NAME = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)

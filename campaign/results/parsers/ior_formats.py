@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.core.model import Observation, Record, Source
-from campaign.core.regex import regex
 from campaign.results.parsers import ior_text, local_time
 from campaign.results.parsers.consistency import Range, count_contradicts
 from campaign.results.parsers.ior_summary import by_iterations, by_transfers, contradiction, row_contradiction
@@ -19,11 +18,11 @@ from campaign.results.parsers.json_lines import JsonLine, WrongLine
 from campaign.results.parsers.lines import Notes, appears_twice
 from campaign.results.parsers.repeats import Repeats
 
-_MAXIMUM = regex(r'\s*"bwMaxMIB": *(.*?),? *\r?$')
+_MAXIMUM = re.compile(r'\s*"bwMaxMIB": *(.*?),? *\r?$')
 # What IOR prints among its lines in whichever format.
-_BETWEEN = regex(r"^(?!(?:true|false|null)\b|(?:access|write|read),)[A-Za-z#].*$", re.MULTILINE)
-_WARNING = regex(r"(?:ior )?WARNING: .*")
-_SHOWN = regex(r"[0-9]{1,15}(\.[0-9]{1,9})?")
+_BETWEEN = re.compile(r"^(?!(?:true|false|null)\b|(?:access|write|read),)[A-Za-z#].*$", re.MULTILINE)
+_WARNING = re.compile(r"(?:ior )?WARNING: .*")
+_SHOWN = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 _COLUMNS = ("Max", "Min", "Mean")
 _DIGIT = 0.00005  # half of the last of four
 _LARGEST = 1e15  # MiB/s: beyond it is no number of a benchmark

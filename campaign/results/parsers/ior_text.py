@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from campaign.core.model import Iteration, Record, Source
-from campaign.core.regex import regex
 from campaign.results.parsers.consistency import Range, half_digit
 from campaign.results.parsers.ior_summary import Claim, by_iterations, by_transfers, contradiction, row_contradiction
 from campaign.results.parsers.lines import appears_twice, tells_of_failure
@@ -24,10 +23,10 @@ from campaign.results.parsers.repeats import deviation
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _ROW = r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})?) +\S.* (?P<iteration>[0-9]{1,9}) *"
-_SHOWN = regex(r"[0-9]{1,15}(?:\.[0-9]{1,6})?")
+_SHOWN = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,6})?")
 _WORDS_OF = {"write": "-w", "read": "-r"}  # options that ask for one of the two; without any IOR does both
-_WRONG = regex(r"ncorrect data|inconsistent file size by different tasks")
-_HARMLESS = regex(r"WARNING: Backend returned error during statfs\.?")  # a line of the heading is not told
+_WRONG = re.compile(r"ncorrect data|inconsistent file size by different tasks")
+_HARMLESS = re.compile(r"WARNING: Backend returned error during statfs\.?")  # a line of the heading is not told
 _KNOWN = (
     r"|\s*(?:Machine|StartTime|Path|FS|test filename|access|type|segments|ordering in a file|ordering inter file"
     r"|task offset|reorder random seed|memoryBuffer|dataAccess|GPUDirect|GPUID|repetitions|xfersize|blocksize"
@@ -42,7 +41,7 @@ _KNOWN = (
     r"|Us(?:ed|ing) Time Stamp [0-9]+ .* for Data Signature|#File Hits Dist:[ 0-9]*"
     r"|\[RANK [0-9]+\]: .*"
 )
-_TELLS_NOTHING = regex(_KNOWN)
+_TELLS_NOTHING = re.compile(_KNOWN)
 
 
 class _IorReader(TextReader):

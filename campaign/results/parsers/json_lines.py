@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from campaign.core.frozen import dataclass
 from campaign.core.model import Iteration, Observation, Record, Source
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import Repeats

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from campaign.core.model import Observation, OutputRemark
-from campaign.core.regex import regex
 from campaign.results.parsers import notices
 
 TWO_RUNS = "a second run in one output: several copies were started instead of one MPI job?"
@@ -25,7 +24,7 @@ _KINDS = {
 }
 
 # The end of a process or of the job, and states of a file system that make a measurement invalid.
-_FATAL = regex(
+_FATAL = re.compile(
     r"MPI_ABORT was invoked|MPI_Abort\(|MPI_ERRORS_ARE_FATAL|Fatal error in|BAD TERMINATION"
     r"|\b(?:srun|slurmstepd|sbatch): (?:\S+: )?(?:error|fatal):"
     r"|exceeded (?:job|step|memory)\b.*\blimit\b|lost communication with|not enough slots available"
@@ -36,8 +35,8 @@ _FATAL = regex(
     r"|No space left on device|Input/output error|Disk quota exceeded|Stale file handle",
     re.IGNORECASE,
 )
-_WARNING = regex(r"\bwarning\b", re.IGNORECASE)
-_ERROR = regex(
+_WARNING = re.compile(r"\bwarning\b", re.IGNORECASE)
+_ERROR = re.compile(
     r"(?<!\bno )(?<!\b0 )\berrors?\b|\bfail(?:ed|ure|ures|s)?\b|\babort(?:ed|ing)?\b|\bunable to\b"
     r"|\bcannot\b|\bcan't\b|\bcould not\b"
     r"|\binvalid\b|\bcouldn'?t\b|\bdenied\b|\bno such file\b|\brefused\b"
@@ -45,24 +44,24 @@ _ERROR = regex(
     re.IGNORECASE,
 )
 # Open MPI's closing remark on messages that it has printed before; it says "error messages" whatever they were.
-_REMARK = regex(r"orte_base_help_aggregate|more process(?:es)? ha(?:s|ve) sent help message")
+_REMARK = re.compile(r"orte_base_help_aggregate|more process(?:es)? ha(?:s|ve) sent help message")
 
 
 # What a launcher says once a process has ended, in no order with what that process itself has said.
-_AFTERWARDS = regex(
+_AFTERWARDS = re.compile(
     r"\bsrun: error: .*\b(?:Exited with exit code|Killed|Terminated)\b|\bsrun: (?:error: )?Job step aborted\b"
     r"|_step_signal: Terminating\b|\bslurmstepd\S*: error: .*\bCANCELLED AT\b(?!.*\bDUE TO\b)"
     r"|\bmpirun .*\bnon-zero (?:status|exit code)\b"
 )
 # What Open MPI explains below "MPI_ABORT was invoked", which is an error.
-_EXPLAINED = regex(
+_EXPLAINED = re.compile(
     r"with errorcode -?\d+\.|NOTE: invoking MPI_ABORT causes Open MPI to kill all MPI processes\."
     r"|You may or may not see output from other processes, depending on|exactly when Open MPI kills them\."
 )
 
 
 # srun's wait for the nodes of the step before, which precedes the benchmark.
-_WAITED = regex(
+_WAITED = re.compile(
     r"srun: (?:Job (?:\S+ )?step creation temporarily disabled, retrying(?: \(.*\))?"
     r"|Step created for (?:job \S+|StepId=\S+))"
 )

@@ -6,8 +6,6 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-from campaign.core.regex import regex
-
 COMMAND_TRUNCATED = "command line truncated or damaged in the output: executed command unknown"
 
 
@@ -18,7 +16,7 @@ _LONG_TAKES_VALUE = frozenset(
         "saveRankPerformanceDetails", "savePerOpDataCSV", "allocateBufferOnGPU", "GPUid",
     }
 )  # fmt: skip
-_QUOTED = regex(r"""(?:^| )["']-""")  # the word behind a quote that was lost
+_QUOTED = re.compile(r"""(?:^| )["']-""")  # the word behind a quote that was lost
 _PHASES = {"C": "create", "T": "stat", "E": "read", "r": "remove", "U": "rename"}
 
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from campaign.core.model import Record, Source
-from campaign.core.regex import regex
 from campaign.results.parsers import mdtest_command
 from campaign.results.parsers.consistency import Spread, half_digit, spread_impossible
 from campaign.results.parsers.lines import tells_of_failure
@@ -33,19 +32,19 @@ _ALWAYS_PRINTED = frozenset(
 
 _WORDS = r"(?:File|Directory|Tree) (?:creation|stat|read|rename|removal)"
 # The applet of this project marks the rows of phases in which operations failed.
-_ROW = regex(rf"   (?P<label>{_WORDS})(?: *:)? +(?P<numbers>\S.*?)(?P<invalid> +INVALID)?")
+_ROW = re.compile(rf"   (?P<label>{_WORDS})(?: *:)? +(?P<numbers>\S.*?)(?P<invalid> +INVALID)?")
 # A row of a table that mdtest does not have; up to 0.3.0 it began as mdtest's do.
-_OWN_ROW = regex(r"   (?:create|stat|read|rename|remove) +(?:file|directory|tree) +\S.*")
+_OWN_ROW = re.compile(r"   (?:create|stat|read|rename|remove) +(?:file|directory|tree) +\S.*")
 # Three decimals, and at most twelve digits before: what a double holds and prints again without loss.
-_NUMBER = regex(r"[0-9]{1,12}\.[0-9]{3}")
-_HEADINGS = regex(r"   Operation +(?P<ranks>per Rank: Max +Min +Mean +per Iteration: +)?Max +Min +Mean +Std Dev")
-_RULE = regex(r"   -{9}(?: +-+)+")
-_OTHER_HEADINGS = regex(r"   Operation +\S.*")
-_BY_RANK = regex(r"mdtest-(?:3\.[34]|1\.9\.3$)")
+_NUMBER = re.compile(r"[0-9]{1,12}\.[0-9]{3}")
+_HEADINGS = re.compile(r"   Operation +(?P<ranks>per Rank: Max +Min +Mean +per Iteration: +)?Max +Min +Mean +Std Dev")
+_RULE = re.compile(r"   -{9}(?: +-+)+")
+_OTHER_HEADINGS = re.compile(r"   Operation +\S.*")
+_BY_RANK = re.compile(r"mdtest-(?:3\.[34]|1\.9\.3$)")
 # A line of the heading that is not told; a creation that -W did not cut short, which leaves no file of how far it came.
-_HARMLESS = regex(r"WARNING: (?:Backend returned error during statfs|could not read stonewall status file)\.?")
+_HARMLESS = re.compile(r"WARNING: (?:Backend returned error during statfs|could not read stonewall status file)\.?")
 # The verbose trace (-v), and what 1.x prints verbosely without a mark of its own.
-_TRACE = regex(r"V-[0-9]+: .*")
+_TRACE = re.compile(r"V-[0-9]+: .*")
 _KNOWN = (
     r"Path *: .*|FS *: .*Inodes: .*"
     rf"| +{_WORDS} *: +[0-9.]+ sec, +[0-9.]+ ops/sec"

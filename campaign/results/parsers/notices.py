@@ -10,13 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from campaign.core.regex import regex
-
 LONGEST = 2000  # characters of a notice
 MOST_LINES = 40  # of one that fills several
 
 _FROM = r"(?:\[[\w.-]+:\d+(?::\d+)?\] )?"  # of Open MPI: [node:process]
-_LINE = regex(
+_LINE = re.compile(
     # Open MPI, PMIx, hcoll, UCX, libfabric
     rf"{_FROM}(?:pmix_|prte_)?mca(?:: base: component_find|_base_component_repository_open): unable to open "
     r".*\(ignored\)"
@@ -53,15 +51,15 @@ _LINE = regex(
 _UCX = r"(?:\[\d+\.\d+\] \[[\w.-]+:\w+ *:\w+\] +)?"
 # Of a way of communication that was tried and left out, or of what only shows UCX's state: notices, though they name an
 # error that would be fatal of a file system.
-_LEFT_OUT = regex(
+_LEFT_OUT = re.compile(
     rf"{_UCX}rdmacm_cm\.c:\d+ +UCX +ERROR rdma_create_event_channel failed: .*"
     rf"|{_UCX}ucp_worker\.c:\d+ +UCX +ERROR failed to open CM on component rdmacm with status .*"
     rf"|{_UCX}vfs_fuse\.c:\d+ +UCX +ERROR inotify_add_watch\(.*\) failed: .*"
     rf"|{_FROM}(?:\S*/)?pml_ucx\.c:\d+ +Error: Failed to create UCP worker"
 )
 # What a message of several lines is framed with: Open MPI's by dashes, hwloc's by asterisks.
-_FRAME = regex(r"-{60,}|\*{60,}")
-_OPENS = regex(
+_FRAME = re.compile(r"-{60,}|\*{60,}")
+_OPENS = re.compile(
     r"(?:\[\[\d+,\d+\],\d+\]: )?(?:WARNING: |A (?:requested component was not found|high-performance Open MPI"
     r"|deprecated|process has executed an operation involving a call|system call failed during shared memory)"
     r"|The library attempted to open the following supporting CUDA libraries"
@@ -69,11 +67,11 @@ _OPENS = regex(
     r"|Open MPI failed an OFI|Open MPI's OFI driver|PSM2? was unable to open an endpoint|Failed to create a completion)"
     r"|\* [Hh]wloc .*has encountered what looks like an error"
 )
-_LIBRARY = regex(
+_LIBRARY = re.compile(
     r"Open ?MPI|OpenFabrics|CUDA-aware|Libfabric|PMIX|\bMCA\b|\b(?:BTL|MTL|PML|btl|mtl|pml)_?\b|PSM|[Hh]wloc|Local host"
 )
-_ANOTHER = regex(r"\[|(?:ior )?(?:WARNING|ERROR): |[a-z_]+: ")  # who else speaks in the midst of the message
-_ENDS = regex(r"(?<!either )(?<!and/or )\babort|terminated|\bMPI_INIT\b", re.IGNORECASE)
+_ANOTHER = re.compile(r"\[|(?:ior )?(?:WARNING|ERROR): |[a-z_]+: ")  # who else speaks in the midst of the message
+_ENDS = re.compile(r"(?<!either )(?<!and/or )\babort|terminated|\bMPI_INIT\b", re.IGNORECASE)
 
 
 def kind(text: str) -> str:

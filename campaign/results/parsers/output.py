@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from campaign.config.rules.output_format import BUILT_IN, Form, OutputFormat, PhasedOutput
 from campaign.core import plain_file
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 from campaign.core.model import Iteration, Observation, OutputRemark, Record
 from campaign.results.parsers import (
     bench_jsonl,

@@ -18,7 +18,6 @@ from dataclasses import replace
 from typing import ClassVar, TypeVar
 
 from campaign.core.model import Observation, Record, Source
-from campaign.core.regex import regex
 from campaign.results.parsers import local_time
 from campaign.results.parsers.lines import LONGEST_LINE, TWO_RUNS, Notes, line_too_long
 from campaign.results.parsers.repeats import Repeats
@@ -31,14 +30,14 @@ class LineRules:
     """Patterns of whole lines, tried in their order, and at last `known`: lines that hold nothing of interest."""
 
     def __init__(self, known: str) -> None:
-        self._known = regex(known)
+        self._known = re.compile(known)
         self._rules: list[tuple[re.Pattern[str], Callable[..., None]]] = []
 
     def __call__(self, pattern: str) -> Callable[[Take], Take]:
         """Adds a rule: `take` gets the reader, the line's number and the match."""
 
         def add(take: Take) -> Take:
-            self._rules.append((regex(pattern), take))
+            self._rules.append((re.compile(pattern), take))
             return take
 
         return add

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 
-from campaign.core.frozen import dataclass
 from campaign.results.parsers.json_lines import JsonLine, WrongLine, decode
 
 MOST_PROCESSES = 1 << 16

@@ -6,9 +6,8 @@ A class is given by the first path rule that matches; what a line says goes befo
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from campaign.core.frozen import dataclass
-from campaign.core.regex import regex
 from campaign.results.source.facts import ChangeClass
 
 
@@ -28,11 +27,11 @@ class LineRule:
 
 
 def _path(kind: ChangeClass, pattern: str, why: str) -> PathRule:
-    return PathRule(kind, regex(rf"(?:^|/)(?:{pattern})$"), why)
+    return PathRule(kind, re.compile(rf"(?:^|/)(?:{pattern})$"), why)
 
 
 def _line(why: str, pattern: bytes) -> LineRule:
-    return LineRule(regex(pattern), why)
+    return LineRule(re.compile(pattern), why)
 
 
 PATHS = (
@@ -60,8 +59,8 @@ PATHS = (
 
 # Languages whose lines are treated as code.
 _BRACES = r"c|h|cc|cpp|cxx|c\+\+|hh|hpp|hxx|inc|inl|cu|hip|y|l|go|rs|java"
-SOURCE = regex(rf"\.({_BRACES}|f|f77|f90|f95|f03|f08|for|ftn|s|d)$")
-BRACES = regex(rf"\.({_BRACES})$")  # of these, functions are found
+SOURCE = re.compile(rf"\.({_BRACES}|f|f77|f90|f95|f03|f08|for|ftn|s|d)$")
+BRACES = re.compile(rf"\.({_BRACES})$")  # of these, functions are found
 
 _CLOCK = (
     rb"P?MPI_W(?:time|tick)|mpi_wtime|clock_gettime|clock_getres|gettimeofday|GetTimeStamp|__?rdtscp?|getrusage"
@@ -98,10 +97,10 @@ LINES = (
 )
 
 # What decides whether the lines around it are executed at all.
-CONTROL = regex(
+CONTROL = re.compile(
     rb"(?<!\w)(?:if|else|for|while|do|switch|case|return|goto|break|continue|exit|abort|longjmp)(?!\w)"
     rb"|#\s*(?:if|ifdef|ifndef|elif|else|endif)|/\*|\*/|^[ \t]*[{}]"
 )
 # Of the preprocessor, or nothing at all; not a macro that contains code.
-DIRECTIVE = regex(rb"\s*(?:#(?!\s*define\s+\w+(?:\(|\s+[^\n]*[(;{])).*|extern\b[^(){}]*;?)?\s*")
-CALL = regex(rb"\w\s*\(.*;")  # a statement, in a file that calls itself documentation
+DIRECTIVE = re.compile(rb"\s*(?:#(?!\s*define\s+\w+(?:\(|\s+[^\n]*[(;{])).*|extern\b[^(){}]*;?)?\s*")
+CALL = re.compile(rb"\w\s*\(.*;")  # a statement, in a file that calls itself documentation

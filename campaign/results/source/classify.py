@@ -7,8 +7,8 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
 
-from campaign.core.frozen import dataclass
 from campaign.results.source import diff
 from campaign.results.source.apply import DoesNotApply, apply_patch
 from campaign.results.source.classes import BRACES, CALL, CONTROL, DIRECTIVE, LINES, PATHS, SOURCE

@@ -8,9 +8,9 @@ import hashlib
 import os
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from campaign.core.frozen import dataclass
 from campaign.results.source.trees import LINK, Tree, TreeEntry
 
 CONTEXT = 3  # lines

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from campaign.core.decode import decode
-from campaign.core.frozen import dataclass
 
 FORMAT = 1
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +18,6 @@ from campaign import __version__
 from campaign.config.format import Campaign, SourceTrees
 from campaign.core import atomic, resources, strict_json
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.core.frozen import dataclass
 from campaign.core.model import Paths
 from campaign.core.strict_yaml import Place
 from campaign.results.source import facts as source_facts

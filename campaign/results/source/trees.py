@@ -11,14 +11,13 @@ import itertools
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from campaign.core import archives, git
 from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 from campaign.results.source.facts import Ignored
 
 LARGEST_FILE = 64 << 20  # bytes

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from campaign.core import strict_json
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
-from campaign.core.frozen import dataclass
-from campaign.core.regex import regex
 from campaign.results.tabular import xlsx
 from campaign.results.tabular.xlsx import TabularLine
 
@@ -26,7 +26,7 @@ NOT_A_NUMBER = "a number with a decimal point and without thousands separators, 
 NEEDED = ("target", "launch", "files", "operation", "value")
 TEXTS = (*NEEDED[:4], "unit", "run", "file", "job_id")
 _SEPARATORS = ",;\t"
-_NUMBER = regex(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)

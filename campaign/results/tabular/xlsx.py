@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from campaign.core.errors import CampaignError, InputError
-from campaign.core.regex import regex
 
 MOST_MEMBERS = 1000
 MOST_UNPACKED = 256 << 20  # bytes
@@ -24,8 +23,8 @@ MOST_LINES = 200_000  # of a sheet, the empty ones too
 MOST_SHEETS = 100
 _BOUNDED_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _XML = (".xml", ".rels", ".vml")
-_LIKE_XML = regex(rb"\s*(<|\0<|\xef\xbb\xbf|\xff\xfe|\xfe\xff)")  # whatever its name says
-_ENCODING = regex(rb"""<\?xml[^>]*encoding\s*=\s*["'](?!utf-8["'])""", re.IGNORECASE)
+_LIKE_XML = re.compile(rb"\s*(<|\0<|\xef\xbb\xbf|\xff\xfe|\xfe\xff)")  # whatever its name says
+_ENCODING = re.compile(rb"""<\?xml[^>]*encoding\s*=\s*["'](?!utf-8["'])""", re.IGNORECASE)
 
 TabularLine = tuple[str, Sequence[Any]]  # where it is, and the values of its fields
 

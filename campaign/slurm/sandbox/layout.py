@@ -7,12 +7,11 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from campaign.core.decode import decode
 from campaign.core.errors import InputError
-from campaign.core.frozen import dataclass
 from campaign.slurm.sandbox.processes import Process
 from campaign.slurm.sandbox.storage import NO_STORAGE, Storage
 

@@ -7,9 +7,8 @@ import os
 import re
 import signal
 import time
+from dataclasses import dataclass
 from pathlib import Path
-
-from campaign.core.frozen import dataclass
 
 
 @dataclass(frozen=True)

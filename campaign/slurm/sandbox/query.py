@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import time
+from dataclasses import dataclass
 
-from campaign.core.frozen import dataclass
 from campaign.slurm.sandbox.layout import Layout, Shape
 from campaign.slurm.sandbox.machine import run
 

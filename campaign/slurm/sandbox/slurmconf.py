@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from campaign.core.frozen import dataclass
 from campaign.slurm.sandbox.layout import Layout, Shape
 
 HEAD = "head"  # hostname where slurmctld runs

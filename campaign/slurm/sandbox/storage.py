@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.core.frozen import dataclass
 from campaign.core.schema import near
 from campaign.slurm.sandbox import machine
 from campaign.slurm.sandbox.machine import programs_missing
