@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
     [
         ("bench-src/Makefile", r"^VERSION := (\S+)$"),
         ("CITATION.cff", r"^version: (\S+)$"),
-        ("CHANGELOG.md", r"^## \[(\S+)\]"),  # the first is the newest
+        ("CHANGELOG.md", r"^## \[(\d\S*)\]"),  # the first is the newest release
     ],
 )
 def test_every_file_that_repeats_the_version_has_the_same(file: str, pattern: str) -> None:
