@@ -18,12 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, overload
 
+from campaign.core import events
 from campaign.core.errors import EnvironmentLacks, NoRoom, is_full
+from campaign.core.strict_yaml import shown
 
 FORMAT = 1
 START = "0" * 64
 LONGEST_LINE = 4 << 20  # bytes: a job of 10,000 runs takes 2 MB
 _BYTES = 32  # of a hash
+_EDITED = "the journal was edited; restore it from a backup"
 Event = dict[str, Any]
 
 
@@ -82,6 +85,8 @@ def append(path: Path, event: Event, previous: str) -> None:
     Raises EnvironmentLacks where it cannot be written.
     """
     stamped = {"format": FORMAT, "time": round(time.time(), 3), **event, "previous": previous}
+    if problem := events.unfit(stamped):  # once it is there, nothing can be read any more
+        raise EnvironmentLacks(f"{path}: {problem}")
     data = (json.dumps(stamped, ensure_ascii=False) + "\n").encode()
     with _opened(path) as descriptor:
         written = os.write(descriptor, data)
@@ -130,8 +135,10 @@ def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, i
             if event.get("previous") != previous:
                 raise EnvironmentLacks(
                     f"{path}:{_line_at(path, offset)}: the hash chain is broken (expected {previous[:12]}…, found "
-                    f"{str(event.get('previous'))[:12]}…): the journal was edited; restore it from a backup"
+                    f"{shown(str(event.get('previous'))[:12], plain=True)}…): {_EDITED}"
                 )
+            if problem := events.unfit(event):
+                raise EnvironmentLacks(f"{path}:{_line_at(path, offset)}: {problem}; {_EDITED}")
             offset += len(data)
             previous = _hash(data)
             yield event, previous, offset
@@ -151,12 +158,12 @@ def look(path: Path) -> Chain:
                     return Chain(
                         heads, nonce, f"hash chain broken at line {number}: a line was changed, added or removed"
                     )
+                if problem := events.unfit(event):
+                    return Chain(heads, nonce, f"line {number}: {problem}")
                 if number == 1 and event.get("event") == "begin":
-                    nonce = str(event.get("nonce", ""))
-                time_s = event.get("time")
-                if isinstance(time_s, int | float):
-                    latest = max(latest, time_s)
-                    back = (number, latest - time_s) if latest - time_s > back[1] else back
+                    nonce = event.get("nonce", "")
+                latest = max(latest, event["time"])
+                back = (number, latest - event["time"]) if latest - event["time"] > back[1] else back
                 previous = _hash(data)
                 heads.add(previous)
     except OSError as error:
@@ -192,12 +199,10 @@ def _parse(data: bytes, place: Callable[[], str]) -> Event:
     except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict):
-        raise EnvironmentLacks(
-            f"{place()}: not a JSON event: {data[:80]!r}: the journal was edited; restore it from a backup"
-        )
+        raise EnvironmentLacks(f"{place()}: not a JSON event: {data[:80]!r}: {_EDITED}")
     if event.get("format") != FORMAT:
         raise EnvironmentLacks(
-            f"{place()}: found format {event.get('format')!r}; known: {FORMAT}; use a newer campaign"
+            f"{place()}: found format {events.found(event.get('format'))}; known: {FORMAT}; use a newer campaign"
         )
     return event
 

@@ -207,8 +207,7 @@ def _named(campaign: Campaign) -> Iterator[Path]:
 
 
 def _journaled(paths: Paths) -> Iterator[dict[str, Any]]:
-    for line in paths.journal.read_text(encoding="utf-8").splitlines():
-        event = json.loads(line)
+    for event, _, _ in journal.read(paths.journal, 0, journal.START):
         if event["event"] == "job":
             for attempt in event["attempts"]:
                 yield {**attempt, "job": event["job"]}

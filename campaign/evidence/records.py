@@ -58,25 +58,24 @@ def _bound(data: Path, bag: Bag) -> Iterator[Finding]:
     """The raw outputs of what ended well are those whose hashes the journal has since then."""
     bound = 0
     for event, _, _ in journal.read(data / "results" / "journal.jsonl", 0, journal.START):
-        if event.get("event") != "ended" or event.get("state") != State.DONE:
+        if event["event"] != "ended" or event["state"] != State.DONE:
             continue
-        attempt, written, ended = f"{event.get('run')}/{event.get('number')}", event.get("time"), event.get("ended")
-        if isinstance(written, int | float) and isinstance(ended, int | float) and written < ended - CONTROLLER_S:
+        attempt, written, ended = f"{event['run']}/{event['number']}", event["time"], event["ended"]
+        if ended is not None and written < ended - CONTROLLER_S:
             yield violation(
                 "the journal recorded the end of {attempt} earlier than the job's own record",
                 f"after {utc(ended)}",
                 utc(written),
                 attempt=shown(attempt),
             )
-        files = event.get("files")
-        for name, digest in files.items() if isinstance(files, dict) else ():
+        for name, digest in event.get("files", {}).items():
             place = f"results/runs/{attempt}/{name}"
             found = bag.digests.get(f"{bagit.PAYLOAD}{place}")
             bound += found is not None
             if found not in (None, digest):
                 yield violation(
                     "{place} differs from the file whose hash the journal recorded at the end of the run",
-                    str(digest)[:64],
+                    digest,
                     found,
                     place=shown(place),
                 )

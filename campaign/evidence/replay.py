@@ -15,7 +15,7 @@ from campaign import __version__
 from campaign.config import names as resolution
 from campaign.config.names import Names
 from campaign.config.opened import granted_by, open_campaign
-from campaign.core import bagit, journal
+from campaign.core import bagit
 from campaign.core.decode import decode
 from campaign.core.model import Finding, Paths
 from campaign.core.strict_yaml import shown
@@ -26,7 +26,6 @@ from campaign.report import text as views
 
 FORMAT = 1
 LARGEST_NAMES = 1 << 20  # bytes of names.json
-MOST_ATTEMPTS = 100_000  # of one run
 OUTPUTS = ("tables/table.txt", "tables/table.csv", "tables/table.json", "findings.txt", "findings.json", "verdict.json")
 
 
@@ -104,7 +103,6 @@ def rederive(evidence: Path, terms: BuyersTerms | None = None) -> Judged:
             answers=granted_by(opened, terms.waiver_signers) if terms else opened.answers,
         )
         if opened.paths.journal.exists():
-            _check_journal(opened.paths)
             standing.collect(opened)
         submission = _without(standing.recorded(opened), str(evidence))
         opened.paths.database.unlink(missing_ok=True)
@@ -118,23 +116,6 @@ def _check_no_database(paths: Paths) -> None:
     for entry in paths.root.iterdir() if paths.root.is_dir() else ():
         if entry.name.casefold().startswith(paths.database.name):
             raise ValueError(f"results/{entry.name}: not allowed in a bundle; the database is rebuilt from the logs")
-
-
-def _check_journal(paths: Paths) -> None:
-    """What the journal names becomes a path: every name of a run or job is one part of it, and a number is one."""
-    for event, _, end in journal.read(paths.journal, 0, journal.START):
-        if event.get("event") != "job":
-            continue
-        for attempt in event["attempts"]:
-            for what, name in (("run", attempt["run"]), ("job", event["job"])):
-                if not isinstance(name, str) or "/" in name or bagit.unfit(name):
-                    raise ValueError(
-                        f"journal.jsonl: before byte {end}: {what} {shown(str(name)[:100])}; allowed: a plain name"
-                    )
-            number = attempt["number"]
-            if type(number) is not int or not 1 <= number <= MOST_ATTEMPTS:
-                written = shown(str(number)[:100])
-                raise ValueError(f"journal.jsonl: before byte {end}: attempt {written}; allowed: 1 to {MOST_ATTEMPTS}")
 
 
 def _without(submission: Submission, place: str) -> Submission:

@@ -14,7 +14,9 @@ from campaign.core.errors import EnvironmentLacks
 
 quick = settings(max_examples=60)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-events = st.dictionaries(texts.filter(lambda key: key not in ("format", "time", "previous")), texts, max_size=3)
+events = st.dictionaries(
+    texts.filter(lambda key: key not in ("event", "format", "time", "previous")), texts, max_size=3
+).map(lambda texts: {"event": "note", **texts})
 
 
 def write(path: Path, written: list[journal.Event]) -> str:

@@ -471,7 +471,7 @@ def test_a_job_of_the_journal_names_no_path(made: Made, tmp_path: Path) -> None:
         next(one for one in events if one["event"] == "job")["job"] = "../../../outside"
 
     change_journal(bag, change)
-    assert any('job "../../../outside"; allowed: a plain name' in one.message for one in findings(bag))
+    assert any('job.job: found "../../../outside"; allowed: a plain name' in one.message for one in findings(bag))
 
 
 def test_a_journal_nested_without_end_is_no_journal(made: Made, tmp_path: Path) -> None:

@@ -1,0 +1,113 @@
+"""The forms of the journal's events: which fields each has, and what may be in them. Pure.
+
+What a journal names becomes a path, a time or a number of the database, and it may come from anybody. Events of another
+kind belong to the history alone; of them only the kind and the time are looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from campaign.core.model import State
+from campaign.core.strict_yaml import shown
+
+MOST_ATTEMPTS = 100_000  # of one run
+_LATEST = 1e11  # seconds since 1970: times until the year 5138, which every calendar has
+_LONGEST_NAME = 255  # bytes, of a file system
+_ENDS = frozenset(state.value for state in State if not state.active)
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_WORD = re.compile(r"[!-~]{1,255}")
+
+
+class _Form(NamedTuple):
+    """What is in a field. `within`: of each entry of a list or of an object, or of the fields of each."""
+
+    fits: Callable[[Any], bool]
+    allowed: str
+    optional: bool = False
+    within: Mapping[str, _Form] | _Form | None = None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and (value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value))
+
+
+def _is_name(value: Any) -> bool:
+    if not isinstance(value, str) or not value.isprintable() or value in ("", ".", ".."):
+        return False
+    return not {"/", "\\"} & {*value} and len(value.encode()) <= _LONGEST_NAME
+
+
+def _is_time(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= _LATEST
+
+
+_TEXT = _Form(_is_text, "a text")
+_NAME = _Form(_is_name, "a plain name")
+_TOKEN = _Form(lambda value: isinstance(value, str) and bool(_WORD.fullmatch(value)), "a word")
+_NUMBER = _Form(lambda value: type(value) is int and 1 <= value <= MOST_ATTEMPTS, f"1 to {MOST_ATTEMPTS}")
+_TIME = _Form(_is_time, f"seconds since 1970, up to {_LATEST:.0f}")
+_ENDED = _Form(lambda value: value is None or _is_time(value), f"null, or {_TIME.allowed}")
+_STATE = _Form(lambda value: isinstance(value, str) and value in _ENDS, ", ".join(sorted(_ENDS)))
+_HASH = _Form(lambda value: isinstance(value, str) and bool(_DIGEST.fullmatch(value)), "64 hexadecimal digits")
+
+
+def _list(within: Mapping[str, _Form] | _Form) -> _Form:
+    return _Form(lambda value: isinstance(value, list), "a list", within=within)
+
+
+_FILES = _Form(
+    lambda value: isinstance(value, dict) and all(map(_is_text, value)), "an object of hashes by file", True, _HASH
+)
+_ATTEMPT = {"run": _NAME, "number": _NUMBER, "token": _TOKEN, "fingerprint": _TOKEN}
+_ANY = {"event": _TEXT, "time": _TIME}
+_KINDS: Mapping[str, Mapping[str, _Form]] = {
+    "begin": {name: _TEXT._replace(optional=True) for name in ("nonce", "campaign")},
+    "job": {"job": _NAME, "target": _TEXT, "submitter": _TEXT, "attempts": _list(_ATTEMPT)},
+    "submitted": {"job": _NAME, "job_id": _TEXT, "message": _TEXT},
+    "uncertain": {"job": _NAME, "message": _TEXT},
+    "ended": {"run": _NAME, "number": _NUMBER, "state": _STATE, "reason": _TEXT, "started": _ENDED, "ended": _ENDED}
+    | {"files": _FILES},
+    "cancel": {"jobs": _list(_TEXT)},
+    "stop": {"jobs": _list(_TEXT), "cause": _TEXT},
+}
+
+
+def unfit(event: Mapping[str, Any]) -> str:
+    """What of an event is not of its form: the field, what is there and what is allowed; "" where all is."""
+    kind = event.get("event")
+    own = _KINDS.get(kind, {}) if isinstance(kind, str) else {}
+    return next(_fields("", event, _ANY), "") or (next(_fields(f"{kind}.", event, own), "") if own else "")
+
+
+def found(value: Any) -> str:
+    """A value of JSON for a message."""
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    return shown(value) if isinstance(value, str) else shown(json.dumps(value), plain=True)
+
+
+def _fields(at: str, value: Any, forms: Mapping[str, _Form]) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{at.rstrip('.')}: found {found(value)}; allowed: an object"
+        return
+    for name, form in forms.items():
+        if name in value:
+            yield from _value(at + name, value[name], form)
+        elif not form.optional:
+            yield f"{at}{name}: missing; allowed: {form.allowed}"
+
+
+def _value(at: str, value: Any, form: _Form) -> Iterator[str]:
+    if not form.fits(value):
+        yield f"{at}: found {found(value)}; allowed: {form.allowed}"
+    elif form.within is not None:
+        entries = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, each in entries:
+            if isinstance(form.within, _Form):
+                yield from _value(f"{at}[{key}]", each, form.within)
+            else:
+                yield from _fields(f"{at}[{key}].", each, form.within)

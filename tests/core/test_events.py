@@ -1,0 +1,147 @@
+"""What is in a journal whose chain is right, and is not what belongs there, is an error that names it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.config.opened import Opened
+from campaign.core import journal
+from campaign.core.bagit import Bag
+from campaign.core.errors import CampaignError, EnvironmentLacks
+from campaign.core.model import Planned, State
+from campaign.evidence import records, replay
+from campaign.pipeline import standing
+from campaign.results.store import Store
+from tests.support import builders, driving
+
+Json = Any
+STRANGE: tuple[Json, ...] = (
+    None, True, -1, 2**63, 10**400, 1e300, float("nan"), float("inf"), "", "x" * 300, "1e400",
+    "..", "a/b", "a\0b", "\ud800", [None], {"x": 1},
+)  # fmt: skip
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Opened:
+    """A campaign whose journal has an event of every kind."""
+    campaign = driving.campaign(tmp_path)
+    made = Opened(campaign, builders.small_pack())
+    runs = builders.expand(made.campaign, made.pack)
+    with Store(made.paths) as store:
+        store.begin(nonce="n", campaign="offer", rules=["mdtest-3", 3, "00"])
+        steps = [Planned(run, 1, f"0000000{place}", made.paths.attempt(run.id, 1)) for place, run in enumerate(runs)]
+        store.plan_job("job-1", "target1", "host:1:1", steps)
+        store.note("uncertain", job="job-1", message="timed out")
+        store.submitted("job-1", "17", "Submitted batch job 17")
+        made.paths.attempt(runs[0].id, 1).mkdir(parents=True)
+        (made.paths.attempt(runs[0].id, 1) / "stdout").write_text("nothing\n")
+        store.ended(store.attempts()[0], State.DONE, "", 1.5, 2.5)
+        store.ended(store.attempts()[1], State.FAILED, "exit status 1")
+        store.note("stop", jobs=["17"], cause="exit status 1")
+        store.note("cancel", jobs=["17"])
+        store.note("of a later version", what=["ever"])
+    return made
+
+
+def events_of(path: Path) -> list[journal.Event]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def write(path: Path, written: list[journal.Event]) -> None:
+    """A chain that is right, whatever the events say; a value that has no UTF-8 is escaped."""
+    previous, lines = journal.START, []
+    for event in written:
+        line = json.dumps({**event, "previous": previous}).encode() + b"\n"
+        previous = journal._hash(line)
+        lines.append(line)
+    path.write_bytes(b"".join(lines))
+
+
+def places(value: Json, *at: str | int) -> Iterator[tuple[str | int, ...]]:
+    """Of every value, from the outside in."""
+    if at and at[-1] not in ("previous", "format"):
+        yield at
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(each, *at, key)
+
+
+def without(value: Json, at: tuple[str | int, ...]) -> Json:
+    """The place and the thing that has it."""
+    for key in at[:-1]:
+        value = value[key]
+    return value
+
+
+def look_at_everything(opened: Opened) -> None:
+    """As `collect`, `status`, `table`, `check` and `verify` do."""
+    opened.paths.database.unlink(missing_ok=True)
+    standing.collect(opened)
+    submission = standing.recorded(opened)
+    replay._rendered(submission)
+    data = opened.paths.root.parent
+    list(records._bound(data, Bag(data)))
+
+
+def test_no_value_of_a_journal_ends_a_command_with_a_traceback(opened: Opened) -> None:
+    sound = events_of(opened.paths.journal)
+    look_at_everything(opened)
+    refused = 0
+    for at in (place for place in list(places(sound)) if len(place) > 1):
+        accepted = 0  # one value of a place that takes several says what the others would
+        for strange in STRANGE:
+            doctored = copy.deepcopy(sound)
+            without(doctored, at)[at[-1]] = strange
+            write(opened.paths.journal, doctored)
+            problem = journal.look(opened.paths.journal).problem
+            accepted += not problem
+            if not problem and accepted > 1:
+                continue
+            try:
+                if problem:
+                    Store(opened.paths, in_memory=True).close()
+                else:
+                    look_at_everything(opened)
+            except CampaignError as error:
+                assert problem.partition(": ")[2] in str(error) or problem == "", (at, strange)
+                refused += 1
+            else:
+                assert not problem, (at, strange)
+    assert refused > 100
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value", "said"),
+    [
+        ("job", "job", "../x", 'job.job: found "../x"; allowed: a plain name'),
+        ("submitted", "message", 7, "submitted.message: found 7; allowed: a text"),
+        ("ended", "number", 0, "ended.number: found 0; allowed: 1 to 100000"),
+        ("ended", "started", float("inf"), "ended.started: found Infinity; allowed: null, or seconds since 1970"),
+        ("ended", "files", {"stdout": 1}, "ended.files[stdout]: found 1; allowed: 64 hexadecimal digits"),
+        ("job", "attempts", [{}], "job.attempts[0].run: missing; allowed: a plain name"),
+        ("cancel", "time", "soon", 'time: found "soon"; allowed: seconds since 1970'),
+    ],
+)
+def test_an_event_that_is_not_of_its_form_is_named_with_its_line(
+    opened: Opened, kind: str, key: str, value: Json, said: str
+) -> None:
+    doctored = events_of(opened.paths.journal)
+    line = next(number for number, event in enumerate(doctored, 1) if event["event"] == kind)
+    doctored[line - 1][key] = value
+    write(opened.paths.journal, doctored)
+    assert journal.look(opened.paths.journal).problem.startswith(f"line {line}: {said}")
+    with pytest.raises(EnvironmentLacks, match=f"^{re.escape(f'{opened.paths.journal}:{line}: {said}')}"):
+        list(journal.read(opened.paths.journal, 0, journal.START))
+
+
+def test_an_event_that_could_not_be_read_again_is_not_written(opened: Opened) -> None:
+    before = opened.paths.journal.read_bytes()
+    with pytest.raises(EnvironmentLacks, match=r"stop\.cause: found 1; allowed: a text"):
+        journal.append(opened.paths.journal, {"event": "stop", "jobs": [], "cause": 1}, "")
+    assert opened.paths.journal.read_bytes() == before
