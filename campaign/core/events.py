@@ -79,8 +79,10 @@ _KINDS: Mapping[str, Mapping[str, _Form]] = {
 def unfit(event: Mapping[str, Any]) -> str:
     """What of an event is not of its form: the field, what is there and what is allowed; "" where all is."""
     kind = event.get("event")
-    own = _KINDS.get(kind, {}) if isinstance(kind, str) else {}
-    return next(_fields("", event, _ANY), "") or (next(_fields(f"{kind}.", event, own), "") if own else "")
+    if not _is_text(kind) or not _is_time(event.get("time")):  # nothing is made for each of a million events
+        return next(_fields("", event, _ANY))
+    forms = _KINDS.get(str(kind))
+    return next(_fields(f"{kind}.", event, forms), "") if forms else ""
 
 
 def found(value: Any) -> str:
