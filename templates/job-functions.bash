@@ -1,4 +1,5 @@
 # What the job does around each run. Nothing here runs while the benchmark is timed.
+# shellcheck disable=SC2034,SC2154  # it shares its variables with the other files
 set -u
 
 campaign_refusal=''   # why nothing may be measured in this job

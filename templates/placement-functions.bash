@@ -1,6 +1,6 @@
 # Where a launcher places the ranks, for benchmarks that do not check it themselves. srun, whose options are the campaign's
 # own, is seen at work by the witnesses; others are asked.
-# shellcheck disable=SC2154  # it shares its variables
+# shellcheck disable=SC2034,SC2154  # it shares its variables
 
 campaign_nodes='' # of the run, and the ranks on each; the words of its launcher
 campaign_per_node=''

@@ -536,7 +536,7 @@ def test_a_job_is_told_which_jobs_measure_on_other_storage(
     driver.send()
     marks = [scripts.target_mark(target.directory) for target in driver.campaign.targets]
     lines = [
-        re.findall(r"^campaign_independent_storage (.*)$", path.read_text(), re.MULTILINE)
+        re.findall(r"^ *campaign_independent_storage (.*)$", path.read_text(), re.MULTILINE)
         for path in driver.paths.root.glob("jobs/*/job.sbatch")
     ]
     assert sorted(lines) == sorted([[marks[2]], [marks[2]], [" ".join(marks[:2])]])
