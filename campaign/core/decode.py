@@ -1,7 +1,7 @@
 """JSON data -> a dataclass: the way back from `dumps`, and from `dataclasses.asdict`. Pure.
 
 A field is a text, a number, a truth value, an enum of texts, a dataclass, a tuple or a mapping (by texts) of one of
-these, or one of these or None. An absent field has its default, so that what an earlier version wrote can be read.
+these, or one of these or None. An absent field has its default, since `dumps` leaves those out.
 """
 
 from __future__ import annotations

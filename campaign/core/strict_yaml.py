@@ -83,6 +83,7 @@ class Document:
         """Parse `data`; `file` is its name in messages. Raises InputError where no tree can be made of it."""
         self.file = file
         self._problems: list[tuple[int, int, str]] = []
+        self._places: set[Place] = set()  # of the values that have a problem
         self._marks: dict[Place, tuple[int, int]] = {(): (1, 1)}
         self._events = self._parse(self._decode(data))
         self.root = self._stream()
@@ -106,12 +107,13 @@ class Document:
         while near not in self._marks:
             near = near[:-1]
         line, column = (node.line, node.column) if node else self._marks[near]
+        self._places.add(at)
         problem = (line, column, f"{path_text(at)}: {message}" if at else message)
         if problem not in self._problems:  # a problem of both profiles is reported once
             self._problems.append(problem)
 
     def has_problem_below(self, at: Place) -> bool:
-        return any(message.startswith(f"{path_text(at)}.") for _, _, message in self._problems)
+        return any(place[: len(at)] == at != place for place in self._places)
 
     def require(self, at: Place, name: str | None, known: Collection[str], allowed: str = "") -> None:
         """Keep a problem with a name, if there is one, that is none of those known."""

@@ -61,8 +61,6 @@ def choose(named: RulePack | None, evidence: Path) -> Rules:
             return Rules(Copy.BUNDLE)
     if vendors.digest == buyers.digest:
         return Rules(copy)
-    if copy is Copy.INSTALLED and rules.is_own(vendors):  # the same rules in the words of an earlier edition
-        return Rules(copy, buyers.path)
     return Rules(copy, buyers.path, tuple(_differences(vendors, buyers)) or ("only its texts differ",))
 
 

@@ -17,7 +17,7 @@ from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
 from campaign.evidence import provenance
-from campaign.evidence.compared import is_earlier, object_of, text_of
+from campaign.evidence.compared import object_of, text_of
 from campaign.evidence.replay import Judged
 from campaign.judge.environment import CONTROLLER_S
 from campaign.judge.evidence import BUNDLE
@@ -38,7 +38,7 @@ def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
         *_plan(data, judged),
         *_source(data, judged),
     )
-    yield from dict.fromkeys((*differences, *_bound(data, bag), *_challenged(judged.submission, tool)))
+    yield from dict.fromkeys((*differences, *_bound(data, bag), *_challenged(judged.submission)))
 
 
 _SOURCE_DIFFERS = "source/benchmark.tar.gz belongs to no recorded build"
@@ -80,16 +80,14 @@ def _bound(data: Path, bag: Bag) -> Iterator[Finding]:
                     place=shown(place),
                 )
     if not bound:
-        yield unchecked("the journal has no hashes of the raw outputs (written by an earlier version)")
+        yield unchecked("the journal has no hashes of the raw outputs")
 
 
-def _challenged(whole: Submission, tool: str) -> Iterator[Finding]:
+def _challenged(whole: Submission) -> Iterator[Finding]:
     """Each attempt has the buyer's challenge in its name, so that its output was made after it was given."""
     challenge = journal.challenge(whole.campaign.nonce)
     without = [attempt for attempt in whole.attempts if not attempt.token.startswith(challenge)]
-    if without and len(without) == len(whole.attempts) and is_earlier(tool):
-        yield unchecked("no attempt has the buyer's challenge in its name (written by an earlier version)")
-    elif without:
+    if without:
         named = listed(f"{attempt.run}/{attempt.number}" for attempt in without)
         yield violation(
             "attempts without the buyer's challenge in their names: {attempts}",

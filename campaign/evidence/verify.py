@@ -195,9 +195,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
 
 def _differing(data: Path, bag: Bag, judged: Judged, tool: str) -> tuple[dict[str, str], tuple[str, ...]]:
     """What is derived from the evidence and differs in the bundle, and what an earlier version only said otherwise."""
-    texts = dict(judged.files)
-    if not compared.is_earlier(tool):  # up to version 0.2.0 bundles had none
-        texts |= provenance.statements(data, judged, tool)
+    texts = {**judged.files, **provenance.statements(data, judged, tool)}
     rederived: dict[str, Iterable[str]] = {name: (text,) for name, text in texts.items()}
     rederived[crate.NAME] = Crate(judged, data, bag.info.get("Bagging-Date", ""))
     differing = compared.differing(data, bag, rederived)

@@ -256,7 +256,7 @@ def _mount(case: Case, group: RankGroup) -> Iterator[Finding]:
 def _variables(case: Case, group: RankGroup) -> Iterator[Finding]:
     """Compares the loader's variables only: launchers pass MPI's variables to the ranks, and MPI sets some itself."""
     environment = case.evidence.environment
-    if environment.format < 2 or case.run.launcher.prefix:
+    if not environment.recorded or case.run.launcher.prefix:
         return  # a prefix may set what it likes: it is declared
     for name, value in group.variables.items():
         known = environment.told(name)

@@ -81,7 +81,7 @@ def _is_local(environment: Environment) -> bool:
 
 def adapters_of(environment: Environment) -> tuple[float, str]:
     """Bytes a second that the best node's adapters carry one way, and why that is not known."""
-    if environment.format < 2:
+    if not environment.recorded:
         return 0.0, "network adapters not recorded"
     by_node: dict[str, float] = {}
     unknown = False

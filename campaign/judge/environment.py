@@ -35,7 +35,7 @@ _NETWORK = re.compile(r"nfs4?|lustre|beegfs|gpfs|ceph|cifs|smb3|9p|orangefs|panf
 def topology_is_real(case: Case) -> Iterator[Finding]:
     """GEO-04: nothing in the environment fakes nodes, and the output's nodes are the job's, each its own machine."""
     environment = case.evidence.environment
-    if environment.format < 2:
+    if not environment.recorded:
         yield unchecked("the job's environment was not recorded{why}", why=_why(environment))
         return
     groups = [group for _, said in attestations(case) for group in said.groups]
@@ -206,7 +206,7 @@ def _all_iterations_s(case: Case, record: Record) -> float:
 def job_agrees(case: Case) -> Iterator[Finding]:
     """RUN-03: job, nodes and tasks are the same in the output, the job's records and Slurm's accounting."""
     completion, environment, accounting = case.evidence.completion, case.evidence.environment, _accounting(case)
-    if completion is None or environment.format == 0:
+    if completion is None or not environment.recorded:
         yield unchecked("the job's records are missing{why}", why=_why(environment))
         return
     for name, values in _said_of_job(case, completion).items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from campaign.config.rules.load import digest_of_own, is_own
+from campaign.config.rules.load import digest_of_own
 from campaign.core.model import Finding
 from campaign.judge.findings import note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
@@ -63,15 +63,11 @@ def chain_whole(submission: Submission) -> Iterator[Finding]:
 
 
 def pack_current(submission: Submission) -> Iterator[Finding]:
-    """EVD-05: the rules are this version's pack with this id, or an earlier edition with the same rules."""
+    """EVD-05: the rules are this version's pack with this id."""
     pack = submission.pack
     digest = digest_of_own(pack.id)
     if not digest:
         yield unchecked("custom rule pack {pack}: compare it with the buyer's", pack=pack.id)
-    elif pack.digest != digest and is_own(pack):
-        yield note(
-            "the rule pack is an earlier edition: the same rules in other words", f"SHA-256 {digest}", pack.digest
-        )
     elif pack.digest and pack.digest != digest:
         yield violation(
             "the rule pack differs from the published {pack}", f"SHA-256 {digest}", pack.digest, pack=pack.id

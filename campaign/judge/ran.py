@@ -36,7 +36,7 @@ def as_declared(case: Case) -> Iterator[Finding]:
     """
     witness, prefix = case.evidence.witness, case.run.launcher.prefix
     if not witness.watched:
-        return  # the built-in benchmark, which says it itself; or an earlier version's job
+        return  # the built-in benchmark, which says it itself
     found = {command.phase: _declared(case, command.executable) for command in case.run.launched}
     scripts = {program.script for program in found.values() if program.script}
     for path, interpreter in sorted(scripts):

@@ -187,10 +187,8 @@ def binary(case: Case) -> str:
 
 def _on_all_nodes(case: Case, files: Iterable[ran.ExecutedFile]) -> Iterator[Finding]:
     if case.seen.binary_agreed is False:
-        warning = next(
-            (str(each) for each in case.seen.warnings if "different executables" in each.text), "see the run's output"
-        )
-        yield violation("the ranks ran different executables", "one", warning, about=case.subject)
+        told = "; ".join(map(str, case.seen.warnings)) or "see the run's output"
+        yield violation("the ranks ran different executables", "one", told, about=case.subject)
     for file in files:
         others = {node: digest for node, digest in file.nodes.items() if digest != file.sha256}
         if others:

@@ -189,7 +189,7 @@ def _silent(jobs: Sequence[_Job]) -> Iterator[Finding]:
     """Nodes of which nothing, or not everything, is known."""
     told: dict[tuple[str, str], list[str]] = {}
     for environment, _, _, attempts in jobs:
-        if environment.format > 1 and environment.silent:
+        if environment.recorded and environment.silent:
             key = listed(environment.silent), next(iter(environment.problems), "")
             told.setdefault(key, []).extend(attempts)
     for (nodes, why), names in told.items():
@@ -213,7 +213,7 @@ def _jobs(results: Sequence[Case]) -> tuple[list[_Job], list[str]]:
     without = []
     for result in sorted(results, key=lambda result: result.attempt.started or 0.0):
         environment, name = result.evidence.environment, result.subject
-        if environment.format == 0:
+        if not environment.recorded:
             without.append(name)
         else:
             environments[id(environment)] = environment

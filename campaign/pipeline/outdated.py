@@ -19,6 +19,7 @@ from campaign.slurm import script_text
 
 DEFAULT, NONE = "(default)", "none"
 _NAMED = 3  # runs that are written out
+_Change = tuple[str, str]  # a setting, and "old -> new"
 
 
 def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list[str]:
@@ -26,34 +27,35 @@ def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list
     runs = {run.id: run for run in planned.all_runs}
     counted = matrix.attempts_by_run(runs.values(), attempts)
     done = {attempt.run: attempt for attempt in attempts if attempt.state is State.DONE}
-    causes: dict[str, Counter[str]] = {}  # what changed, by its text without numbers: those of runs differ
+    causes: dict[tuple[str, ...], Counter[str]] = {}  # what changed, by the names of the settings
     gone = []
     for name, attempt in done.items():
         if name not in runs:
             gone.append(name)
         elif not any(attempt.state is State.DONE for attempt in counted[name]):
             folder = opened.paths.attempt(name, attempt.number)
-            text = "; ".join(_changes(opened, runs[name], attempt, folder)) or "slurm.template"
-            causes.setdefault(re.sub(r"\d+", "#", text), Counter())[text] += 1
+            changes = tuple(_changes(opened, runs[name], attempt, folder))
+            text = "; ".join(f"{setting}: {change}" for setting, change in changes) or "slurm.template"
+            causes.setdefault(tuple(setting for setting, _ in changes), Counter())[text] += 1
     lines: list[str] = []
     for alike in causes.values():
         first, number = next(iter(alike)), several(alike.total(), "run")
-        changes = first if len(alike) == 1 else f"such as {first}"
-        lines.append(f"not used: {number} measured with other settings ({changes}); 'campaign run' measures again")
+        shown = first if len(alike) == 1 else f"such as {first}"
+        lines.append(f"not used: {number} measured with other settings ({shown}); 'campaign run' measures again")
     if gone:
         names = ", ".join(gone[:_NAMED]) + (", …" if len(gone) > _NAMED else "")
         lines.append(f"not used: {several(len(gone), 'run')} that the campaign file no longer contains ({names})")
     return lines
 
 
-def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterator[str]:
-    """`setting: old -> new` of all that decides what a run executes and differs, by the records of the attempt."""
+def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterator[_Change]:
+    """All that decides what a run executes and differs, by the records of the attempt."""
     described, script = _described(folder / "attempt.json"), _text(folder / "job.sbatch")
     slurm = opened.campaign.slurm
     old = tuple(described.get(key) for key in ("nodes", "processes"))
     new = (run.geometry.nodes, run.geometry.processes)
     if None not in old and old != new:
-        yield f"launch.{run.launch}: {_geometry(*old)} -> {_geometry(*new)}"
+        yield f"launch.{run.launch}", f"{_geometry(*old)} -> {_geometry(*new)}"
     before = {each.get("phase"): each.get("argv") for each in described.get("phases") or [{**described, "phase": ""}]}
     yield from _change("phases", " ".join(map(str, before)), " ".join(command.phase for command in run.commands))
     for command in run.commands:
@@ -75,7 +77,7 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
 
 def _of_command(
     run: Run, command: Command, attempt: Attempt, argv: Sequence[str], same_geometry: bool
-) -> Iterator[str]:
+) -> Iterator[_Change]:
     """`same_geometry`: otherwise arguments that follow from it differ too, and say no more."""
     if not argv:
         return
@@ -90,7 +92,7 @@ def _of_command(
     yield from _change(f"directory of target {run.target}", place, run.directory.rstrip("/") or "/")
     before = [word.replace(f"{place}{mark}", "{directory}") for word in argv[1:]]
     if same_geometry and before != list(command.arguments):
-        yield _change_of_words(before, command.arguments)
+        yield "command line", _change_of_words(before, command.arguments)
 
 
 def _change_of_words(old: Sequence[str], new: Sequence[str]) -> str:
@@ -105,12 +107,12 @@ def _change_of_words(old: Sequence[str], new: Sequence[str]) -> str:
                 [*option, *words] if words else [NONE] for words in (old[begin:end], new[new_begin:new_end])
             )
             parts.append(f"{' '.join(before)} -> {' '.join(after)}")
-    return f"command line: {', '.join(parts)}"
+    return ", ".join(parts)
 
 
-def _change(setting: str, old: str, new: str) -> Iterator[str]:
+def _change(setting: str, old: str, new: str) -> Iterator[_Change]:
     if old != new:
-        yield f"{setting}: {old} -> {new}"
+        yield setting, f"{old} -> {new}"
 
 
 def _geometry(nodes: Any, processes: Any) -> str:

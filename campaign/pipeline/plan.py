@@ -27,9 +27,8 @@ from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.plan import matrix, repetitions
 from campaign.plan import searches as searching
 from campaign.results.case import Case
-from campaign.results.environment import reading as environment
 from campaign.results.store import begun
-from campaign.slurm import admission, commands, partitions, script_text, scripts
+from campaign.slurm import admission, commands, partitions, scripts
 from campaign.slurm.admission import Shown
 from campaign.slurm.collect import open_store
 from campaign.slurm.partitions import NotInSlurm
@@ -285,7 +284,7 @@ class _Settled:
     executable: str  # path, size and time of the external benchmark whose dialect is known
     dialect: str
     partition_written: str | None = None  # slurm.partition in the campaign file
-    environment_order: tuple[str, ...] | None = ()  # of slurm.environment; None: as written, in earlier versions
+    environment_order: tuple[str, ...] = ()  # of slurm.environment
 
 
 def _settled(paths: Paths) -> _Settled:
@@ -293,7 +292,7 @@ def _settled(paths: Paths) -> _Settled:
     try:
         if stored is None:
             return _Settled(None, "", "")
-        return decode(_Settled, {"environment_order": None, **stored}, pass_over_unknown=True)
+        return decode(_Settled, stored, pass_over_unknown=True)
     except ValueError as error:
         raise _damaged(paths.plan, error) from error
 
@@ -302,31 +301,14 @@ def _as_begun(opened: Opened) -> Campaign:
     """The campaign as it was written when it began, where what is written now means the same. Results count for both:
     the default partition by its name or by none, and the variables of slurm.environment in another order.
     """
-    campaign, settled = opened.campaign, _settled(opened.paths)
-    order, slurm = settled.environment_order, campaign.slurm
-    if order is not None:
-        same = {name for name, _ in slurm.environment} == set(order)
-        variables = sorted(slurm.environment, key=(lambda each: order.index(each[0])) if same else None)
-        slurm = replace(slurm, environment=tuple(variables))
-    written, default = _partition_begun(opened.paths, settled)
-    if written is not None and default and {slurm.partition, written} <= {"", default}:
+    settled, slurm = _settled(opened.paths), opened.campaign.slurm
+    order, written, partition = settled.environment_order, settled.partition_written, settled.partition
+    same = {name for name, _ in slurm.environment} == set(order)
+    variables = sorted(slurm.environment, key=(lambda each: order.index(each[0])) if same else None)
+    slurm = replace(slurm, environment=tuple(variables))
+    if written is not None and partition and partition.default and {slurm.partition, written} <= {"", partition.name}:
         slurm = replace(slurm, partition=written)
-    return replace(campaign, slurm=slurm)
-
-
-def _partition_begun(paths: Paths, settled: _Settled) -> tuple[str | None, str]:
-    """(slurm.partition as it was written when the campaign began, the default partition then), None and "" where that
-    is not known. Plans of earlier versions do not say it, but their jobs do.
-    """
-    if settled.partition_written is not None:
-        partition = settled.partition
-        return settled.partition_written, partition.name if partition and partition.default else ""
-    for script in sorted(paths.root.glob("jobs/*/job.sbatch")):
-        job = environment.read(script.with_name("environment.json")).environment.job
-        written = script_text.directive(script.read_text(encoding="utf-8", errors="replace"), "partition")
-        if job:
-            return written, "" if written else job.get("Partition", "")
-    return None, ""
+    return replace(opened.campaign, slurm=slurm)
 
 
 def _stored(paths: Paths) -> Any:
@@ -432,7 +414,7 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
 def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
     """The plan as data: what `plan --json` prints and what lies beside the results."""
     campaign, pack, settled = opened.campaign, opened.pack, _settled(opened.paths)
-    begun = _partition_begun(opened.paths, settled)[0] if settled.partition else None
+    begun = settled.partition_written if settled.partition else None
     return {
         "format": 1,
         "campaign": campaign.name,

@@ -279,7 +279,7 @@ def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
 
 
 def _words(commands: Sequence[Command]) -> Iterator[object]:
-    """What is executed. Of one command without a name, only its words: so earlier versions wrote them."""
+    """What is executed."""
     for command in commands:
         if command.phase:
             yield [command.phase, command.other_nodes]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaign.config.format import Campaign
-from campaign.config.rules.load import is_own
+from campaign.config.rules.load import digest_of_own
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units
 from campaign.core.model import Geometry, Status
@@ -111,7 +111,7 @@ def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) ->
 
 def origin(pack: RulePack) -> str:
     """Origin of the rules, for a pack that is not one of the project's own: its id alone does not identify it."""
-    if not pack.digest or is_own(pack):
+    if pack.digest in ("", digest_of_own(pack.id)):
         return ""
     return f" [custom rule pack {pack.path}, SHA-256 {pack.digest[:16]}]"
 

@@ -48,6 +48,12 @@ CREATE TABLE records (
     rank_fastest    REAL,
     rank_median     REAL,
     rank_slowest    REAL,
+    cached_share    REAL,
+    dirty_share     REAL,
+    start_skew_s    REAL,
+    moved_bytes     INTEGER,
+    statistic       TEXT NOT NULL,
+    each            TEXT NOT NULL,    -- the iterations, as JSON
     PRIMARY KEY (run, attempt, operation),
     FOREIGN KEY (run, attempt) REFERENCES attempts (run, number)
 );
@@ -59,6 +65,31 @@ CREATE TABLE observations (
     PRIMARY KEY (run, attempt),
     FOREIGN KEY (run, attempt) REFERENCES attempts (run, number)
 );
+
+-- What many jobs or runs say alike is apart from what they do not: on many nodes it is large.
+CREATE TABLE environments (
+    digest TEXT PRIMARY KEY,
+    data   TEXT NOT NULL,
+    facts  TEXT NOT NULL
+);
+
+CREATE TABLE evidence (
+    run         TEXT NOT NULL,
+    attempt     INTEGER NOT NULL,
+    environment TEXT NOT NULL REFERENCES environments (digest),
+    data        TEXT NOT NULL,
+    witness     TEXT NOT NULL,
+    PRIMARY KEY (run, attempt),
+    FOREIGN KEY (run, attempt) REFERENCES attempts (run, number)
+);
+
+CREATE TABLE accounting (
+    job  TEXT PRIMARY KEY REFERENCES jobs (name),
+    data TEXT NOT NULL
+);
+
+-- Each submission changes the attempts of one job.
+CREATE INDEX attempts_of_job ON attempts (job);
 
 CREATE VIEW numbers AS
 SELECT r.run, r.attempt, j.job_id, r.operation, r.value, r.unit, r.file, r.line, a.state

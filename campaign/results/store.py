@@ -11,11 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,7 +26,6 @@ from campaign.core.model import (
     Attempt,
     Iteration,
     Observation,
-    OutputRemark,
     Paths,
     Planned,
     Record,
@@ -37,26 +35,8 @@ from campaign.core.model import (
 from campaign.results.environment import kept
 from campaign.results.environment.facts import Accounting, Evidence
 
-# Applied in order; the database's user_version says how many it has. Only ever add to the end.
-MIGRATIONS = (
-    Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),
-    "ALTER TABLE records ADD COLUMN cached_share REAL;\nALTER TABLE records ADD COLUMN dirty_share REAL;\n",
-    # Attempts of one job share their environment, which on many nodes is large.
-    "CREATE TABLE environments (digest TEXT PRIMARY KEY, data TEXT NOT NULL);\n"
-    "CREATE TABLE evidence (run TEXT NOT NULL, attempt INTEGER NOT NULL, "
-    "environment TEXT NOT NULL REFERENCES environments (digest), data TEXT NOT NULL, PRIMARY KEY (run, attempt), "
-    "FOREIGN KEY (run, attempt) REFERENCES attempts (run, number));\n"
-    "CREATE TABLE accounting (job TEXT PRIMARY KEY REFERENCES jobs (name), data TEXT NOT NULL);\n",
-    "ALTER TABLE records ADD COLUMN start_skew_s REAL;\n",
-    "ALTER TABLE records ADD COLUMN moved_bytes INTEGER;\n"
-    "ALTER TABLE records ADD COLUMN statistic TEXT NOT NULL DEFAULT 'maximum';\n"
-    "ALTER TABLE records ADD COLUMN each TEXT NOT NULL DEFAULT '[]';\n",
-    "",  # an environment's facts are a text by themselves, which earlier versions do not read
-    "CREATE INDEX attempts_of_job ON attempts (job);\n",  # each submission changes the attempts of one job
-    # What many jobs or runs say alike is apart from what they do not.
-    "ALTER TABLE environments ADD COLUMN facts TEXT NOT NULL DEFAULT '';\n"
-    "ALTER TABLE evidence ADD COLUMN witness TEXT NOT NULL DEFAULT '';\n",
-)
+SCHEMA = Path(__file__).with_name("schema.sql")
+FORMAT = 8  # of these tables: the database's user_version
 LOCK_TIMEOUT_S = 180.0  # `collect` of a large campaign holds it for more than a minute
 
 # What an event of the journal does to the tables; an event of another kind belongs to the history alone.
@@ -160,7 +140,7 @@ class Store:
             return
         self._sql("BEGIN IMMEDIATE")
         try:
-            self._migrate()
+            self._create()
             self._catch_up()
             try:
                 yield
@@ -211,18 +191,20 @@ class Store:
 
     # --- the journal and its projection
 
-    def _migrate(self) -> None:
+    def _create(self) -> None:
+        """Creates the tables of a new database."""
         version = self._sql("PRAGMA user_version")[0][0]
-        if version > len(MIGRATIONS):
+        if version == FORMAT:
+            return
+        if version != 0:
             raise EnvironmentLacks(
-                f"{self._path} was written by a newer version of campaign (schema {version}; this version reads up to "
-                f"{len(MIGRATIONS)}): use that version, or move the file away and run 'campaign collect FILE'"
+                f"{self._path} was written by another version of campaign (format {version}; this version uses "
+                f"{FORMAT}): use that version, or move the file away and run 'campaign collect FILE'"
             )
-        for number in range(version, len(MIGRATIONS)):
-            # executescript would commit and give up the lock in between.
-            for statement in _statements(MIGRATIONS[number]):
-                self._sql(statement)
-            self._sql(f"PRAGMA user_version = {number + 1}")
+        # executescript would commit and give up the lock in between.
+        for statement in SCHEMA.read_text(encoding="utf-8").split(";\n"):
+            self._sql(statement)
+        self._sql(f"PRAGMA user_version = {FORMAT}")
 
     def _meta(self, key: str, default: str) -> str:
         rows = self._sql("SELECT value FROM meta WHERE key = ?", (key,))
@@ -483,9 +465,7 @@ def _attempt(row: tuple[Any, ...]) -> Attempt:
 
 
 def _observation(data: dict[str, Any], alike: dict[str, tuple[RankGroup, ...]]) -> Observation:
-    """Versions up to 0.2.0 kept a remark as one text, "file:line: words". What many runs attest alike is kept once."""
-    for kind in ("errors", "warnings", "unparsed"):
-        data[kind] = [_remark(kept) if isinstance(kept, str) else kept for kept in data.get(kind, ())]
+    """What many runs attest alike is kept once."""
     seen = decode(Observation, data)
     if seen.attestation is None:
         return seen
@@ -493,23 +473,7 @@ def _observation(data: dict[str, Any], alike: dict[str, tuple[RankGroup, ...]]) 
     return replace(seen, attestation=replace(seen.attestation, groups=groups))
 
 
-def _remark(text: str) -> dict[str, Any]:
-    if placed := re.fullmatch(r"([^:]+):([0-9]+): (.*)", text, re.DOTALL):
-        return asdict(OutputRemark(placed[3], placed[1], int(placed[2])))
-    return asdict(OutputRemark(text))
-
-
 _DERIVED = ("source", "parts", "iteration", "each")  # kept otherwise, or not those of an output
 _RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name not in _DERIVED)
 _RECORD_COLUMNS = ", ".join(("run", "attempt", "file", "line", "each", *_RECORD_FIELDS))
 _INSERT_RECORD = f"INSERT INTO records ({_RECORD_COLUMNS}) VALUES ({', '.join('?' * (5 + len(_RECORD_FIELDS)))})"
-
-
-def _statements(script: str) -> Iterator[str]:
-    bare = "\n".join(line.partition("--")[0] for line in script.splitlines())
-    statement = ""
-    for part in bare.split(";")[:-1]:
-        statement += part + ";"
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""

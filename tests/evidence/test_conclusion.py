@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from campaign.core.model import Finding, Severity, Status
-from campaign.evidence import verify
 from campaign.evidence.chosen import Copy
 from campaign.evidence.conclusion import Conclusion, Found, Seal, VerifyOutcome, conclude
-from campaign.evidence.verify import Asked
 from campaign.judge.submission import Submission
 from tests.report.test_write import contents
 from tests.support import builders, reference
@@ -135,7 +133,7 @@ def test_what_no_record_shows_is_said_where_nothing_else_does() -> None:
 
 
 def test_the_verdict_of_the_readme_says_all_that_is_known() -> None:
-    with verify.verify(reference.BUNDLE, Asked(reference.SIGNERS)) as found:
+    with reference.verified(reference.SIGNERS) as found:
         told = found.conclusion
     assert (told.seal, told.rules_copy, told.exit_status) == (Seal.TRUSTED, Copy.INSTALLED, 4)
     assert told.file_systems == {"scratch": "tmpfs"}

@@ -210,5 +210,5 @@ def test_an_honest_campaign_has_no_contradiction(made: Made) -> None:
         assert found.judged is not None
         everything = (*found.findings, *found.judged.submission.all_findings)
         assert [one for one in everything if one.rule in ("EVD-06", "EVD-07", "PHY-04") and one.checked] == []
-    with verify.verify(reference.BUNDLE, Asked()) as found:
+    with reference.verified() as found:
         assert found.conclusion.consistent

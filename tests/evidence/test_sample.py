@@ -63,6 +63,7 @@ def test_what_is_no_challenge_is_refused(tmp_path: Path) -> None:
             sample.read(path)
 
 
+@reference.as_when_made()
 def test_a_sample_is_drawn_of_a_bundle_and_not_accepted_before_it_was_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -127,21 +127,14 @@ def test_a_lost_plan_is_named_where_only_it_says_what_all_meant(opened: Opened) 
 # --- the default partition, by its name or by none
 
 
-def measured_in(opened: Opened, partition: str, written: str, known: bool) -> None:
-    """A job that ran, and a plan: of a version that knows what `slurm.partition` was, or of an earlier one."""
-    folder = opened.paths.jobs("campaign-moved-1")
-    folder.mkdir(parents=True)
-    directive = f"#SBATCH --partition={written}\n" if written else ""
-    (folder / "job.sbatch").write_text(f"#!/bin/bash\n{directive}#SBATCH --exclusive\n")
-    (folder / "environment.json").write_text(json.dumps({"format": 2, "job": f"JobId=7 Partition={partition} X=1"}))
+def measured_in(opened: Opened, partition: str, written: str, default: bool) -> None:
+    """The plan of a campaign that began in this partition, with `slurm.partition` as it was written then."""
     stored = json.loads(opened.paths.plan.read_text())
     stored["partition"] = {
-        "name": partition, "nodes": 2, "usable": 2, "cores_per_node": 8, "time_limit_s": None, "unusable": []
+        "name": partition, "nodes": 2, "usable": 2, "cores_per_node": 8, "time_limit_s": None, "unusable": [],
+        "default": default,
     }  # fmt: skip
-    stored.pop("partition_written")
-    if known:
-        stored["partition"]["default"] = True
-        stored["partition_written"] = written
+    stored["partition_written"] = written
     opened.paths.plan.write_text(json.dumps(stored))
 
 
@@ -153,22 +146,20 @@ def fingerprints(opened: Opened, partition: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("written", "known", "now", "count"),
+    ("written", "default", "now", "count"),
     [
         ("", True, "compute", True),
         ("compute", True, "", True),
-        ("", False, "compute", True),
-        ("", False, "gpu", False),
         ("", True, "gpu", False),
         ("compute", False, "compute", True),
-        ("compute", False, "", False),  # whether it was the default is not known
+        ("compute", False, "", False),
     ],
 )
 def test_results_count_where_the_default_partition_is_written_down_or_left_out(
-    written: str, known: bool, now: str, count: bool, opened: Opened
+    written: str, default: bool, now: str, count: bool, opened: Opened
 ) -> None:
     before = fingerprints(opened, written)
-    measured_in(opened, "compute", written, known)
+    measured_in(opened, "compute", written, default)
     assert (fingerprints(opened, now) == before) is count
     planning.write(opened, planning.plan(opened))
     assert json.loads(opened.paths.plan.read_text())["partition_written"] == written
@@ -190,19 +181,3 @@ def test_results_count_where_the_variables_are_written_in_another_order(opened: 
     # Also after they were others for a while.
     planning.write(now := with_variables(opened, "C", "B", "A"), planning.plan(now))
     assert planning.plan(begun).runs == planning.plan(with_variables(opened, "A", "B")).runs == planned.runs
-
-
-@pytest.mark.parametrize("order", [["B", "A"], None])
-def test_results_of_earlier_versions_count_in_the_order_of_their_variables(
-    order: list[str] | None, opened: Opened
-) -> None:
-    begun, later = with_variables(opened, "B", "A"), with_variables(opened, "A", "B")
-    planning.write(begun, of_today := planning.plan(begun))
-    stored = json.loads(opened.paths.plan.read_text())
-    del stored["environment_order"]
-    opened.paths.plan.write_text(json.dumps(stored | ({"environment_order": order} if order else {})))
-    of_then = planning.plan(begun)
-    assert of_then.runs != of_today.runs
-    assert (planning.plan(later).runs == of_then.runs) is (order is not None)  # which the earliest do not say
-    planning.write(begun, of_then)
-    assert planning.plan(later).runs == of_then.runs

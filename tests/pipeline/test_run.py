@@ -419,7 +419,7 @@ def test_raw_output_that_was_changed_or_removed_makes_the_number_invalid(
     assert any(told in finding["message"] for finding in row["findings"] if finding["severity"] == "E")
 
 
-def test_nodes_that_complete_late_are_no_contradiction_and_an_old_record_of_them_is_mended(
+def test_nodes_that_complete_late_are_no_contradiction_and_an_early_record_of_them_is_mended(
     tmp_path: Path, slow_epilog_sandbox: Sandbox
 ) -> None:
     case = make_case(tmp_path, slow_epilog_sandbox, "epilog", allocation="one")
@@ -433,7 +433,7 @@ def test_nodes_that_complete_late_are_no_contradiction_and_an_old_record_of_them
         told = json.loads(case.call("check", "--json", status=1))
         return [found["message"] for found in told if found["rule"] == "RUN-03"]
 
-    # What version 0.1.0 kept for good: the nodes whose Epilog still ran.
+    # A record of the time at which the Epilog still ran on two of the nodes.
     record.write_text(json.dumps(ended | {"job": ended["job"] | {"JobState": "COMPLETING", "NodeList": "node[2-3]"}}))
     case.call("collect")
     assert json.loads(record.read_text())["job"] == ended["job"]

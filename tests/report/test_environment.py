@@ -19,7 +19,9 @@ def environment(**facts: tuple[Value, ...] | str) -> Environment:
         name.replace("_", ".", 1): ((Value(tuple(range(6)), said),) if isinstance(said, str) else said)
         for name, said in facts.items()
     }
-    return Environment(format=2, directory="/scratch", nodes=NODES, facts=Facts(told), software={"srun": "slurm 23.11"})
+    return Environment(
+        recorded=True, directory="/scratch", nodes=NODES, facts=Facts(told), software={"srun": "slurm 23.11"}
+    )
 
 
 def ended(job: str, found: Environment) -> Case:

@@ -24,7 +24,7 @@ def ended(number: int, hash: str = PROGRAM) -> Case:
     }
     told = {name: (Value((0,), text),) for name, text in facts.items()}
     witness = Witness(True, {hash: "/opt/bench/mdtest"}, {"libc.so.6": (f"/other/libc.so.6 {LIBRARY}",)})
-    evidence = Evidence(Environment(format=2, nodes=(Node("n1", "n1"),), facts=Facts(told)), witness=witness)
+    evidence = Evidence(Environment(recorded=True, nodes=(Node("n1", "n1"),), facts=Facts(told)), witness=witness)
     run = replace(builders.run(), launcher=Launcher(options=("--cpu-bind=cores",), prefix=("/w.sh", "-x")))
     seen = replace(builders.observation(), binary_sha256=None)
     return Case(builders.pack(), run, builders.attempt(run, number=number), (), seen, evidence)

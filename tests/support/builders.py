@@ -222,7 +222,7 @@ def environment(count: int = 2, facts: dict[str, str] | None = None, **changes: 
     everywhere = {"zone": "+0000", "kernel.release": "6.1.0", "executable.sha256": "ab" * 32, **(facts or {})}
     listed = ",".join(names)
     made = Environment(
-        format=2,
+        recorded=True,
         started=109.0,
         ended=109.5,
         host="n1",

@@ -56,25 +56,10 @@ def available() -> tuple[Available, ...]:
     return tuple(packs)
 
 
-# SHA-256 of earlier editions of the project's packs that have the rules of today in other words.
-SAME_RULES = {
-    "crossroads-mdtest": (
-        "2ae3f1f7ed8224f8320605e1e0ff0b0813724f72a7d540dae720c31f8d4feac8",
-        "2975e189227c31b2c5da683558c62977437c45dbeb7548526754bcadcca623a0",
-        "6b9f0f7c73c5db18de1836b640009a041082ace69d4958b6c84835ea094372ae",
-    )
-}
-
-
 def digest_of_own(id: str) -> str:
     """SHA-256 of the project's own pack of that id; "" if it has none."""
     path = PACKS / f"{id}.yaml"
     return _digest(path) if is_file(path) else ""
-
-
-def is_own(pack: RulePack) -> bool:
-    """Whether it is the project's own pack with this id, or an earlier edition with the same rules."""
-    return pack.digest in (digest_of_own(pack.id), *SAME_RULES.get(pack.id, ()))
 
 
 def _digest(path: Path) -> str:

@@ -186,8 +186,7 @@ class _OfferRow:
             self._wrong(
                 "statistics",
                 statistics,
-                "an object with the list `values`; the table is of an earlier version: write it again with 'campaign "
-                "table'",
+                "an object with the list `values`",
             )
         given = statistics["values"]
         if not 0 < len(given) <= MAX_VALUES or statistics.get("n") != len(given):

@@ -102,9 +102,9 @@ class Facts(Once, dict[str, tuple[Value, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class Environment(Once):
-    """What a job found around itself before its first run. All empty where nothing is on record (format 0)."""
+    """What a job found around itself before its first run. All empty where nothing is `recorded`."""
 
-    format: int = 0
+    recorded: bool = False
     started: float | None = None  # the time in which the nodes were asked, by the clock of the job's first node
     ended: float | None = None
     host: str = ""

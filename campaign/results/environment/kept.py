@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 from dataclasses import replace
-from typing import Any
 
 from campaign.core.decode import decode, dumps, told
 from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, Value
@@ -23,8 +22,6 @@ def dump(environment: Environment) -> tuple[str, str]:
 def restore(text: str, facts: str) -> Environment:
     """What `dump` gave."""
     data = json.loads(text)
-    if not facts:  # a database that an earlier version made
-        facts = _text(data.pop("facts"))
     return replace(decode(Environment, data), facts=_facts(facts, len(data.get("nodes", ()))))
 
 
@@ -34,10 +31,6 @@ def _facts(text: str, nodes: int) -> Facts:
     return Facts(
         {name: tuple(Value(ranges_of(members, nodes), value) for members, value in facts[name]) for name in facts}
     )
-
-
-def _text(written: Any) -> str:
-    return written if isinstance(written, str) else json.dumps(written)
 
 
 def dump_rest(evidence: Evidence) -> tuple[str, str]:
@@ -53,9 +46,6 @@ def dump_rest(evidence: Evidence) -> tuple[str, str]:
 def restore_rest(text: str, witness: str, environment: Environment, accounting: Accounting | None) -> Evidence:
     data = json.loads(text)
     ranks = data.pop("ranks", {})
-    if not witness:  # a database that an earlier version made
-        before = json.loads(_text(data.pop("witness", {})))
-        ranks, witness = before.pop("ranks", ranks), json.dumps(before)
     return replace(
         decode(Evidence, data),
         environment=environment,

@@ -20,7 +20,7 @@ from campaign.results.environment import witness
 from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, FileSystemSpace, Node, Value
 from campaign.results.environment.slurm_text import MOST_NODES, slurm_fields
 
-FORMATS = (1, 2)
+FORMAT = 2
 LARGEST_BYTES = 16 << 20  # of an environment.json: 1,000 nodes take about 100 KB
 MOST_TEXTS = 2_000  # facts, variables, values of one fact
 MOST_PROBLEMS = 20
@@ -46,19 +46,17 @@ def read(path: Path) -> Evidence:
 
 
 def parse(content: bytes, name: str = "environment.json") -> Evidence:
-    """The content of an environment.json of any known format. What is wrong is in the environment's problems."""
+    """The content of an environment.json. What is wrong is in the environment's problems."""
     try:
         data = _object(content)
         kind = data.get("format")
-        if isinstance(kind, bool) or kind not in FORMATS:
-            raise WrongPart(f"format {_short(kind)}; expected {' or '.join(map(str, FORMATS))}")
+        if kind != FORMAT:
+            raise WrongPart(f"format {_short(kind)}; expected {FORMAT}")
     except WrongPart as wrong:
         return Evidence(Environment(problems=(f"{name}: {wrong}",)))
     reader = _PartsReader(data, name)
-    if kind == 1:
-        return Evidence(_first_format(reader))
     made, before, after = reader.truth_or_none("made"), reader.space("before"), reader.space("after")
-    return Evidence(_second_format(reader), made, before, after, witness=_witness(data.get("ran"), name))
+    return Evidence(_environment(reader), made, before, after, witness=_witness(data.get("ran"), name))
 
 
 def _witness(data: Any, name: str) -> witness.Witness:
@@ -71,35 +69,10 @@ def _witness(data: Any, name: str) -> witness.Witness:
     return witness.of_facts(values, (*reader.list_of_texts("problems"), *reader.problems))
 
 
-def _first_format(reader: _PartsReader) -> Environment:
-    """One host, its kernel, and the variables."""
-    facts = Facts(
-        {
-            fact: (Value((0,), text),)
-            for fact, key in (("kernel.release", "kernel"), ("fs.type", "file_system"))
-            if (text := reader.text(key))
-        }
-    )
-    at = reader.number("unix_time")
-    host = reader.text("host")
-    variables = reader.texts("environment")
-    return Environment(
-        format=1,
-        started=at,
-        ended=at,
-        host=host,
-        directory=reader.text("directory"),
-        nodes=(Node(variables.get("SLURMD_NODENAME", host), host, at),) if host else (),
-        facts=facts if host else Facts(),
-        variables=variables,
-        problems=tuple(reader.problems),
-    )
-
-
-def _second_format(reader: _PartsReader) -> Environment:
+def _environment(reader: _PartsReader) -> Environment:
     nodes = reader.nodes()
     return Environment(
-        format=2,
+        recorded=True,
         started=reader.number("started"),
         ended=reader.number("ended"),
         host=reader.text("host"),

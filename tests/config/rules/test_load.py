@@ -580,12 +580,6 @@ def test_a_rule_is_shown_in_the_words_of_the_pack_where_it_has_some() -> None:
     assert pack.statement("CMP-03") == catalogue.CATALOGUE["CMP-03"].statement
 
 
-def test_the_crossroads_rules_of_the_earlier_edition_differ_in_their_words_alone() -> None:
-    loaded = rules.load("crossroads-mdtest")
-    assert loaded.texts.keys() <= loaded.checks.keys()
-    assert loaded.digest not in rules.SAME_RULES["crossroads-mdtest"]
-
-
 def test_how_the_outputs_of_several_programs_are_read_alike_is_shown_once() -> None:
     text = rules_text.text(rules.load("npb"))
     assert text.count("complete with:") == 1

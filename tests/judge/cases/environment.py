@@ -281,7 +281,6 @@ EXAMPLES: list[Example] = [
     ),
     unchecked("GEO-04", "a node that was not heard", found(nodes=builders.environment().nodes[:1])),
     unchecked("GEO-04", "no environment on record", NO_RECORD),
-    unchecked("GEO-04", "an environment of the first format", found(format=1)),
     unchecked("GEO-04", "no nodes in the output", case(node_names=())),
     unchecked(
         "GEO-04",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from campaign.config.rules.load import SAME_RULES, digest_of_own
+from campaign.config.rules.load import digest_of_own
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.judge import engine
@@ -69,13 +69,6 @@ EXAMPLES: list[Example] = [
         of_pack(OWN, "0" * 64),
         f"SHA-256 {digest_of_own(OWN)}",
         "0" * 64,
-    ),
-    disclosed(
-        "EVD-05",
-        "the rule pack is an earlier edition: the same rules in other words",
-        of_pack("crossroads-mdtest", SAME_RULES["crossroads-mdtest"][0]),
-        f"SHA-256 {digest_of_own('crossroads-mdtest')}",
-        SAME_RULES["crossroads-mdtest"][0],
     ),
     kept("EVD-05", "the project's own pack", of_pack(OWN, digest_of_own(OWN))),
     unchecked("EVD-05", "a pack that only the buyer knows", of_pack("of-the-buyer", "0" * 64)),

@@ -103,7 +103,7 @@ def on_nodes(given: Submission, facts: dict[str, tuple[str, str]], **seen: Any) 
     """With what two nodes of each job told, and with other outputs."""
     nodes = (Node("n1", "n1"), Node("n2", "n2"))
     told = {name: tuple(Value((node,), text) for node, text in enumerate(values)) for name, values in facts.items()}
-    evidence = Evidence(Environment(format=2, nodes=nodes, facts=Facts(told)))
+    evidence = Evidence(Environment(recorded=True, nodes=nodes, facts=Facts(told)))
     changed = ran(given, **seen)
     return replace(changed, results=tuple(replace(one, evidence=evidence) for one in changed.results))
 

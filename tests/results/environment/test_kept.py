@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 from campaign.results.environment import kept
@@ -32,12 +31,10 @@ def test_jobs_on_other_nodes_do_not_share_what_is_told_by_node() -> None:
     assert two.by_node("zone").keys() == {f"other-{name}" for name in one.by_node("zone")} != set()
 
 
-def test_a_witness_with_its_ranks_comes_back_also_as_earlier_versions_kept_it() -> None:
+def test_a_witness_with_its_ranks_comes_back() -> None:
     seen = Witness(True, {"a" * 64: "/usr/bin/mdtest"}, ranks={"0": f"n1 {'a' * 16}"})
     written = kept.dump_rest(Evidence(witness=seen))
-    before = {"witness": {**json.loads(written[1]), "ranks": dict(seen.ranks)}}
-    for texts in (written, (json.dumps(before), "")):
-        assert kept.restore_rest(*texts, NOTHING.environment, None).witness == seen
+    assert kept.restore_rest(*written, NOTHING.environment, None).witness == seen
 
 
 def test_runs_whose_ranks_were_seen_alike_share_them() -> None:
@@ -47,10 +44,3 @@ def test_runs_whose_ranks_were_seen_alike_share_them() -> None:
     assert first is second
     moved = kept.dump_rest(Evidence(witness=replace(seen, ranks={"0": "n2 0123456789abcdef"})))
     assert kept.restore_rest(*moved, NOTHING.environment, None).witness.ranks == {"0": "n2 0123456789abcdef"}
-
-
-def test_facts_as_earlier_versions_kept_them_are_read() -> None:
-    environment = builders.environment(2)
-    data, facts = map(json.loads, kept.dump(environment))
-    for before in (facts, json.dumps(facts)):
-        assert kept.restore(json.dumps({**data, "facts": before}), "") == environment

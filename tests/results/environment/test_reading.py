@@ -56,7 +56,7 @@ def test_a_whole_file_is_read() -> None:
     space = FileSystemSpace(1.5, 4096, 10, 9, 8, 7, 6)
     assert read() == Evidence(
         Environment(
-            format=2,
+            recorded=True,
             started=100.0,
             ended=101.0,
             host="h1",
@@ -91,18 +91,6 @@ def test_a_clock_is_off_by_what_lies_outside_of_the_time_of_asking() -> None:
     assert [found.clock_offset(name) for name in ("n1", "n2", "n3", "n4")] == [-1.0, 0.0, 0.0, 0.0]
     late = read(nodes=[{"name": "n1", "clock": "161.0"}]).environment
     assert late.clock_offset("n1") == 60.0
-
-
-def test_the_first_format_is_read() -> None:
-    old = {
-        "format": 1, "unix_time": 5.5, "host": "h1", "kernel": "Linux 6.1", "directory": "/scratch",
-        "file_system": "xfs", "environment": {"SLURMD_NODENAME": "n1"},
-    }  # fmt: skip
-    found = parse(json.dumps(old).encode())
-    assert found.environment.format == 1
-    assert found.environment.by_node("kernel.release") == {"n1": "Linux 6.1"}
-    assert found.environment.variables == {"SLURMD_NODENAME": "n1"}
-    assert (found.made, found.before, found.environment.problems) == (None, None, ())
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -159,8 +147,8 @@ def test_what_is_not_as_it_should_be_is_a_problem_and_the_rest_is_read(name: str
     [
         (b"", "not JSON: Expecting value: line 1 column 1 (char 0)"),
         (b"[]", "not a JSON object"),
-        (b'{"format": 3}', "format 3; expected 1 or 2"),
-        (b'{"format": true}', "format True; expected 1 or 2"),
+        (b'{"format": 3}', "format 3; expected 2"),
+        (b'{"format": true}', "format True; expected 2"),
         (b"\xff", "not JSON: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
     ],
 )
@@ -186,11 +174,11 @@ def test_whatever_stands_in_its_fields_nothing_is_raised_and_it_can_be_stored(ch
 
 @given(st.binary(max_size=200))
 def test_no_bytes_raise_anything(content: bytes) -> None:
-    assert parse(content).environment.format == 0
+    assert not parse(content).environment.recorded
 
 
 def test_a_deep_file_is_a_problem() -> None:
-    assert parse(b'{"format": 2, "facts": ' + b"[" * 100_000).environment.format == 0
+    assert not parse(b'{"format": 2, "facts": ' + b"[" * 100_000).environment.recorded
 
 
 def test_what_is_kept_comes_back() -> None:
@@ -213,7 +201,7 @@ def test_only_a_plain_file_of_bounded_size_is_read(tmp_path: Path, make: str) ->
         with path.open("wb") as file:
             file.truncate(LARGEST_BYTES + 1)
     found = reading.read(path)
-    assert found.environment.format == 0
+    assert not found.environment.recorded
     assert found.environment.problems[0].startswith("environment.json: ")
 
 
