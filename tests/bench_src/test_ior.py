@@ -974,7 +974,9 @@ def test_mpi_io_takes_a_name_without_a_directory(tmp_path: Path) -> None:
 
 def test_a_signal_removes_the_files(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "ended").write_text('#!/bin/bash\n(sleep 1; kill -TERM $$) & exec "$@"\n')
+    (tmp_path / "bin" / "ended").write_text(
+        f'#!/bin/bash\n(until [[ -s {tmp_path}/f ]]; do sleep 0.2; done; kill -TERM $$) & exec "$@"\n'
+    )
     (tmp_path / "bin" / "ended").chmod(0o755)
     for keep, left in (([], []), (["-k"], ["f"])):
         command = [build() / "ior", "-o", tmp_path / "f", "-w", "-Y", "-t", "64k", "-b", "64g", *keep]

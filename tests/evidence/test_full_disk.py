@@ -32,7 +32,7 @@ def within(made: Made, place: Path, size: str, command: str) -> subprocess.Compl
 
 
 EACH_SIZE = """
-import contextlib, io, json, subprocess, sys, tempfile
+import contextlib, gc, io, json, subprocess, sys, tempfile
 from campaign.cli.main import main
 
 place, sizes, *bundles = sys.argv[1], json.loads(sys.argv[2]), *sys.argv[3:]
@@ -43,6 +43,7 @@ for bundle in bundles:
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = main(["verify", bundle])
+        gc.collect()  # what a caught error still holds open keeps the place busy
         subprocess.run(["umount", place], check=True)
         print(json.dumps([bundle, size, status, out.getvalue(), err.getvalue()]))
 """

@@ -411,7 +411,7 @@ def test_where_all_that_is_created_gets_another_owner_it_is_told_by_that(job: Jo
     created = tmp_path / "created"
     created.mkdir()
     shutil.chown(created, "nobody")
-    owner = f'stat() {{ [[ $1 $2 == "-c %u" ]] && echo 65534; }}; campaign_enter "{created}"'
+    owner = f'stat() {{ [[ "$1 $2" == "-c %u" ]] && echo 65534; }}; campaign_enter "{created}"'
     assert call(job, owner) == 0
     assert list(created.iterdir()) == []
 
