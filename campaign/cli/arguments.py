@@ -206,7 +206,11 @@ VERBS = (
         *UNDER_WAY,
     ], RESULTS_STATUS),
     Verb("cancel", running.cancel, "cancel this campaign's jobs and end a run under way", [FILE]),
-    Verb("collect", verbs.collect, "read all raw outputs again; rebuilds a lost database", [FILE]),
+    Verb("collect", verbs.collect, "read all raw outputs again; rebuilds a lost database", [
+        FILE,
+        Option("--recover", action="store_true", help="first recover a damaged journal: keep the lines that the rest "
+               "of it proves, and record what is lost; the damaged file is kept as evidence"),
+    ]),
     Verb("table", verbs.table, "print the result table", [
         FILE,
         table_format("csv, json, xlsx, or a tabulate format such as simple, github, latex_booktabs, html"),

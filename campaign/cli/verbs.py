@@ -89,6 +89,12 @@ def collect(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import standing
 
     opened = load(arguments)
+    if arguments.recover:
+        from campaign.pipeline import recovery
+
+        if not recovery.recover(opened, show):
+            show(f"nothing to recover: {opened.paths.journal} is not damaged")
+            return OK
     number = standing.collect_and_catch_up(opened, say)
     show(f"read {several(number, 'attempt')} from {opened.paths.root}")
     return OK

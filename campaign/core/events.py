@@ -19,6 +19,8 @@ _LATEST = 1e11  # seconds since 1970: times until the year 5138, which every cal
 _LONGEST_NAME = 255  # bytes, of a file system
 _ENDS = frozenset(state.value for state in State if not state.active)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_DIGITS = re.compile(r"[1-9][0-9]{0,5}")
+DAMAGED = re.compile(r"journal\.damaged-[1-9][0-9]{0,5}\.jsonl")  # what a journal was recovered from
 _WORD = re.compile(r"[!-~]{1,255}")
 
 
@@ -41,6 +43,19 @@ def _is_name(value: Any) -> bool:
     return not {"/", "\\"} & {*value} and len(value.encode()) <= _LONGEST_NAME
 
 
+def _is_attempt(value: Any) -> bool:
+    run, _, number = value.rpartition("/") if isinstance(value, str) else ("", "", "")
+    return _is_name(run) and bool(_DIGITS.fullmatch(number))
+
+
+def _is_range(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)) and value[0] <= value[1]
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _LATEST
+
+
 def _is_time(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value <= _LATEST
 
@@ -52,6 +67,12 @@ _NUMBER = _Form(lambda value: type(value) is int and 1 <= value <= MOST_ATTEMPTS
 _TIME = _Form(_is_time, f"seconds since 1970, up to {_LATEST:.0f}")
 _ENDED = _Form(lambda value: value is None or _is_time(value), f"null, or {_TIME.allowed}")
 _STATE = _Form(lambda value: isinstance(value, str) and value in _ENDS, ", ".join(sorted(_ENDS)))
+_DAMAGED_NAME = _Form(
+    lambda value: isinstance(value, str) and bool(DAMAGED.fullmatch(value)), "journal.damaged-NUMBER.jsonl"
+)
+_RANGE = _Form(_is_range, "the first and the last number of lines")
+_COUNT = _Form(_is_count, f"a number, up to {_LATEST:.0f}")
+_ATTEMPT_NAME = _Form(_is_attempt, "RUN/NUMBER")
 _HASH = _Form(lambda value: isinstance(value, str) and bool(_DIGEST.fullmatch(value)), "64 hexadecimal digits")
 
 
@@ -73,6 +94,8 @@ _KINDS: Mapping[str, Mapping[str, _Form]] = {
     | {"files": _FILES},
     "cancel": {"jobs": _list(_TEXT)},
     "stop": {"jobs": _list(_TEXT), "cause": _TEXT},
+    "recovered": {"damaged": _DAMAGED_NAME, "sha256": _HASH, "lost": _list(_RANGE), "missing": _COUNT}
+    | {"open": _list(_ATTEMPT_NAME), "unnamed": _list(_ATTEMPT_NAME)},
 }
 
 

@@ -8,74 +8,25 @@ taken back.
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, overload
 
-from campaign.core import events
-from campaign.core.errors import EnvironmentLacks, NoRoom, is_full
+from campaign.core import events, recovery
+from campaign.core.chain import FORMAT, START, Chain, Event, Hashes, event_of, hash_of, is_cut_off, lines
+from campaign.core.errors import EnvironmentLacks, NoRoom, is_full, pass_on
 from campaign.core.strict_yaml import shown
 
-FORMAT = 1
-START = "0" * 64
-LONGEST_LINE = 4 << 20  # bytes: a job of 10,000 runs takes 2 MB
-_BYTES = 32  # of a hash
-_EDITED = "the journal was edited; restore it from a backup"
-Event = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """A journal as a whole. `heads` are the hashes of its lines, the last one that of the whole; `problem`: why it is
-    no chain, "" where it is. `latest`: the latest time of an event; `back`: the line whose time lies furthest before
-    that of an earlier line, and by how many seconds.
-    """
-
-    heads: Sequence[str]
-    nonce: str  # that it began with
-    problem: str = ""
-    latest: float = 0.0
-    back: tuple[int, float] = (0, 0.0)
-    cut_off: bool = False  # whether the problem is the end of the last line alone
-
-    @property
-    def head(self) -> str:
-        """The hash of the last line, "" where there is none."""
-        return self.heads[-1] if self.heads else ""
+RESTORE = "restore it from a backup, or keep what the rest of it proves with 'campaign collect FILE --recover'"
+_EDITED = f"the journal was edited; {RESTORE}"
 
 
 def challenge(nonce: str) -> str:
     """What of the buyer's nonce is in the name of each attempt, and so in the command lines of all outputs."""
-    return _hash(f"campaign challenge {nonce}".encode())[:8] if nonce else ""
-
-
-class Hashes(Sequence[str]):
-    """Many SHA-256 in 32 bytes each; they are given in hexadecimal digits."""
-
-    def __init__(self) -> None:
-        self._bytes = bytearray()
-
-    def add(self, digits: str) -> None:
-        self._bytes += bytes.fromhex(digits)
-
-    def __len__(self) -> int:
-        return len(self._bytes) // _BYTES
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[str]: ...
-    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
-        places = range(len(self))[place]
-        if isinstance(places, range):
-            return [self[each] for each in places]
-        return self._bytes[_BYTES * places : _BYTES * (places + 1)].hex()
+    return hash_of(f"campaign challenge {nonce}".encode())[:8] if nonce else ""
 
 
 def append(path: Path, event: Event, previous: str) -> None:
@@ -117,95 +68,97 @@ def _opened(path: Path) -> Iterator[int]:
         ) from error
 
 
-def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, int]]:
-    """The events from byte `offset` on, each with its line's hash and the offset behind it.
-
-    The caller holds the campaign's write lock. Raises EnvironmentLacks where a line is damaged or does not follow from
-    the one before.
+class Reading:
+    """One pass over a journal from byte `offset` on, before which the line has the hash `previous`; both move on with
+    each event.
     """
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        file.seek(offset)
-        for data in _lines(file):
-            if not data.endswith(b"\n") and len(data) <= LONGEST_LINE:
-                os.truncate(path, offset)
-                return
-            event = _parse(data, lambda: f"{path}:{_line_at(path, offset)}")  # noqa: B023  # called at once
-            if event.get("previous") != previous:
-                raise EnvironmentLacks(
-                    f"{path}:{_line_at(path, offset)}: the hash chain is broken (expected {previous[:12]}…, found "
-                    f"{shown(str(event.get('previous'))[:12], plain=True)}…): {_EDITED}"
-                )
-            if problem := events.unfit(event):
-                raise EnvironmentLacks(f"{path}:{_line_at(path, offset)}: {problem}; {_EDITED}")
-            offset += len(data)
-            previous = _hash(data)
-            yield event, previous, offset
+
+    def __init__(self, path: Path, offset: int = 0, previous: str = START) -> None:
+        self._path, self._first, self.offset, self.previous = path, offset, offset, previous
+        self._heads, self._nonce, self._latest, self._back = Hashes(), "", 0.0, (0, 0.0)
+        self._recovered: list[tuple[int, Event]] = []
+        self._problem, self._advice, self._cut_off = "", "", False
+
+    def __iter__(self) -> Iterator[Event]:
+        """For who holds the campaign's write lock: a last line that was cut off is taken back. Raises EnvironmentLacks
+        where a line is damaged or does not follow from the one before.
+        """
+        yield from self.sound()
+        if self._cut_off:
+            os.truncate(self._path, self.offset)
+        elif self._problem:
+            with self._path.open("rb") as file:
+                before = file.read(self._first).count(b"\n")
+            number = before + len(self._heads) + 1
+            raise EnvironmentLacks(f"{self._path}:{number}: {self._problem}; {self._advice}")
+
+    def sound(self) -> Iterator[Event]:
+        """The events before the first line that is not as it should be; nothing is changed."""
+        with self._path.open("rb") as file:
+            file.seek(self.offset)
+            for line in lines(file):
+                if (event := self._event(line)) is None:
+                    return
+                self._latest = max(self._latest, event["time"])
+                number, back_s = len(self._heads) + 1, self._latest - event["time"]
+                self._back = (number, back_s) if back_s > self._back[1] else self._back
+                if event["event"] == "recovered":
+                    self._recovered.append((number, event))
+                if number == 1 and event["event"] == "begin":
+                    self._nonce = event.get("nonce", "")
+                self.offset += len(line)
+                self.previous = hash_of(line)
+                self._heads.add(self.previous)
+                yield event
+
+    def _event(self, line: bytes) -> Event | None:
+        """None where the line is not as it should be, with what is wrong on record."""
+        event = event_of(line)
+        self._advice = _EDITED
+        if is_cut_off(line):
+            self._problem, self._cut_off = "truncated", True
+        elif event is None:
+            self._problem = f"not a JSON event: {line[:80]!r}"
+        elif event.get("format") != FORMAT:
+            self._problem = f"found format {events.found(event.get('format'))}; known: {FORMAT}"
+            self._advice = "use a newer campaign"
+        elif event.get("previous") != self.previous:
+            found = shown(str(event.get("previous"))[:12], plain=True)
+            self._problem = (
+                f"the hash chain is broken (expected {self.previous[:12]}…, found {found}…): a line was changed, added "
+                "or removed"
+            )
+        else:
+            self._problem = events.unfit(event)
+        return None if self._problem else event
+
+    def chain(self) -> Chain:
+        """That of all that was read, from the first line on."""
+        problem = f"line {len(self._heads) + 1}: {self._problem}" if self._problem else ""
+        earlier = Hashes()
+        if self._recovered:
+            number, event = self._recovered[-1]
+            problem = problem or recovery.differing(self._path, number, event, earlier)
+        recovered = tuple(event for _, event in self._recovered)
+        return Chain(self._heads, self._nonce, problem, self._latest, self._back, self._cut_off, recovered, earlier)
 
 
 def look(path: Path) -> Chain:
-    """The chain of a journal in any state; nothing is changed."""
-    heads = Hashes()
-    nonce, previous, latest, back = "", START, 0.0, (0, 0.0)
+    """The chain of a journal in any state; nothing is changed. Raises OSError for what is this machine's trouble."""
+    reading = Reading(path)
     try:
-        with path.open("rb") as file:
-            for number, data in enumerate(_lines(file), 1):
-                if not data.endswith(b"\n") and len(data) <= LONGEST_LINE:
-                    return Chain(heads, nonce, f"line {number} is truncated", cut_off=True)
-                event = _parse(data, lambda: f"line {number}")  # noqa: B023  # called at once
-                if event.get("previous") != previous:
-                    return Chain(
-                        heads, nonce, f"hash chain broken at line {number}: a line was changed, added or removed"
-                    )
-                if problem := events.unfit(event):
-                    return Chain(heads, nonce, f"line {number}: {problem}")
-                if number == 1 and event.get("event") == "begin":
-                    nonce = event.get("nonce", "")
-                latest = max(latest, event["time"])
-                back = (number, latest - event["time"]) if latest - event["time"] > back[1] else back
-                previous = _hash(data)
-                heads.add(previous)
+        for _ in reading.sound():
+            pass
+        return reading.chain()
     except OSError as error:
-        return Chain(heads, nonce, f"cannot be read: {error.strerror}")
-    except EnvironmentLacks as error:
-        return Chain(heads, nonce, str(error))
-    return Chain(heads, nonce, "", latest, back)
+        pass_on(error)
+        return Chain((), "", f"cannot be read: {error.strerror}")
 
 
 def beginning(path: Path) -> str:
-    """The hash of a journal's first line, which no two campaigns share; "" where there is none."""
+    """The hash of a journal's first event, which no two campaigns share; "" where there is none, or it was lost."""
     with suppress(OSError), path.open("rb") as file:
-        return _hash(data) if (data := next(_lines(file), b"")).endswith(b"\n") else ""
+        line = next(lines(file), b"")
+        event = event_of(line) if line.endswith(b"\n") else None
+        return hash_of(line) if event and event.get("event") == "begin" else ""
     return ""
-
-
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a journal; of one that is too long its beginning, which is no event."""
-    while data := file.readline(LONGEST_LINE + 1):
-        yield data
-        if len(data) > LONGEST_LINE:
-            return
-
-
-def _line_at(path: Path, offset: int) -> int:
-    with path.open("rb") as file:
-        return file.read(offset).count(b"\n") + 1
-
-
-def _parse(data: bytes, place: Callable[[], str]) -> Event:
-    try:
-        event = json.loads(data)
-    except (ValueError, RecursionError):
-        event = None
-    if not isinstance(event, dict):
-        raise EnvironmentLacks(f"{place()}: not a JSON event: {data[:80]!r}: {_EDITED}")
-    if event.get("format") != FORMAT:
-        raise EnvironmentLacks(
-            f"{place()}: found format {events.found(event.get('format'))}; known: {FORMAT}; use a newer campaign"
-        )
-    return event
-
-
-def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

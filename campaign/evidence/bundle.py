@@ -34,7 +34,7 @@ from campaign.config import names as resolution
 from campaign.config.format import Campaign
 from campaign.config.names import Names
 from campaign.config.opened import Opened, open_campaign
-from campaign.core import bagit, journal, signatures
+from campaign.core import bagit, events, journal, signatures
 from campaign.core.errors import InputError, no_room, typed, unwritten
 from campaign.core.model import Attempt, Paths, Run, State
 from campaign.core.units import several
@@ -98,7 +98,7 @@ def write(opened: Opened, names: Names, recorded: Recorded, out: Path, key: Path
         root = place / "bag"
         data = root / "data"
         data.mkdir(parents=True)
-        _copy_evidence(opened, names, recorded.counted, data)
+        _copy_evidence(opened, names, recorded, data)
         index = _index(opened.paths, recorded.attempts, recorded.counted)
         _write(data / "index.json", _json(index))
         judged = replay.rederive(data)
@@ -174,8 +174,8 @@ def counted_attempts(runs: Iterable[Run], attempts: Iterable[Attempt]) -> set[tu
     }
 
 
-def _copy_evidence(opened: Opened, names: Names, counted: set[tuple[str, int]], data: Path) -> None:
-    campaign, pack, paths = opened.campaign, opened.pack, opened.paths
+def _copy_evidence(opened: Opened, names: Names, recorded: Recorded, data: Path) -> None:
+    campaign, pack, paths, counted = opened.campaign, opened.pack, opened.paths, recorded.counted
     assert pack.path is not None, "a pack that was read has its path"
     _copy(campaign.path, data / "campaign.yaml")
     _copy(pack.path, data / "rules" / f"{pack.id}.yaml")
@@ -183,10 +183,10 @@ def _copy_evidence(opened: Opened, names: Names, counted: set[tuple[str, int]], 
     for path, name in kept.items():
         _copy(Path(path), data / name)
     _write(data / "names.json", replay.names_as_json(names, campaign.rules, pack.path, kept))
-    jobs = {attempt["job"] for attempt in _journaled(paths) if (attempt["run"], attempt["number"]) in counted}
+    jobs = {attempt.job for attempt in recorded.attempts if (attempt.run, attempt.number) in counted}
     for name, entry in bagit.files(paths.root):
         top, *parts = name.split("/")
-        if top not in RESULTS:
+        if not is_evidence(top):
             continue
         if top == "runs" and len(parts) > 2:
             run, number, *file = parts
@@ -197,6 +197,11 @@ def _copy_evidence(opened: Opened, names: Names, counted: set[tuple[str, int]], 
         _copy(Path(entry.path), data / "results" / name)
 
 
+def is_evidence(top: str) -> bool:
+    """Whether what has this name in the results is a part of a bundle."""
+    return top in RESULTS or bool(events.DAMAGED.fullmatch(top))
+
+
 def _named(campaign: Campaign) -> Iterator[Path]:
     """Files beside the results that the tables refer to."""
     paths = [log for projection in campaign.projections for log in projection.logs]
@@ -204,13 +209,6 @@ def _named(campaign: Campaign) -> Iterator[Path]:
     paths += [waiver.signature for waiver in campaign.waivers if waiver.signature]
     paths += [path for path in (campaign.allowed_signers, campaign.slurm.template) if path]
     yield from dict.fromkeys(path for path in paths if path.is_file())
-
-
-def _journaled(paths: Paths) -> Iterator[dict[str, Any]]:
-    for event, _, _ in journal.read(paths.journal, 0, journal.START):
-        if event["event"] == "job":
-            for attempt in event["attempts"]:
-                yield {**attempt, "job": event["job"]}
 
 
 def _copy(source: Path, target: Path) -> None:

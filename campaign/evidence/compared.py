@@ -165,8 +165,12 @@ def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
         parts = name.split("/")
         if parts[:3] == ["data", "results", "runs"] and len(parts) > 5:
             folders.setdefault((parts[3], parts[4]), set()).add(sys.intern(parts[5]))
+    journal = judged.submission.journal
+    told = {name for event in (journal.recovered if journal else ()) for name in event["unnamed"]}  # by EVD-02
     for run, number in sorted(folders):
         recorded = known.get((run, int(number))) if number.isdigit() else None
+        if recorded is None and f"{run}/{number}" in told:
+            continue
         if recorded is None:
             yield f"results/runs/{run}/{number}: not in the journal: no such attempt was submitted"
         elif wanted.get(run) != recorded.fingerprint and folders[run, number] - set(bundle.ALWAYS):
@@ -204,7 +208,7 @@ def beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
 
 def _of_results(first: str, rest: Sequence[str], jobs: set[str]) -> bool:
     """Whether a file is one that a driver or a job writes below the results."""
-    if first != "results" or rest[0] not in bundle.RESULTS:
+    if first != "results" or not bundle.is_evidence(rest[0]):
         return False
     if rest[0] == "jobs":
         return rest[1] in jobs and len(rest) == 3 and rest[2] in JOB

@@ -57,7 +57,7 @@ def _source(data: Path, judged: Judged) -> Iterator[Finding]:
 def _bound(data: Path, bag: Bag) -> Iterator[Finding]:
     """The raw outputs of what ended well are those whose hashes the journal has since then."""
     bound = 0
-    for event, _, _ in journal.read(data / "results" / "journal.jsonl", 0, journal.START):
+    for event in journal.Reading(data / "results" / "journal.jsonl"):
         if event["event"] != "ended" or event["state"] != State.DONE:
             continue
         attempt, written, ended = f"{event['run']}/{event['number']}", event["time"], event["ended"]

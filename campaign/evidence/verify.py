@@ -19,6 +19,7 @@ from campaign import __version__
 from campaign.config.rules.pack import RulePack
 from campaign.core import bagit, journal, signatures, temporary, timestamps
 from campaign.core.bagit import Bag
+from campaign.core.chain import Chain
 from campaign.core.errors import CampaignError, InputError, no_room, pass_on
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
@@ -30,8 +31,8 @@ from campaign.evidence.conclusion import Conclusion, Found, VerifyOutcome, concl
 from campaign.evidence.crate import Crate
 from campaign.evidence.replay import BuyersTerms, Judged
 from campaign.judge import engine
-from campaign.judge.evidence import BUNDLE, HandedIn
-from campaign.judge.findings import CAMPAIGN, note, of_rule, unchecked, violation
+from campaign.judge.evidence import BUNDLE, HandedIn, recovered
+from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, violation
 from campaign.judge.submission import measured_and_hidden
 
 CLOCKS_S = 60.0  # by which the driver's clock may be before the authority's
@@ -73,7 +74,7 @@ class VerifiedBundle:
     size: int
     signed: Signed | None
     tool: str
-    chain: journal.Chain
+    chain: Chain
     findings: tuple[Finding, ...]
     judged: Judged | None
     conclusion: Conclusion
@@ -167,12 +168,15 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
     )
     stamps = _stamps(asked)
     # A time stamp of the bundle says nothing of what was done before it was written.
-    headed = bool(asked.heads) or any(stamp.digest in chain.heads for stamp in stamps.values() if not stamp.problem)
+    headed = any(head not in chain.earlier for head in asked.heads) or any(
+        stamp.digest in chain.heads for stamp in stamps.values() if not stamp.problem
+    )
     stated_head = bag.info.get("Journal-Head", "none")
     findings = (
         *engine.judge_bundle(handed_in),
         *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, stated_head, headed)),
         *of_rule("EVD-02", BUNDLE, _stamped(bag, data, chain, stamps)),
+        *of_rule("EVD-02", BUNDLE, _recovered(chain, judged)),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
         *of_rule("EVD-06", BUNDLE, records.twice(data, bag, judged, tool) if judged else ()),
         *of_rule("RUN-08", BUNDLE, _hidden(judged)),
@@ -234,12 +238,19 @@ def _hidden(judged: Judged | None) -> Iterator[Finding]:
         yield from measured_and_hidden(judged.submission)
 
 
+def _recovered(chain: Chain, judged: Judged | None) -> Iterator[Finding]:
+    """EVD-02, of a pack that does not list it."""
+    if judged and "EVD-02" not in judged.submission.pack.checks:
+        for event in chain.recovered:
+            yield from recovered(event)
+
+
 def _stamps(asked: Asked) -> dict[Path, timestamps.Stamp]:
     assert asked.authority is not None or not asked.timestamps, "asked for before"
     return {path: timestamps.read(path, asked.authority) for path in asked.timestamps if asked.authority}
 
 
-def _stamped(bag: Bag, data: Path, chain: journal.Chain, stamps: Mapping[Path, timestamps.Stamp]) -> Iterator[Finding]:
+def _stamped(bag: Bag, data: Path, chain: Chain, stamps: Mapping[Path, timestamps.Stamp]) -> Iterator[Finding]:
     """EVD-02: what each time stamp proves to have been there at its time."""
     for path, stamp in stamps.items():
         if stamp.problem or stamp.time is None:
@@ -258,8 +269,9 @@ def _stamped(bag: Bag, data: Path, chain: journal.Chain, stamps: Mapping[Path, t
 
 
 def _head_stamped(data: Path, name: str, head: str, stamped: datetime) -> Iterator[Finding]:
-    for number, (event, digest, _) in enumerate(journal.read(data / "results/journal.jsonl", 0, journal.START), 1):
-        if digest == head:
+    reading = journal.Reading(data / "results/journal.jsonl")
+    for number, event in enumerate(reading, 1):
+        if reading.previous == head:
             said, at = event["time"], f"{stamped:%Y-%m-%d %H:%M:%S} UTC"
             if said > stamped.timestamp() + CLOCKS_S:
                 yield violation(
@@ -274,7 +286,7 @@ def _head_stamped(data: Path, name: str, head: str, stamped: datetime) -> Iterat
             return
 
 
-def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str, headed: bool) -> Iterator[Finding]:
+def _of_journal(chain: Chain, asked: Asked, stated_head: str, headed: bool) -> Iterator[Finding]:
     """EVD-02, with what the buyer alone knows."""
     if chain.problem:
         yield violation("journal.jsonl: {problem}", problem=chain.problem)
@@ -297,7 +309,14 @@ def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str, headed: bo
             "received (--head)"
         )
     for head in asked.heads:
-        if head not in chain.heads:
+        if head in chain.earlier:
+            yield to_explain(
+                "the journal head sent during the campaign is that of a line behind lost ones: it does not bind what "
+                "was recorded before them",
+                "a head of the journal",
+                head,
+            )
+        elif head not in chain.heads:
             yield violation(
                 "the journal head sent during the campaign is missing: the journal was rewritten afterwards",
                 head,

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from campaign.config.rules.load import digest_of_own
+from campaign.core.chain import Event
 from campaign.core.model import Finding
+from campaign.core.units import listed, several
 from campaign.judge.findings import note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 
@@ -34,7 +36,7 @@ class HandedIn:
 
 
 def chain_whole(submission: Submission) -> Iterator[Finding]:
-    """EVD-02: the journal is a whole chain, which began with the buyer's nonce if there is one."""
+    """EVD-02: the journal is a whole chain without losses, which began with the buyer's nonce if there is one."""
     chain, nonce = submission.journal, submission.campaign.nonce
     if chain is None:
         if submission.attempts:
@@ -42,7 +44,10 @@ def chain_whole(submission: Submission) -> Iterator[Finding]:
         return
     if chain.problem:
         yield violation("journal.jsonl: {problem}", "lines with hashes", problem=chain.problem)
-    elif chain.nonce != nonce:
+        return
+    for event in chain.recovered:
+        yield from recovered(event)
+    if chain.nonce != nonce:
         yield violation(
             "the journal does not start with the nonce of the campaign file", nonce or "none", chain.nonce or "none"
         )
@@ -60,6 +65,32 @@ def chain_whole(submission: Submission) -> Iterator[Finding]:
             f"{back_s:.0f} s earlier",
             line=line,
         )
+
+
+def recovered(event: Event) -> Iterator[Finding]:
+    """What a recovered journal lacks."""
+    lost = "lines at its end"
+    if event["lost"]:
+        lost = f"{listed(_lines(*each) for each in event['lost'])} and any lines that were removed there"
+    if event["missing"]:
+        lost += f" ({event['missing']} bytes fewer than had been read before)"
+    yield to_explain(
+        "journal.jsonl was damaged and is recovered from {damaged}, without {lost}. Attempts whose end is not in the "
+        "remaining lines, and is taken from their folders: {open}. Attempts that no remaining line names, which are "
+        "not used: {unnamed}",
+        "every line",
+        several(sum(last - max(first, 1) + 1 for first, last in event["lost"]), "line") + " lost",
+        damaged=event["damaged"],
+        lost=lost,
+        open=listed(event["open"], MOST_SHOWN) or "none",
+        unnamed=listed(event["unnamed"], MOST_SHOWN) or "none",
+    )
+
+
+def _lines(first: int, last: int) -> str:
+    if last == 0:
+        return "the lines before line 1"
+    return f"line {first}" if first == last else f"lines {first} to {last}"
 
 
 def pack_current(submission: Submission) -> Iterator[Finding]:

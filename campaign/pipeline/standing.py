@@ -15,8 +15,8 @@ from campaign.config import names as resolution
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.core import journal
+from campaign.core.chain import Chain
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, typed
-from campaign.core.journal import Chain
 from campaign.core.model import Attempt
 from campaign.judge.attempt import BUILTIN
 from campaign.judge.submission import Submission
@@ -62,7 +62,7 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             planned.searches,
             again=read_again(opened.paths, pack.output, reported),
             # No rule asks for its heads, which take much room.
-            journal=replace(journal.look(opened.paths.journal), heads=()) if store else None,
+            journal=replace(journal.look(opened.paths.journal), heads=(), earlier=()) if store else None,
             folders=frozenset((a.run, a.number) for a in attempts if os.path.isdir(f"{runs}/{a.run}/{a.number}")),  # noqa: PTH112
             unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(opened.paths, a)),
             sources=source or sources.recorded(opened.paths),
@@ -111,7 +111,7 @@ def say_of_journal(opened: Opened, chain: Chain | None, say: Say) -> None:
 
 
 def journal_damaged(path: object, problem: object) -> str:
-    return f"{path}: {problem}; nobody can verify these results: restore the file from a backup"
+    return f"{path}: {problem}; nobody can verify these results: {journal.RESTORE}"
 
 
 def from_raw_outputs(opened: Opened, say: Say) -> Submission:

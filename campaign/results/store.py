@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, Self
 
 from campaign.core import journal
 from campaign.core.attestation import RankGroup
+from campaign.core.chain import START, Event
 from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom
 from campaign.core.model import (
@@ -38,6 +39,7 @@ from campaign.results.environment.facts import Accounting, Evidence
 SCHEMA = Path(__file__).with_name("schema.sql")
 FORMAT = 8  # of these tables: the database's user_version
 LOCK_TIMEOUT_S = 180.0  # `collect` of a large campaign holds it for more than a minute
+RECOVERY_TIMEOUT_S = 5.0  # a driver at work holds it for less than that at a time
 
 # What an event of the journal does to the tables; an event of another kind belongs to the history alone.
 _PROJECTION: Mapping[str, tuple[str, ...]] = {
@@ -83,12 +85,12 @@ class StoredJob:
 
 class Store:
     """Opens or creates the database of a campaign; of results that may only be read, one in memory. `in_memory`: by
-    the journal alone, whatever the database says.
+    the journal alone, whatever the database says. `damaged`: without the journal, for `recover`.
 
     Raises EnvironmentLacks where the file system cannot carry it.
     """
 
-    def __init__(self, paths: Paths, in_memory: bool = False) -> None:
+    def __init__(self, paths: Paths, in_memory: bool = False, damaged: bool = False) -> None:
         self._paths = paths
         self._journal = paths.journal
         self._path = paths.database
@@ -107,14 +109,16 @@ class Store:
                     f"no permission to read and write the database {self._path}; change its permissions, or move it "
                     "away: no data is lost, the next command rebuilds it"
                 )
-            self._db = sqlite3.connect(place, timeout=LOCK_TIMEOUT_S, isolation_level=None)
+            timeout_s = RECOVERY_TIMEOUT_S if damaged else LOCK_TIMEOUT_S
+            self._db = sqlite3.connect(place, timeout=timeout_s, isolation_level=None)
         try:
             self._db.row_factory = sqlite3.Row
             self._sql("PRAGMA foreign_keys = ON")
             # Half the waits for the disk. What a power failure damages of an index is built again from the journal.
             self._sql("PRAGMA synchronous = NORMAL")
-            with self.transaction():
-                pass
+            if not damaged:
+                with self.transaction():
+                    pass
         except BaseException:
             self._db.close()
             raise
@@ -230,33 +234,61 @@ class Store:
         if size < offset:
             chain = journal.look(self._journal)
             if chain.problem and not chain.cut_off:
-                damaged = (
-                    f"the journal {self._journal} is damaged: {chain.problem}. Without a backup, move "
+                raise EnvironmentLacks(
+                    f"the journal {self._journal} is damaged: {chain.problem}: {journal.RESTORE}; or move "
                     f"{self._paths.root} away and run the campaign again"
                 )
-                raise EnvironmentLacks(damaged)
             cut = f"; {chain.problem}" if chain.problem else ""
             raise EnvironmentLacks(
-                f"the journal {self._journal} is shorter than before ({size} of {offset} bytes{cut}): restore it from "
-                f"a backup, or move {self._path.name} away and run 'campaign collect FILE' to rebuild it from the "
-                "shorter journal"
+                f"the journal {self._journal} is shorter than before ({size} of {offset} bytes{cut}): {journal.RESTORE}"
             )
-        head = self._meta("journal_hash", journal.START)
-        for event, line, end in journal.read(self._journal, offset, head):
+        reading = journal.Reading(self._journal, offset, self._meta("journal_hash", START))
+        for event in reading:
             self._apply(event)
-            head, offset = line, end
-        for key, value in (("journal_hash", head), ("journal_offset", str(offset))):
+        for key, value in (("journal_hash", reading.previous), ("journal_offset", str(reading.offset))):
             self._sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def rebuild(self) -> None:
         """Forget everything and read the journal again from its first line, its chain with it. Results are lost."""
         with self.transaction():
-            results = ("evidence", "environments", "accounting", "observations", "records")
-            for table in (*results, "attempts", "jobs", "meta"):
-                self._sql(f"DELETE FROM {table}")
+            self._forget()
             self._catch_up()
 
-    def _apply(self, event: journal.Event) -> None:
+    def _forget(self) -> None:
+        results = ("evidence", "environments", "accounting", "observations", "records")
+        for table in (*results, "attempts", "jobs", "meta"):
+            self._sql(f"DELETE FROM {table}")
+
+    @classmethod
+    def recover(cls, paths: Paths, rewrite: Callable[[int], bool]) -> None:
+        """Have another journal take the place of a damaged one, under the write lock. `rewrite` gets how many bytes of
+        the damaged one were read once, and gives whether there is another one now, which is read from its first line.
+
+        Raises EnvironmentLacks where another command holds the lock.
+        """
+        with cls(paths, damaged=True) as store:
+            if store.in_memory:
+                raise EnvironmentLacks(f"{paths.root}: no permission to write, so that nothing can be recovered")
+            try:
+                store._db.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                    raise
+                raise EnvironmentLacks(
+                    f"{paths.database} is locked: another campaign command is at work; wait until it has ended, or "
+                    "stop it; nothing was changed"
+                ) from error
+            try:
+                store._create()
+                if rewrite(int(store._meta("journal_offset", "0"))):
+                    store._forget()
+                    store._catch_up()
+                store._sql("COMMIT")
+            except BaseException:
+                store._db.rollback()
+                raise
+
+    def _apply(self, event: Event) -> None:
         for statement in _PROJECTION.get(event["event"], ()):
             self._sql(statement, event)
         for attempt in event["attempts"] if event["event"] == "job" else ():
@@ -305,7 +337,7 @@ class Store:
     def note(self, event: str, **details: Any) -> None:
         """Put an event on record, and do what it does to the tables, if anything."""
         with self.transaction():
-            journal.append(self._journal, {"event": event, **details}, self._meta("journal_hash", journal.START))
+            journal.append(self._journal, {"event": event, **details}, self._meta("journal_hash", START))
             self._unsynced = True
             self._catch_up()
 

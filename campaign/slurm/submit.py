@@ -508,10 +508,16 @@ def submitter() -> str:
 
 def may_still_submit(job: StoredJob) -> bool:
     """Whether the driver that wrote this job down may be about to record sbatch's answer."""
-    host, pid, start = job.submitter.rsplit(":", 2)
-    if host == socket.gethostname():
-        return int(pid) != os.getpid() and start.isdigit() and Process(int(pid), int(start)).alive()
+    if job.submitter.startswith(f"{socket.gethostname()}:"):
+        return is_running(job.submitter)
     return time.time() - job.created < SETTLE_S
+
+
+def is_running(driver: str) -> bool:
+    """Whether a driver is another process of this machine, which has not ended."""
+    host, pid, start = ("", "", "", *driver.rsplit(":", 2))[-3:]
+    known = host == socket.gethostname() and pid.isdecimal() and start.isdecimal()
+    return known and int(pid) != os.getpid() and Process(int(pid), int(start)).alive()
 
 
 def give_up(paths: Paths, store: Store, attempt: Attempt, state: State, reason: str) -> bool:

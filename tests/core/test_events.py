@@ -14,6 +14,7 @@ import pytest
 from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.bagit import Bag
+from campaign.core.chain import START, Event, hash_of
 from campaign.core.errors import CampaignError, EnvironmentLacks
 from campaign.core.model import Planned, State
 from campaign.evidence import records, replay
@@ -50,16 +51,16 @@ def opened(tmp_path: Path) -> Opened:
     return made
 
 
-def events_of(path: Path) -> list[journal.Event]:
+def events_of(path: Path) -> list[Event]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def write(path: Path, written: list[journal.Event]) -> None:
+def write(path: Path, written: list[Event]) -> None:
     """A chain that is right, whatever the events say; a value that has no UTF-8 is escaped."""
-    previous, lines = journal.START, []
+    previous, lines = START, []
     for event in written:
         line = json.dumps({**event, "previous": previous}).encode() + b"\n"
-        previous = journal._hash(line)
+        previous = hash_of(line)
         lines.append(line)
     path.write_bytes(b"".join(lines))
 
@@ -137,7 +138,7 @@ def test_an_event_that_is_not_of_its_form_is_named_with_its_line(
     write(opened.paths.journal, doctored)
     assert journal.look(opened.paths.journal).problem.startswith(f"line {line}: {said}")
     with pytest.raises(EnvironmentLacks, match=f"^{re.escape(f'{opened.paths.journal}:{line}: {said}')}"):
-        list(journal.read(opened.paths.journal, 0, journal.START))
+        list(journal.Reading(opened.paths.journal))
 
 
 def test_an_event_that_could_not_be_read_again_is_not_written(opened: Opened) -> None:

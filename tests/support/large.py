@@ -17,6 +17,7 @@ from typing import Any
 from campaign.config import opened as opening
 from campaign.config.opened import Opened
 from campaign.core import journal
+from campaign.core.chain import START, hash_of
 from campaign.core.model import Run
 from campaign.pipeline import plan as planning
 from campaign.plan import matrix
@@ -117,7 +118,7 @@ class _Writer:
         self._ran = {"nodes": nodes, "incomplete": "", "facts": told, "problems": []}
         self._jobs = 0
         self._tokens = 0
-        self._previous = journal.START
+        self._previous = START
         self._journal = opened.paths.journal.open("wb")
         self._time = 1_795_000_000.0
         self._completions: dict[str, dict[str, Any]] = {}
@@ -128,7 +129,7 @@ class _Writer:
     def event(self, **event: Any) -> None:
         stamped = {"format": 1, "time": self._time, **event, "previous": self._previous}
         data = (json.dumps(stamped) + "\n").encode()
-        self._previous = journal._hash(data)
+        self._previous = hash_of(data)
         self._journal.write(data)
 
     def _token(self) -> str:

@@ -260,7 +260,8 @@ GUIDANCE: Mapping[str, Guidance] = {
     ),
     "EVD-02": Guidance(
         "a journal that was edited could hide attempts",
-        "restore the original journal, or repeat the campaign with the buyer's nonce in the campaign file",
+        "restore the original journal, explain what a recovered one lost, or repeat the campaign with the buyer's "
+        "nonce in the campaign file",
     ),
     "EVD-03": Guidance(
         "without a trusted signature anybody could have altered the bundle and its checksums",

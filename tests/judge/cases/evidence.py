@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from campaign.config.rules.load import digest_of_own
-from campaign.core.journal import Chain
+from campaign.core.chain import Chain
 from campaign.core.model import Finding, Severity
 from campaign.judge import engine
 from campaign.judge.evidence import BUNDLE, HandedIn
@@ -19,6 +19,14 @@ GOOD = HandedIn(problems=(), signature="vendor ED25519 key SHA256:abc", signers_
 ANONYMOUS = (
     "the buyer gave no nonce (a random word) before the runs: a journal rewritten as a whole would not be noticed"
 )
+
+RECOVERED = {
+    "damaged": "journal.damaged-1.jsonl",
+    "lost": [[0, 0], [4, 4], [7, 8]],
+    "missing": 90,
+    "open": ["r1/1"],
+    "unnamed": [],
+}
 
 
 def with_chain(chain: Chain | None, nonce: str = "") -> Submission:
@@ -57,6 +65,17 @@ EXAMPLES: list[Example] = [
         with_chain(Chain(("a",), "asked", back=(7, 3600.0)), "asked"),
         "times in the order of the lines",
         "3600 s earlier",
+        severity=Severity.WARNING,
+    ),
+    broken(
+        "EVD-02",
+        "journal.jsonl was damaged and is recovered from journal.damaged-1.jsonl, without the lines before line 1, "
+        "line 4, lines 7 to 8 and any lines that were removed there (90 bytes fewer than had been read before). "
+        "Attempts whose end is not in the remaining lines, and is taken from their folders: r1/1. Attempts that no "
+        "remaining line names, which are not used: none",
+        with_chain(Chain(("a",), "asked", recovered=(RECOVERED,)), "asked"),
+        "every line",
+        "3 lines lost",
         severity=Severity.WARNING,
     ),
     kept("EVD-02", "clocks of two machines", with_chain(Chain(("a",), "asked", back=(7, 50.0)), "asked")),

@@ -1,0 +1,108 @@
+"""A damaged journal recovered: the damaged file is kept beside it, and what is lost is on record."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from campaign.config.opened import Opened
+from campaign.core import journal
+from campaign.core.chain import Event
+from campaign.core.errors import EnvironmentLacks, unwritten
+from campaign.core.model import Paths
+from campaign.core.recovery import NAME, Salvage, digest_of
+from campaign.core.units import listed
+from campaign.judge import evidence
+from campaign.pipeline.standing import Say
+from campaign.results.store import Store, begun
+from campaign.slurm import submit
+
+
+def recover(opened: Opened, say: Say) -> bool:
+    """Put what a damaged journal proves in its place, and say what is lost; False where nothing is damaged.
+
+    Raises EnvironmentLacks where a driver is at work, and where nothing can be written.
+    """
+    paths, rewritten = opened.paths, []
+
+    def rewrite(known_bytes: int) -> bool:
+        if event := _rewritten(paths, known_bytes):
+            rewritten.append(event)
+        return bool(rewritten)
+
+    if begun(paths):
+        Store.recover(paths, rewrite)
+    for event in rewritten:
+        for finding in evidence.recovered(event):
+            say(finding.message)
+        if jobs := list(dict.fromkeys(_unfinished(paths, event))):
+            say(
+                f"jobs that no line names any more may still be queued or running: {listed(jobs)}; cancel each with "
+                "scancel --name=JOB before you measure again"
+            )
+    return bool(rewritten)
+
+
+def _rewritten(paths: Paths, known_bytes: int) -> Event | None:
+    path, reading = paths.journal, journal.Reading(paths.journal)
+    for _ in reading.sound():
+        pass
+    chain, missing = reading.chain(), max(0, known_bytes - path.stat().st_size)
+    # A crash cuts off what nothing has read yet.
+    if known_bytes <= reading.offset and (not chain.problem or chain.cut_off):
+        return None
+    salvage, new = Salvage(path), path.with_name(f"{path.name}.new")
+    damaged = next(each for number in itertools.count(1) if not (each := _beside(path, number)).exists())
+    try:
+        with new.open("wb") as file:
+            file.writelines(salvage.lines())
+        if not missing and not salvage.lost:
+            raise EnvironmentLacks(f"{path}: {chain.problem}; restore that file from a backup")
+        if running := list(filter(submit.is_running, salvage.submitters)):
+            raise EnvironmentLacks(
+                f"a driver is at work ({listed(running)}, host:process:start): wait until it has ended, or stop it; "
+                "nothing was changed"
+            )
+        shutil.copy2(path, damaged)
+        event: Event = {
+            "event": "recovered",
+            "damaged": damaged.name,
+            "sha256": digest_of(damaged),
+            "lost": salvage.lost,
+            "missing": missing,
+            "open": salvage.open,
+            "unnamed": sorted(each for each in _folders(paths) if each not in salvage.ends),
+        }
+        journal.append(new, event, salvage.head)
+        for each in (damaged, new):
+            journal.sync(each)
+        new.replace(path)
+    except OSError as error:
+        raise unwritten(error, f"{error.filename or path}: cannot be written: {error.strerror}") from error
+    finally:
+        new.unlink(missing_ok=True)
+    return event
+
+
+def _beside(path: Path, number: int) -> Path:
+    return path.with_name(NAME.format(number=number))
+
+
+def _folders(paths: Paths) -> Iterator[str]:
+    """The attempts of which there is a folder."""
+    for folder in paths.runs.glob("*/*"):
+        if folder.is_dir() and folder.name.isdecimal():
+            yield f"{folder.parent.name}/{folder.name}"
+
+
+def _unfinished(paths: Paths, event: Event) -> Iterator[str]:
+    """The jobs of attempts that no line names and that have not written how they ended."""
+    for name in event["unnamed"]:
+        folder = paths.runs / name
+        if not (folder / "completion.json").exists():
+            with suppress(OSError, ValueError, LookupError, TypeError):
+                yield str(json.loads((folder / "attempt.json").read_text(encoding="utf-8"))["job"])

@@ -1,0 +1,210 @@
+"""A campaign whose journal was damaged goes on with what is proven, and the buyer is told what is not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from campaign.core.chain import Event, hash_of
+from campaign.core.model import Finding
+from campaign.evidence import verify
+from campaign.evidence.verify import Asked, VerifiedBundle
+from campaign.slurm.sandbox.processes import Process
+from tests.support import bundled
+from tests.support.bundled import Made
+
+Lines = list[bytes]
+ALL = [f"{launch}.{files}" for launch in ("single", "node", "peak", "max") for files in ("shared", "unique", "onefile")]
+NONE = slice(0, 0)
+
+
+@pytest.fixture
+def again(made: Made, tmp_path: Path) -> Made:
+    """The campaign once more, as it ended."""
+    shutil.copytree(made.root, tmp_path / "again", symlinks=True)
+    return replace(made, root=tmp_path / "again")
+
+
+def results(made: Made) -> Path:
+    return made.root / "results/bundled"
+
+
+def lines_of(made: Made) -> Lines:
+    return (results(made) / "journal.jsonl").read_bytes().splitlines(keepends=True)
+
+
+def place(lines: Lines, event: str, last: bool = False) -> int:
+    found = [number for number, line in enumerate(lines) if json.loads(line)["event"] == event]
+    return found[-1 if last else 0]
+
+
+def garbage_in_the_middle(lines: Lines) -> Lines:
+    at = place(lines, "ended") + 1
+    return [*lines[:at], b"\0" * 200 + b"\n", *lines[at + 1 :]]
+
+
+def end_edited(lines: Lines) -> Lines:
+    at = place(lines, "ended")
+    return [*lines[:at], lines[at].replace(b'"state": "done"', b'"state": "lost"'), *lines[at + 1 :]]
+
+
+def job_taken_out(lines: Lines) -> Lines:
+    at = place(lines, "job", last=True)
+    return [*lines[:at], *lines[at + 1 :]]
+
+
+def first_damaged(lines: Lines) -> Lines:
+    return [b"\xff" + lines[0], *lines[1:]]
+
+
+def unreadable(lines: Lines) -> Lines:
+    return [b"\0" * len(line) for line in lines]
+
+
+def shortened(lines: Lines) -> Lines:
+    at = place(lines, "ended", last=True)
+    return [*lines[:at], lines[at][:40]]
+
+
+def verified(bag: Path, *heads: str) -> VerifiedBundle:
+    with verify.verify(bag, Asked(heads=heads)) as found:
+        return found
+
+
+def of_rule(found: VerifiedBundle, rule: str) -> list[Finding]:
+    assert found.judged is not None
+    return [one for one in (*found.findings, *found.judged.submission.all_findings) if one.rule == rule]
+
+
+def losses(made: Made) -> Event:
+    return [event for line in lines_of(made) if (event := json.loads(line))["event"] == "recovered"][-1]
+
+
+def recorded(made: Made) -> dict[str, str]:
+    states = json.loads(made.call("status", made.file, "--json").stdout)
+    return {f"{run['run']}/{run['attempt']}": run["state"] for run in states}
+
+
+@pytest.mark.parametrize(
+    ("damage", "ends", "unnamed"),
+    [
+        (garbage_in_the_middle, slice(0, 2), []),
+        (end_edited, slice(0, 1), []),
+        (job_taken_out, NONE, ALL[6:]),
+        (first_damaged, NONE, []),
+        (unreadable, NONE, ALL),
+        (shortened, slice(-1, None), []),
+    ],
+)
+def test_a_damaged_journal_is_recovered_and_what_is_lost_is_told_to_the_buyer(
+    made: Made, again: Made, damage: Callable[[Lines], Lines], ends: slice, unnamed: list[str]
+) -> None:
+    path = results(again) / "journal.jsonl"
+    ended = [event for line in lines_of(again) if (event := json.loads(line))["event"] == "ended"]
+    path.write_bytes(b"".join(damage(lines_of(again))))
+    damaged = path.read_bytes()
+    assert "campaign collect FILE --recover" in again.call("run", again.file).stderr
+    done = again.call("collect", again.file, "--recover")
+    assert done.returncode == 0, done.stderr
+    assert (results(again) / "journal.damaged-1.jsonl").read_bytes() == damaged
+    told = losses(again)
+    assert sorted(told["open"]) == sorted(f"{end['run']}/{end['number']}" for end in ended[ends])
+    assert told["unnamed"] == sorted(f"scratch.{name}.r1/1" for name in unnamed)
+    (said,) = (line for line in done.stdout.splitlines() if line.startswith("journal.jsonl was damaged"))
+    states = recorded(again)
+    assert all(states[name] == "done" for name in told["open"])  # by the job's own record
+    assert {name for name, state in states.items() if state != "done"} == {
+        f"{name.removesuffix('/1')}/None" for name in told["unnamed"]
+    }
+    again.call("run", again.file)
+    assert {name: state for name, state in recorded(again).items() if state != "done"} == {}
+    assert {name.rpartition("/")[0] for name in recorded(again) if name.endswith("/2")} == {
+        name.rpartition("/")[0] for name in told["unnamed"]
+    }
+    again.call("bundle", again.file, "-o", again.root / "new")
+    assert (again.root / "new/data/results/journal.damaged-1.jsonl").read_bytes() == damaged
+    found, honest = verified(again.root / "new"), verified(made.root / "plain")
+    assert said in [one.message for one in of_rule(found, "EVD-02") if one.asks]
+    assert of_rule(found, "EVD-01") == [] == of_rule(found, "CMP-05") == of_rule(found, "EVD-04")
+    begun = json.loads(lines_of(again)[0])["event"] == "begin"
+    assert {one.message for one in of_rule(found, "EVD-02") if one.violated} == (
+        set() if begun else {"the journal does not start with the nonce of the campaign file"}
+    )
+    if unnamed:
+        assert any("are not on record" in one.message for one in of_rule(found, "RUN-08"))
+    assert found.conclusion.outcome == honest.conclusion.outcome == "NOT VALID"
+
+
+def test_a_whole_journal_is_left_as_it_is(again: Made) -> None:
+    before = lines_of(again)
+    done = again.call("collect", again.file, "--recover")
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"nothing to recover: {results(again)}/journal.jsonl is not damaged\n",
+    )
+    assert lines_of(again) == before
+    assert not list(results(again).glob("journal.damaged-*"))
+
+
+def test_a_journal_is_not_recovered_under_a_driver_at_work(again: Made) -> None:
+    """Whether it holds the write lock, or waits for its jobs."""
+    path = results(again) / "journal.jsonl"
+    path.write_bytes(b"".join(end_edited(lines_of(again))))
+    before = path.read_bytes()
+    with closing(sqlite3.connect(results(again) / "campaign.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        done = again.call("collect", again.file, "--recover")
+    assert done.returncode == 3
+    assert "is locked: another campaign command is at work" in done.stderr
+    with subprocess.Popen(["sleep", "100"]) as driver:
+        name = f"{socket.gethostname()}:{driver.pid}:{Process.of(driver.pid).started}"
+        submitter = json.loads(lines_of(again)[place(lines_of(again), "job")])["submitter"]
+        bundled.rechain(path, {submitter: name})
+        path.write_bytes(b"".join(job_taken_out(lines_of(again))))
+        before = path.read_bytes()
+        done = again.call("collect", again.file, "--recover")
+        driver.kill()
+    assert done.returncode == 3
+    assert f"a driver is at work ({name}" in done.stderr
+    assert path.read_bytes() == before
+    assert sorted(each.name for each in results(again).glob("journal*")) == ["journal.jsonl"]
+
+
+def test_a_head_behind_lost_lines_is_known_and_binds_nothing_before_them(again: Made) -> None:
+    sent = [hash_of(line) for line in lines_of(again)]
+    path = results(again) / "journal.jsonl"
+    path.write_bytes(b"".join(job_taken_out(lines_of(again))))
+    again.call("collect", again.file, "--recover")
+    again.call("run", again.file)
+    again.call("bundle", again.file, "-o", again.root / "new")
+    told = {}
+    for name, head in (("before", sent[2]), ("lost", sent[3]), ("behind", sent[-1])):
+        found = of_rule(verified(again.root / "new", head), "EVD-02")
+        told[name] = [(one.message, one.violated) for one in found if "head" in one.message]
+    assert told == {
+        "before": [],
+        "lost": [
+            ("the journal head sent during the campaign is missing: the journal was rewritten afterwards", True),
+        ],
+        "behind": [
+            (
+                "the journal may have been rewritten: pass the nonce that you issued (--nonce) or a journal head that "
+                "you received (--head)",
+                False,
+            ),
+            (
+                "the journal head sent during the campaign is that of a line behind lost ones: it does not bind what "
+                "was recorded before them",
+                False,
+            ),
+        ],
+    }
