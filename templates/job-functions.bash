@@ -10,6 +10,7 @@ campaign_pid=''       # the launcher that is running
 campaign_closing=''   # the folder of the run before, whose record is being written
 campaign_launched=()  # of that run: folder and launcher of each phase, a word on each line, whose launcher was not asked before
 campaign_look_s=30   # seconds between two looks whether a benchmark has printed its last line and does not end
+campaign_again_s=5   # seconds before a launcher that reached no task is tried again
 campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
 # Why a job measures nothing that finds traces of itself: a slurmctld that lost its state has a job run again that ran.
 campaign_forgotten='Slurm forgot that it had started the job, and started it again: its measurements would not be one run'
@@ -50,7 +51,7 @@ campaign_terminated() {
 }
 trap 'campaign_terminated TERM' TERM
 trap 'campaign_terminated INT' INT
-trap 'campaign_remove_mark; campaign_unlock' EXIT
+trap campaign_dismiss_witness EXIT
 trap : PIPE # nobody reads any more: that write fails, and the job goes on
 
 campaign_module() {
@@ -63,7 +64,7 @@ campaign_module() {
     set -u
 }
 
-# campaign_begin WITNESS PROBE JOB_FOLDER TARGET_DIRECTORY EXECUTABLE [PREFIX...]; PROBE as campaign_run has it
+# campaign_begin WITNESS PROBE JOB_FOLDER TARGET_DIRECTORY EXECUTABLE [PREFIX...]; PROBE is 1 where ranks are watched
 campaign_begin() {
     export LC_ALL=C # messages and numbers are read by programs, whatever the modules have set
     campaign_program=$1 campaign_watches=$2
@@ -75,21 +76,17 @@ campaign_begin() {
         campaign_refusal=$campaign_forgotten
     fi
     [[ -z $campaign_refusal ]] || return
-    campaign_take_lock "$2"
-    [[ -n $campaign_refusal ]] || campaign_same_mount "$2"
-    [[ -n $campaign_refusal ]] || campaign_look_from_here "$2"
-    [[ -n $campaign_refusal || -z $campaign_lock ]] || campaign_make_mark "$2"
+    campaign_start_witness "$@"
+    campaign_take_target "$2"
     [[ -z $campaign_over ]] || return
-    campaign_start_witness "$@" # nobody measures here meanwhile
     [[ -n $campaign_refusal ]] || campaign_probe_ahead
-    campaign_look_around
-    campaign_remove_mark
+    campaign_ask_whether around
     campaign_probed_ahead
 }
 
 # campaign_run RUN ATTEMPT TOKEN FOLDER DIRECTORY PROBE srun OPTION... [PREFIX...] PROGRAM ARGUMENT...
-# PROBE is 1 where the job looks where the ranks are and what they run, otherwise 0; with another launcher than srun
-# followed by :NODES:RANKS_ON_EACH:WORDS_OF_THE_LAUNCHER. Of several phases each begins with phase=NAME; they run one
+# PROBE is WATCHED:NODES:RANKS_ON_EACH:WORDS_OF_THE_LAUNCHER, WATCHED being 1 where the job looks where the ranks are and
+# what they run, otherwise 0. Of several phases each begins with phase=NAME; they run one
 # after another, up to the first that fails. Before the launcher: file=NAME, a file that the program writes as part of its
 # output; end=PATTERN, the last line of its stdout.
 campaign_run() {
@@ -103,15 +100,13 @@ campaign_run() {
         campaign_failures=$((campaign_failures + 1))
         return
     fi
+    campaign_geometry "$told"
     campaign_tell open "$folder" "${directory%/*}"
     campaign_say "$run, attempt $attempt: $*"
     campaign_now
     started=$REPLY
     uptime=$campaign_uptime
-    if [[ -z $campaign_refusal && -n $campaign_lock && ! -e $campaign_lock/owner ]]; then
-        # Not measured on the directory below its mount point.
-        campaign_refusal="$campaign_lock is gone: ${directory%/*} was unmounted, or somebody removed the lock; check that it is mounted and run again"
-    fi
+    [[ -n $campaign_refusal ]] || campaign_is_still_there
     reason=$campaign_refusal
     [[ -n $reason ]] || campaign_phases "$@"
     campaign_now
@@ -191,53 +186,50 @@ campaign_recorded() {
 
 # One phase of campaign_run, whose variables it uses. What it prints goes into a folder of its name, where it has one.
 campaign_phase() {
-    local place=$folder${name:+/$name} began error file='' end='' closing='' lost=''
+    local place=$folder${name:+/$name} file='' end='' closing='' lost=''
     while [[ $1 == file=* || $1 == end=* ]]; do
         [[ $1 == end=* ]] && end=${1#end=} || file=${1#file=}
         shift
     done
     [[ -z $campaign_over ]] || return 1
     [[ -z $name ]] || mkdir -- "$place"
-    if [[ $1 != campaign_* ]]; then
-        campaign_geometry "$told" "$@"
-        [[ $probe == 0 ]] || campaign_prepare "$place" "$@" || return 1
+    if [[ $1 != campaign_* && $probe != 0 ]]; then
+        campaign_prepare "$place" "$@" || return 1
     fi
     [[ -z $campaign_over ]] || return 1 # it came while the placement was probed
-    if [[ $made == false ]]; then
-        # Nobody else may replace a part of a path in it by a link: the benchmark's operations use paths, as users' do.
-        if ! error=$(mkdir -m 700 -- "$directory" 2>&1); then
-            reason="${directory%/*} is not writable on ${SLURMD_NODENAME:-$HOSTNAME}: ${error##*: }"
-            return 1
-        fi
-        : >"$folder/directory-made"
-        if ! campaign_enter "$directory"; then
-            cd -- "$campaign_job_folder" || return
-            reason=$(campaign_replaced "$directory")
-            return 1
-        fi
-        printf '%s\n' "$REPLY" >"$folder/directory-made"
-        made=true
-    fi
+    [[ $made == true ]] || campaign_make_directory || return 1
+    campaign_execute "$place" "$@"
+    campaign_phase_ended "$place" "$1"
+}
+
+# What a phase executes: a function of the job, or a launcher.
+campaign_execute() { # PLACE WORD...
+    local place=$1
+    shift
     if [[ $1 == campaign_* ]]; then
         campaign_now
         campaign_started=$REPLY
         campaign_started_uptime=$campaign_uptime
         "$@" >"$place/stdout" 2>"$place/stderr"
+        status=$?
     else
         campaign_count_along "$folder" "$probe"
         campaign_tell phase
         campaign_launch "$place" "$@"
+        status=$?
+        campaign_look_for_loss "$place/stderr"
     fi
-    status=$?
-    [[ $1 == campaign_* ]] || campaign_look_for_loss "$place/stderr"
-    [[ -z $file ]] || campaign_show "$file" >>"$place/stdout" 2>>"$place/stderr"
-    began=$campaign_started
-    [[ -n $times ]] || { started=$began && uptime=$campaign_started_uptime; }
+}
+
+campaign_phase_ended() { # PLACE PROGRAM: false where no other phase may follow
+    local said
+    [[ -z $file ]] || campaign_show "$file" >>"$1/stdout" 2>>"$1/stderr"
+    [[ -n $times ]] || { started=$campaign_started && uptime=$campaign_started_uptime; }
     campaign_now # names of phases are plain
-    [[ -z $name ]] || times+="${times:+, }{\"phase\": \"$name\", \"exit_status\": $status, \"started\": $began, \"ended\": $REPLY}"
-    [[ $1 == campaign_remove ]] || campaign_count_ends "$folder" "${name:-end}"
-    if [[ -L $directory || -e $directory && ! $directory -ef . ]]; then
-        reason=$(campaign_replaced "$directory")
+    [[ -z $name ]] || times+="${times:+, }{\"phase\": \"$name\", \"exit_status\": $status, \"started\": $campaign_started, \"ended\": $REPLY}"
+    [[ $2 == campaign_remove ]] || campaign_count_ends "$folder" "${name:-end}"
+    if [[ -e $directory || -L $directory ]] && ! said=$("$campaign_program" within "$directory"); then
+        reason=$said
         return 1
     fi
     [[ -z $lost ]] || return 1
@@ -258,7 +250,7 @@ campaign_write() { # FILE TEXT: the input of a later phase
 # shellcheck disable=SC2329  # called by campaign_phase
 campaign_remove() { # what earlier phases wrote: the attempt's directory, of which its top stays, or something below it
     if [[ $1 == "$directory" ]]; then
-        campaign_empty
+        find . -mindepth 1 -xdev -delete
     elif [[ $1 == "$directory"/* && $1 != *..* ]]; then
         rm -rf --one-file-system -- "./${1#"$directory"/}"
     else
@@ -274,37 +266,24 @@ campaign_show() { # NAME: prints what the program wrote in the directory where i
     done
 }
 
-# Runs the launcher where the job is, in the attempt's own directory, and again where it never reached the benchmark:
-# slurmctld was away, or not one task of a step started in the time after which srun gives a launch up. The last try
-# begins within twenty minutes. The launcher is ended where the benchmark has printed its last line, which is end of
-# campaign_phase, and does not end: that line is closing then.
-campaign_launch() {
-    local folder=$1 status until=$((SECONDS + 1200)) closed="$campaign_job_folder/closing"
+# Runs the launcher where the job is, in the attempt's own directory, again where it never reached the benchmark, and ends it
+# where the benchmark does not end behind its last line, which is end of campaign_phase (bench-src/witness/launch.h). That
+# line is closing then.
+campaign_launch() { # PLACE LAUNCHER...
+    local place=$1 status said="$campaign_job_folder/launched"
     shift
-    while :; do
-        campaign_now
-        campaign_started=$REPLY
-        campaign_started_uptime=$campaign_uptime
-        # A slurmctld that crashed takes a step for alive that has ended, and would never start another beside it:
-        # overlap.
-        SLURM_OVERLAP=1 BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes BENCH_EXPECT_PPN=$campaign_per_node \
-            "$campaign_program" launch -s "$campaign_look_s" -e "$end" -c "$closed" -- "$folder" "$@" </dev/null &
-        campaign_pid=$!
-        campaign_wait_launcher
-        status=$?
-        if [[ -e $closed ]]; then
-            closing=$(<"$closed")
-            rm -f -- "$closed"
-            campaign_say "ended a benchmark that did not end after its last line: $closing"
-        fi
-        [[ $status -ne 0 && -z $campaign_over && $SECONDS -lt $until && ! -s $folder/stdout ]] || break
-        # What slurmctld itself refuses, it refuses again.
-        grep -qE '^srun: error: .*(contact slurm controller|Socket timed out|Connection|Zero Bytes|task launch, started 0 of)' \
-            "$folder/stderr" || break
-        campaign_say "not launched, again in 5 s: $(tail -n 1 "$folder/stderr")"
-        sleep 5
-        [[ -z $campaign_over ]] || break
-    done
+    campaign_now
+    campaign_started=$REPLY campaign_started_uptime=$campaign_uptime
+    # A slurmctld that crashed takes a step for alive that has ended, and would never start another beside it: overlap.
+    SLURM_OVERLAP=1 BENCH_JSON="$place/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes BENCH_EXPECT_PPN=$campaign_per_node \
+        "$campaign_program" launch -s "$campaign_look_s,$campaign_again_s" -e "$end" -o "$said" -- "$place" "$@" </dev/null &
+    campaign_pid=$!
+    campaign_wait_launcher
+    status=$?
+    if [[ -e $said ]]; then
+        { read -r campaign_started campaign_started_uptime && IFS= read -r closing; } <"$said"
+        rm -f -- "$said"
+    fi
     return "$status"
 }
 
@@ -344,7 +323,6 @@ campaign_end() {
     campaign_recorded
     campaign_dismiss_witness
     rm -rf -- "$campaign_job_folder/placement"
-    campaign_unlock
     campaign_say "end of the job, $campaign_failures of its runs failed"
     [[ $campaign_failures -eq 0 ]]
     exit

@@ -11,22 +11,8 @@ declare -A campaign_probed=() # by launcher: the folder with what was found of i
 campaign_ahead=''            # the process that asks before the first run
 campaign_ask_first=''        # each launcher is asked before a run: the ranks of one before were not all seen in their places
 
-# What the launcher is told of the run's geometry; srun's options say so themselves.
-campaign_geometry() { # PROBE srun OPTION... PROGRAM ARGUMENT...
-    local word
+campaign_geometry() { # PROBE
     IFS=: read -r _ campaign_nodes campaign_per_node campaign_words <<<"$1"
-    shift
-    [[ -z $campaign_words ]] || return 0
-    campaign_words=1
-    for word in "${@:2}"; do
-        case $word in
-        --nodes=*) campaign_nodes=${word#*=} ;;
-        --ntasks-per-node=*) campaign_per_node=${word#*=} ;;
-        --*) ;;
-        *) return 0 ;;
-        esac
-        campaign_words=$((campaign_words + 1))
-    done
 }
 
 # Launches the same geometry with a program that says where it is, and says what is wrong.
@@ -69,7 +55,7 @@ campaign_probe_ahead() {
         local number words=() place="$campaign_job_folder/placement"
         for number in "${!campaign_launchers[@]}"; do
             mapfile -t words <<<"${campaign_launchers[number]}"
-            campaign_geometry "${words[0]}" "${words[@]:1}"
+            campaign_geometry "${words[0]}"
             mkdir -p -- "$place/$number"
             [[ $number -lt 4 ]] || wait -n # so many at once
             campaign_probe "$place/$number" "${words[@]:1}" && printf '%s\n' "$number" >>"$place/block" &
@@ -102,7 +88,7 @@ campaign_prepare() { # FOLDER LAUNCHER...; uses campaign_run's variables
         campaign_ask ready || REPLY='no witness'
         blind=$REPLY
     fi
-    if [[ $told == *:* || -n $campaign_ask_first$blind ]]; then
+    if [[ ${2##*/} != srun || -n $campaign_ask_first$blind ]]; then
         campaign_probe_once "$@" && return
         campaign_look_for_loss "$1/placement.err"
         return 1
@@ -117,7 +103,7 @@ campaign_ask_afterwards() {
     local phase words=()
     for phase in "${campaign_launched[@]}"; do
         mapfile -t words <<<"$phase" # folder, what campaign_geometry is told, launcher
-        campaign_geometry "${words[@]:1}"
+        campaign_geometry "${words[1]}"
         campaign_probe "${words[0]}" "${words[@]:2}" >/dev/null
     done
 }

@@ -7,6 +7,7 @@ campaign_watches=0   # 1 where it looks at the ranks of the job's runs
 campaign_answer_s=45 # so long the nodes are waited for: for what they are,
 campaign_ready_s=20  # until they look at a run,
 campaign_end_s=60    # and for what they saw of it
+campaign_lock_s=15   # between two questions to Slurm whether the job that holds the target has ended
 campaign_independent=() # comments of jobs on targets of other storage
 campaign_witness=()     # what the witness says and hears, while it runs
 campaign_witness_pid=''
@@ -17,7 +18,7 @@ campaign_independent_storage() { # MARK...: the comments of jobs on targets of o
 }
 
 campaign_start_witness() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
-    local mark options=(-d "$2" -x "$3" -m "$campaign_mark" -l "$campaign_answer_s,$campaign_ready_s,$campaign_end_s")
+    local mark options=(-d "$2" -x "$3" "${campaign_here[@]}" -l "$campaign_answer_s,$campaign_ready_s,$campaign_end_s,$campaign_lock_s")
     [[ $campaign_watches == 0 ]] || options+=(-w)
     for mark in "${campaign_independent[@]}"; do options+=(-i "$mark"); done
     coproc campaign_witness { exec "$campaign_program" job "${options[@]}" -- "$1" "${@:4}"; }
@@ -30,24 +31,33 @@ campaign_tell() { # WORD...: see bench-src/witness/job.h
     [[ -z ${campaign_witness[1]:-} ]] || { printf '%s\n' "$*" >&"${campaign_witness[1]}"; } 2>/dev/null
 }
 
-campaign_ask() { # WORD...: the answer into REPLY; false where nobody answers
+# The answer into REPLY; false where nobody answers. A line that begins with a tab is for the job's output.
+campaign_ask() { # WORD...
     REPLY=''
     campaign_tell "$@"
-    [[ -n ${campaign_witness[0]:-} ]] && IFS= read -r REPLY <&"${campaign_witness[0]}"
+    while [[ -n ${campaign_witness[0]:-} ]] && IFS= read -r REPLY <&"${campaign_witness[0]}"; do
+        [[ $REPLY == $'\t'* ]] || return 0
+        campaign_say "${REPLY#$'\t'}"
+    done
+    REPLY=''
+    return 1
 }
 
-# The job's environment, and whether its nodes see the target.
-campaign_look_around() {
-    if campaign_ask around; then
+# Asks what may be a reason to measure nothing.
+campaign_ask_whether() { # WORD
+    if campaign_ask "$1"; then
+        [[ $REPLY != itself ]] || REPLY=$campaign_forgotten
         campaign_refusal=${campaign_refusal:-$REPLY}
     elif [[ -z $campaign_over$campaign_refusal ]]; then
         campaign_refusal="$campaign_program does not run on ${SLURMD_NODENAME:-$HOSTNAME}; put the benchmark where all nodes see it"
     fi
 }
 
+# The target is given up with it.
 campaign_dismiss_witness() {
     local input=${campaign_witness[1]:-}
     [[ -n $input ]] || return 0
+    campaign_tell leave
     exec {input}>&-
     campaign_wait "$campaign_witness_pid"
 }

@@ -71,13 +71,23 @@ static void put(const char *format, ...)
     va_end(args);
 }
 
-int emit_open(const char *path)
+static int open_lines(const char *path, const char *mode)
 {
     if (!out.speaks)
         return 0;
-    lines.file = fopen(path, "we");
+    lines.file = fopen(path, mode);
     lines.error = 0;
     return lines.file == NULL ? -errno : 0;
+}
+
+int emit_open(const char *path)
+{
+    return open_lines(path, "we");
+}
+
+int emit_append(const char *path)
+{
+    return open_lines(path, "ae");
 }
 
 int emit_document(const char *path)
@@ -153,7 +163,8 @@ void emit_line(const char *type)
         return;
     put("{");
     json->first = true;
-    emit_string("type", type);
+    if (type != NULL)
+        emit_string("type", type);
 }
 
 void emit_line_end(void)

@@ -19,7 +19,10 @@ void emit_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Starts a JSON lines file, emptied if it exists: 0 or -errno. */
 int emit_open(const char *path);
 
-/* One line: emit_line, members, emit_line_end. */
+/* The same, behind what is in it. */
+int emit_append(const char *path);
+
+/* One line: emit_line, members, emit_line_end. Its first member is the type, unless that is NULL. */
 void emit_line(const char *type);
 void emit_line_end(void);
 

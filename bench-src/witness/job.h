@@ -1,8 +1,11 @@
-/* job: on the job's first node, between its script and the witnesses on its nodes. It starts them by srun once, puts together what
- * they say, and writes environment.json and ran.txt. It obeys its standard input, in words with tabs between, and answers on
- * its standard output, a line to each of those that ask something:
+/* job: on the job's first node, between its script and the witnesses on its nodes. It takes the target for the job, starts the
+ * witnesses by srun once, puts together what they say, and writes environment.json and ran.txt. It obeys its standard input, in
+ * words with tabs between, and answers on its standard output, a line to each of those that ask something. A line that begins
+ * with a tab is for the job's own output, and no answer.
  *
- *   around                                 why nothing may be measured on the target, or nothing: the job's environment is recorded
+ *   lock                                   why nothing may be measured on the target, "itself" where this very job holds it already,
+ *                                          or nothing: it is this job's now. The nodes are asked from then on
+ *   around                                 the same of all nodes: the job's environment is recorded
  *   open FOLDER DIRECTORY                  an attempt begins, which will work in the directory
  *   watch LAUNCHER                         its ranks will be looked at
  *   ready                                  once they are; why they are not, or nothing
@@ -12,16 +15,21 @@
  *   closed                                 once all of that is: nothing; "other" where ranks were elsewhere, "part" where not all
  *                                          were seen. completion.json is the script's then
  *   over                                   the job is ending: nothing is waited for any more
+ *   leave                                  the job has ended: the target is given up. A script that was killed does not say so;
+ *                                          its lock stays until Slurm says that the job has ended
  */
 #pragma once
 
 struct job_limits { /* seconds */
     int answer, ready, end;
+    int lock; /* between two questions to Slurm whether a lock is stale: every waiting job asks the one slurmctld */
 };
 
 struct job {
     const char *folder, *directory, *executable;
-    const char *mark; /* a file that the job has just created in the directory; "" where it has not */
+    const char *mark; /* the name of a file that the job has just created in the directory; "" where it has not */
+    const char *boot, *seen; /* of the machine that submitted the job: its boot, NULL where that is not known, and DEVICE:INODE of the
+                                directory, "" where it does not see it */
     int watches;      /* whether runs are looked at */
     struct job_limits limits;
     char **independent; /* comments of jobs on other storage */
@@ -30,4 +38,4 @@ struct job {
 };
 
 /* Until the end of standard input. Returns the exit status. */
-int job_serve(const struct job *job);
+int job_serve(struct job *job);

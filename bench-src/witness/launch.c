@@ -2,7 +2,9 @@
 #include "witness/launch.h"
 
 #include "common/die.h"
+#include "common/raw.h"
 #include "witness/ask.h"
+#include "witness/record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TAIL_BYTES = 2000, LOOKS = 2, ASK_S = 15 };
+enum { TAIL_BYTES = 2000, LOOKS = 2, ASK_S = 15, AGAIN_FOR_S = 1200 };
 
 static const char complete[] = "{\"type\": \"end\", \"status\": \"ok\"";
 
@@ -111,14 +113,30 @@ static void cut(const char *folder, const char *name, off_t size, int to)
     free(path);
 }
 
-static void write_closing(const char *path, const char *line)
+/* A line of the job's output, which this process writes to as the job's script does. */
+static void say_to_job(const char *what, const char *line)
+{
+    printf("%.6f %s: %s\n", record_now_s(), what, line);
+    fflush(stdout);
+}
+
+static void write_launched(const char *path, const char *started, const char *ended)
 {
     FILE *file = fopen(path, "we");
-    bool failed = file == NULL || fprintf(file, "%s\n", line) < 0;
+    bool failed = file == NULL || fprintf(file, "%s\n%s\n", started, ended) < 0;
     if (file != NULL && fclose(file) != 0)
         failed = true;
     if (failed)
         warn("cannot write '%s': %s", path, strerror(errno));
+}
+
+/* Now, and by the kernel's clock that nobody sets. To be freed. */
+static char *clocks(void)
+{
+    char *uptime = text_line("/proc/uptime"), *text;
+    text = text_of("%.6f %.*s", record_now_s(), uptime == NULL ? 0 : (int)strcspn(uptime, " "), uptime == NULL ? "" : uptime);
+    free(uptime);
+    return text;
 }
 
 static pid_t start(const struct launch *launch, const sigset_t *before)
@@ -143,25 +161,50 @@ static pid_t start(const struct launch *launch, const sigset_t *before)
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-int launch_run(const struct launch *launch)
+/* Whether srun has met no slurmctld, or no task has started. What slurmctld itself refuses, it refuses again. */
+static bool reached_nothing(const struct launch *launch)
 {
-    sigset_t signals, before;
-    int status, looks = 0;
-    char *line = text_of("%s", ""); /* what was there at the last look; that of the end once it is asked to end */
+    static const char *const causes[] = {"contact slurm controller", "Socket timed out", "Connection", "Zero Bytes",
+                                         "task launch, started 0 of"};
+    char *path = text_of("%s/stderr", launch->folder), *text = raw_text(path);
+    bool found = false;
+    for (char *rest = text, *line; !found && (line = text_part(&rest, '\n')) != NULL;)
+        for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+            found = found || (strncmp(line, "srun: error: ", 13) == 0 && strstr(line, causes[i]) != NULL);
+    free(text);
+    free(path);
+    return found && size_of(launch->folder, "stdout") == 0;
+}
+
+/* Waits for a signal: its number, or 0 after the time. */
+static int next_signal(const sigset_t *signals, int seconds)
+{
+    struct timespec pause = {seconds, 0};
+    int got = sigtimedwait(signals, NULL, &pause);
+    return got > 0 ? got : 0;
+}
+
+/* What a launch came to. */
+struct end {
+    int status;  /* as waitpid has it */
+    bool told;   /* the job has told it to end */
+    char *line;  /* the benchmark's last one where it was ended behind that, otherwise "" */
+};
+
+/* Waits for a launcher. It is asked to end where the benchmark's last line is there at three looks, and made to two later. */
+static struct end wait_for(const struct launch *launch, pid_t pid, const sigset_t *signals)
+{
+    struct end end = {.line = text_of("%s", "")};
     bool asked = false;
+    int looks = 0;
     off_t out = 0, err = 0;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGCHLD);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigprocmask(SIG_BLOCK, &signals, &before);
-    pid_t pid = start(launch, &before);
-    while (waitpid(pid, &status, WNOHANG) == 0) {
-        struct timespec pause = {launch->look_s, 0};
-        int got = sigtimedwait(&signals, NULL, &pause);
-        if (got == SIGTERM || got == SIGINT)
+    while (waitpid(pid, &end.status, WNOHANG) == 0) {
+        int got = next_signal(signals, launch->look_s);
+        if (got == SIGTERM || got == SIGINT) {
+            end.told = true;
             kill(pid, SIGTERM);
-        if (got >= 0 || errno != EAGAIN)
+        }
+        if (got != 0)
             continue;
         if (asked) {
             if (++looks == LOOKS) {
@@ -171,9 +214,9 @@ int launch_run(const struct launch *launch)
             continue;
         }
         char *now = ends_with(launch);
-        looks = now[0] != '\0' && strcmp(now, line) == 0 ? looks + 1 : 0;
-        free(line);
-        line = now;
+        looks = now[0] != '\0' && strcmp(now, end.line) == 0 ? looks + 1 : 0;
+        free(end.line);
+        end.line = now;
         if (looks < LOOKS)
             continue;
         out = size_of(launch->folder, "stdout");
@@ -185,8 +228,41 @@ int launch_run(const struct launch *launch)
     if (asked) {
         cut(launch->folder, "stdout", out, STDOUT_FILENO);
         cut(launch->folder, "stderr", err, STDERR_FILENO);
-        write_closing(launch->closing, line);
+        say_to_job("ended a benchmark that did not end after its last line", end.line);
+    } else {
+        end.line[0] = '\0';
     }
-    free(line);
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return end;
+}
+
+int launch_run(const struct launch *launch)
+{
+    sigset_t signals, before;
+    int64_t until_us = ask_now_us() + AGAIN_FOR_S * (int64_t)1000000;
+    struct end end;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    for (bool again = true; again;) {
+        char *started = clocks();
+        end = wait_for(launch, start(launch, &before), &signals);
+        write_launched(launch->launched, started, end.line);
+        free(started);
+        free(end.line);
+        again = end.status != 0 && !end.told && ask_now_us() < until_us && reached_nothing(launch);
+        if (again) {
+            char *line = last_line(launch->folder, "stderr"), *what = text_of("not launched, again in %d s", launch->again_s);
+            say_to_job(what, line);
+            free(what);
+            free(line);
+            int64_t next_us = ask_now_us() + launch->again_s * (int64_t)1000000;
+            while (again && ask_now_us() < next_us) {
+                int got = next_signal(&signals, 1);
+                again = got != SIGTERM && got != SIGINT;
+            }
+        }
+    }
+    return WIFSIGNALED(end.status) ? 128 + WTERMSIG(end.status) : WEXITSTATUS(end.status);
 }

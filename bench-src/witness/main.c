@@ -4,14 +4,18 @@
  *   witness job [options] FOLDER [PREFIX...]   on the first node, started by the job's script (job.h)
  *   witness node [options] [PREFIX...]         on each node, started by that one through srun
  *   witness launch [options] FOLDER LAUNCHER...   runs the launcher of a benchmark (launch.h)
+ *   witness make|within|clear|stale DIRECTORY...  the directories of attempts on the target (owned.h)
+ *   witness count FILE COMMAND WHEN            what the target's servers have counted (count.h)
  *   witness where                              a rank that says its number and its node: what a launcher makes of a geometry
  *   witness placed FILE NODES RANKS            whether the ranks in a file of such lines are in even blocks; sorts it */
 #include "common/die.h"
 #include "common/sha256.h"
+#include "witness/count.h"
 #include "witness/gather.h"
 #include "witness/job.h"
 #include "witness/launch.h"
 #include "witness/machine.h"
+#include "witness/owned.h"
 #include "witness/program.h"
 #include "witness/record.h"
 #include "witness/say.h"
@@ -27,11 +31,15 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char usage[] = "usage: witness job -d DIRECTORY -x EXECUTABLE [-m MARK] [-w] [-l ANSWER,READY,END] [-i COMMENT]... FOLDER [PREFIX...]\n"
-                            "       witness node [-d DIRECTORY -x EXECUTABLE [-m MARK]] [-w] [-r ROOT] [PREFIX...]\n"
-                            "       witness launch -c CLOSING [-e PATTERN] [-s SECONDS] FOLDER LAUNCHER...\n"
-                            "       witness where\n"
-                            "       witness placed FILE NODES RANKS_ON_EACH\n";
+static const char usage[] =
+    "usage: witness job -d DIRECTORY -x EXECUTABLE [-b BOOT,DEVICE:INODE] [-w] [-l ANSWER,READY,END,LOCK] [-i COMMENT]... FOLDER [PREFIX...]\n"
+    "       witness node [-d DIRECTORY -x EXECUTABLE [-m MARK]] [-w] [-r ROOT] [PREFIX...]\n"
+    "       witness launch -o LAUNCHED [-e PATTERN] [-s LOOK,AGAIN] FOLDER LAUNCHER...\n"
+    "       witness make|clear DIRECTORY\n"
+    "       witness within|stale DIRECTORY [INODE]\n"
+    "       witness count FILE COMMAND WHEN\n"
+    "       witness where\n"
+    "       witness placed FILE NODES RANKS_ON_EACH\n";
 
 static void say_variable(const char *name, const char *value)
 {
@@ -103,30 +111,62 @@ static int placed(const char *path, int nodes, int per_node)
     return is ? EXIT_CODE_OK : EXIT_CODE_FAILED;
 }
 
+/* Modes of words alone, which the job's script executes; -1 where it is none of them. */
+static int words_alone(const char *mode, int count, char **words)
+{
+    if (strcmp(mode, "where") == 0)
+        return where();
+    if (strcmp(mode, "placed") == 0 && count == 3)
+        return placed(words[0], atoi(words[1]), atoi(words[2]));
+    if (strcmp(mode, "count") == 0 && count == 3)
+        return count_add(words[0], words[1], words[2]);
+    if (strcmp(mode, "make") == 0 && count == 1)
+        return owned_make(words[0]);
+    if (strcmp(mode, "within") == 0 && (count == 1 || count == 2))
+        return owned_within(words[0], words[1]);
+    if (strcmp(mode, "clear") == 0 && count == 1)
+        return owned_clear(words[0]);
+    if (strcmp(mode, "stale") == 0 && (count == 1 || count == 2))
+        return owned_remove_stale(words[0], words[1]);
+    return -1;
+}
+
+/* "BOOT,DEVICE:INODE" */
+static void submitted_from(struct job *job, char *text)
+{
+    job->boot = text_part(&text, ',');
+    job->seen = text == NULL ? "" : text;
+}
+
+static bool are_limits(const char *text, struct job_limits *limits)
+{
+    return sscanf(text, "%d,%d,%d,%d", &limits->answer, &limits->ready, &limits->end, &limits->lock) == 4;
+}
+
 int main(int argc, char **argv)
 {
-    struct job job = {.mark = "", .limits = {45, 20, 60}};
-    struct launch launch = {.pattern = "", .look_s = 30};
+    struct job job = {.mark = "", .seen = "", .limits = {45, 20, 60, 15}};
+    struct launch launch = {.pattern = "", .look_s = 30, .again_s = 5};
     const char *root = "", *mode = argc > 1 ? argv[1] : "";
     int option;
     bool wrong = false;
     die_identify("witness", 0, "");
-    if (strcmp(mode, "where") == 0)
-        return where();
-    if (strcmp(mode, "placed") == 0 && argc == 5)
-        return placed(argv[2], atoi(argv[3]), atoi(argv[4]));
+    int status = words_alone(mode, argc - 2, argv + 2);
+    if (status >= 0)
+        return status;
     optind = 2;
-    while ((option = getopt(argc, argv, "+d:x:m:wr:l:i:c:e:s:")) != -1) {
+    while ((option = getopt(argc, argv, "+d:x:m:wr:l:i:o:e:s:b:")) != -1) {
         switch (option) {
         case 'd': job.directory = optarg; break;
         case 'x': job.executable = optarg; break;
         case 'm': job.mark = optarg; break;
         case 'w': job.watches = 1; break;
         case 'r': root = optarg; break;
-        case 'c': launch.closing = optarg; break;
+        case 'b': submitted_from(&job, optarg); break;
+        case 'o': launch.launched = optarg; break;
         case 'e': launch.pattern = optarg; break;
-        case 's': launch.look_s = atoi(optarg); break;
-        case 'l': wrong = wrong || sscanf(optarg, "%d,%d,%d", &job.limits.answer, &job.limits.ready, &job.limits.end) != 3; break;
+        case 's': wrong = wrong || sscanf(optarg, "%d,%d", &launch.look_s, &launch.again_s) != 2; break;
+        case 'l': wrong = wrong || !are_limits(optarg, &job.limits); break;
         case 'i':
             job.independent = text_grow(job.independent, (size_t)job.independent_count, sizeof *job.independent);
             job.independent[job.independent_count++] = optarg;
@@ -135,7 +175,7 @@ int main(int argc, char **argv)
         }
     }
     job.prefix = argv + (optind < argc ? optind : argc);
-    if (!wrong && strcmp(mode, "launch") == 0 && launch.closing != NULL && job.prefix[0] != NULL && job.prefix[1] != NULL) {
+    if (!wrong && strcmp(mode, "launch") == 0 && launch.launched != NULL && job.prefix[0] != NULL && job.prefix[1] != NULL) {
         launch.folder = job.prefix[0];
         launch.words = job.prefix + 1;
         return launch_run(&launch);

@@ -51,8 +51,7 @@ int record_other_jobs(char *lines, const char *mark, const char *own_id, char *c
     return others;
 }
 
-/* On one line, and not endless. */
-static void emit_cut(const char *key, const char *value)
+void record_cut(const char *key, const char *value)
 {
     bool longer = strlen(value) > TEXT_LONGEST;
     char *text = text_of("%.*s%s", TEXT_LONGEST, value, longer ? " ... (cut)" : "");
@@ -84,7 +83,7 @@ static void emit_pairs(const char *key, char **pairs)
 {
     emit_group(key, '{');
     for (size_t i = 0; pairs != NULL && pairs[i] != NULL; i += 2)
-        emit_cut(pairs[i], pairs[i + 1]);
+        record_cut(pairs[i], pairs[i + 1]);
     emit_group_end('}');
 }
 
@@ -104,12 +103,12 @@ static void emit_around(const struct around *around)
     emit_string("directory", around->directory);
     emit_string("executable", around->executable);
     emit_space("space", &around->space);
-    emit_cut("job", around->job);
+    record_cut("job", around->job);
     emit_known("other_jobs", around->other_jobs);
     emit_pairs("software", around->software);
     emit_pairs("storage", around->storage);
     emit_group("environment", '{');
-    variables_each(emit_cut);
+    variables_each(record_cut);
     emit_group_end('}');
     emit_group("set_by_slurm", '[');
     variables_set_by_slurm(around->first.bytes, around->first.used, getenv("CAMPAIGN_SUBMITTED_WITH"), emit_name);
@@ -117,7 +116,7 @@ static void emit_around(const struct around *around)
     gather_emit(&around->nodes);
     emit_group("problems", '[');
     for (size_t i = 0; around->problems != NULL && around->problems[i] != NULL; i++)
-        emit_cut(NULL, around->problems[i]);
+        record_cut(NULL, around->problems[i]);
     emit_group_end(']');
 }
 
@@ -135,7 +134,7 @@ static void emit_own(const struct own *own)
     gather_emit(own->ran);
     emit_group("problems", '[');
     if (own->problem != NULL)
-        emit_cut(NULL, own->problem);
+        record_cut(NULL, own->problem);
     emit_group_end(']');
     emit_group_end('}');
 }

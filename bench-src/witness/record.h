@@ -43,3 +43,6 @@ int record_write(const char *folder, const struct around *around, const struct o
 /* Pure: how many other jobs there are in lines of "MARK ID COMMENT", but for those with a comment of the list. What does not
  * begin with the mark belongs to a comment of several lines. */
 int record_other_jobs(char *lines, const char *mark, const char *own_id, char *const *independent, int count);
+
+/* A member of a JSON line or document: a text on one line, and not endless. */
+void record_cut(const char *key, const char *value);

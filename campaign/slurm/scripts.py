@@ -197,6 +197,9 @@ def rendered(job: JobScript, template: Path = TEMPLATE) -> str:
                 "launcher": launcher(step.run, job.slurm),  # of templates for one command, as is the next line
                 "command": step.run.commands[0].words(step.directory),
                 "lines": [line for phase in _in_lines(step.run, job.slurm, step.token) for line in phase],
+                "phases": [
+                    [word for line in phase for word in line] for phase in _in_lines(step.run, job.slurm, step.token)
+                ],
             }
             for step in job.steps
         ],
@@ -357,11 +360,9 @@ def _beside(job: JobScript) -> tuple[str, ...]:
 
 
 def _probe(job: JobScript, run: Run) -> str:
-    """Whether the job looks where the ranks are and what they run; with another launcher than srun, also what
-    srun's own options would tell it: nodes, ranks on each, and how many words the launcher has.
+    """Whether the job looks where the ranks are and what they run; nodes, ranks on each, and how many words the
+    launcher has.
     """
-    if run.launcher.is_srun:
-        return str(int(job.probe))
     geometry, words = run.geometry, len(launcher(run, job.slurm))
     return f"{int(job.probe)}:{geometry.nodes}:{geometry.processes_per_node}:{words}"
 

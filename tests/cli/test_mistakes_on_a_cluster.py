@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, OK, USAGE
+from campaign.core.resources import BENCHMARK
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.cli.test_mistakes import FILE, InFile
 from tests.support import command_line
@@ -163,6 +164,23 @@ def test_a_benchmark_that_is_not_built_is_refused_by_both(verb: str, desk: Path,
     done = command_line.call(verb, "c.yaml", environment=environment, cwd=desk)
     assert done.stderr == (
         f"campaign: the benchmark is not built: {desk}/nothing/mdtest not found; run 'campaign build'\n"
+    )
+    assert (done.returncode, done.stdout) == (ENVIRONMENT, "")
+
+
+@pytest.mark.parametrize("verb", ["plan", "run"])
+def test_a_witness_that_is_not_built_beside_the_benchmark_is_refused_by_both(
+    verb: str, desk: Path, sandbox: Sandbox
+) -> None:
+    (desk / "c.yaml").write_text(placed(FILE, desk))
+    (desk / "built").mkdir()
+    for path in (BENCHMARK / "build").iterdir():
+        if path.name != "witness":
+            (desk / "built" / path.name).symlink_to(path)
+    environment = {**sandbox.environment(), "PATH": "/usr/bin:/bin", "CAMPAIGN_BENCHMARK": str(desk / "built")}
+    done = command_line.call(verb, "c.yaml", environment=environment, cwd=desk)
+    assert done.stderr == (
+        f"campaign: the benchmark is not built: {desk}/built/witness not found; run 'campaign build'\n"
     )
     assert (done.returncode, done.stdout) == (ENVIRONMENT, "")
 

@@ -85,6 +85,22 @@ def test_a_whole_job_script_is_as_it_was_read_last() -> None:
     builders.golden("job.sbatch", text.replace(INCLUDED, "(job-functions.bash as it is)\n"))
 
 
+@pytest.mark.parametrize("runs", [1, 12, 30])
+def test_the_first_sixty_lines_of_a_script_are_all_that_it_runs(runs: int) -> None:
+    planned = steps([builders.run(id=f"scratch.peak.unique.r{number}") for number in range(1, runs + 1)])
+    first = "\n".join(render(planned).split("\n")[:60])
+    assert list(script_text.steps(first)) == [step.token for step in planned]
+    assert "\n    campaign_end\n}\n" in first
+
+
+def test_a_script_of_a_hundred_runs_has_each_on_a_line_before_any_function() -> None:
+    planned = steps([builders.run(id=f"scratch.peak.unique.r{number}") for number in range(1, 101)])
+    before, _, _ = render(planned).partition("\n}\n")
+    lines = [line for line in before.split("\n") if line.startswith("    campaign_run ")]
+    assert [shlex.split(line)[3] for line in lines] == [step.token for step in planned]
+    assert before.count("() {") == 1
+
+
 def test_the_rendered_script_has_nothing_that_shellcheck_finds(tmp_path: Path) -> None:
     path = tmp_path / "job.sbatch"
     path.write_text(render(modules=("mpi",), environment=(("A", "b c"),), probe=True))
@@ -152,7 +168,7 @@ def test_mpirun_is_told_the_geometry_in_its_own_words_and_the_job_how_many_they_
     assert scripts.launcher(run, Slurm()) == words
     planned = steps([run])
     text = render(planned, probe=True)
-    assert f"{planned[0].directory} 1:2:4:7 \\\n        {' '.join(words)} \\\n" in text
+    assert f"{planned[0].directory} 1:2:4:7 {' '.join(words)} /" in text
     assert script_text.executes(script_text.steps(text)[planned[0].token], run, planned[0].token)
 
 

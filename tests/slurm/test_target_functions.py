@@ -1,10 +1,9 @@
-"""templates/target-functions.bash: the target of a job and its lock."""
+"""The target of a job and its lock: templates/target-functions.bash; lock.c, owned.c and storage.c of the witness."""
 
 from __future__ import annotations
 
 import itertools
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -13,9 +12,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from campaign.core import resources
 from tests.support import fake_slurm
+from tests.support.bench_faults import library
 from tests.support.fake_slurm import Fake
-from tests.support.jobs import FUNCTIONS, HOST, LIMIT_S, UNWRITABLE, Job, cluster, job
+from tests.support.jobs import HOST, LIMIT_S, UNWRITABLE, Job, cluster, job
 
 __all__ = ["cluster", "job"]  # fixtures
 
@@ -101,14 +102,17 @@ def lock(job: Job, owner: str | None = OWNER) -> None:
         (job.lock / "owner").write_text(f"{owner}\n")
 
 
-def call(job: Job, function: str, *arguments: str) -> int:
-    """Status of one of the functions."""
-    text = f'{FUNCTIONS}; trap - EXIT; {function} "$@"'
-    environment = os.environ | {"SLURM_CLUSTER_NAME": "fake", "SLURM_JOB_ID": "1"}
-    done = subprocess.run(["bash", "-c", text, "bash", *arguments], env=environment, timeout=LIMIT_S, check=False)
-    return done.returncode
+def waits(job: Job) -> bool:
+    """Whether a job waits for the target; it has asked Slurm then. Otherwise it has taken the lock away."""
+    process = job.plan().start()
+    fake_slurm.wait_until(lambda: any(said in job.out() for said in (WAITS, STALE)), "it says what it does")
+    os.kill(process.pid, signal.SIGTERM)
+    process.wait(LIMIT_S)
+    assert (WAITS in job.out()) != (STALE in job.out())
+    return WAITS in job.out()
 
 
+WAITS, STALE = f"is held by job {OWNER}", f"the lock of job {OWNER} is stale: taken away"
 STATES = {
     "RUNNING": False,
     "COMPLETING": False,
@@ -130,44 +134,64 @@ STATES = {
 def test_a_lock_is_stale_only_where_slurm_says_that_its_job_has_ended(job: Job, state: str) -> None:
     job.cluster.pretend("77", "campaign-other-1", state)
     lock(job)
-    assert (call(job, "campaign_lock_is_stale", str(job.lock), OWNER) == 0) == STATES[state]
+    assert waits(job) != STATES[state]
 
 
 def test_a_lock_is_stale_where_slurm_has_forgotten_its_job(job: Job) -> None:
     lock(job)
-    assert call(job, "campaign_lock_is_stale", str(job.lock), OWNER) == 0
+    assert not waits(job)
 
 
 def test_a_lock_is_stale_where_its_jobs_id_belongs_to_another_by_now(job: Job) -> None:
     job.cluster.pretend("77", "somebody-elses", "RUNNING")
     lock(job)
-    assert call(job, "campaign_lock_is_stale", str(job.lock), OWNER) == 0
+    assert not waits(job)
 
 
 @pytest.mark.parametrize("text", ["", "squeue: command not found", "slurm_load_jobs error: Socket timed out"])
 def test_a_lock_is_not_stale_where_slurm_does_not_answer(job: Job, text: str) -> None:
     job.cluster.fault("squeue-fails", text)
     lock(job)
-    assert call(job, "campaign_lock_is_stale", str(job.lock), OWNER) != 0
+    assert waits(job)
 
 
 def test_the_lock_of_a_renamed_job_that_runs_is_not_stale(job: Job) -> None:
     job.cluster.pretend("77", "campaign-other-1", "RUNNING")
     job.cluster.rename("77", "renamed\nCOMPLETED")
     lock(job)
-    assert call(job, "campaign_lock_is_stale", str(job.lock), OWNER) != 0
+    assert waits(job)
 
 
 def test_a_lock_is_not_stale_where_another_cluster_would_have_to_be_asked(job: Job) -> None:
-    lock(job)
-    assert call(job, "campaign_lock_is_stale", str(job.lock), "77 campaign-other-1 far") != 0
+    lock(job, "77 campaign-other-1 far")
+    process = job.plan().start()
+    fake_slurm.wait_until(lambda: "is held by job 77 campaign-other-1 far" in job.out(), "it waits")
+    os.kill(process.pid, signal.SIGTERM)
+    process.wait(LIMIT_S)
+    assert "is stale" not in job.out()
 
 
-def test_a_lock_without_an_owner_is_being_made_unless_it_is_old(job: Job) -> None:
+def old(path: Path) -> None:
+    os.utime(path, (time.time() - 150, time.time() - 150))
+
+
+def test_a_lock_without_an_owner_is_taken_away_once_it_is_old(job: Job) -> None:
     lock(job, None)
-    assert call(job, "campaign_lock_is_stale", str(job.lock), "") != 0
-    os.utime(job.lock, (time.time() - 150, time.time() - 150))
-    assert call(job, "campaign_lock_is_stale", str(job.lock), "") == 0
+    old(job.lock)
+    assert job.plan().run() == 0
+    assert "the lock of job  is stale: taken away" in job.out()
+
+
+def test_a_lock_whose_owner_is_not_yet_written_down_is_being_made(job: Job) -> None:
+    job.cluster.pretend("77", "campaign-other-1", "RUNNING")
+    lock(job, None)
+    process = job.plan().start()
+    fake_slurm.wait_until(lambda: (job.folder / "stdout").exists(), "it has begun")
+    (job.lock / "owner").write_text(f"{OWNER}\n")
+    fake_slurm.wait_until(lambda: WAITS in job.out(), "it waits")
+    os.kill(process.pid, signal.SIGTERM)
+    process.wait(LIMIT_S)
+    assert "is stale" not in job.out()
 
 
 def test_a_stale_lock_is_taken_away(job: Job) -> None:
@@ -225,21 +249,22 @@ def test_what_stands_in_the_locks_place_and_is_no_lock_is_said(job: Job) -> None
     assert job.end_of() == ("refused", f"{job.target} cannot be locked: {job.lock} is not a directory; remove it")
 
 
-def test_a_second_breaker_leaves_the_lock_alone_that_the_first_has_just_made(job: Job) -> None:
-    lock(job, None)  # made a moment ago, its owner not yet written down
-    assert call(job, "campaign_break_lock", str(job.lock), "") != 0
-    assert call(job, "campaign_break_lock", str(job.lock), OWNER) != 0
-    assert job.left() == [".campaign-lock"]
+def test_a_lock_that_another_breaks_just_now_is_left_to_that_one(job: Job) -> None:
+    lock(job)
+    (job.target / ".campaign-lock.breaking").mkdir()
+    assert waits(job)
+    assert job.left() == [".campaign-lock", ".campaign-lock.breaking"]
 
 
 def test_a_breaker_that_died_does_not_keep_the_others_from_breaking(job: Job) -> None:
+    job.constants["campaign_lock_s"] = 1
     lock(job)
     guard = job.target / ".campaign-lock.breaking"
     guard.mkdir()
-    assert call(job, "campaign_break_lock", str(job.lock), OWNER) != 0
-    os.utime(guard, (time.time() - 150, time.time() - 150))
-    assert call(job, "campaign_break_lock", str(job.lock), OWNER) != 0
-    assert call(job, "campaign_break_lock", str(job.lock), OWNER) == 0
+    old(guard)
+    process = job.plan().start()
+    fake_slurm.wait_until(lambda: not guard.exists(), "the guard is away")
+    assert process.wait(LIMIT_S) == 0
     assert job.left() == []
 
 
@@ -278,25 +303,12 @@ def test_a_lock_on_a_target_that_became_read_only_is_not_waited_for(job: Job) ->
     assert job.end_of() == ("refused", f"{job.target} is not writable on {HOST}: {reason}")
 
 
-def test_a_stale_lock_that_cannot_be_removed_is_said_within_a_minute(job: Job, tmp_path: Path) -> None:
-    rm = tmp_path / "bin" / "rm"
-    rm.write_text(
-        '#!/bin/sh\ncase $3 in owner) echo "rm: failed: Operation not permitted" >&2; exit 1 ;; esac\n'
-        'exec /bin/rm "$@"\n'
-    )
-    rm.chmod(0o755)
+def test_a_stale_lock_that_cannot_be_removed_is_said_at_the_third_try(job: Job) -> None:
+    job.constants["campaign_lock_s"] = 1
     lock(job)
-    script = f"""
-        {FUNCTIONS}; trap - EXIT; export LC_ALL=C
-        for _ in 1 2 3; do campaign_break_lock "$1" "$2"; done
-        echo "$campaign_refusal"
-    """
-    environment = os.environ | {
-        "SLURM_CLUSTER_NAME": "fake", "SLURM_JOB_ID": "1", "PATH": f"{rm.parent}:{os.environ['PATH']}"
-    }  # fmt: skip
-    words = ["bash", "-c", script, "bash", job.lock, OWNER]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=True)
-    assert "cannot be removed: Operation not permitted; remove it" in done.stdout
+    assert job.plan().run("env", f"LD_PRELOAD={library('others_on_target')}", "OTHERS_KEEP=owner") == 1
+    reason = f"{job.lock} of job {OWNER}, which has ended, cannot be removed: Operation not permitted; remove it"
+    assert job.end_of() == ("refused", reason)
 
 
 def test_a_target_that_is_unmounted_under_way_is_not_measured_below_its_mount_point(job: Job) -> None:
@@ -363,20 +375,21 @@ def is_whole(outside: Path) -> bool:
     return [path.name for path in outside.iterdir()] == ["owner"] and (outside / "owner").read_text() == f"{OWNER}\n"
 
 
-def once_created(job: Job, name: str, command: str) -> None:
-    """A shell command that somebody executes right after a job has created a directory: $1."""
-    mkdir = job.root / "bin" / "mkdir"
-    mkdir.write_text(
-        f'#!/bin/bash\n/bin/mkdir "$@" || exit\nfor last; do :; done; set -- x "$last"; shift\n'
-        f"[[ $1 != */{name} ]] || {{ {command}; }}\n"
-    )
-    mkdir.chmod(0o755)
+def others(name: str, command: str) -> tuple[str, ...]:
+    """A wrapper for a job: what somebody executes right after it has created a directory, $1."""
+    return ("env", f"LD_PRELOAD={library('others_on_target')}", f"OTHERS_NAME={name}", f"OTHERS_DO={command}")
+
+
+def witness(*words: object, **options: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"LD_PRELOAD": str(library("others_on_target"))} | options
+    command = [resources.witness(), *map(str, words)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
 
 BECOMES = {
     "a link to a directory elsewhere": 'mv "$1" "$1.moved" && ln -s "$OUTSIDE" "$1"',
-    "a link to an empty directory": 'rmdir "$1" && /bin/mkdir "$OUTSIDE.empty" && ln -s "$OUTSIDE.empty" "$1"',
-    "a directory of others": 'rmdir "$1" && /bin/mkdir "$1" && touch "$1/precious"',
+    "a link to an empty directory": 'rmdir "$1" && mkdir "$OUTSIDE.empty" && ln -s "$OUTSIDE.empty" "$1"',
+    "a directory of others": 'rmdir "$1" && mkdir "$1" && touch "$1/precious"',
     "nothing": 'rmdir "$1"',
 }
 
@@ -386,10 +399,9 @@ BECOMES = {
 def test_what_a_job_creates_is_not_used_where_it_becomes(what: str, of: str, job: Job, outside: Path) -> None:
     job.environment["OUTSIDE"] = str(outside)
     place = job.lock if of == "lock" else Path(job.plan().steps[0].directory)
-    once_created(job, place.name, BECOMES[what])
     if of == "lock":
         job.plan()
-    assert job.run() == 1
+    assert job.run(*others(place.name, BECOMES[what])) == 1
     assert job.end_of() == ("refused", replaced(job, place))
     assert job.cluster.launched() == []
     assert is_whole(outside)
@@ -397,23 +409,29 @@ def test_what_a_job_creates_is_not_used_where_it_becomes(what: str, of: str, job
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_a_directory_of_others_is_told_by_its_owner(job: Job, tmp_path: Path) -> None:
+def test_a_directory_of_others_is_told_by_its_owner(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
-    theirs.mkdir(mode=0o777)
-    shutil.chown(theirs, "nobody")
-    assert call(job, "campaign_enter", str(theirs)) != 0
+    done = witness("make", theirs, OTHERS_NAME="theirs", OTHERS_DO='chown nobody "$1"')
+    assert (done.returncode, done.stdout.startswith(f"{theirs} is not the directory that the job created")) == (1, True)
     assert list(theirs.iterdir()) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_where_all_that_is_created_gets_another_owner_it_is_told_by_that(job: Job, tmp_path: Path) -> None:
+def test_where_all_that_is_created_gets_another_owner_it_is_told_by_that(tmp_path: Path) -> None:
     """As where a server takes root for nobody."""
-    created = tmp_path / "created"
-    created.mkdir()
-    shutil.chown(created, "nobody")
-    owner = f'stat() {{ [[ "$1 $2" == "-c %u" ]] && echo 65534; }}; campaign_enter "{created}"'
-    assert call(job, owner) == 0
-    assert list(created.iterdir()) == []
+    done = witness("make", tmp_path / "created", OTHERS_OWN="1")
+    assert (done.returncode, done.stdout) == (0, f"{(tmp_path / 'created').stat().st_ino}\n")
+    assert list((tmp_path / "created").iterdir()) == []
+
+
+def test_a_directory_that_is_replaced_before_the_job_enters_it_is_not_used(job: Job, tmp_path: Path) -> None:
+    directory = Path(job.plan().steps[0].directory)
+    made = witness("make", directory).stdout.strip()
+    directory.rename(job.target / "moved")
+    directory.mkdir()
+    done = subprocess.run(
+        [resources.witness(), "within", directory, made], cwd=directory, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, f"{replaced(job, directory)}\n")
 
 
 @pytest.mark.parametrize("fault", ["", "bench-leaves"])
@@ -454,12 +472,20 @@ def test_a_directory_of_others_in_the_place_of_the_attempts_stays(job: Job) -> N
 
 
 def test_a_lock_that_became_a_link_is_not_removed_through_it(job: Job, outside: Path) -> None:
+    job.cluster.fault("bench-waits")
+    process = job.plan().start()
+    fake_slurm.wait_until(lambda: bool(job.cluster.launched()), "it measures")
+    (outside / "owner").write_text((job.lock / "owner").read_text())
+    job.lock.rename(job.target / "moved")
     job.lock.symlink_to(outside)
-    assert call(job, "campaign_remove_lock", str(job.lock)) != 0
-    assert is_whole(outside)
+    job.cluster.mend("bench-waits")
+    assert process.wait(LIMIT_S) == 0
+    assert (outside / "owner").is_file()
 
 
 def test_the_owner_of_a_lock_is_not_waited_for_where_it_is_a_fifo(job: Job) -> None:
     job.lock.mkdir()
     os.mkfifo(job.lock / "owner")
-    assert call(job, "campaign_owner_of", str(job.lock)) == 0
+    old(job.lock)
+    assert job.plan().run() == 0
+    assert job.left() == []

@@ -55,8 +55,9 @@ def around(folder: Path, lines: bytes, nodes: int = 1, *words: str, **variables:
     command = [resources.witness(), "job", "-d", "/scratch", "-x", "/bench", *words, "--", folder]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, env=os.environ | slurm | variables, **pipes) as process:
-        process.stdin.write(b"around\n")
+        process.stdin.write(b"lock\naround\n")
         process.stdin.flush()
+        process.stdout.readline()  # there is no such target
         answer = process.stdout.readline()  # it ends when its input does
         assert process.communicate(timeout=LIMIT_S) == (b"", b"")
     content = (folder / "environment.json").read_bytes()

@@ -1,0 +1,95 @@
+/* count: counters of a target's servers. */
+#include "witness/count.h"
+
+#include "common/die.h"
+#include "common/emit.h"
+#include "witness/ask.h"
+#include "witness/record.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMMAND_S = 30, KIND_BYTES = 40, NUMBER_DIGITS = 18 };
+
+static bool is_kind(const char *text)
+{
+    size_t length = strlen(text);
+    return length > 0 && length <= KIND_BYTES && islower((unsigned char)text[0]) &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz_") == length;
+}
+
+static bool is_number(const char *text)
+{
+    size_t length = strlen(text);
+    return length > 0 && length <= NUMBER_DIGITS && strspn(text, "0123456789") == length;
+}
+
+/* Takes a line apart at its first blanks; the number is "" where there is none. */
+static void take_apart(char *line, char **kind, char **number)
+{
+    *kind = line + strspn(line, " \t");
+    *number = *kind + strcspn(*kind, " \t");
+    if (**number != '\0')
+        *(*number)++ = '\0';
+    *number += strspn(*number, " \t");
+    for (char *end = *number + strlen(*number); end > *number && (end[-1] == ' ' || end[-1] == '\t');)
+        *--end = '\0';
+}
+
+/* What is wrong with what the command said, NULL for nothing; to be freed. */
+static char *problem_of(const struct asked *asked, const char *said)
+{
+    char *problem = NULL, *kind, *number;
+    if (asked->status != 0 || said[0] == '\0')
+        return text_of("the command ended with status %d: %s", asked->status, said);
+    char *copy = text_of("%s", said);
+    for (char *rest = copy, *line; problem == NULL && (line = text_part(&rest, '\n')) != NULL;) {
+        take_apart(line, &kind, &number);
+        if (!is_kind(kind) || !is_number(number))
+            problem = text_of("not a kind and a number: %s %s", kind, number);
+    }
+    free(copy);
+    return problem;
+}
+
+static void emit_counts(char *said)
+{
+    char *kind, *number;
+    for (char *rest = said, *line; (line = text_part(&rest, '\n')) != NULL;) {
+        take_apart(line, &kind, &number);
+        emit_int(kind, strtoll(number, NULL, 10));
+    }
+}
+
+int count_add(const char *path, const char *command, const char *when)
+{
+    char *words[] = {"bash", "-c", text_of("exec 2>&1\n%s", command), NULL};
+    struct asked asked;
+    ask_start(&asked, words, NULL, false, NULL);
+    ask_all(&asked, 1, COMMAND_S);
+    text_add(&asked.said, "%s", "");
+    while (asked.said.used > 0 && asked.said.bytes[asked.said.used - 1] == '\n')
+        asked.said.bytes[--asked.said.used] = '\0';
+    char *problem = problem_of(&asked, asked.said.bytes);
+    int error = emit_append(path);
+    emit_line(NULL);
+    emit_real("time", record_now_s(), 6);
+    emit_string("when", when);
+    emit_group("counts", '{');
+    if (problem == NULL)
+        emit_counts(asked.said.bytes);
+    emit_group_end('}');
+    record_cut("problem", problem == NULL ? "" : problem);
+    emit_line_end();
+    if (error == 0)
+        error = emit_close();
+    if (error != 0)
+        warn("cannot write '%s': %s", path, strerror(-error));
+    text_free(&asked.said);
+    free(problem);
+    free(words[2]);
+    return error == 0 ? EXIT_CODE_OK : EXIT_CODE_FAILED;
+}
