@@ -1,7 +1,7 @@
-"""Members of a .zip or .tar archive from another party, one after another, within bounds.
+"""Reads the members of a .zip or .tar archive from another party, one after another, within limits.
 
-Nothing is unpacked to disk and no link is followed. A tar is read as a stream, so that nothing is sought and what is
-skipped counts too. A name is given as in the archive: who uses it checks it, at least by `leads_out`.
+Nothing is unpacked to disk and no link is followed. A tar is read as a stream without seeking, and members that are
+skipped count towards the limits. Names are given as in the archive: the caller checks them, at least with `leads_out`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     import tarfile
     import zipfile
 
-LARGEST_HEADER = 1 << 20  # bytes of a tar's member: its long name and attributes are read into memory
-MOST_READS_BEYOND = 8  # of an archive's end
+LARGEST_HEADER = 1 << 20  # bytes; a tar member's long name and attributes are read into memory
+MOST_READS_BEYOND = 8  # reads past an archive's end
 
-LARGEST_DIRECTORY = 64 << 20  # bytes of a zip's directory, which the library reads whole
-_ENTRY, _END_OF_ZIP64 = 46, 76  # bytes of an entry without its name, and of what ends a large directory
+LARGEST_DIRECTORY = 64 << 20  # bytes of a zip's directory, which zipfile reads whole
+_ENTRY, _END_OF_ZIP64 = 46, 76  # bytes: a directory entry without its name; the end records of a large one
 _ZIPPED = (b"PK\3\4", b"PK\5\6")
 _COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"\xfd7zXZ\0", "lzma"), (b"BZh", "bz2"))  # and the module that reads it
-_LONG_HEADERS = (b"x", b"g", b"X", b"L", b"K")  # of pax, of Solaris, and GNU's long names
+_LONG_HEADERS = (b"x", b"g", b"X", b"L", b"K")  # types of pax, Solaris and GNU long-name headers
 # The library unpacks other methods without a bound: 900 bytes of bzip2 become a gigabyte in memory.
 _BOUNDED_METHODS = (0, 8)
 
@@ -39,22 +39,24 @@ class Damaged(Exception):
 
 
 class NoArchive(Damaged):
-    """It cannot even be opened as one."""
+    """The file cannot be opened as an archive at all."""
 
 
 class LongHeader(InputError):
-    """A header above LARGEST_HEADER."""
+    """A header larger than LARGEST_HEADER."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`name` is the archive's in messages; `too_much` is the message where it unpacks to more than `unpacked` bytes."""
+    """`name` is the archive's name in messages; `too_much` is the message when it unpacks to more than `unpacked`
+    bytes.
+    """
 
     name: str
     members: int
     unpacked: int
     too_much: str
-    compressed: tuple[str, ...] = ("gzip",)  # of a tar, by the modules that read it
+    compressed: tuple[str, ...] = ("gzip",)  # of a tar, by the names of the modules that read it
 
 
 class MemberType(StrEnum):
@@ -67,9 +69,8 @@ class MemberType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """`size` is what its header says. `problem`: why its content is not to be read, or "".
-
-    `target` is that of a link in a tar; the target of a symbolic link in a zip is its content.
+    """`size` is what the header says. `problem` says why the content must not be read, or is "". `target` is a tar
+    link's target; a symbolic link in a zip has its target as its content.
     """
 
     name: str
@@ -81,7 +82,7 @@ class Member:
     problem: str = ""
 
     def read(self) -> bytes:
-        """The content, which has to be as long as was said: check `size` before. Raises Damaged."""
+        """The content, which must be as long as the header says (check `size` first). Raises Damaged."""
         with self.open() as content:
             data = content.read(self.size + 1)
         if len(data) != self.size:
@@ -91,7 +92,7 @@ class Member:
 
 
 def leads_out(name: str) -> bool:
-    """Whether a name is absolute or may climb out of the place where it is used."""
+    """Whether a name is absolute, or leads out of the directory in which it is used."""
     return name.startswith("/") or ".." in name.split("/")
 
 
@@ -114,7 +115,7 @@ def opened(path: Path, limits: Limits) -> Iterator[Iterator[Member]]:
 
 @contextmanager
 def _damage(error_type: type[Damaged]) -> Iterator[None]:
-    """The libraries raise a score of things where an archive is damaged or of a kind that they do not know."""
+    """Turn the many exceptions that the libraries raise for damaged or unknown archives into Damaged."""
     try:
         yield
     except (CampaignError, Damaged):
@@ -147,15 +148,14 @@ def _members(stack: ExitStack, path: Path, limits: Limits) -> Iterator[Member]:
 
 
 def _check_directory(stream: IO[bytes], limits: Limits) -> None:
-    """Count the entries of a zip's directory before the library makes an object of each.
-
-    What the directory says of itself may be wrong: the entries are gone through where the library will look for them.
+    """Count the entries of a zip's directory before zipfile creates an object for each. What the directory says of
+    itself may be wrong, so the entries are counted where zipfile will look for them.
     """
     import zipfile
 
     end: list[Any] | None = zipfile._EndRecData(stream)  # type: ignore[attr-defined]
     if end is None:
-        return  # which the library says
+        return  # zipfile reports this
     size, location = end[5], end[9]
     if size > LARGEST_DIRECTORY:
         raise InputError(f"{limits.name} has more than {limits.members} members")
@@ -218,10 +218,8 @@ def _of_tar(archive: tarfile.TarFile) -> Iterator[Member]:
 
 
 class _BoundedStream:
-    """What an archive unpacks to, members that are not taken and all headers included, up to a limit.
-
-    The library skips a member by reading on and on, also where the archive ended long before the size that is said of
-    it.
+    """A stream of the unpacked archive, including headers and skipped members, up to a limit. tarfile skips a member by
+    reading on, even where the archive ended long before the size that its header says.
     """
 
     def __init__(self, content: IO[bytes], limits: Limits) -> None:
@@ -240,10 +238,10 @@ class _BoundedStream:
 
 
 def _bounded_header(library: type[tarfile.TarInfo], limits: Limits) -> type[tarfile.TarInfo]:
-    """The library's header, but for one that is itself a member without bounds."""
+    """tarfile's header, but long-name headers, which are members themselves, are limited in size."""
 
     class BoundedHeader(library):  # type: ignore[valid-type,misc]
-        def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:  # each header passes here
+        def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:  # tarfile calls this for each header
             if self.type in _LONG_HEADERS and self.size > LARGEST_HEADER:
                 raise LongHeader(f"{limits.name} has a header of {self.size} bytes; allowed: up to {LARGEST_HEADER}")
             header: tarfile.TarInfo = super()._proc_member(archive)

@@ -1,4 +1,4 @@
-"""Files that appear whole: written beside their place and then moved there, also by several writers at once."""
+"""Files that appear complete: written beside their final place and then renamed. Several writers may do so at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Put `content` in place of what the file holds. Raises OSError that names it, and leaves the file as it was."""
+    """Replace the content of a file. Raises OSError with its name, and leaves the file as it was."""
     new = path.with_name(f"{path.name}.{secrets.token_hex(8)}.new")
     try:
         with new.open("xb") as file:
@@ -16,5 +16,5 @@ def write(path: Path, content: str | bytes) -> None:
     except BaseException as error:
         new.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            error.filename = str(path)  # that of a full disk has none
+            error.filename = str(path)  # the error of a full disk names no file
         raise

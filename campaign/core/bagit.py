@@ -1,8 +1,8 @@
 """BagIt bags (RFC 8493): written for a bundle, and read as untrusted input.
 
-Reading copies a bag, from a directory, a zip or a tar archive, into a private directory, and trusts nothing of it:
-names are plain and relative, no links, no special files, bounded counts and sizes, and every file is in a manifest with
-the hash that it has. Each thing wrong is kept as a problem; a file with a problem is not copied.
+Reading copies a bag from a directory, a zip or a tar archive into a private directory and trusts nothing: names must be
+plain and relative, links and special files are refused, counts and sizes are limited, and every file must be in a
+manifest with its hash. Whatever is wrong is recorded as a problem; a file with a problem is not copied.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ PAYLOAD = "data/"
 MOST_FILES = 200_000
 LARGEST_FILE = 256 << 20
 LARGEST_BAG = 2 << 30
-MOST_RATIO = 200  # of a bag's size to its archive's; logs of a benchmark stay below 50
-RATIO_FROM = 64 << 20  # a small bag may be as compressible as it likes
+MOST_RATIO = 200  # highest ratio of a bag's size to its archive's; logs of a benchmark stay below 50
+RATIO_FROM = 64 << 20  # bytes; smaller bags may be compressed by any ratio
 LONGEST_NAME = 1000
 _ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 MOST_PROBLEMS = 1_000
 MOST_IN_NAMES = 16 << 20  # characters of all names together
-DEEPEST = 16  # folders in each other
+DEEPEST = 16  # nested folders
 LARGEST_TAG_FILE = 1 << 20
 LONGEST_MANIFEST_LINE = 4 * LONGEST_NAME
 _CHUNK = 1 << 20
@@ -55,8 +55,8 @@ class _Problems(list[str]):
 
 @dataclass
 class Bag:
-    """A bag that was read. `digests` are of the files as copied, by their names in the bag, `size` and `payload_size`
-    the bytes of all and of the payload; `info` is what bag-info.txt says.
+    """A bag that was read. `digests` has the copied files by their names in the bag; `size` and `payload_size` are
+    bytes; `info` is the content of bag-info.txt.
     """
 
     root: Path
@@ -67,7 +67,7 @@ class Bag:
     problems: list[str] = field(default_factory=lambda: _Problems())
 
     def text(self, name: str) -> str:
-        """A tag file's text, "" where it is not there or no UTF-8, which is a problem."""
+        """The text of a tag file; if it is missing or not UTF-8, "" and a problem."""
         if name not in self.digests:
             self.problems.append(f"{name}: missing from the bundle")
             return ""
@@ -85,9 +85,8 @@ class Bag:
 
 
 def files(folder: Path | str, prefix: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Every file below, by `prefix` and its name there, in an order that is the same everywhere.
-
-    Raises InputError where there is one that is no plain file.
+    """Every file below a directory, named `prefix` + relative path, always in the same order. Raises InputError if one
+    is not a plain file.
     """
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.is_file(follow_symlinks=False):
@@ -99,7 +98,7 @@ def files(folder: Path | str, prefix: str = "") -> Iterator[tuple[str, os.DirEnt
 
 
 def finish(root: Path, info: Mapping[str, str]) -> None:
-    """Make a directory with its payload in `data/` a bag: declaration, description and manifests are written."""
+    """Make a bag of a directory whose payload is in `data/`: write declaration, description and manifests."""
     size = count = 0
     with (root / MANIFEST).open("wb") as manifest:
         for name, entry in files(root / "data", PAYLOAD):
@@ -116,7 +115,7 @@ def finish(root: Path, info: Mapping[str, str]) -> None:
 
 
 def pack(root: Path, archive: Path) -> None:
-    """A bag as one .zip or .tar.gz, in a folder named like the archive. The same bag gives the same bytes."""
+    """Write a bag as one .zip or .tar.gz, in a folder named like the archive. The same bag gives the same bytes."""
     top = _folder_of(archive)
     if archive.name.lower().endswith(".zip"):
         from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -143,19 +142,19 @@ def pack(root: Path, archive: Path) -> None:
 
 
 def is_archive(path: Path) -> bool:
-    """By its name."""
+    """Whether the name ends like that of an archive."""
     return path.name.lower().endswith(_ARCHIVES)
 
 
 def _folder_of(archive: Path) -> str:
-    """The folder in the archive: its name, but where that would be a bag's own or none."""
+    """The folder inside the archive: the archive's name, unless it is unusable or a name of the bag's own."""
     ending = next((ending for ending in _ARCHIVES if archive.name.lower().endswith(ending)), "")
     name = archive.name[: len(archive.name) - len(ending)]
     return "bundle" if unfit(name) or name == "data" else name
 
 
 def _line(name: str, path: Path) -> bytes:
-    """What a manifest says of a file."""
+    """The line of a manifest for a file."""
     with path.open("rb") as file:
         return f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {_quoted(name)}\n".encode()
 
@@ -168,9 +167,8 @@ def _quoted(name: str) -> str:
 
 
 def read(path: Path, into: Path) -> Bag:
-    """Copy a bag into an empty directory and compare it with its manifests.
-
-    Raises InputError where there is nothing that could be a bag.
+    """Copy a bag into an empty directory and compare it with its manifests. Raises InputError where there is nothing
+    that could be a bag.
     """
     bag = Bag(into)
     if path.is_dir():
@@ -194,24 +192,24 @@ def read(path: Path, into: Path) -> Bag:
 
 
 class _Refused(Exception):
-    """A member that is not taken, with the reason."""
+    """A member that is not copied, with the reason."""
 
 
 @dataclass
 class _Intake:
-    """Takes members into the private directory and counts them."""
+    """Copies members into the private directory and counts them."""
 
     bag: Bag
     total: int = 0
-    named: int = 0  # characters of the names
+    named: int = 0  # characters of all names so far
     most: int = LARGEST_BAG
-    seen: dict[str, str] = field(default_factory=dict)  # names as a file system without case would have them
+    seen: dict[str, str] = field(default_factory=dict)  # names as a case-insensitive file system compares them
     folders: dict[str, str] = field(default_factory=dict)
-    made: set[str] = field(default_factory=set)  # of the folders, those that are there
-    small: dict[str, str] = field(default_factory=dict)  # a member of each content, by its digest
+    made: set[str] = field(default_factory=set)  # folders that exist
+    small: dict[str, str] = field(default_factory=dict)  # a small member with this content, by digest
 
     def take(self, name: str, content: IO[bytes], size: int) -> None:
-        """`size` is what was said of it; more is not read."""
+        """`size` is the size that the archive says; no more is read."""
         self._check_name(name)
         if size > LARGEST_FILE:
             raise _Refused(f"{shown(name)}: {size} bytes; allowed: up to {LARGEST_FILE}")
@@ -240,7 +238,7 @@ class _Intake:
         self.bag.payload_size += size if name.startswith(PAYLOAD) else 0
 
     def _pieces(self, content: IO[bytes], size: int) -> Iterator[bytes]:
-        """What there is of a member, up to one byte more than was said."""
+        """The content of a member in pieces, up to one byte more than its stated size."""
         left = size + 1
         while data := content.read(min(_CHUNK, left)):
             left -= len(data)
@@ -250,15 +248,15 @@ class _Intake:
             yield data
 
     def _begin(self, name: str, first: bytes, digest: str) -> IO[bytes] | None:
-        """The file with what was read `first`; None where that is all. `digest` is known of what is small and whole:
-        the same once more is a link, which takes a fraction of the time, since nothing writes into what is copied.
+        """Create the file with the `first` part of its content; None where that is all. A small file with a known
+        `digest` becomes a link to an equal one, which is much faster; nothing writes into copied files.
         """
-        target = f"{self.bag.root}/{name}"  # a Path takes longer to make than some files
+        target = f"{self.bag.root}/{name}"  # creating a Path takes longer than creating some files
         if (folder := name.rpartition("/")[0]) not in self.made:
             Path(target).parent.mkdir(parents=True, exist_ok=True)
             self.made.add(folder)
         if digest and (earlier := self.small.get(digest)):
-            with suppress(OSError):  # too many or none possible; or another is there, as is said next
+            with suppress(OSError):  # too many links or none possible; or the file exists, which is reported next
                 os.link(f"{self.bag.root}/{earlier}", target)
                 return None
         out = open(target, "xb", buffering=0)  # noqa: PTH123, SIM115
@@ -297,7 +295,7 @@ def too_much(most: int) -> str:
 
 @contextmanager
 def _here(name: str) -> Iterator[None]:
-    """Around what is written on this machine: its trouble is not the bundle's, but for two members in one place."""
+    """Around writes on this machine: their errors are not the bundle's fault, unless two members have one path."""
     try:
         yield
     except OSError as error:
@@ -308,14 +306,14 @@ def _here(name: str) -> Iterator[None]:
 
 
 def _write(out: IO[bytes], data: bytes) -> None:
-    """All of it: a file without a buffer may take less."""
+    """Write all of it: an unbuffered write may write less."""
     rest = memoryview(data)
     while rest:
         rest = rest[out.write(rest) :]
 
 
 def unfit(name: str) -> str:
-    """Why a member's name is not taken, or ""."""
+    """Why a member's name is refused, or ""."""
     parts = name.split("/")
     if not name or len(name.encode(errors="replace")) > LONGEST_NAME:
         return f"its name has {len(name)} characters; allowed: 1 to {LONGEST_NAME} bytes"
@@ -363,7 +361,7 @@ def _read_directory(bag: Bag, path: Path) -> None:
 
 def _read_archive(bag: Bag, path: Path) -> None:
     most = min(LARGEST_BAG, max(RATIO_FROM, path.stat().st_size * MOST_RATIO))
-    # Beyond the files there are headers, and members that are not taken.
+    # Besides the files there are headers, and members that are not copied.
     limits = archives.Limits("the bundle", MOST_FILES, most + most // 8 + RATIO_FROM, too_much(most))
     intake = _Intake(bag, most=most)
     top: str | None = None
@@ -394,7 +392,7 @@ def _read_archive(bag: Bag, path: Path) -> None:
 
 
 def _top(first: str) -> str:
-    """The folder that the archive's bag lies in, by its first file; "" where it lies at the top."""
+    """The archive's top folder, by its first file; "" if the bag is not in a folder."""
     folder, separator, _ = first.partition("/")
     return f"{folder}/" if separator and folder not in ("", "data") else ""
 
@@ -403,7 +401,7 @@ def _top(first: str) -> str:
 
 
 def _check(bag: Bag) -> None:
-    """Every file is in a manifest with its hash, and every line of a manifest has its file."""
+    """Check that every file is in a manifest with its hash, and that every line of a manifest has its file."""
     if (declared := bag.text("bagit.txt")) and declared != DECLARATION:
         bag.problems.append(f"bagit.txt: found {shown(declared)}; allowed: BagIt 1.0 in UTF-8")
     payload = {name for name in bag.digests if name.startswith(PAYLOAD)}
@@ -430,7 +428,7 @@ def _read_info(bag: Bag) -> None:
 
 
 def _manifest_lines(bag: Bag, manifest: str) -> Iterator[str]:
-    """By line feeds alone: Python's idea of a line would hide other separators in a manifest."""
+    """Split at line feeds only: str.splitlines would also split at other separators and hide them."""
     if manifest not in bag.digests:
         bag.problems.append(f"{manifest}: missing from the bundle")
         return

@@ -1,7 +1,7 @@
-"""JSON data -> a dataclass: the way back from `dumps`, and from `dataclasses.asdict`. Pure.
+"""JSON data -> a dataclass: the inverse of `dumps`, and of `dataclasses.asdict`. Pure.
 
-A field is a text, a number, a truth value, an enum of texts, a dataclass, a tuple or a mapping (by texts) of one of
-these, or one of these or None. An absent field has its default, since `dumps` leaves those out.
+A field is a text, a number, a truth value, an enum of texts, a dataclass, a tuple or a mapping (by texts) of these, or
+one of these or None. An absent field has its default, since `dumps` leaves those out.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _Decoder = Callable[[Any], Any]
 
 
 def dumps(value: Any) -> str:
-    """A dataclass as JSON, without the copies of `asdict` and without the fields that have their defaults."""
+    """A dataclass as JSON. Faster than `asdict`; fields with their default values are left out."""
     return json.dumps(value, default=told, ensure_ascii=False)
 
 
 def told(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass that have not their defaults."""
+    """The fields of a dataclass that differ from their defaults."""
     kind: Any = type(value)
     return {name: given for name, default in _defaults(kind) if (given := getattr(value, name)) != default}
 
@@ -38,8 +38,8 @@ def _defaults(kind: Any) -> tuple[tuple[str, Any], ...]:
 
 
 class _Misfit(Exception):
-    """A value that is not what it should be. Its place is put together on the way out: a database has millions of
-    values that fit.
+    """A value of the wrong type. Its path is put together while the exception propagates: a database has millions of
+    values that are right.
     """
 
     def __init__(self, form: str, **values: object) -> None:
@@ -47,9 +47,9 @@ class _Misfit(Exception):
 
 
 def decode(kind: type[Decoded], data: Any, pass_over_unknown: bool = False) -> Decoded:
-    """A `kind` of what `asdict` gave. Raises ValueError saying which field is not what it should be.
+    """Make a `kind` of decoded JSON. Raises ValueError naming the field that is wrong.
 
-    `pass_over_unknown`: a later version, or something else, may have written further fields.
+    `pass_over_unknown`: ignore further fields, which a later version may have written.
     """
     wanted: Any = kind
     try:
@@ -62,7 +62,7 @@ def decode(kind: type[Decoded], data: Any, pass_over_unknown: bool = False) -> D
 
 @functools.cache
 def _decoder(kind: Any, pass_over: bool) -> _Decoder:
-    """What makes a value of this type of the data."""
+    """A function that converts JSON data to this type."""
     if is_dataclass(kind):
         return _of_class(kind, pass_over)
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
@@ -79,7 +79,7 @@ def _decoder(kind: Any, pass_over: bool) -> _Decoder:
 
 
 def _as_they_are(kind: Any) -> frozenset[type]:
-    """The types of the data that are taken for a value of this type as they are."""
+    """The types of JSON values that are accepted for this type unchanged."""
     if typing.get_origin(kind) in (types.UnionType, typing.Union):
         return _as_they_are(typing.get_args(kind)[0]) | {type(None)}
     return frozenset({int, float} if kind is float else {kind} & {int, str, bool})
@@ -156,7 +156,7 @@ def _of_class(kind: Any, pass_over: bool) -> _Decoder:
     def decoded(value: Any) -> Any:
         if not isinstance(value, dict):
             raise _Misfit("{at}: not an object")
-        if not known:  # not at once: a dataclass may contain its own kind
+        if not known:  # not at definition: a dataclass may contain its own type
             known.update(
                 {
                     each.name: (_as_they_are(hints[each.name]), _decoder(hints[each.name], pass_over))

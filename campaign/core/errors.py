@@ -39,7 +39,7 @@ class EnvironmentLacks(CampaignError):
 
 
 class MachineLacks(EnvironmentLacks):
-    """This machine lacks space, memory, files or a permission: nothing may be concluded about what it worked on."""
+    """This machine lacks space, memory, files or a permission: this says nothing about the files it was working on."""
 
 
 class NoRoom(MachineLacks):
@@ -62,14 +62,14 @@ def is_full(error: OSError) -> bool:
 
 
 def of_machine(error: BaseException | None) -> bool:
-    """Whether an error, or what it came from, is this machine's trouble and not a fault of what was being read."""
+    """Whether an error, or its cause, is this machine's problem and not a fault of the file being read."""
     if error is None or isinstance(error, MachineLacks | MemoryError):
         return error is not None
     return (isinstance(error, OSError) and error.errno in _OF_MACHINE) or of_machine(error.__cause__)
 
 
 def pass_on(error: Exception) -> None:
-    """Raises an error that is this machine's trouble."""
+    """Raise the error again if it is this machine's problem."""
     if isinstance(error, OSError | MemoryError | MachineLacks) and of_machine(error):
         raise error
     if of_machine(error):
@@ -78,7 +78,7 @@ def pass_on(error: Exception) -> None:
 
 @contextmanager
 def no_room(text: str) -> Iterator[None]:
-    """Raises NoRoom with this text for what finds a file system full, whatever file that names."""
+    """Turn any error from a full file system into NoRoom with this text, whichever file it names."""
     try:
         yield
     except (NoRoom, OSError) as error:
@@ -88,8 +88,8 @@ def no_room(text: str) -> Iterator[None]:
 
 
 def unwritten(error: OSError, text: str) -> CampaignError:
-    """What to raise, with this text, where a file that the user named cannot be written: the name is wrong, or the
-    machine lacks something.
+    """The error to raise, with this text, where a file named by the user cannot be written: InputError if the name is
+    wrong, MachineLacks if the machine lacks something.
     """
     if isinstance(error, FileExistsError | FileNotFoundError | IsADirectoryError | NotADirectoryError):
         return InputError(text)
@@ -101,6 +101,6 @@ def too_long(length: object, longest: object) -> str:
 
 
 def typed(path: Path | str) -> str:
-    """A path as typed in a command that an error gives in single quotes: in double quotes if it needs any."""
+    """A path as typed in a command that a message gives in single quotes: itself in double quotes if it needs any."""
     text = str(path)
     return text if re.fullmatch(r"[\w@%+=:,./-]+", text) else '"' + re.sub(r'([\\"$`])', r"\\\1", text) + '"'

@@ -1,8 +1,8 @@
-"""Text of others (names, notes, messages of programs) in the formats that people open: shown as the text that it is.
+"""Texts of others (names, notes, messages of programs) in formats that people open: shown as the text that they are.
 
-`plain` takes out what no format shows. For the formats of printed tables, each character that one of them may read as
-its own is shielded while the table is laid out, by a stand-in from Unicode's private use area; `released` then puts the
-format's way of writing the character in the stand-in's place. So no layout ever sees a separator in a cell. Pure.
+`plain` replaces what cannot be displayed. In printed tables, each character that a format may interpret is replaced by
+a stand-in from Unicode's private use area while the table is laid out; `released` then replaces the stand-in by the
+format's escape sequence. So no layout ever sees a separator inside a cell. Pure.
 """
 
 from __future__ import annotations
@@ -13,33 +13,35 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-# Controls, marks that change the direction of writing, halves of surrogate pairs, private use, what is no character.
+# Controls, marks that change the writing direction, halves of surrogate pairs, private use, non-characters.
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069"
     "\ud800-\uf8ff\ufeff\ufff0-\ufffb\ufffe\uffff"
     "\U000e0000-\U0010ffff]"
 )
 _BREAK = re.compile(r"\s*[\r\n\x0b\x0c\x85\u2028\u2029]+\s*")
-_BARS = "|│║┃"  # between the columns of the formats that draw boxes
+_BARS = "|│║┃"  # column borders in formats that draw boxes
 
-_BEYOND = "≥≤≠≈→←×±−µμ–—"  # that not every LaTeX has by themselves
+_BEYOND = "≥≤≠≈→←×±−µμ–—"  # which not every LaTeX installation knows
 
 _SPECIAL = string.punctuation + _BARS[1:] + _BEYOND
 _SHIELDED = {ord(character): chr(0xE000 + number) for number, character in enumerate(_SPECIAL)}
 _SHIELD = re.compile(f"(?m)(^ *)?([{chr(0xE000)}-{chr(0xE000 + len(_SPECIAL) - 1)}])")
 
-# What a spreadsheet may take for the beginning of a formula, behind spaces too.
+# What a spreadsheet may take for the beginning of a formula, also after spaces.
 _FORMULA = re.compile(r"\s*[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How a format writes characters that have a meaning in it: anywhere, and where more have one, first on a line."""
+    """How a format escapes its special characters: those that are special anywhere, and those at the beginning of a
+    line.
+    """
 
     written: Mapping[str, str]
     first: Mapping[str, str] = field(default_factory=dict)
-    between: str = "\n"  # texts and tables
+    between: str = "\n"  # separates texts and tables
 
 
 def _backslash(characters: str) -> dict[str, str]:
@@ -63,11 +65,11 @@ _LATEX = _Way(
     {
         **_backslash("&%$#{}"),
         **{character: f"$\\{name}$" if name.isalpha() else f"${name}$" for character, name in _LATEX_MATHS.items()},
-        "_": "\\_\\allowbreak{}",  # names of cells and paths are longer than a column
+        "_": "\\_\\allowbreak{}",  # names of cells and paths are wider than a column
         "/": "/\\allowbreak{}",
         "–": "--",
         "—": "---",
-        **{character: f"{{{character}}}" for character in "[]*"},  # behind the end of a row they would belong to it
+        **{character: f"{{{character}}}" for character in "[]*"},  # else an argument of the row end before
         **{character: rf"\text{name}{{}}" for character, name in _LATEX_NAMES.items()},
     },
     between="\n\n",
@@ -101,7 +103,7 @@ def _way(style: str) -> _Way:
 
 
 def plain(text: str) -> str:
-    """On one line, with what cannot be seen written as its number, as in `\\x1b`."""
+    """On one line; invisible characters become their numbers, as in `\x1b`."""
     return _UNSEEN.sub(_number, _BREAK.sub(" ", text).replace("\t", " "))
 
 
@@ -111,18 +113,18 @@ def _number(match: re.Match[str]) -> str:
 
 
 def spreadsheet(text: str) -> str:
-    """For a field that a spreadsheet reads: an apostrophe before what it would take for a formula. Numbers stay."""
+    """A field for a spreadsheet: an apostrophe before anything that it would take for a formula, except numbers."""
     return f"'{plain(text)}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else plain(text)
 
 
 @functools.lru_cache(maxsize=4096)
 def shielded(text: str, style: str) -> str:
-    """`plain`, with a stand-in for each character that a format may read as its own. Many cells are alike."""
+    """`plain`, with a stand-in for each character that a format may interpret. Cached: many cells are alike."""
     return (spreadsheet if style == "tsv" else plain)(text).translate(_SHIELDED)
 
 
 def released(text: str, style: str) -> str:
-    """A laid-out text with the characters behind its stand-ins as a tabulate format writes them."""
+    """A laid-out text in which the stand-ins become the escape sequences of a tabulate format."""
     way = _way(style)
 
     def put(match: re.Match[str]) -> str:
@@ -140,5 +142,5 @@ def paragraph(text: str, style: str) -> str:
 
 
 def below_each_other(parts: Sequence[str], style: str) -> str:
-    """Paragraphs and tables, so that the format takes none of them for a part of the next."""
+    """Paragraphs and tables, separated so that the format does not join them."""
     return _way(style).between.join(parts)

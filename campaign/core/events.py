@@ -1,7 +1,7 @@
-"""The forms of the journal's events: which fields each has, and what may be in them. Pure.
+"""The forms of the journal's events: which fields each has, and what they may contain. Pure.
 
-What a journal names becomes a path, a time or a number of the database, and it may come from anybody. Events of another
-kind belong to the history alone; of them only the kind and the time are looked at.
+Names in a journal become paths, times and numbers in the database, and a journal may come from anybody. Of events that
+the program does not use, only kind and time are checked.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from campaign.core.model import State
 from campaign.core.strict_yaml import shown
 
-MOST_ATTEMPTS = 100_000  # of one run
-_LATEST = 1e11  # seconds since 1970: times until the year 5138, which every calendar has
-_LONGEST_NAME = 255  # bytes, of a file system
+MOST_ATTEMPTS = 100_000  # in one job
+_LATEST = 1e11  # seconds since 1970: the year 5138, which all calendars can represent
+_LONGEST_NAME = 255  # bytes; the limit of file systems
 _ENDS = frozenset(state.value for state in State if not state.active)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _DIGITS = re.compile(r"[1-9][0-9]{0,5}")
@@ -25,7 +25,7 @@ _WORD = re.compile(r"[!-~]{1,255}")
 
 
 class _Form(NamedTuple):
-    """What is in a field. `within`: of each entry of a list or of an object, or of the fields of each."""
+    """The form of a field's value. `within`: the form of each entry of a list or object, or of each field."""
 
     fits: Callable[[Any], bool]
     allowed: str
@@ -100,16 +100,16 @@ _KINDS: Mapping[str, Mapping[str, _Form]] = {
 
 
 def unfit(event: Mapping[str, Any]) -> str:
-    """What of an event is not of its form: the field, what is there and what is allowed; "" where all is."""
+    """How an event differs from its form: the field, what was found and what is allowed; "" if it does not."""
     kind = event.get("event")
-    if not _is_text(kind) or not _is_time(event.get("time")):  # nothing is made for each of a million events
+    if not _is_text(kind) or not _is_time(event.get("time")):  # no allocation here: there may be a million events
         return next(_fields("", event, _ANY))
     forms = _KINDS.get(str(kind))
     return next(_fields(f"{kind}.", event, forms), "") if forms else ""
 
 
 def found(value: Any) -> str:
-    """A value of JSON for a message."""
+    """A JSON value as messages show it."""
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     return shown(value) if isinstance(value, str) else shown(json.dumps(value), plain=True)

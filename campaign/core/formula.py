@@ -1,6 +1,6 @@
-"""Arithmetic over names and numbers, as a projection writes it: `measured * (nodes / base_nodes) ^ 0.9`. Pure.
+"""Arithmetic over names and numbers, as in a projection: `measured * (nodes / base_nodes) ^ 0.9`. Pure.
 
-Read by Python's own parser and computed here over a few kinds of nodes: nothing of the text is ever executed.
+Parsed by Python's own parser and computed here for a few kinds of nodes: the text is never executed.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _COMPARISON = re.compile("(>=|<=|==)")
 
 
 def names(text: str) -> tuple[str, ...]:
-    """The names that a formula needs values for, in order. Raises ValueError where it is no formula."""
+    """The names that a formula needs values for, in order. Raises ValueError if it is not a formula."""
     return tuple(dict.fromkeys(_names(_parsed(text))))
 
 
 def value(text: str, inputs: Mapping[str, float]) -> float:
-    """What the formula gives. Raises ValueError where it is none, lacks an input, or gives no finite number."""
+    """The value of a formula. Raises ValueError if it is not a formula, lacks an input, or gives no finite number."""
     missing = [name for name in names(text) if name not in inputs]
     if missing:
         raise ValueError(f"no value for {', '.join(missing)}")
@@ -68,7 +68,7 @@ class Condition:
 
     @classmethod
     def of(cls, text: str) -> Condition:
-        """Raises ValueError where the text is none."""
+        """Parse a condition. Raises ValueError if it is none."""
         parts = _COMPARISON.split(text)
         if len(parts) != 3:
             raise ValueError(f"{text!r} is not a condition; allowed: two formulas with >=, <= or == between them")
@@ -82,13 +82,15 @@ class Condition:
         return tuple(dict.fromkeys((*names(self.left), *names(self.right))))
 
     def holds(self, inputs: Mapping[str, float], within: float = 1e-12) -> bool:
-        """`within`: the share by which the left side may miss the right one. Raises ValueError as `value` does."""
+        """Whether the condition holds, with the left side allowed to miss by the share `within`. Raises ValueError as
+        `value` does.
+        """
         beyond, slack = self.beyond(inputs), within * abs(value(self.right, inputs))
         least, most = (-slack if self.sign != "<=" else -math.inf), (slack if self.sign != ">=" else math.inf)
         return least <= beyond <= most
 
     def beyond(self, inputs: Mapping[str, float]) -> float:
-        """By how much the left side is above the right one."""
+        """By how much the left side exceeds the right side."""
         return value(self.left, inputs) - value(self.right, inputs)
 
 
@@ -134,7 +136,7 @@ def _is_call(node: ast.expr) -> TypeGuard[ast.Call]:
 
 
 def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
-    """Of floats only, so that no power grows without bounds."""
+    """With floats only, so that no power becomes huge."""
     if isinstance(node, ast.Constant):
         return float(node.value)  # type: ignore[arg-type]
     if isinstance(node, ast.Name):

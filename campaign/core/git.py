@@ -1,6 +1,6 @@
-"""The only user of git: what a revision of a repository holds, byte for byte, and what a patch makes of files.
+"""The only user of git: the files of a revision, byte for byte, and files after a patch.
 
-Objects are read as they are stored: no attribute, filter or hook of the repository has a say.
+Objects are read as they are stored: attributes, filters and hooks of the repository have no effect.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ TIMEOUT_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    path: str  # with surrogates for bytes that are not UTF-8
+    path: str  # bytes that are not UTF-8 are surrogates
     mode: str  # 100644, 100755, 120000; 160000 for a submodule, which has no data
     size: int
     id: str
 
 
 def commit(repository: Path, revision: str) -> str:
-    """The hash of what the revision names; of `REV:DIRECTORY`, of the commit before the colon."""
+    """The commit that a revision names; for `REV:DIRECTORY`, the one before the colon."""
     name = revision.partition(":")[0]
     return _object(repository, f"{name}^{{commit}}")
 
 
 def blobs(repository: Path, revision: str) -> list[Blob]:
-    """The files of a revision, or of `REV:DIRECTORY` of it."""
+    """The files of a revision, or below `REV:DIRECTORY`."""
     tree = revision if ":" in revision else f"{revision}^{{tree}}"
     listed = _git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", _object(repository, tree))
     files = []
@@ -44,7 +44,7 @@ def blobs(repository: Path, revision: str) -> list[Blob]:
 
 
 def contents(repository: Path, wanted: list[Blob]) -> Iterator[bytes]:
-    """The data of blobs, in their order."""
+    """The content of blobs, in their order."""
     asked = "".join(f"{blob.id}\n" for blob in wanted).encode()
     reply = _git(repository, "cat-file", "--batch", given=asked)
     at = 0
@@ -58,8 +58,8 @@ def contents(repository: Path, wanted: list[Blob]) -> Iterator[bytes]:
 
 
 def patched(files: Sequence[tuple[str, str, bytes]], patch: bytes) -> list[tuple[Blob, bytes]]:
-    """Files (path, mode, data) as `git apply` changes them, in a repository of its own, of which nothing is checked
-    out: a patch of a stranger writes no file. Raises ValueError with git's words where it does not apply.
+    """The files (path, mode, data) after `git apply`, done in a temporary repository without a work tree: another
+    party's patch writes no file. Raises ValueError with git's message if it does not apply.
     """
     with temporary.directory("campaign-") as folder:
         _git(folder, "init", "--quiet")
@@ -68,7 +68,7 @@ def patched(files: Sequence[tuple[str, str, bytes]], patch: bytes) -> list[tuple
             commit += [b"M %s inline %s\ndata %d\n" % (mode.encode(), _quoted(path), len(data)), data, b"\n"]
         _git(folder, "fast-import", "--quiet", given=b"".join(commit))
         _git(folder, "read-tree", "refs/heads/x")
-        options = ("--whitespace=nowarn", "--no-ignore-whitespace", "--unidiff-zero")  # -U0 is a patch too
+        options = ("--whitespace=nowarn", "--no-ignore-whitespace", "--unidiff-zero")  # accepts patches made with -U0
         done = _run(folder, "apply", "--cached", *options, given=patch)
         if done.returncode != 0:
             lines = done.stderr.decode(errors="replace").splitlines()
@@ -79,7 +79,7 @@ def patched(files: Sequence[tuple[str, str, bytes]], patch: bytes) -> list[tuple
 
 
 def _quoted(path: str) -> bytes:
-    """As fast-import reads any path."""
+    """As fast-import accepts any path."""
     return b'"' + b"".join(rb"\%03o" % byte for byte in os.fsencode(path)) + b'"'
 
 
@@ -97,7 +97,7 @@ def _git(repository: Path, *words: str, given: bytes = b"") -> bytes:
 
 def _run(repository: Path, *words: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
     command = ["git", "-C", str(repository), *words]
-    # Variables such as GIT_DIR would name another repository.
+    # Variables such as GIT_DIR would select another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     environment |= {"GIT_NO_REPLACE_OBJECTS": "1"}

@@ -1,7 +1,7 @@
-"""The schemas that the program reads its files by, as JSON Schema (draft 2020-12), for editors.
+"""The schemas by which the program reads its files, as JSON Schema (draft 2020-12), for editors.
 
-An editor checks names, kinds of values, their ranges and choices. What a text means, and what must hold between values,
-stays with `campaign plan` and `campaign rules`: a file that they accept is never wrong by the JSON Schema.
+An editor checks names, kinds of values, ranges and choices. What a text means, and conditions between values, are
+checked by `campaign plan` and `campaign rules`: a file that they accept always fits the JSON Schema.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def of(kind: Schema) -> dict[str, Any]:
 
 
 def _field(field: Field) -> dict[str, Any]:
-    """The value, with what it means and what is allowed: what an editor shows beside the key."""
+    """The schema of a value with its meaning and what is allowed, which an editor shows."""
     value = of(field.kind)
     allowed = value.get("description")
     default = field.default_says or (str(field.default) if field.default else "")

@@ -22,8 +22,9 @@ _KEY = "key"
 def key(
     kind: Schema, says: str, default: Any = None, *, name: str = "", absent: Any = None, says_default: str = ""
 ) -> Any:
-    """A field that a key gives. `default`: of the dataclass (a type makes it), and of the file unless `absent` says
-    what an absent key reads as; an absent list or mapping is empty. `name`: of the key, where the field's is another.
+    """A dataclass field that is a key of a file. `default` is the dataclass's default (a type is called), and also the
+    file's unless `absent` says what an absent key reads as; an absent list or mapping is empty. `name`: the key, if it
+    is not the field's name.
     """
     factory = default if isinstance(default, type) else kind.of if isinstance(kind, KeyedMap) else None
     if factory is None and default is None and isinstance(kind, ListOf | MapOf):
@@ -36,24 +37,24 @@ def key(
 
 
 def needed(kind: Schema, says: str) -> Any:
-    """A field that a key gives which a file must have."""
+    """A dataclass field that is a required key of a file."""
     return dataclasses.field(metadata={_KEY: Field(kind, says, required=True)})
 
 
 def switch(says: str) -> Any:
-    """A field that a key gives which is true or false, and false where it is absent."""
+    """A dataclass field that is an optional key, true or false; absent means false."""
     return key(Boolean(), says, False, says_default="false")
 
 
 def record(of: type) -> KeyedMap:
-    """The mapping whose keys are those of a dataclass, in the order of its fields."""
+    """The schema of a mapping whose keys are the fields of a dataclass, in their order."""
     given = {field.name: field.metadata[_KEY] for field in dataclasses.fields(of) if _KEY in field.metadata}
     return KeyedMap(of, **{key.name or name: dataclasses.replace(key, name=name) for name, key in given.items()})
 
 
 def make(kind: Schema, value: Any, file: Path, **others: Any) -> Any:
-    """What the program works with, of a value that had no problem: dataclasses of mappings, and of texts what their
-    kind makes of them beside `file`. `others`: fields of the dataclass that are given otherwise.
+    """Convert a value that had no problem: mappings become dataclasses, and texts are converted by their kind, paths
+    relative to `file`. `others`: values of the fields that are not keys.
     """
     match kind:
         case Text() if kind.made is not None and value is not None:

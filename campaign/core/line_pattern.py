@@ -1,7 +1,7 @@
-"""Regular expressions from a file from another party, for whole lines. Pure.
+"""Regular expressions from another party's file, for whole lines. Pure.
 
-RE2 matches in a time that grows with the line's length alone, whatever the pattern is; what it cannot match so
-(look-around, back-references) is no part of its syntax.
+RE2 matches in a time that grows only with the line's length, whatever the pattern. What it cannot match so
+(look-around, back-references) is not part of its syntax.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from campaign.core.errors import too_long
 
 LONGEST = 400  # characters of a pattern
 
-LinePattern = re.Pattern[str]  # RE2's, used by `fullmatch`, has its methods
+LinePattern = re.Pattern[str]  # RE2's patterns have the same methods
 
 
-@lru_cache(maxsize=1000)  # a pack's patterns are those of each of its outputs
+@lru_cache(maxsize=1000)  # a pack's patterns are used for each of its outputs
 def compile(text: str) -> LinePattern:
-    """Raises ValueError saying what is wrong with it."""
+    """Compile a pattern. Raises ValueError saying what is wrong with it."""
     import re2
 
     if len(text) > LONGEST:

@@ -1,9 +1,9 @@
 """The nouns of a campaign. Plain frozen data; nothing here reads, writes or decides.
 
-A *run* is one execution of the benchmark: target x launch condition x file configuration x repetition. A *cell* is
-one entry of the table: target / launch / files / operation. An *attempt* is one submission of a run. A *job* is one
-sbatch, which carries one attempt or several. A *record* is a parsed result with its place in the raw output. A
-*finding* is what a rule says.
+A *run* is one execution of the benchmark: target x launch condition x file configuration x repetition. A *cell* is one
+entry of the table: target / launch / files / operation. An *attempt* is one submission of a run. A *job* is one sbatch
+job with one attempt or several. A *record* is a parsed result with its place in the raw output. A *finding* is what a
+rule reports.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from campaign.core.attestation import Attestation
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Nodes and MPI processes of a run; processes are spread evenly, so processes % nodes == 0."""
+    """Nodes and MPI processes of a run. Processes are spread evenly: processes % nodes == 0."""
 
     nodes: int
     processes: int
@@ -45,20 +45,20 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One launch of a program in a run. `arguments` hold `{directory}` where the attempt's own directory goes."""
+    """One launch of a program in a run. `{directory}` in `arguments` stands for the attempt's own directory."""
 
     executable: str
     arguments: tuple[str, ...]
-    phase: str = ""  # its name, in a run of several
-    program: str = ""  # its name in the rule pack
-    other_nodes: bool = False  # on nodes of the job that ran none of the commands without this
-    untimed: bool = False  # a function of the job script: nothing is launched
-    prefix: tuple[str, ...] = ()  # what the campaign file puts before it: numactl, a container, a wrapper script
-    file: str = ""  # that it writes where it works, as part of its output; `*` is any characters
-    end: str = ""  # pattern of the last line of its stdout; the builtin writes one of its own
+    phase: str = ""  # the phase's name; "" in a run of one command
+    program: str = ""  # the program's name in the rule pack
+    other_nodes: bool = False  # runs on nodes of the job that ran none of the commands without this flag
+    untimed: bool = False  # a function of the job script that launches nothing
+    prefix: tuple[str, ...] = ()  # words before the program: numactl, a container, a wrapper script
+    file: str = ""  # a file that it writes as part of its output, relative to its directory; `*` matches any characters
+    end: str = ""  # pattern of the last line of its stdout; the built-in benchmark has its own
 
     def words(self, directory: str) -> tuple[str, ...]:
-        """The argv of an attempt that works in this directory."""
+        """The argv of an attempt whose directory this is."""
         prefix, given = (
             [word.replace("{directory}", directory) for word in each] for each in (self.prefix, self.arguments)
         )
@@ -66,7 +66,7 @@ class Command:
 
     @property
     def step(self) -> str:
-        """The name that Slurm gives its job step: that of the file which srun is told to start."""
+        """The name that Slurm gives the job step: that of the file which srun starts."""
         return (*self.prefix, self.executable)[0].rpartition("/")[2]
 
 
@@ -100,15 +100,15 @@ class Run:
     files: str
     repetition: int
     geometry: Geometry
-    directory: str  # the target's directory, under which each attempt makes its own
+    directory: str  # the target's directory; each attempt creates its own below it
     commands: tuple[Command, ...]
     operations: tuple[str, ...]
     items_per_process: int | None
     items_total: int | None
-    notes: tuple[str, ...]  # what the report must say: n rounded up, -N translated for a dialect, ...
-    fingerprint: str  # of all that decides what is executed; an attempt counts for a run only where they agree
-    threads: int = 0  # of each process; 0 where the rules do not say
-    phase: str = ""  # of the search that it is part of; its numbers are in no cell
+    notes: tuple[str, ...]  # texts for the report: n rounded up, -N translated for a dialect, ...
+    fingerprint: str  # hash of all that decides what is executed; an attempt counts for a run only if both agree
+    threads: int = 0  # per process; 0 if the rules do not say
+    phase: str = ""  # the search that it is part of; its results are in no cell
     launcher: Launcher = SRUN
 
     @property
@@ -119,24 +119,24 @@ class Run:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The arguments of all commands."""
-        if len(self.commands) == 1:  # as most runs have, and they are asked for often
+        if len(self.commands) == 1:  # fast path: most runs have one command, and this is called often
             return self.commands[0].arguments
         return tuple(word for command in self.commands for word in command.arguments)
 
     @property
     def launched(self) -> tuple[Command, ...]:
-        """The commands that are launched, and are no removal."""
+        """The commands that launch a program, unlike those that remove files."""
         if len(self.commands) == 1 and not self.commands[0].untimed:
             return self.commands
         return tuple([command for command in self.commands if not command.untimed])
 
     @property
     def job_nodes(self) -> int:
-        """Nodes that its job needs."""
+        """The number of nodes that its job needs."""
         return self.geometry.nodes * (2 if any(command.other_nodes for command in self.commands) else 1)
 
     def attempt_directory(self, token: str) -> str:
-        """An attempt's own directory under the target: the benchmark works in it and in nothing else."""
+        """An attempt's own directory below the target: the benchmark works only there."""
         return f"{self.directory.rstrip('/')}/{directory_name(token)}"
 
     def cells(self) -> tuple[Cell, ...]:
@@ -144,24 +144,26 @@ class Run:
 
 
 def directory_name(token: str) -> str:
-    """Of an attempt's own directory, in the target's."""
+    """The name of an attempt's directory below the target's."""
     return f"campaign-{token}"
 
 
 class State(StrEnum):
-    """State of an attempt. `SUBMITTING` is uncertain: sbatch was called, or about to be, and no job id is on record."""
+    """State of an attempt. `SUBMITTING` is uncertain: sbatch is about to be called or was called, and no job id is
+    recorded.
+    """
 
     SUBMITTING = "submitting"
     PENDING = "pending"
     RUNNING = "running"
-    DONE = "done"  # the job's own record is there and the benchmark ended with status 0
+    DONE = "done"  # the job's own record exists, and the benchmark ended with status 0
     FAILED = "failed"
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
     NODE_FAIL = "node_fail"
     REFUSED = "refused"  # Slurm did not take the job
-    LOST = "lost"  # gone from Slurm without a record
-    SUPERSEDED = "superseded"  # another claimed it first: nothing was measured
+    LOST = "lost"  # disappeared from Slurm without a record
+    SUPERSEDED = "superseded"  # another process claimed it first: nothing was measured
 
     @property
     def active(self) -> bool:
@@ -176,10 +178,10 @@ class Attempt:
     run: str
     number: int
     token: str
-    job: str  # name of the Slurm job that carries it
+    job: str  # name of its Slurm job
     fingerprint: str
     state: State
-    reason: str = ""  # why it waits, or why it ended as it did
+    reason: str = ""  # why it waits, or how it ended
     job_id: str | None = None
     submitted: float | None = None  # seconds since 1970
     started: float | None = None
@@ -204,7 +206,7 @@ class Planned:
     number: int
     token: str
     folder: Path
-    stale: Mapping[str, str] = field(default_factory=dict)  # directories that earlier attempts left there -> inodes
+    stale: Mapping[str, str] = field(default_factory=dict)  # left there by earlier attempts: directory -> inode
 
     @property
     def directory(self) -> str:
@@ -213,7 +215,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Place of a number in the raw output: file relative to the campaign's results, line from 1."""
+    """The place of a number in the raw output: file relative to the campaign's results, line from 1."""
 
     file: str
     line: int
@@ -221,9 +223,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One iteration of an execution that measures several times, where the output shows it by itself.
-
-    `details`: fields of the record that it knows.
+    """One iteration of an execution that measures several times, where the output shows each. `details`: further fields
+    of the record that are known for it.
     """
 
     value: float
@@ -233,14 +234,16 @@ class Iteration:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One result of one attempt, as the program prints it: `statistic` says what its value is of the iterations, or
-    `iteration` (from 1) of which one alone it is. `each`: the iterations, where there are several and all are shown.
+    """One result of one attempt, as the program prints it.
 
-    `true_value` and `files_true` are set where the benchmark reports what was performed beside its formula's count,
-    which differ for mdtest -S. `cached_share` is of the bytes read that the reader's page cache held before;
-    `dirty_share` of those written that were in memory only when the clock stopped. `start_skew_s` is the time
-    between the starts of the first and the last rank. `parts`: of a number that a formula computed, what it was
-    computed of; `source` is then the first one's.
+    `statistic` says how its value follows from the iterations; otherwise `iteration` (from 1) is the one that it is
+    from. `each` has the iterations, if there are several and the output shows all. `true_value` and `files_true` are
+    set if the benchmark reports what was really performed besides the count of its formula (mdtest -S).
+
+    `cached_share`: share of the bytes read that were in the reader's page cache before. `dirty_share`: share of the
+    bytes written that were only in memory when the clock stopped. `start_skew_s`: time between the starts of the first
+    and the last rank. `parts`: for a computed number, the records that it was computed from; `source` is then that of
+    the first.
     """
 
     operation: str
@@ -265,12 +268,12 @@ class Record:
     moved_bytes: int | None = None
     statistic: str = "maximum"
     iteration: int | None = None
-    each: tuple[Iteration, ...] = field(default=(), compare=False)  # evidence for the others
+    each: tuple[Iteration, ...] = field(default=(), compare=False)  # evidence for the other fields
     parts: tuple[Record, ...] = ()
 
     @property
     def measured(self) -> tuple[Record, ...]:
-        """The records with a line of the output that it comes from: itself, or those that its parts come from."""
+        """The records with a line of the output: this one, or those that its parts come from."""
         if not self.parts:
             return (self,)
         return tuple(dict.fromkeys(leaf for part in self.parts for leaf in part.measured))
@@ -278,15 +281,15 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class OutputRemark:
-    """A line of the raw output that holds no result, or what reading it met: `text`, and where it is.
+    """A remark on the raw output: a line without a result, or a problem found while reading it.
 
-    `file` is relative to the campaign's results, "" where no file is meant; `line` is None where the whole file is.
+    `file` is relative to the campaign's results, "" if no file is meant; `line` is None if the whole file is meant.
     """
 
     text: str
     file: str = ""
     line: int | None = None
-    count: int = 1  # of lines that it tells of
+    count: int = 1  # number of lines that it stands for
 
     @property
     def place(self) -> str:
@@ -298,36 +301,36 @@ class OutputRemark:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What the raw output says about an execution beyond its numbers; None where it does not say."""
+    """What the raw output says about an execution besides its numbers; None where it does not say."""
 
     program: str = ""  # "campaign bench 0.1.0", "mdtest-4.1.0+dev"
     argv: tuple[str, ...] = ()
     processes: int | None = None
     nodes: int | None = None
-    processes_per_node: int | None = None  # 0 where uneven
-    threads: int | None = None  # of each process
+    processes_per_node: int | None = None  # 0 if uneven
+    threads: int | None = None  # per process
     placement: str | None = None  # block, cyclic, irregular
     shift_requested: int | None = None
     shift_effective: int | None = None
     whole_nodes: bool | None = None
     files_reported: int | None = None
     binary_sha256: str | None = None
-    binary_agreed: bool | None = None  # all ranks ran it
+    binary_agreed: bool | None = None  # whether all ranks ran that binary
     job_id: str | None = None  # of Slurm
     step_id: str | None = None
     node_names: tuple[str, ...] = ()  # in the order of their first ranks
     began: float | None = None  # seconds since 1970
     ended: float | None = None
-    began_local: float | None = None  # local time of an unknown zone, as seconds since 1970
+    began_local: float | None = None  # local time in an unknown zone, as seconds since 1970
     ended_local: float | None = None
-    clock_step_s: float | None = None  # the smallest time that the phases' clock can tell
+    clock_step_s: float | None = None  # resolution of the clock that times the phases
     failed_operations: int | None = None
     complete: bool = False  # the benchmark's closing line is there
     errors: tuple[OutputRemark, ...] = ()
     warnings: tuple[OutputRemark, ...] = ()
-    unparsed: tuple[OutputRemark, ...] = ()  # lines that no rule of the parser knows
+    unparsed: tuple[OutputRemark, ...] = ()  # lines that the parser does not know
     attestation: Attestation | None = None
-    phases: Mapping[str, Observation] = field(default_factory=dict)  # of an execution of several, by their names
+    phases: Mapping[str, Observation] = field(default_factory=dict)  # by name, of an execution with several phases
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,9 +357,9 @@ class Completion:
     nodes: str
     leftover_files: int
     restart_count: int
-    unended: str = ""  # the last line of a benchmark that then did not end, so that the job ended it
-    phases: tuple[PhaseTimes, ...] = ()  # of a run of several, in the order in which they ran
-    uptime: tuple[float, ...] = ()  # at `started` and at `ended`, by the kernel's clock that nobody sets
+    unended: str = ""  # the last line of a benchmark that did not end afterwards, so that the job ended it
+    phases: tuple[PhaseTimes, ...] = ()  # of a run with several phases, in the order in which they ran
+    uptime: tuple[float, ...] = ()  # at `started` and at `ended`, by the kernel's clock, which cannot be set
 
     @property
     def ended_well(self) -> bool:
@@ -364,29 +367,31 @@ class Completion:
 
 
 class Severity(StrEnum):
-    ERROR = "E"  # blocks the cell
-    WARNING = "W"  # needs an answer
+    ERROR = "E"  # makes the result invalid
+    WARNING = "W"  # requires an explanation
     INFO = "I"  # is disclosed
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule says of its subject. Those of one rule and wording that differ in one value have one cause."""
+    """What a rule reports on its subject. Findings with one rule and one wording that differ in one value have one
+    cause.
+    """
 
     rule: str
     severity: Severity
     subject: str  # a run's id, a cell, "campaign"
-    wording: str  # what is wrong; as in `str.format`, with {name} for each of `values`, if it has any
+    wording: str  # what is wrong; a `str.format` string if there are `values`
     expected: str = ""
     actual: str = ""
-    checked: bool = True  # False: could not be checked, which never counts as a pass
-    explained: str = ""  # what the campaign file says to it
-    waived: str = ""  # by whom and why: it is shown, and blocks nothing
-    at_full: Severity | None = None  # of a rehearsal's note: what it is at full size, if found there
-    operation: str = ""  # of its run, that it is about alone
-    phase: str = ""  # those of its run in which it was found, if not in all: `ior-easy-write, find`
-    values: Mapping[str, str] = field(default_factory=dict, hash=False)  # what its message names
-    cells: tuple[Cell, ...] = field(default=(), hash=False)  # that it is about; none where that is the whole campaign
+    checked: bool = True  # False: could not be checked, which never counts as passed
+    explained: str = ""  # the campaign file's explanation
+    waived: str = ""  # by whom and why: it is shown, and does not make the result invalid
+    at_full: Severity | None = None  # of a note in a rehearsal: its severity at full size
+    operation: str = ""  # the only operation of the run that it is about; "" for all
+    phase: str = ""  # the phases of the run in which it was found, if not all: `ior-easy-write, find`
+    values: Mapping[str, str] = field(default_factory=dict, hash=False)  # the values in its message
+    cells: tuple[Cell, ...] = field(default=(), hash=False)  # that it is about; none: the whole campaign
 
     @property
     def message(self) -> str:
@@ -417,7 +422,7 @@ class Finding:
 
     @property
     def blocks(self) -> bool:
-        """Whether it takes a number's validity."""
+        """Whether it makes the result invalid."""
         return self.severity is Severity.ERROR and not self.waived
 
     @property
@@ -426,12 +431,12 @@ class Finding:
 
     @property
     def asks(self) -> bool:
-        """Whether it asks for an explanation, be one given or not."""
+        """Whether it requires an explanation, given or not."""
         return self.checked and self.severity is Severity.WARNING
 
     @property
     def unanswered(self) -> bool:
-        """Whether it asks for an explanation, and has neither one nor a waiver."""
+        """Whether it requires an explanation and has neither one nor a waiver."""
         return self.asks and not (self.explained or self.waived)
 
 
@@ -451,13 +456,13 @@ class Target:
     name: str
     directory: str
     description: str = ""
-    storage: str = ""  # what it lies on: targets of different named storage are measured side by side
-    server_counters: str = ""  # a command that prints what its servers have counted
+    storage: str = ""  # name of the storage system: targets on different ones are measured side by side
+    server_counters: str = ""  # a command that prints the operation counters of its servers
 
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """Where a campaign keeps its things: `results/<campaign>/`."""
+    """Where a campaign keeps its files: `results/<campaign>/`."""
 
     root: Path
 
@@ -489,4 +494,4 @@ class Paths:
         return self.root / "jobs" / job
 
     def attempt(self, run: str, number: int) -> Path:
-        return self.root / f"runs/{run}/{number}"  # parsed once: it is asked for as often as there are attempts
+        return self.root / f"runs/{run}/{number}"  # one string is parsed faster than several

@@ -1,7 +1,7 @@
-"""JSON whose numbers know their lines, and paths to them: `jobs[0].read.bw`, `jobs[jobname=write].write.iops`. Pure.
+"""JSON values that know their lines, and paths to them: `jobs[0].read.bw`, `jobs[jobname=write].write.iops`. Pure.
 
-A path is keys with dots between them; a key with other characters is in quotes. `[2]` is an entry of a list, `[*]` all
-of them, `[key=text]` those whose `key` is that text.
+A path is keys separated by dots; a key with other characters is in quotes. `[2]` is an entry of a list, `[*]` all of
+them, `[key=text]` those whose `key` is that text.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _STEP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PlacedValue:
-    """A value with the line where it begins: a list, a dict of such, or the text of a scalar as it is written."""
+    """A value with the line where it begins: a list, a dict of such values, or the text of a scalar as written."""
 
     value: list[PlacedValue] | dict[str, PlacedValue] | str
     line: int
 
 
 class NotJson(ValueError):
-    """What is wrong with a text, and in which line."""
+    """Not JSON: the problem, and its line."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(problem)
@@ -41,7 +41,9 @@ class NotJson(ValueError):
 
 
 def read(text: str, line: int = 1) -> tuple[PlacedValue, int]:
-    """The value at the beginning of `text`, whose first line is `line`, and where it ends. Raises NotJson."""
+    """Read the value at the beginning of `text`, whose first line is number `line`; gives it and where it ends. Raises
+    NotJson.
+    """
     reader = _PlacedReader(text, line)
     return reader.value(0), reader.at
 
@@ -66,7 +68,7 @@ class _PlacedReader:
         return match[0] if match else None
 
     def _skip(self) -> str:
-        """The next character that is no space."""
+        """The position of the next character that is not white space."""
         self._line += (self._take(_SPACE) or "").count("\n")
         return self._text[self.at : self.at + 1]
 
@@ -114,7 +116,7 @@ class _PlacedReader:
         return [self.value(depth + 1) for _ in self._parts("[", "]")]
 
     def _parts(self, opening: str, closing: str) -> Iterator[None]:
-        """Once for each part between brackets, which the caller reads."""
+        """Yield once for each part between brackets, which the caller reads."""
         self.at += len(opening)
         if self._skip() != closing:
             yield
@@ -128,13 +130,13 @@ class _PlacedReader:
 
 @dataclass(frozen=True, slots=True)
 class JsonPath:
-    """Steps: a key, the number of an entry, None for all entries, or (key, text) for those that have it."""
+    """Steps: a key, the number of an entry, None for all entries, or (key, text) for entries with that text."""
 
     steps: tuple[str | int | tuple[str, str] | None, ...]
 
     @classmethod
     def of(cls, text: str) -> JsonPath:
-        """Raises ValueError for what is no path."""
+        """Parse a path. Raises ValueError if it is none."""
         steps: list[str | int | tuple[str, str] | None] = []
         at = 0
         while at < len(text):
@@ -151,7 +153,7 @@ class JsonPath:
         return cls(tuple(steps))
 
     def find(self, root: PlacedValue) -> list[PlacedValue]:
-        """What it selects, in the order of the text; nothing if a step selects nothing."""
+        """The values that the path selects, in the order of the text; empty if a step selects nothing."""
         reached = [root]
         for step in self.steps:
             reached = [following for placed in reached for following in _follow(placed, step)]

@@ -1,4 +1,4 @@
-"""Reads files that others wrote, within bounds: no link is followed, no pipe or device is waited for."""
+"""Reads files of other users within limits: links are not followed, and reading never waits for a pipe or a device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class NotPlain(Exception):
 
 
 def read(path: Path, most_bytes: int) -> tuple[bytes, int]:
-    """At most that many bytes of a file, and its size. Raises OSError, for a link too, and NotPlain."""
+    """At most `most` bytes of a file, and its size. Raises OSError, also for a link, and NotPlain."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)

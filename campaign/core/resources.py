@@ -1,6 +1,6 @@
-"""Where the program's own files lie: rule packs, templates, JSON Schemas, the benchmark's source and its binaries.
+"""Where the program's own files are: rule packs, templates, JSON Schemas, the benchmark's source and its binaries.
 
-In a checkout they lie beside the package; a wheel carries them inside it, in `_data/`.
+In a checkout they are beside the package; a wheel has them inside it, in `_data/`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ BENCHMARK = _TOP / "bench-src"  # the source of the built-in benchmark
 
 
 def binaries() -> Path:
-    """Where the built-in benchmark's programs lie once they are built: CAMPAIGN_BENCHMARK where it is set, `build` of
-    the source in a checkout, otherwise a directory of the user's, one for each version.
+    """The directory of the built-in benchmark's binaries: CAMPAIGN_BENCHMARK if set, `build` of the source in a
+    checkout, otherwise a directory of the user's for each version.
     """
     if chosen := os.environ.get("CAMPAIGN_BENCHMARK"):
         return Path(chosen).absolute()
@@ -40,5 +40,5 @@ def binaries() -> Path:
 
 
 def witness() -> Path:
-    """The program that looks at the nodes of a job and at what its ranks execute."""
+    """The program that records the nodes of a job and what its ranks execute."""
     return binaries() / "witness"

@@ -1,8 +1,8 @@
-"""Strict YAML, the values' side: a schema of fields, read over a document; problems are kept in the document.
+"""Strict YAML, second half: a schema of fields, read over a document, which collects the problems.
 
 A value is judged by what is written, not by what YAML 1.1 makes of it: a plain `no`, `1:30:00` or `017` is refused,
-with the reason, where a text or a number is wanted. A value that had a problem reads as None, so that later checks can
-go on.
+with the reason, where a text or a number is expected. A value with a problem reads as None, so that later checks can
+continue.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from campaign.core import units
 from campaign.core.errors import too_long
 from campaign.core.strict_yaml import Broken, Document, Mapping, Node, Place, Scalar, Sequence, found, shown
 
-# What an escape in double quotes can still bring into a text.
+# What an escape in double quotes can insert into a text.
 _UNPRINTABLE = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 
 _NUMBER = "a number"
 
-# Patterns are compiled where they are first used, which leaves the start of the program quick.
-# What YAML 1.1 or 1.2 makes of a plain scalar that is no text, in the order in which it is tried.
+# Patterns are compiled on first use, which keeps the start of the program quick.
 _OTHERWISE = [
     (r"(?i:y|yes|on|true)", "true"),
     (r"(?i:n|no|off|false)", "false"),
@@ -39,12 +38,12 @@ _OTHERWISE = [
     (r"(?i:[-+]?\.inf|\.nan)", _NUMBER),
     (r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?", "a date"),
 ]
-_WRITTEN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"  # may be taken as a text without a surprise
+_WRITTEN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"  # can be taken as a text without surprise
 _EXPONENT = r"(e-?[0-9]+)?"
 
 
 class Schema(Protocol):
-    """What is allowed at a place. `read` returns the value, or reports to the document and returns None."""
+    """What is allowed at a place. `read` returns the value, or reports a problem to the document and returns None."""
 
     @property
     def allowed(self) -> str: ...
@@ -53,24 +52,24 @@ class Schema(Protocol):
 
 
 def read(kind: Schema, document: Document) -> Any:
-    """The whole document as `kind` reads it."""
+    """Read the whole document as `kind`."""
     return kind.read(document.root, (), document)
 
 
 def reads_as(text: str) -> str | None:
-    """What YAML makes of a plain scalar that is no text to it ("true", "a number in base 60"); None for a text."""
+    """What YAML would read a plain scalar as, if not as a text ("true", "a number in base 60"); None for a text."""
     return next((what for pattern, what in _OTHERWISE if re.fullmatch(pattern, text)), None)
 
 
 def _refuse(node: Node, at: Place, document: Document, allowed: str) -> None:
-    """Report what was found and what is allowed, unless it was reported already."""
+    """Report what was found and what is allowed, unless the value was already reported."""
     if not isinstance(node, Broken):
         document.problem(at, f"found {found(node)}; allowed: {allowed}", node)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Text:
-    """A text on one line. `parse` makes the value of it, or raises ValueError saying what was found and is allowed."""
+    """A text on one line. `parse` converts it, or raises ValueError saying what was found and what is allowed."""
 
     allowed: str = "a text on one line"
     parse: Callable[[str], Any] = str
@@ -79,9 +78,9 @@ class Text:
     exponents: bool = False  # a plain 1e-6 too
     lines: bool = False  # may have several lines
     tabs: bool = False
-    pattern: str = ""  # where `parse` is no more than that
+    pattern: str = ""  # the pattern that `parse` matches, if it does nothing else
     unit: str = ""  # what a plain number lacks: "unit", "percent sign"
-    made: Callable[[Any, Path], Any] | None = None  # what the program works with, of the value and the file it is in
+    made: Callable[[Any, Path], Any] | None = None  # makes the program's value from the text and the path of its file
 
     def read(self, node: Node, at: Place, document: Document) -> Any:
         if not isinstance(node, Scalar) or (node.plain and not node.text):
@@ -100,7 +99,7 @@ class Text:
         return value
 
     def _read_otherwise(self, text: str, reading: str, wrong: bool) -> str:
-        """What to say of a text that YAML takes for something else; `wrong`: quotes alone would not help."""
+        """The problem with a text that YAML would read differently; `wrong`: quotes alone would not help."""
         written = shown(text, plain=True)
         if not wrong:
             return f"found {written}, which YAML reads as {reading}; put it in quotes: {shown(text)}"
@@ -121,7 +120,7 @@ class Text:
 
 
 def whole(pattern: str, allowed: str, convert: Callable[[str], Any] = str) -> Callable[[str], Any]:
-    """A reader of texts that match a pattern as a whole."""
+    """A parser of texts that match a pattern as a whole."""
 
     def parse(text: str) -> Any:
         if not re.fullmatch(pattern, text):
@@ -144,7 +143,7 @@ class Number:
     maximum: int
     power: bool = False
     words: tuple[str, ...] = ()
-    says: str = ""  # in place of the description that is made of the above
+    says: str = ""  # replaces the description made from the fields above
 
     @property
     def allowed(self) -> str:
@@ -203,7 +202,7 @@ class Choice:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListOf:
-    """A list, read as a tuple; an entry that had a problem is None in it."""
+    """A list, read as a tuple; entries with a problem are None."""
 
     item: Schema
     least: int = 0
@@ -225,9 +224,8 @@ class ListOf:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MapOf:
-    """A mapping with keys of the writer's choice, read as a tuple of pairs in the file's order.
-
-    A pair whose key had a problem is left out; a value that had one is None.
+    """A mapping with free keys, read as a tuple of pairs in the file's order. A pair whose key had a problem is left
+    out; a value that had one is None.
     """
 
     key: Text
@@ -258,11 +256,11 @@ class Field:
     says: str  # its meaning, for the reference
     required: bool = False
     default: Any = None
-    default_says: str = ""  # for the reference, where the default itself says too little
-    name: str = ""  # of the field of a dataclass, where it is not the key
+    default_says: str = ""  # for the reference, where the default alone is not clear
+    name: str = ""  # of the dataclass's field, if it is not the key
 
     def absent(self) -> Any:
-        """What an absent key reads as: its default; without one, a list and a mapping are empty."""
+        """The value of an absent key: its default; without one, an empty list or mapping."""
         if isinstance(self.kind, KeyedMap):
             return self.kind.absent()
         empty = isinstance(self.kind, ListOf | MapOf) and not self.required
@@ -279,8 +277,8 @@ def switch(says: str, default: bool = False) -> Field:
 
 
 class KeyedMap:
-    """A mapping with known keys, read as a dict that has all of them: an absent one has its default. `of`: the
-    dataclass that `keys.make` makes of it.
+    """A mapping with known keys, read as a dict with all of them: absent ones have their defaults. `of`: the dataclass
+    that `keys.make` makes from it.
     """
 
     def __init__(self, of: type | None = None, /, **fields: Field) -> None:
@@ -291,7 +289,7 @@ class KeyedMap:
         return f"a mapping with the keys {', '.join(self.fields)}"
 
     def absent(self) -> dict[str, Any]:
-        """What an absent mapping reads as."""
+        """The value of an absent mapping."""
         return {name: field.absent() for name, field in self.fields.items()}
 
     def read(self, node: Node, at: Place, document: Document) -> Any:
@@ -311,8 +309,8 @@ class KeyedMap:
         for key in unknown:
             meant = near(key.text, missing)
             if meant := meant or near(key.text, self.fields.keys() - given, cutoff=0.85):
-                missing.discard(meant)  # its absence follows from the typo
-                values[meant] = None  # as of a wrong value, of which nothing more is said
+                missing.discard(meant)  # it is absent only because of the typo
+                values[meant] = None  # like a wrong value, about which nothing more is reported
             document.problem((*at, key.text), self._unknown(key.text, meant), key)
         for name in self.fields:
             if name in missing:
@@ -327,7 +325,7 @@ class KeyedMap:
         return field.kind.read(value, place, document)
 
     def _unknown(self, name: str, meant: str) -> str:
-        """What to say of an unknown key: a near name, a section that has the key, otherwise all keys."""
+        """The message for an unknown key: a similar name, a section that has the key, otherwise all keys."""
         if name == "<<":
             return "YAML merge keys (<<) are not supported; write the keys out"
         other = meant or near(name, self.fields, cutoff=0.85) or " or ".join(self._sections_with(name))
@@ -359,15 +357,13 @@ class OneOf:
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
-    """What a name may be meant to be, otherwise all those known."""
+    """`did you mean NAME?`, otherwise all known names."""
     meant = near(name, known)
     return f"did you mean {meant}?" if meant else f"allowed: {', '.join(known)}"
 
 
 def near(name: str, known: Collection[str], cutoff: float = 0.7) -> str:
-    """The known name that is nearest, of which it is the plural, or the only one that begins with it; "" where there is
-    none.
-    """
+    """The most similar known name, or the only one that begins with it, or whose plural it is; "" if there is none."""
     import difflib
 
     if single := [each for each in known if name.lower() in (f"{each}s", f"{each}es")]:
@@ -378,19 +374,19 @@ def near(name: str, known: Collection[str], cutoff: float = 0.7) -> str:
 
 
 def entries(values: dict[str, Any], key: str) -> list[tuple[int, dict[str, Any]]]:
-    """The mappings of a list that could be read, with their places in it."""
+    """The mappings of a list that could be read, with their places."""
     return [(index, entry) for index, entry in enumerate(values[key] or ()) if entry is not None]
 
 
 def _or_key(value: Node, key: Scalar) -> Node:
-    """An absent value has no place: it is reported at the place of its key."""
+    """The place of a value; an absent one is reported at its key's place."""
     if isinstance(value, Scalar) and value.plain and not value.text:
         return Scalar(key.line, key.column, "", plain=True)
     return value
 
 
 def _unique(node: Mapping, at: Place, document: Document) -> Iterator[tuple[Scalar, Node]]:
-    """Keys of a mapping with their values; a key that is no scalar or comes twice is reported and left out."""
+    """The keys of a mapping with their values; a key that is not a scalar or appears twice is reported and left out."""
     first: dict[str, int] = {}
     for key, value in node.pairs:
         if not isinstance(key, Scalar):

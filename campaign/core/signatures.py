@@ -1,4 +1,4 @@
-"""Signatures by ssh-keygen: to make one, and who signed a text, by a list of allowed signers."""
+"""Signatures by ssh-keygen: creates them, and says who signed a text, by a list of allowed signers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ARMOR = re.compile(rb"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----
 
 @dataclass(frozen=True, slots=True)
 class SignatureCheck:
-    """`by`: the signer as the list of allowed signers names it, or the key that made a signature, whoever has it; ""
-    where `problem` says why there is none.
+    """`by`: the signer's name in the list of allowed signers, or the key that made the signature, whoever owns it; ""
+    if there is a `problem`.
     """
 
     by: str = ""
@@ -26,7 +26,7 @@ class SignatureCheck:
 
 
 def verify(text: bytes, signature: Path, allowed: Path, namespace: str) -> SignatureCheck:
-    """Hold a signature (`ssh-keygen -Y sign -n NAMESPACE`) against the text and the list of allowed signers."""
+    """Check a signature (`ssh-keygen -Y sign -n NAMESPACE`) against the text and the list of allowed signers."""
     if not signature.is_file():
         return SignatureCheck(problem=f"signature {signature}: not found")
     if not allowed.is_file():
@@ -64,9 +64,8 @@ def sign(path: Path, key: Path, namespace: str) -> None:
 
 
 def made_by(text: bytes, signature: Path, namespace: str) -> SignatureCheck:
-    """Which key made a signature of the text, without a list of keys.
-
-    Its file has to be as ssh-keygen writes it, so that not a byte of it can be changed unnoticed.
+    """The key that made a signature of the text; no list of keys is needed. The signature file must be exactly as
+    ssh-keygen writes it, so that no byte can be changed unnoticed.
     """
     match = _ARMOR.fullmatch(signature.read_bytes())
     try:
@@ -92,7 +91,7 @@ def _wrapped(blob: bytes, width: int) -> bytes:
 
 
 def _keygen(*words: str, text: bytes = b"") -> tuple[str, str | None]:
-    """What it printed, and what was wrong."""
+    """What ssh-keygen printed, and the problem."""
     try:
         done = subprocess.run(["ssh-keygen", *words], input=text, capture_output=True, timeout=PATIENCE_S, check=False)
     except FileNotFoundError:

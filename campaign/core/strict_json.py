@@ -1,4 +1,4 @@
-"""JSON from another party: bounded, UTF-8, nothing beyond the standard; errors name the place."""
+"""JSON from another party: limited in size, UTF-8, standard JSON only; errors name the place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from campaign.core.errors import InputError
 
 
 def content(path: Path, most: int) -> bytes:
-    """A regular file's, and not too much: neither a pipe nor a device is waited for. Raises InputError and OSError."""
+    """The content of a regular file within limits; never waits for a pipe or a device. Raises InputError and OSError.
+    """
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise InputError(f"{path}: not a regular file")
@@ -31,7 +32,7 @@ def text(source: str, data: bytes, allowed: str) -> str:
 
 
 def parse(source: str, data: bytes, allowed: str) -> Any:
-    """What the JSON says. Raises InputError with the place in it, and what is allowed there."""
+    """The decoded JSON. Raises InputError with the place of an error, and what is allowed there."""
     try:
         return json.loads(text(source, data, allowed), parse_constant=_constant)
     except json.JSONDecodeError as error:

@@ -1,8 +1,8 @@
-"""Strict YAML, the text's side: a file -> a tree of what is written, with places, and the problems found in it.
+"""Strict YAML, first half: a file -> a tree of what is written, with places, and the problems found in it.
 
-Nothing is resolved: a scalar is its text and whether it was in quotes; `campaign.core.schema` judges it. Anchors,
-aliases, tags, directives and further documents are refused; size and depth are bounded, so no file can blow up on
-reading. The parser of libyaml is used where it is there, the one in Python otherwise.
+Nothing is interpreted: a scalar is its text and whether it was quoted; `campaign.core.schema` judges it. Anchors,
+aliases, tags, directives and further documents are refused; size and depth are limited. Uses libyaml's parser if it is
+installed, otherwise the one in Python.
 
 Used as: `document = Document.open(path)`, `values = schema.read(document)`, further checks that call
 `document.problem(…)` with the key's path, then `document.finish()`, which raises InputError with all problems at once.
@@ -22,12 +22,12 @@ MAX_BYTES = 256 * 1024
 MAX_DEPTH = 12
 MAX_PROBLEMS = 100
 
-Place = tuple[str | int, ...]  # of a value in the document: ("targets", 0, "directory")
+Place = tuple[str | int, ...]  # path of a value in the document: ("targets", 0, "directory")
 
-# Tabs, control characters, line breaks but \n and \r\n, a byte order mark, and what turns the reading direction.
+# Tabs, control characters, line breaks other than \n and \r\n, a byte order mark, and what turns the reading direction.
 _REFUSED = "[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\r(?!\n)"
 
-# Words of the parser, and the message for them.
+# The parser's messages, and ours for them.
 _SYNTAX: dict[str, str] = {
     "mapping values are not allowed here": 'not valid YAML: found a second ": "; put a text that holds ": " in quotes',
     "that cannot start any token": "not valid YAML: {what}; put a text that starts with it in quotes",
@@ -40,7 +40,7 @@ _SYNTAX: dict[str, str] = {
     ),
     "could not find expected ':'": 'not valid YAML: found a line without ": " above this place; write "key: value"',
 }
-_TYPOGRAPHIC = ("“", "”", "„", "‘", "’", "«", "»")  # word processors write them for the quotes of YAML
+_TYPOGRAPHIC = ("“", "”", "„", "‘", "’", "«", "»")  # word processors replace straight quotes by these
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Mapping:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """In place of a part whose problem is reported already."""
+    """Stands for a part whose problem is already reported."""
 
     line: int
     column: int
@@ -80,10 +80,10 @@ class Document:
     """A parsed file, the places of its values, and the problems found in it."""
 
     def __init__(self, data: bytes, file: str) -> None:
-        """Parse `data`; `file` is its name in messages. Raises InputError where no tree can be made of it."""
+        """Parse `data`; `file` is its name in messages. Raises InputError if there is no tree."""
         self.file = file
         self._problems: list[tuple[int, int, str]] = []
-        self._places: set[Place] = set()  # of the values that have a problem
+        self._places: set[Place] = set()  # values that have a problem
         self._marks: dict[Place, tuple[int, int]] = {(): (1, 1)}
         self._events = self._parse(self._decode(data))
         self.root = self._stream()
@@ -102,21 +102,21 @@ class Document:
         return cls(data, str(path))
 
     def problem(self, at: Place, message: str, node: Node | None = None) -> None:
-        """Keep a problem with the value at `at`: its place is that of `node`, or of the nearest value on the path."""
+        """Record a problem with the value at `at`: its line is that of `node`, or of the nearest value on the path."""
         near = at
         while near not in self._marks:
             near = near[:-1]
         line, column = (node.line, node.column) if node else self._marks[near]
         self._places.add(at)
         problem = (line, column, f"{path_text(at)}: {message}" if at else message)
-        if problem not in self._problems:  # a problem of both profiles is reported once
+        if problem not in self._problems:  # a problem found in both profiles is reported once
             self._problems.append(problem)
 
     def has_problem_below(self, at: Place) -> bool:
         return any(place[: len(at)] == at != place for place in self._places)
 
     def require(self, at: Place, name: str | None, known: Collection[str], allowed: str = "") -> None:
-        """Keep a problem with a name, if there is one, that is none of those known."""
+        """Record a problem with a name that is not known; None is not checked."""
         from campaign.core.schema import near
 
         if not name or name in known:
@@ -141,7 +141,7 @@ class Document:
         raise AssertionError("finish raises where there is a problem")
 
     def _decode(self, data: bytes) -> str:
-        """The text of the file, if it is UTF-8 with nothing invisible in it."""
+        """The text of the file, if it is UTF-8 without invisible characters."""
         if len(data) > MAX_BYTES:
             self._stop(1, 1, f"the file is larger than {MAX_BYTES} bytes, the limit")
         try:
@@ -163,10 +163,10 @@ class Document:
         return text
 
     def _parse(self, text: str) -> Iterator[Any]:
-        """The events of the YAML parser; a syntax error ends the reading."""
+        """The events of the YAML parser; a syntax error raises InputError."""
         import yaml
 
-        # Each parser words its messages in its own way; the one in Python is always there, so its words are used.
+        # The parsers word their messages differently; the one in Python is always installed, so its messages are used.
         python = yaml.SafeLoader
         fastest = yaml.CSafeLoader if yaml.__with_libyaml__ else python
         try:
@@ -202,7 +202,7 @@ class Document:
         return root
 
     def _node(self, event: Any, at: Place) -> Node:
-        """The node that starts with `event`, which takes its further events from the stream."""
+        """The node that starts with `event`; reads its further events from the stream."""
         import yaml
 
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
@@ -244,7 +244,7 @@ class Document:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a file exists; one that cannot be accessed (no permission, too long a name) does not."""
+    """Whether a file exists; False if it cannot be accessed (no permission, name too long)."""
     try:
         return path.is_file()
     except OSError:
@@ -252,7 +252,7 @@ def is_file(path: Path) -> bool:
 
 
 def _syntax(what: str, whole: str) -> str:
-    """A syntax error in words; `what` the parser says of the place itself, `whole` with what it was reading."""
+    """A syntax error in words; `what` is the parser's message about the place, `whole` includes its context."""
     message = next(
         (message for words, message in _SYNTAX.items() if words in whole),
         "not valid YAML: {what}; check indentation, brackets and quotes",
@@ -268,7 +268,7 @@ def _position(text: str, offset: int | None) -> tuple[int, int]:
 
 
 def shown(text: str, plain: bool = False) -> str:
-    """A found text for a message: in quotes unless it was written plain, shortened, with nothing unprintable."""
+    """A found text for a message: in quotes unless it was written plain, shortened, only printable characters."""
     if len(text) > 60:
         text = text[:57] + "..."
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

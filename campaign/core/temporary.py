@@ -1,4 +1,4 @@
-"""Directories for a moment, in $TMPDIR."""
+"""Temporary directories, in $TMPDIR."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from campaign.core.errors import no_room
 
 
 def full() -> str:
-    """What to say where there is no room in it."""
+    """The message when $TMPDIR is full."""
     return temporary_full(where=tempfile.gettempdir(), why=os.strerror(errno.ENOSPC))
 
 
@@ -23,6 +23,7 @@ def temporary_full(where: object, why: object) -> str:
 
 @contextmanager
 def directory(prefix: str) -> Iterator[Path]:
-    """Empty; it is removed at the end. Raises NoRoom for whatever finds a file system full within."""
+    """An empty directory, removed at the end. Raises NoRoom for any error from a full file system within the context.
+    """
     with no_room(full()), tempfile.TemporaryDirectory(prefix=prefix) as place:
         yield Path(place)

@@ -1,4 +1,4 @@
-"""Time stamps of RFC 3161 by `openssl ts`: a request for a hash, and whether a reply is the authority's. Offline."""
+"""RFC 3161 time stamps by `openssl ts`: writes a request for a hash, and checks an authority's reply. Offline."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DUMP = re.compile(r"^    [0-9a-f]{4} - ((?:[0-9a-f]{2}[ -]){1,15}[0-9a-f]{2})",
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """`digest`: the SHA-256 that was stamped; `problem`: why the reply is not the authority's."""
+    """`digest`: the stamped SHA-256; `problem`: why the reply is not valid."""
 
     digest: str = ""
     time: datetime | None = None
@@ -37,7 +37,7 @@ _STAMP_UNREADABLE = "not an RFC 3161 time stamp of a SHA-256 hash"
 
 
 def read(reply: Path, authority: Path) -> Stamp:
-    """What a reply stamps and when, held against the certificates of an authority."""
+    """What a reply stamps and when, checked against the certificates of an authority."""
     if reply.stat().st_size > LARGEST:
         return Stamp(problem=f"larger than {LARGEST} bytes")
     text, trouble = _openssl("-reply", "-in", str(reply), "-text")
@@ -53,7 +53,7 @@ def read(reply: Path, authority: Path) -> Stamp:
 
 
 def _openssl(*words: str) -> tuple[str, str]:
-    """What `openssl ts` printed, and what was wrong."""
+    """What `openssl ts` printed, and the problem."""
     try:
         done = subprocess.run(["openssl", "ts", *words], capture_output=True, timeout=PATIENCE_S, check=False)
     except FileNotFoundError as error:

@@ -1,6 +1,6 @@
-"""Counts and durations: text -> whole numbers and back; any other text raises ValueError with what is allowed.
+"""Counts and durations: text -> whole numbers and back; any other text raises ValueError saying what is allowed.
 
-Durations are whole seconds: a fraction is refused, and so is a unit that people read in two ways.
+Durations are whole seconds: fractions are refused, and units that can be read in two ways.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def format_count(count: int) -> str:
 
 
 def several(number: int, noun: str) -> str:
-    """`1 run`, `12 runs`, for nouns that take an s."""
+    """`1 run`, `12 runs`, for nouns whose plural has an s."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
@@ -103,7 +103,7 @@ def format_duration(seconds: int) -> str:
 
 
 def utc(seconds: float) -> str:
-    """A time of so many seconds since 1970."""
+    """A UTC time, from seconds since 1970."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):
@@ -111,5 +111,5 @@ def utc(seconds: float) -> str:
 
 
 def digits(value: float) -> str:
-    """As it is printed: an integer from 100 on, below it 3 significant digits."""
+    """A number as it is printed: whole from 100 on, below that 3 significant digits."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

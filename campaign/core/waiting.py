@@ -1,18 +1,18 @@
-"""Who is told, while this program waits for another one, what it waits for."""
+"""Tells a listener what this program is waiting for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-SLOW_S = 5.0  # of a wait, before it is told
+SLOW_S = 5.0  # of waiting, before the listener is told
 
 _listeners: list[Callable[[str], None]] = []
 
 
 @contextmanager
 def told_to(listener: Callable[[str], None]) -> Iterator[None]:
-    """Until its end, this listener takes the place of any other."""
+    """Within the context, this listener replaces any other."""
     _listeners.append(listener)
     try:
         yield
