@@ -12,14 +12,14 @@ class NotPlain(Exception):
 
 
 def read(path: Path, most_bytes: int) -> tuple[bytes, int]:
-    """At most `most` bytes of a file, and its size. Raises OSError, also for a link, and NotPlain."""
+    """At most `most_bytes` of a file, and its size. Raises OSError, also for a link, and NotPlain."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise NotPlain
         parts, left = [], most_bytes
-        # Of as many bytes as are read room is made before. One more, which there is none of, says that it is the end.
+        # os.read allocates as many bytes as are asked for, hence no more than the file has; one more finds its end.
         while left and (part := os.read(descriptor, min(left, status.st_size + 1))):
             parts.append(part)
             left -= len(part)

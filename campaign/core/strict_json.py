@@ -12,7 +12,8 @@ from campaign.core.errors import InputError
 
 
 def content(path: Path, most: int) -> bytes:
-    """The content of a regular file within limits; never waits for a pipe or a device. Raises InputError and OSError.
+    """The content of a regular file within limits; never waits for a pipe or a device. Raises InputError and
+    OSError.
     """
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):

@@ -23,7 +23,8 @@ def temporary_full(where: object, why: object) -> str:
 
 @contextmanager
 def directory(prefix: str) -> Iterator[Path]:
-    """An empty directory, removed at the end. Raises NoRoom for any error from a full file system within the context.
+    """An empty directory, removed at the end. Raises NoRoom for any error from a full file system within the
+    context.
     """
     with no_room(full()), tempfile.TemporaryDirectory(prefix=prefix) as place:
         yield Path(place)

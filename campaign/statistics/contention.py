@@ -1,12 +1,12 @@
-"""The max-rate model of communication under contention (Gropp, Olson, Samfass 2016) with a limit of the message rate,
-fitted to a sweep. Pure.
+"""The max-rate model of communication under contention (Gropp, Olson, Samfass 2016), extended by a limit of the message
+rate, fitted to a sweep. Pure.
 
-    T = a + (k - 1)·g + k·m / min(R_N, R_Cb + (k - 1)·R_Ci)
+T = a + (k - 1)·g + k·m / min(R_N, R_Cb + (k - 1)·R_Ci)
 
-T is the time in which each of k pairs of processes sends one message of m bytes from one node to another; a is the time
-of a message without its bytes, g what each further pair adds to it, since a node sends no more than 1 / g messages a
-second, R_N what a node can send in all, R_Cb what its first process can send, and R_Ci what
-each further one adds. Times are seconds, rates bytes a second.
+T is the time in which each of k pairs of processes sends one message of m bytes from one node to another. a is the time
+of an empty message; g is what each further pair adds to it, since a node sends at most 1 / g messages a second. R_N is
+the highest rate of a node, R_Cb the rate of its first process, and R_Ci what each further process adds. Times are
+seconds, rates bytes per second.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 
 from campaign.statistics.ranks import median
 
-FOLDS = 5  # so many times a fit leaves out each fifth point
+FOLDS = 5  # number of times that a fit leaves out every fifth point
 FEWEST_POINTS = 8
 PARAMETERS = 5
-CLAIMED = 0.05  # p-value below which the node's limit is said to be reached
+CLAIMED = 0.05  # p-value below which the node's limit is reported as reached
 _Parameters = tuple[float, float, float, float, float]  # a, R_Cb, R_N / R_Cb, R_Ci / R_Cb, g
-_LEAST_SHARE = 1e-6  # of what the first pair has: below it further pairs add nothing
+_LEAST_SHARE = 1e-6  # of the first pair's rate: below it, further pairs add nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +42,20 @@ class ContentionModel:
     further_s: float = 0.0  # g
 
     def predicted(self, points: Sequence[Point]) -> list[tuple[Point, float]]:
-        """Points, each with the seconds that it should have taken."""
+        """Points with the times that the model predicts."""
         return [(point, self.seconds(point.pairs, point.size_bytes)) for point in points]
 
     def seconds(self, pairs: int, size_bytes: int) -> float:
         return self.latency_s + (pairs - 1) * self.further_s + pairs * size_bytes / self.rate(pairs)
 
     def rate(self, pairs: int) -> float:
-        """What all pairs together can send, in bytes a second."""
+        """The rate of all pairs together, in bytes per second."""
         return min(self.node_bytes_s, self.first_bytes_s + (pairs - 1) * self.further_bytes_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """|predicted / measured - 1| of some points."""
+    """|predicted / measured - 1| over some points."""
 
     points: int
     median: float
@@ -65,15 +65,15 @@ class Errors:
 
 @dataclass(frozen=True, slots=True)
 class ContentionFit:
-    """`held_back`: each point predicted by a fit that had not seen it. `most_pairs`: the points with the most pairs, by
-    a fit that had seen none of them; None with fewer than 3 numbers of pairs. `without_model`: each point taken for
-    what one pair alone had. `ranges`: smallest and largest value of each parameter over the fits that left points out.
+    """`held_back`: each point predicted by a fit without it. `most_pairs`: the points with the most pairs, predicted by
+    a fit without them; None with fewer than 3 numbers of pairs. `without_model`: each point predicted from the rate of
+    one pair alone. `ranges`: smallest and largest value of each parameter over the fits that left points out.
     """
 
     model: ContentionModel
-    pairs: int  # the most that were measured
-    node_limit_reached: bool  # otherwise the sweep says nothing of R_N but that it is not below what they reach
-    node_limit_p: float  # chance of so much better a fit than without a limit, if there is none (F test)
+    pairs: int  # the largest measured number of pairs
+    node_limit_reached: bool  # if not, the sweep only shows a lower bound of R_N
+    node_limit_p: float  # p-value (F test) of the better fit with a limit, if there is none
     fitted: Errors
     held_back: Errors
     most_pairs: Errors | None
@@ -89,9 +89,9 @@ class ContentionFit:
 
 
 def fit(points: Sequence[Point]) -> ContentionFit:
-    """Fit the model and say how far it can be trusted.
+    """Fit the model and estimate its errors.
 
-    Raises ValueError where the points cannot carry four parameters: fewer than FEWEST_POINTS, one number of pairs, one
+    Raises ValueError if the points cannot determine four parameters: fewer than FEWEST_POINTS, one number of pairs, one
     size, or a time that is not above zero.
     """
     if len(points) < FEWEST_POINTS:
@@ -156,10 +156,9 @@ def _chance(misfit: float, without: float, points: int) -> float:
 def _fitted(
     points: Sequence[Point], near: Sequence[_Parameters] | None, limited: bool = True
 ) -> tuple[ContentionModel, float]:
-    """Least squares of log(T), from several beginnings, or from those of nearly the same points; a few points far off
-    pull less than their square. With what is left. `limited`: by what a node can send.
-
-    Further pairs add no more than the first one has, and a node can send no less than its first one.
+    """Least squares of log(T) with a robust loss, from several starting points, or from the fit of nearly the same
+    points. Gives the fit and its residual. `limited`: whether a node's rate is limited. A further pair adds at most the
+    rate of the first one, and a node's rate is at least that of its first process.
     """
     import numpy
     from scipy import optimize
@@ -173,7 +172,9 @@ def _fitted(
     more = pairs - 1
 
     def parts(logs: Any) -> Any:
-        """Times without bytes, of further pairs, of bytes; where no limit binds, and the share of further pairs."""
+        """Times of empty messages, of further pairs, and of bytes; whether no limit binds; and the share of further
+        pairs.
+        """
         latency, first, limit, share, further = numpy.exp(logs)
         free = 1 + more * share
         return latency, more * further, pairs * sizes / (first * numpy.minimum(limit, free)), free < limit, 1 - 1 / free
@@ -212,7 +213,7 @@ def _fitted(
 
 
 def _without_limit(points: Sequence[Point], model: ContentionModel) -> float:
-    """What is left of a fit in which further pairs always add as much as the second one."""
+    """The residual of a fit in which further pairs always add as much as the second one."""
     latency, first, _, share, further = _parameters(model)
     shares = (share, math.sqrt(share * 0.1), 0.03)
     return _fitted(points, [(latency, first, math.inf, each, further) for each in shares], limited=False)[1]
@@ -226,7 +227,9 @@ def _parameters(model: ContentionModel) -> _Parameters:
 
 
 def _beginnings(quickest: float, fastest: float) -> list[_Parameters]:
-    """Where to look from: the node's limit met early, late or never; first pair and further ones in several ratios."""
+    """Starting points of the fit: the node's limit reached early, late or never; several ratios of the first pair to
+    further ones.
+    """
     return [
         (quickest, fastest * part, limit, share, quickest * 0.03)
         for part in (0.8, 0.2)

@@ -1,4 +1,4 @@
-"""Numbers about numbers: median, its distribution-free interval, variation, trend. Pure."""
+"""Descriptive statistics: median, its distribution-free interval, variation, trend. Pure."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from dataclasses import dataclass
 
 from campaign.statistics.ranks import median, normal
 
-WIDEST = 0.999  # the extremes of 12 values; what would have to be wider is not known well enough to say so
-FEWEST_APART = 4  # independent values that as many as can show a dependence are worth at least
-LIFT = 2.6  # of an estimated correlation, by simulation: intervals of 12 to 60 values then cover as much as they say
-MORE_THAN_CHANCE = 12  # values from which a dependence of each on the one before can be told from chance
+WIDEST = 0.999  # confidence of the extremes of 12 values; beyond, intervals are not known well enough
+FEWEST_APART = 4  # effective number of independent values, at least, if there are enough to estimate a dependence
+LIFT = 2.6  # of an estimated correlation, by simulation: intervals of 12 to 60 values then have their nominal coverage
+MORE_THAN_CHANCE = 12  # fewest values from which a serial dependence can be distinguished from chance
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Of n values in the order of time: the median, its 95% interval (None below 6 values, or where values that depend
-    on each other say as little), the coefficient of variation, the p-value of a trend (None below 6), and which values
-    lie far off.
+    """A summary of n values in the order of time.
+
+    The median; its 95% interval (None below 6 values, or below as many independent ones); the coefficient of variation;
+    the p-value of a trend (None below 6); and the outliers.
     """
 
     n: int
@@ -30,14 +31,16 @@ class Summary:
     high: float | None
     cv: float | None
     drift: float | None = None
-    outliers: tuple[int, ...] = ()  # by index
+    outliers: tuple[int, ...] = ()  # their indices
 
 
 NOTHING = Summary(0, None, None, None, None)
 
 
 def summarize(values: Sequence[float], groups: Sequence[Hashable] = ()) -> Summary:
-    """`groups`: what each value was measured in, such as a job. Values of one group count as one for the interval."""
+    """`groups`: what each value was measured in, such as a job. For the interval, the values of one group
+    count as one.
+    """
     ordered = sorted(values)
     n = len(ordered)
     if n == 0:
@@ -48,7 +51,9 @@ def summarize(values: Sequence[float], groups: Sequence[Hashable] = ()) -> Summa
 
 
 def one_of_each(values: Sequence[float], groups: Sequence[Hashable]) -> list[float]:
-    """The median of each group's values, in the order of the groups' first ones; a value of no group is its own."""
+    """The median of each group's values, in the order in which groups appear; a value without a group is a group of its
+    own.
+    """
     if not groups:
         return list(values)
     members: dict[Hashable, list[float]] = {}
@@ -60,19 +65,19 @@ def one_of_each(values: Sequence[float], groups: Sequence[Hashable]) -> list[flo
 def median_interval(
     ordered: Sequence[float], confidence: float = 0.95, inflation: float = 1.0
 ) -> tuple[float, float] | None:
-    """An interval of the median between order statistics, symmetric in rank, that covers it with `confidence`.
+    """An interval between order statistics, symmetric in rank, that covers the median with `confidence`.
 
-    Each value lies below the median with probability 1/2, so the coverage of a pair of ranks is a binomial sum,
-    whatever the distribution. Between two pairs it is interpolated (Hettmansperger and Sheather 1986), or the interval
-    of 8 values would cover 99.2% where 95% are asked for. `inflation`: of the variance, by values that depend on each
-    other. None where even the extremes do not cover enough, as with fewer than 6 independent values.
+    Each value is below the median with probability 1/2, so the coverage of a pair of ranks is a binomial sum for any
+    distribution. Between two pairs it is interpolated (Hettmansperger and Sheather 1986); otherwise the interval of 8
+    values would cover 99.2% instead of 95%. `inflation`: factor of the variance, for values that depend on each other.
+    None if even the extremes do not cover enough, as with fewer than 6 independent values.
     """
     n = len(ordered)
     if inflation > 1:
         wider = 2 * normal().cdf(normal().inv_cdf((1 + confidence) / 2) * math.sqrt(inflation)) - 1
         confidence = min(wider, WIDEST)
     tail, before, rank = 0.0, 1.0, 0
-    chosen, all_ = 1, 2**n  # ways to choose `rank` of them: whole numbers, since 2.0**n overflows from 1024 values on
+    chosen, all_ = 1, 2**n  # ways to choose `rank` of n values; integers, since 2.0**n overflows from n = 1024 on
     while rank < n // 2:
         tail += chosen / all_
         if 1 - 2 * tail < confidence:
@@ -92,20 +97,23 @@ def median_interval(
 
 
 def dependence(values: Sequence[float]) -> float:
-    """How much larger the variance of a mean of values in the order of time is than if none depended on the one before:
-    1 or more, by the correlation of their ranks, which a few values understate. 1 with fewer values than tell it from
-    chance.
+    """By which factor (1 or more) serial dependence of values increases the variance of their mean.
+
+    Estimated from the correlation of the ranks of successive values, corrected for its bias with few values. 1 if there
+    are too few values to distinguish it from chance.
     """
     n = len(values)
     if n < MORE_THAN_CHANCE:
         return 1.0
     ordered = sorted(values)
-    places = [bisect_left(ordered, value) + bisect_right(ordered, value) - n for value in values]  # about their mean
+    places = [
+        bisect_left(ordered, value) + bisect_right(ordered, value) - n for value in values
+    ]  # ranks minus their mean
     square = sum(place**2 for place in places)
     if square == 0:
         return 1.0
     correlation = sum(one * other for one, other in itertools.pairwise(places)) / square
-    # It is found by (1 + 4 true) / n too low (Kendall 1954).
+    # The estimate is too low by (1 + 4 true) / n (Kendall 1954).
     true = max(0.0, min(0.8, (correlation * n + LIFT) / (n - 4)))
     factor = (1 + true) / (1 - true) - 2 * true * (1 - true**n) / (n * (1 - true) ** 2)
     return min(factor, n / FEWEST_APART)
@@ -120,7 +128,7 @@ def _variation(values: Sequence[float]) -> float | None:
 
 
 def outliers(values: Sequence[float]) -> frozenset[int]:
-    """Indices of values far from the median by the median of the distances (a modified z of 3.5 or more)."""
+    """Indices of values far from the median, in units of the median absolute deviation (modified z of 3.5 or more)."""
     if len(values) < 4:
         return frozenset()
     middle = median(sorted(values))
@@ -130,17 +138,17 @@ def outliers(values: Sequence[float]) -> frozenset[int]:
     return frozenset(index for index, value in enumerate(values) if 0.6745 * abs(value - middle) / spread >= 3.5)
 
 
-ORDERS = 60  # values up to which every order is counted
+ORDERS = 60  # most values for which all orders are counted
 
 
 def trend(values: Sequence[float]) -> float | None:
-    """Two-sided p-value of a trend in values ordered by time (Mann and Kendall); None below 6 values. Exact where they
-    are few; ties count against a trend.
+    """Two-sided p-value of a trend in values ordered by time (Mann and Kendall); None below 6 values. Exact for few
+    values; ties make a trend less likely.
     """
     n = len(values)
     if n < 6:
         return None
-    score, earlier = 0, list[float]()  # pairs that rise less pairs that fall; the values so far in their order
+    score, earlier = 0, list[float]()  # rising pairs minus falling pairs; the values so far, sorted
     for value in values:
         above = bisect_right(earlier, value)
         score += bisect_left(earlier, value) - (len(earlier) - above)
@@ -155,7 +163,7 @@ def trend(values: Sequence[float]) -> float | None:
 
 @functools.cache
 def _inversions(n: int) -> tuple[int, ...]:
-    """How many orders of n values have 0, 1, 2 … pairs the wrong way round (Mahon)."""
+    """The number of orders of n values with 0, 1, 2 … inversions (Mahon)."""
     counts = [1]
     for place in range(2, n + 1):
         sums = list(itertools.accumulate([*counts, *[0] * (place - 1)]))

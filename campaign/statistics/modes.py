@@ -1,4 +1,4 @@
-"""Whether values come in two groups, or about one value. Pure."""
+"""Whether values form two groups or one. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from campaign.statistics.ranks import median
 
-FEWEST = 12  # values that can show it
-# Of the distance times √n: what fewer than 1 in 500 samples of a normal distribution exceed, and 1 in 12 of one that is
-# flat, which of all with one mode comes nearest to two; by simulation, of 12 to 320 values.
+FEWEST = 12  # fewest values that can show it
+# Critical value of distance times √n: fewer than 1 in 500 samples of a normal distribution exceed it, and 1 in 12 of a
+# uniform one, which is the unimodal distribution nearest to two modes; by simulation of 12 to 320 values.
 LIMIT = 0.8
 
 Point = tuple[float, float]
@@ -19,17 +19,17 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class TwoGroups:
-    """`share`: of the values that are in the lower group; `apart`: how far the medians of the groups are apart."""
+    """`share`: of the values in the lower group; `apart`: distance between the medians of the groups."""
 
     share: float
     apart: float
 
 
 def two_groups(values: Sequence[float]) -> TwoGroups | None:
-    """None where values about one value explain them, or where they are too few.
+    """The two groups; None if one group explains the values, or if there are too few.
 
-    Measured is how far their distribution is from the nearest one with a single mode, which is convex below the mode
-    and concave above it (as in the dip test of Hartigan and Hartigan, 1985).
+    The measure is the distance of their distribution from the nearest unimodal one, which is convex below the mode and
+    concave above it (as in the dip test of Hartigan and Hartigan, 1985).
     """
     n = len(values)
     if n < FEWEST or _distance(values) * math.sqrt(n) <= LIMIT:
@@ -47,7 +47,7 @@ def two_groups(values: Sequence[float]) -> TwoGroups | None:
 
 def _distance(values: Sequence[float]) -> float:
     n = len(values)
-    below, points = 0, list[Point]()  # value, share of the values below it and half of those equal to it
+    below, points = 0, list[Point]()  # each value with the share of values below it and half of those equal to it
     for value, equal in itertools.groupby(sorted(values)):
         number = len(list(equal))
         points.append((value, (below + number / 2) / n))
@@ -59,7 +59,7 @@ def _distance(values: Sequence[float]) -> float:
     def right(mode: int) -> float:
         return _above_convex([(-value, 1 - share) for value, share in reversed(points[mode:])])
 
-    # The one grows with the mode, the other falls: least is the larger of both where they cross.
+    # One distance grows with the mode, the other falls: the minimum of the larger one is where they cross.
     low, high = 0, len(points) - 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -68,7 +68,7 @@ def _distance(values: Sequence[float]) -> float:
 
 
 def _above_convex(points: Sequence[Point]) -> float:
-    """How far points are above the highest convex line below all of them."""
+    """The largest distance of points above their convex minorant."""
     corners: list[Point] = []
     for point in points:
         while len(corners) > 1 and _slope(corners[-2], corners[-1]) >= _slope(corners[-2], point):

@@ -1,12 +1,12 @@
-"""Two samples compared by ranks alone, exact where they are small. Pure.
+"""Compares two samples by ranks alone; exact for small ones. Pure.
 
-The ratio of two samples is that of Hodges and Lehmann: the median of the ratios of all pairs, one value of each side.
-Its interval and the test (Mann and Whitney) rest on one count: if both sides came from one distribution, whatever it
-is, every order of the values is equally likely. So nothing is assumed about the noise, and an outlier pulls no more
-than its rank. Where sides vary differently, or values depend on each other, the count varies by another factor, which
+The ratio of two samples is the Hodges-Lehmann estimate: the median of the ratios of all pairs with one value of each
+side. Its interval and the test (Mann and Whitney) use one count: if both sides have the same distribution, all orders
+of their values are equally likely. So nothing is assumed about the noise, and an outlier counts only by its rank. If
+the sides vary differently, or values depend on each other, the variance of the count is multiplied by a factor, which
 moves the limits of both.
 
-Differences are of logarithms: `first` and `second` are logarithms, a difference is that of `second` over `first`.
+`first` and `second` are logarithms; a difference is that of `second` minus `first`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from statistics import NormalDist
 
-FEWEST_PAIRS = 36  # as of 6 values on both sides: fewer show too little of how each side varies
-EXACT = 2500  # pairs up to which every order is counted; above, the normal approximation is good to the third digit
+FEWEST_PAIRS = 36  # that of 6 values on both sides; fewer show too little of how each side varies
+EXACT = 2500  # pairs up to which all orders are counted; above, the normal approximation is good to three digits
 
 
 @functools.cache
 def normal() -> NormalDist:
-    """Its module takes longer to import than all of this package: only where it is needed."""
+    """Imported on first use: the module takes longer to import than the rest of this package."""
     from statistics import NormalDist
 
     return NormalDist()
@@ -35,16 +35,16 @@ def normal() -> NormalDist:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """All differences between two samples, in order. Ties count against a difference.
+    """All differences between two samples, sorted. Ties count against a difference.
 
-    Test and interval are one: at any level, `p` is up to it exactly if the limits of half of it leave out 0.
+    Test and interval agree: at any level, `p` is at most the level exactly if the limits for half the level exclude 0.
     """
 
     ordered: Sequence[float]
-    first: int  # values of each side
+    first: int  # number of values of each side
     second: int
-    spread: float = 1.0  # of the count of pairs, over what it is if every order is equally likely
-    freedom: float = math.inf  # degrees by which the spread is known
+    spread: float = 1.0  # standard deviation of the count of pairs, relative to that if all orders are equally likely
+    freedom: float = math.inf  # degrees of freedom of the spread
 
     @property
     def middle(self) -> float:
@@ -57,28 +57,30 @@ class Differences:
         return min(1.0, 2 * self._chance(least))
 
     def bounds(self, each: float) -> tuple[float, float] | None:
-        """Lower and upper limit of the difference, each missed with a chance of up to `each`; None: too few values."""
+        """Lower and upper limit of the difference, each missed with probability `each` at most; None: too few
+        values.
+        """
         if not self.ordered or self._chance(0) > each:
             return None
         low, high = 0, len(self.ordered) // 2
-        while low < high:  # the highest count of pairs whose chance is within `each`
+        while low < high:  # the highest count of pairs whose probability is within `each`
             middle = (low + high + 1) // 2
             low, high = (middle, high) if self._chance(middle) <= each else (low, middle - 1)
         return self.ordered[low], self.ordered[-1 - low]
 
     def _chance(self, most: int) -> float:
-        """That up to so many pairs are on one side of the true difference.
+        """Probability that at most so many pairs are on one side of the true difference.
 
-        A spread makes it larger at once, and smaller only as far as what is known of it supports: where many cells are
-        tested, chances are asked for that no estimate supports.
+        A spread above 1 always makes it larger; a spread below 1 makes it smaller only as far as the degrees of freedom
+        support it. With many cells, probabilities are needed that no estimate of the spread supports.
         """
         chance = tail(self.first, self.second, most)
         if not 0 < chance < 0.5 or self.spread == 1:
             return chance
         away = -normal().inv_cdf(chance) / self.spread
-        # Of a spread of 1 every order says how it varies; how far it is from that is estimated.
+        # With a spread of 1 the distribution of the count is exact; the distance of the spread from 1 is an estimate.
         freedom = self.freedom / (1 - min(self.spread, 1 / self.spread) ** 4)
-        if freedom < math.inf:  # Student's distribution by the normal one (Wallace 1959)
+        if freedom < math.inf:  # Student's distribution approximated by the normal one (Wallace 1959)
             shrink = (8 * freedom + 1) / (8 * freedom + 3)
             away = shrink * math.sqrt(freedom * math.log1p(away**2 / freedom))
         by_spread = normal().cdf(-away)
@@ -91,8 +93,8 @@ def differences(
     inflation: tuple[float, float] = (1.0, 1.0),
     blocks: tuple[int, int] | None = None,
 ) -> Differences:
-    """`inflation`: of the variance of each side, by values that depend on each other. `blocks`: how many independent
-    groups each side's values are of, if not each is its own.
+    """`inflation`: factor of the variance of each side, for values that depend on each other. `blocks`: number of
+    independent groups of each side's values, if each value is not one of its own.
     """
     ordered = [other - value for value in first for other in second]
     ordered.sort()
@@ -106,20 +108,21 @@ def _spread(
     inflation: tuple[float, float],
     blocks: tuple[int, int] | None,
 ) -> tuple[float, float]:
-    """By the values' places among those of the other side, moved to where it is, since either side may vary in its own
-    way (Brunner and Munzel 2000), with the degrees of freedom of it. Below FEWEST_PAIRS sides are taken to vary alike.
+    """The spread and its degrees of freedom, by the ranks of the values of one side among those of the other, shifted
+    there, since each side may vary differently (Brunner and Munzel 2000). Below FEWEST_PAIRS the sides are assumed to
+    vary alike.
     """
     m, n = len(first), len(second)
     if not ordered:
         return 1.0, math.inf
-    alike = m * n * (m + n + 1) / 12  # the variance of the count if every order is equally likely
+    alike = m * n * (m + n + 1) / 12  # variance of the count if all orders are equally likely
     if m * n < FEWEST_PAIRS:
         variances, over = (alike * n / (m + n), alike * m / (m + n)), 1.0
     else:
         shift = median(ordered)
         beside = [value - shift for value in second]
         variances = m * _variance(_places(first, beside)), n * _variance(_places(beside, first))
-        over = 1 + 0.3 * (1 / m + 1 / n)  # what moving them adds, by simulation of sides that vary alike
+        over = 1 + 0.3 * (1 / m + 1 / n)  # the shift's effect on the variance, by simulation of sides that vary alike
     varies = [variance * more for variance, more in zip(variances, inflation, strict=True)]
     if not sum(varies):
         return 1.0, math.inf
@@ -145,7 +148,7 @@ def median(ordered: Sequence[float]) -> float:
 
 @functools.cache
 def tail(first: int, second: int, most: int) -> float:
-    """The chance that, of all pairs of two like samples, up to `most` have the first one's value above."""
+    """Probability that among all pairs of two equal samples at most `most` have the larger value on the first side."""
     pairs = first * second
     if most >= pairs:
         return 1.0
@@ -157,20 +160,20 @@ def tail(first: int, second: int, most: int) -> float:
 
 @functools.cache
 def _orders(first: int, second: int) -> tuple[int, ...]:
-    """How many orders of two samples have 0, 1, 2 … pairs with the first one's value above: a Gaussian binomial
-    coefficient, multiplied out factor by factor.
+    """The number of orders of two samples with 0, 1, 2 … pairs whose larger value is on the first side: a Gaussian
+    binomial coefficient, multiplied out factor by factor.
     """
     counts = [1] + [0] * (first * second)
     for factor in range(1, first + 1):
         for power in range(len(counts) - 1, second + factor - 1, -1):  # times 1 - q^(second + factor)
             counts[power] -= counts[power - second - factor]
-        for power in range(factor, len(counts)):  # over 1 - q^factor
+        for power in range(factor, len(counts)):  # divided by 1 - q^factor
             counts[power] += counts[power - factor]
     return tuple(counts)
 
 
 def fewest(each: float, cells: int = 1) -> int:
-    """How many values both sides need before any difference can be shown, where one of so many cells differs."""
+    """How many values both sides need before any difference can be significant, if one of so many cells differs."""
     n = 1
     while tail(n, n, 0) > each / cells:
         n += 1
@@ -178,10 +181,8 @@ def fewest(each: float, cells: int = 1) -> int:
 
 
 def adjusted(p_values: Sequence[float]) -> list[float]:
-    """Each p-value as that of one among many (Benjamini and Hochberg).
-
-    Calling those up to 5% real: of campaigns without any difference up to 5% show one, and of the differences called
-    real up to 5% are expected to be chance.
+    """P-values adjusted for many tests (Benjamini and Hochberg). Called real up to 5%, at most 5% of campaigns without
+    any difference show one, and at most 5% of the reported differences are expected to be chance.
     """
     order = sorted(range(len(p_values)), key=lambda index: p_values[index], reverse=True)
     values = [1.0] * len(p_values)

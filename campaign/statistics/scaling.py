@@ -1,6 +1,6 @@
-"""The Universal Scalability Law (Gunther), fitted to what a search measured, and what it says beyond. Pure.
+"""The Universal Scalability Law (Gunther), fitted to the points of a search, and its extrapolation. Pure.
 
-    X(p) = rate · p / (1 + contention · (p - 1) + coherence · p · (p - 1))
+X(p) = rate · p / (1 + contention · (p - 1) + coherence · p · (p - 1))
 
 X is the rate of p processes; `rate` that of one. A cross-check and a basis for extrapolation, never a measurement.
 """
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 RESAMPLES = 200
-FEWEST_COUNTS = 4  # of processes: one more than there are parameters
-LACK_OF_FIT = 0.1  # p-value below which a law does not describe the points
-LIKELIER = 3.0  # logarithm of how much likelier points have to be by the law than by a plateau: 20 times
-MISSED = 0.1  # relative error of what the lower half of the counts foretells of the largest one
+FEWEST_COUNTS = 4  # numbers of processes: one more than parameters
+LACK_OF_FIT = 0.1  # p-value below which the law does not describe the points
+LIKELIER = 3.0  # log likelihood ratio of the law over a plateau: 20 times likelier
+MISSED = 0.1  # relative error of the highest count's rate, predicted from the lower half of the counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,40 +32,36 @@ class Law:
 
     @property
     def peak(self) -> float:
-        """Processes at the highest rate; infinite where it only rises."""
+        """Number of processes with the highest rate; infinite if the rate only rises."""
         return math.sqrt(max(0.0, 1 - self.contention) / self.coherence) if self.coherence > 0 else math.inf
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingFit:
-    """`resampled`: laws fitted to points made of this one and of distances from it, drawn with replacement of all.
-
-    `misfit`: the chance of counts as far off as these, by how runs of one count vary, if the law holds (F test of lack
-    of fit); None without repeated runs. `foretold`: by how much a law fitted to counts up to half of the largest one
-    misses the rate there, relative; None where they are too few. `over_plateau`: how much likelier the points are by
-    the law than by a rate that rises with the processes up to some count and is constant from there (logarithm).
+    """`resampled`: laws fitted to points resampled around this one (bootstrap of the residuals). `misfit`: p-value of
+    the lack-of-fit F test; None without repeated runs. `foretold`: relative error of the highest count's rate,
+    predicted from counts up to half of it; None if these are too few. `over_plateau`: log likelihood ratio of the law
+    over a rate that rises up to some count and is constant from there.
     """
 
     law: Law
     resampled: tuple[Law, ...]
-    largest_error: float  # of a count's geometric mean, relative
+    largest_error: float  # relative to a count's geometric mean
     misfit: float | None = None
     foretold: float | None = None
-    deviation: float = 0.0  # of one run from the law
+    deviation: float = 0.0  # standard deviation of one run from the law
     over_plateau: float = math.inf
 
     @property
     def holds(self) -> bool:
-        """Whether the law describes the points, better than a plateau does, and the lower half of them foretells the
-        upper: otherwise an interval of what it says beyond them would be one of a law that does not hold.
+        """Whether the law describes the points, describes them better than a plateau, and predicts the upper half from
+        the lower one. Otherwise an interval beyond them would belong to a law that does not hold.
         """
         describes = self.misfit is not None and self.misfit >= LACK_OF_FIT and self.over_plateau >= LIKELIER
         return describes and self.foretold is not None and self.foretold <= max(MISSED, 2 * self.deviation)
 
     def at(self, processes: int) -> tuple[float, float, float]:
-        """Rate at a number of processes, and the 95% interval of the law there: what the points leave open of it, not
-        whether the law holds.
-        """
+        """Rate at a number of processes, and its 95% interval if the law holds."""
         predictions = sorted(law.at(processes) for law in self.resampled)
         last = len(predictions) - 1
         return self.law.at(processes), predictions[math.floor(0.025 * last)], predictions[math.ceil(0.975 * last)]
@@ -84,8 +80,7 @@ def fit(points: Sequence[tuple[int, float]]) -> ScalingFit:
         raise ValueError(f"found {len(counts)} process counts; the model needs {FEWEST_COUNTS} or more")
     law = _fitted(points)
     chance = random.Random(len(points))
-    # The distances of all points are drawn from: most counts have one run or three, which alone say too little.
-    # A fit is nearer to its points than the truth is, by its three parameters.
+    # Residuals of all points are resampled together: most counts have one run or three, too few on their own.
     farther = math.sqrt(len(points) / (len(points) - 3))
     distances = [farther * math.log(rate / law.at(processes)) for processes, rate in points]
     resampled = tuple(
@@ -117,7 +112,7 @@ def _misfit(law: Law, counts: Mapping[int, Sequence[float]], means: Mapping[int,
 
 
 def _over_plateau(law: Law, counts: Mapping[int, Sequence[float]]) -> float:
-    """By the squares that are left, of the best of all counts from which the rate may be constant."""
+    """Log likelihood ratio over the best plateau, over all counts at which it may begin."""
     runs = sum(map(len, counts.values()))
     by_law = sum(math.log(rate / law.at(count)) ** 2 for count, rates in counts.items() for rate in rates)
     least = math.inf
@@ -156,6 +151,6 @@ def _fitted(points: Sequence[tuple[int, float]]) -> Law:
     scale[scale == 0] = 1.0
     weights, _ = optimize.nnls(table / scale, numpy.ones_like(processes))
     base, contention, coherence = (float(value) for value in weights / scale)
-    if base <= 0:  # no rate of one process fits: the smallest that the points allow
+    if base <= 0:  # no positive rate of one process fits: the smallest that the points allow
         base = float(1 / per_process.max()) * 1e-9
     return Law(1 / base, contention / base, coherence / base)
