@@ -44,7 +44,7 @@ VERIFY_STATUS = """exit status:
 
 
 class Help(argparse.HelpFormatter):
-    """Wraps each line of a description or an epilog by itself, with what follows a number below its text."""
+    """Wraps each line of a description or epilog separately; the text after a number is indented."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         import re
@@ -58,14 +58,14 @@ class Help(argparse.HelpFormatter):
         return "\n".join(map(wrapped, text.splitlines()))
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
-        """`-o, --output DIR`, which Python says since 3.13; before it was `-o DIR, --output DIR`."""
+        """`-o, --output DIR`, as in Python 3.13 and later; earlier ones have `-o DIR, --output DIR`."""
         if action.nargs == 0 or not action.option_strings:
             return super()._format_action_invocation(action)
         return f"{', '.join(action.option_strings)} {self._format_args(action, action.dest.upper())}"
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what to do where its first argument is missing."""
+    """Says what to do if its first argument is missing."""
 
     def error(self, message: str) -> NoReturn:
         import re
@@ -110,7 +110,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb, with its options in the order of its help; of those in an inner tuple one at most may be given."""
+    """A verb with its options in the order of its help; those in an inner tuple exclude each other."""
 
     name: str
     function: Callable[[argparse.Namespace], int]
@@ -390,7 +390,7 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
 
 
 def of_verb(top: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
-    """The parser of a verb that exists."""
+    """The parser of an existing verb."""
     verbs = next(action for action in top._actions if isinstance(action, argparse._SubParsersAction))
     chosen: argparse.ArgumentParser = verbs.choices[name]
     return chosen

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable
 
 
 def script(shell: str) -> str:
-    """What the shell has to read once."""
+    """The script that the shell has to read once."""
     from argcomplete.shell_integration import shellcode
 
     return shellcode(["campaign"], shell=shell).strip() + "\n"
 
 
 def answer(top: argparse.ArgumentParser) -> None:
-    """Answer a shell that asks, and end the process."""
+    """Answer a shell that asks for completions, and end the process."""
     import argcomplete
     from argcomplete.completers import DirectoriesCompleter
 
@@ -27,7 +27,7 @@ def answer(top: argparse.ArgumentParser) -> None:
         "F": _formats,
         "DIR": DirectoriesCompleter(),
     }
-    files = ("BUNDLE", "CAMPAIGN", "FILE", "KEY", "OUT")  # argcomplete's own answer where it has no other
+    files = ("BUNDLE", "CAMPAIGN", "FILE", "KEY", "OUT")  # argcomplete's own answer otherwise
     for parser in _parsers(top):
         for action in parser._actions:
             if action.metavar not in files and not action.choices:
@@ -54,7 +54,7 @@ def _packs(**_: object) -> dict[str, str]:
 
 
 def _cells(parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """The cells of the campaign file already typed; none if it cannot be read."""
+    """The cells of the campaign file typed before; none if it cannot be read."""
     from campaign.config.opened import open_campaign
     from campaign.core.errors import CampaignError
     from campaign.plan import matrix

@@ -1,4 +1,4 @@
-"""The command line: a verb, its exit status, and errors in words."""
+"""The command line: runs a verb, gives its exit status, and prints errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from campaign.core import users, waiting
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, is_full
 
 PACKAGE = Path(__file__).parents[1]
-TELLING = ("run", "rerun", "status", "check", "verify", "collect")  # verbs whose status scripts rely on
+TELLING = ("run", "rerun", "status", "check", "verify", "collect")  # verbs whose exit status scripts use
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,11 +26,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         from campaign.cli import completion as completions
 
         completions.answer(parser(sandbox=True))
-    gc.set_threshold(1_000_000)  # what a large campaign has is made once and kept: looking through it finds nothing
+    gc.set_threshold(1_000_000)  # a large campaign's objects live until the end: collecting garbage finds nothing
     words = sys.argv[1:] if argv is None else list(argv)
     if argv is None:
         streams.use()
-        os.umask(os.umask(0o077) | 0o002)  # whoever else could write them could change results, and scripts of jobs
+        os.umask(os.umask(0o077) | 0o002)  # others must not be able to change results and scripts of jobs
     try:
         return _do(words)
     except CampaignError as error:
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except OSError as error:
         if isinstance(error, BrokenPipeError) and streams.is_one(error):
-            # Its reader has gone, as in `campaign table | head`. What tells by its status does not tell OK.
+            # The reader has gone, as in `campaign table | head`. Verbs whose status is used must not return OK.
             return INTERRUPTED if words[:1] and words[0] in TELLING else OK
         _last(f"campaign: {_in_words(error)}")
         return ENVIRONMENT
@@ -59,17 +59,17 @@ def _do(words: Sequence[str]) -> int:
         arguments = parser(sandbox=words[:1] == ["sandbox"]).parse_args(words)
         with waiting.told_to(_ignore if "--json" in words else say):
             status: int = arguments.do(arguments)
-    finally:  # also where argparse ends it, after --help
+    finally:  # also if argparse ends it, after --help
         sys.stdout.flush()
     return status
 
 
 def _ignore(_text: str) -> None:
-    """Nobody reads what is said beside data."""
+    """Nobody reads messages beside data."""
 
 
 def _in_words(error: OSError) -> str:
-    """The file, or else the place in this program, where something was refused, and why."""
+    """Where something was refused (the file, or else the place in this program), and why."""
     if error.filename:
         if isinstance(error, PermissionError):
             denied = _denied(Path(error.filename))
@@ -97,7 +97,7 @@ def _in_words(error: OSError) -> str:
 
 
 def _denied(path: Path) -> Path:
-    """What this user may not enter, read or write in: the outermost directory, otherwise the file or its directory."""
+    """What this user may not enter, read or write: the outermost directory, otherwise the file or its directory."""
     closed = (place for place in reversed(path.absolute().parents) if not os.access(place, os.X_OK))
     if directory := next(closed, None):
         return directory

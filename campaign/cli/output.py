@@ -1,4 +1,4 @@
-"""What verbs share: the campaign that was named, and where texts go."""
+"""Shared by the verbs: opening the named campaign, and writing texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from campaign.results.cells import Row
 
 
-PIPE = 100  # columns of tables in a pipe or a file, and at most in a terminal
+PIPE = 100  # columns of tables in a pipe or a file, and the maximum in a terminal
 FORMAT_OF = {
     ".csv": "csv",
     ".json": "json",
@@ -26,19 +26,19 @@ FORMAT_OF = {
     ".md": "github",
     ".tex": "latex_longtable",
 }
-NOT_WRITTEN = (".xls", ".ods", ".pdf", ".doc", ".docx", ".odt")  # what a plain text in a file of this name is not
-FEWEST = 40  # columns that a terminal is taken to have
+NOT_WRITTEN = (".xls", ".ods", ".pdf", ".doc", ".docx", ".odt")  # file names for which plain text would be wrong
+FEWEST = 40  # columns that a terminal is assumed to have at least
 
 
 def columns(output: Path | None = None) -> int:
-    """How wide texts may be: those of the terminal, one number in a pipe or a file."""
+    """The width of texts: that of the terminal, a fixed one in a pipe or a file."""
     if output is not None or not sys.stdout.isatty():
         return PIPE
     return max(FEWEST, min(get_terminal_size().columns, PIPE))
 
 
 def folded(text: str, stream: TextIO) -> str:
-    """On a terminal, lines in its width; those that go on are indented. Elsewhere the text as it is."""
+    """On a terminal, folded to its width, with continuation lines indented; otherwise the text as it is."""
     if not stream.isatty():
         return text
     width = max(FEWEST, get_terminal_size().columns)
@@ -70,9 +70,10 @@ def say(text: str) -> None:
 
 
 def table_format(given: str | None, output: Path | None) -> str:
-    """A table's format: the one given, otherwise that of the file's name, otherwise plain text.
+    """A table's format: the given one, otherwise that of the file's name, otherwise plain text.
 
-    Raises InputError where a file of a spreadsheet or of JSON would get another one, or text a name of what is no text.
+    Raises InputError if the file's name is that of a spreadsheet or of JSON and the format is not, or the other way
+    round.
     """
     named = FORMAT_OF.get(output.suffix.lower(), "") if output else ""
     if output and given and named in ("csv", "json", "xlsx") and given != named:
@@ -88,8 +89,8 @@ def table_format(given: str | None, output: Path | None) -> str:
 
 
 def write(content: str | bytes, output: Path | None) -> None:
-    """Write to a file, which appears whole, or print a text. Raises InputError where it names no file, EnvironmentLacks
-    where it cannot be written.
+    """Write to a file, which appears complete, or print. Raises InputError if the name cannot be a file's,
+    EnvironmentLacks if it cannot be written.
     """
     if output is None:
         assert isinstance(content, str), "only a text can be printed"
@@ -99,7 +100,7 @@ def write(content: str | bytes, output: Path | None) -> None:
         if Path("/dev") in output.absolute().parents or (output.exists() and not output.is_file()):  # or a pipe
             output.write_bytes(content.encode() if isinstance(content, str) else content)
         else:
-            atomic.write(output.resolve(), content)  # what a link leads to is replaced, not the link
+            atomic.write(output.resolve(), content)  # the file behind a link is replaced, not the link
     except OSError as error:
         if output.is_dir():
             raise InputError(f"{output}: is a directory; name a file") from error

@@ -1,4 +1,4 @@
-"""What a person sees while a campaign runs: a line for each run that has ended, and on a terminal all runs below.
+"""What a user sees while a campaign runs: a line for each run that has ended, and on a terminal all runs below.
 
 Everything, with each change of a run's state, is also written to `run.log` beside the results, with times.
 """
@@ -24,13 +24,13 @@ from campaign.slurm.collect import waits_for_turn
 from campaign.slurm.submit import not_submitted_text
 
 LOG = "run.log"
-MOST_VALUES = 16  # of a run in its line
-ROUNDING = ((60, 1), (600, 10), (3600, 60), (6 * 3600, 300), (86400, 1800))  # up to so many seconds, in steps of
-IDLE = ("", "None", "Dependency")  # reasons to wait that say no more than that it waits
+MOST_VALUES = 16  # of a run, in its line
+ROUNDING = ((60, 1), (600, 10), (3600, 60), (6 * 3600, 300), (86400, 1800))  # up to so many seconds, round to
+IDLE = ("", "None", "Dependency")  # reasons for waiting that explain nothing
 
 
 class Importance(IntEnum):
-    """How much a text matters: `-q` prints what always matters, `-v` also the details."""
+    """How important a text is: `-q` prints only what always matters, `-v` also details."""
 
     DETAIL = 0
     NORMAL = 1
@@ -38,7 +38,7 @@ class Importance(IntEnum):
 
 
 def display(root: Path, verbose: bool = False, quiet: bool = False, stream: TextIO | None = None) -> Lines:
-    """For results in `root`. Redrawn in place where a terminal can; plain lines elsewhere."""
+    """The display for results in `root`: redrawn in place if the terminal can, otherwise plain lines."""
     shown = stream or sys.stderr
     level = Importance.ALWAYS if quiet else Importance.DETAIL if verbose else Importance.NORMAL
     alive = shown.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown", "")
@@ -46,13 +46,13 @@ def display(root: Path, verbose: bool = False, quiet: bool = False, stream: Text
 
 
 def counts(progress: Progress) -> tuple[int, int]:
-    """(runs that have ended, runs in all)."""
+    """(ended runs, all runs)."""
     ended = [run for run in progress.runs if _has_ended(_last(progress, run))]
     return len(ended), len(progress.runs)
 
 
 def _has_ended(last: Attempt | None) -> bool:
-    """An attempt that Slurm never heard of is followed by another one."""
+    """Whether a run has ended: an attempt that Slurm never received will be followed by another one."""
     return last is not None and not last.state.active and not _unsent(last)
 
 
@@ -66,9 +66,8 @@ def _last(progress: Progress, run: Run) -> Attempt | None:
 
 
 def describe(attempt: Attempt, values: Sequence[RunValue] = ()) -> str:
-    """An attempt in words: its first numbers where it is done, otherwise its state: `pending: Resources`, `timeout: …`.
-
-    What a run that failed had printed before is no result.
+    """An attempt in words: its first numbers if it is done, otherwise its state: `pending: Resources`, `timeout: …`.
+    Numbers printed before a failure are not results.
     """
     by_unit: dict[str, list[str]] = {}
     for value in values[:MOST_VALUES] if attempt.state is State.DONE else ():
@@ -95,14 +94,14 @@ def remaining(progress: Progress) -> str:
 
 
 def _rounded(seconds: float) -> int:
-    """To what is worth saying: an estimate is not known to the second."""
+    """Rounded: an estimate is not known to the second."""
     step = next((step for limit, step in ROUNDING if seconds < limit), 3600)
     return max(1, round(seconds / step)) * step
 
 
 @contextmanager
 def _closed_terminal() -> Iterator[None]:
-    """A terminal that was closed is told nothing; whether the campaign goes on is for the SIGHUP that comes of it."""
+    """Ignore errors of a closed terminal: the SIGHUP that follows decides whether the campaign goes on."""
     try:
         yield
     except OSError as error:
@@ -111,7 +110,7 @@ def _closed_terminal() -> Iterator[None]:
 
 
 class Log:
-    """The file beside the results, from when there are any."""
+    """The log file beside the results, once these exist."""
 
     def __init__(self, root: Path) -> None:
         self.path = root / LOG
@@ -122,7 +121,7 @@ class Log:
         return self.path.parent.is_dir()
 
     def refused(self) -> str:
-        """Why it cannot be written, "" where it can."""
+        """Why it cannot be written, "" if it can."""
         try:
             with self.path.open("a"):
                 return ""
@@ -144,8 +143,8 @@ class Lines(AbstractContextManager["Lines"]):
     def __init__(self, stream: TextIO, log: Log, level: Importance = Importance.NORMAL) -> None:
         self._stream, self._log, self._level = stream, log, level
         self._seen: dict[str, tuple[int, State, str]] = {}
-        self._ended: set[str] = set()  # runs whose end was told
-        self._cancelled: list[tuple[str, Attempt]] = []  # runs of which nothing was told yet
+        self._ended: set[str] = set()  # runs whose end was printed
+        self._cancelled: list[tuple[str, Attempt]] = []  # runs not printed yet
         self._waits: set[tuple[str, str]] = set()
         self._named = False
 
@@ -153,7 +152,7 @@ class Lines(AbstractContextManager["Lines"]):
         self._tell(text, Importance.NORMAL)
 
     def warn(self, text: str) -> None:
-        """Of the program itself: it stops."""
+        """A message about the program itself: it stops."""
         self._tell(f"campaign: {text}", Importance.ALWAYS)
 
     def result(self, text: str) -> None:
@@ -184,7 +183,7 @@ class Lines(AbstractContextManager["Lines"]):
             self._tell(text, level)
 
     def _changes(self, progress: Progress) -> Iterator[tuple[str, Importance]]:
-        """What has changed since the last look, with how much it matters."""
+        """What has changed since the last call, with its importance."""
         total = len(progress.runs)
         for run in progress.runs:
             last = _last(progress, run)
@@ -224,7 +223,7 @@ class Lines(AbstractContextManager["Lines"]):
         return f"[{done}/{total}] {len(others) + 1} runs cancelled: {run} to {others[-1][0]}"
 
     def _waits_anew(self, attempt: Attempt) -> bool:
-        """Whether its job waits for a reason that was not told yet."""
+        """Whether its job waits for a reason that was not printed yet."""
         own_turn = waits_for_turn(attempt.job_id)
         if attempt.state is not State.PENDING or attempt.reason in (*IDLE, own_turn):
             return False
@@ -234,7 +233,7 @@ class Lines(AbstractContextManager["Lines"]):
         return new
 
     def close(self) -> None:
-        """Nothing more is shown; texts are still printed."""
+        """End the display; texts are still printed."""
 
     def __enter__(self) -> Self:
         return self
@@ -275,12 +274,12 @@ class Live(Lines):
             widest = max((len(row[place]) for row in rows), default=0) if column != "state" else 0
             grid.add_column(column, no_wrap=True, overflow="ellipsis", min_width=min(widest, most))
         for *texts, state, style in rows:
-            grid.add_row(*texts, escape(state), style=style)  # Slurm's words may hold what rich takes for markup
+            grid.add_row(*texts, escape(state), style=style)  # Slurm's words may contain rich's markup
         self._live.update(grid)
 
     def _under_way(self, progress: Progress) -> Iterator[tuple[str, str, str, str, str]]:
-        """Name, geometry, job, state and style of the runs that have not ended, as many as fit the screen. Those that
-        have ended stay above, a line each.
+        """Name, geometry, job, state and style of the runs that have not ended, as many as fit the screen. Ended runs
+        remain above, one line each.
         """
         left = [(run, last) for run in progress.runs if not _has_ended(last := _last(progress, run))]
         for run, last in left[: max(4, self._console.size.height - 4)]:

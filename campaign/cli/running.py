@@ -1,4 +1,4 @@
-"""The verbs about runs under way. Like the others, each loads what it needs and nothing else."""
+"""The verbs about running campaigns. Like the others, each loads only what it needs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from campaign.core import waiting
 from campaign.core.errors import INTERRUPTED, OK, CampaignError, InputError, typed
 from campaign.core.units import listed, several
 
-NOTIFY_S = 60.0  # that the user's command may take
-# What is needed once a run has ended, and for the table: loaded while Slurm starts the jobs, not before or after that.
+NOTIFY_S = 60.0  # seconds for the user's command
+# Needed once a run has ended, and for the table: loaded while Slurm starts the jobs.
 AFTERWARDS = (
     "campaign.results.parsers.output",
     "campaign.results.source.trees",
@@ -52,9 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _cluster(storage: str) -> Iterator[bool]:
-    """A Slurm to run on: the one that answers, otherwise a sandbox. Gives whether it is stopped at the end, which it is
-    if it was not there before.
-    """
+    """A Slurm to run on: the one that answers, otherwise a new sandbox, which is stopped at the end."""
     from campaign.slurm import commands
     from campaign.slurm.sandbox.cluster import Sandbox
     from campaign.slurm.sandbox.layout import Shape
@@ -67,7 +65,7 @@ def _cluster(storage: str) -> Iterator[bool]:
         yield False
         return
     was_running = Sandbox.at().running()
-    owner = None if was_running else os.getpid()  # with a driver that is killed its cluster ends too
+    owner = None if was_running else os.getpid()  # if the driver is killed, its cluster ends too
     sandbox = Sandbox.start(shape=shape, owner=owner)
     say(f"no Slurm found: started a sandbox of virtual nodes in {sandbox.layout.top}")
     os.environ.update(sandbox.environment())
@@ -118,7 +116,7 @@ def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = 
 
 
 def _notify(command: str | None, name: str, status: int, text: str) -> None:
-    """Run the user's command with what became of the campaign; what fails of it is said and changes nothing."""
+    """Run the user's command with the campaign's outcome; its failure is reported and has no effect."""
     if command is None:
         return
     import signal
@@ -131,7 +129,7 @@ def _notify(command: str | None, name: str, status: int, text: str) -> None:
             try:
                 process.communicate(f"{text}\n", NOTIFY_S)
             except BaseException:
-                os.killpg(process.pid, signal.SIGKILL)  # with all that it started
+                os.killpg(process.pid, signal.SIGKILL)  # with all processes that it started
                 raise
     except subprocess.TimeoutExpired:
         say(f"--notify: {command}: killed after {round(NOTIFY_S)} s, with all that it had started")
@@ -187,7 +185,7 @@ def _jobs(text: str | None) -> int | None:
 
 
 def _say_interrupted(text: str, opened: Opened | None = None) -> None:
-    """Also in the log, where there is one: the terminal may have been closed."""
+    """Also written to the log, if there is one: the terminal may have been closed."""
     from campaign.cli.progress import Log
 
     if opened is not None:
@@ -236,7 +234,7 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
 
 
 def _table(done: Submission) -> list[str]:
-    """The table, what the results come to, and violations that are of no result, so that no table shows them."""
+    """The table, the numbers of cells, and violations of no cell, which no table shows."""
     from campaign.report import fitting
     from campaign.report import table as tables
     from campaign.report.verdict import counted, sentence, violated_as_a_whole
@@ -249,7 +247,7 @@ def _table(done: Submission) -> list[str]:
 
 
 def _cell_lines(rows: Sequence[Row], known: Sequence[Cell]) -> list[str]:
-    """What became of cells: a line for each with a number, and for each cause of those without one. `known`: all."""
+    """The outcome of cells: a line for each with a number, and for each cause of those without one. `known`: all."""
     from campaign.report import causes
     from campaign.results.cells import patterns
 
@@ -260,18 +258,18 @@ def _cell_lines(rows: Sequence[Row], known: Sequence[Cell]) -> list[str]:
 
 
 def _cell_line(row: Row, cells: str) -> str:
-    """What became of cells that say the same, in one line."""
+    """The outcome of cells with the same text, in one line."""
     from campaign.core.model import State, Status
 
     text: str
     if row.value is not None:
         text = f"{cells}: {row.status} {row.value:.3f} {row.unit}"
     elif row.attempt and row.attempt.state is State.FAILED:
-        text = f"{cells}: {row.note}"  # that of the attempt, which begins with its state
+        text = f"{cells}: {row.note}"  # the attempt's text begins with its state
     else:
         text = f"{cells}: {row.status}: {row.note}"
     if row.attempt:
-        number = row.attempt.number  # those that never ran or had other settings have numbers too
+        number = row.attempt.number  # those that never ran, or have other settings, have numbers too
         text += f" (attempt {number} of {max(number, row.attempts)})"
     if row.summary.n > 1:
         text += f" (median of {row.summary.n} valid attempts: {row.summary.median:.3f})"

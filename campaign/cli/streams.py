@@ -1,4 +1,4 @@
-"""Standard output and standard error of this process, whose errors say which of them could not be written."""
+"""Standard output and standard error, whose errors say which of them could not be written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _used: list[TextIO] = []
 
 
 class _Named(io.FileIO):
-    """A descriptor whose errors have its name in the place of a file's."""
+    """A file descriptor whose errors have its name in place of a file's."""
 
     def __init__(self, descriptor: int, words: str) -> None:
         super().__init__(descriptor, "w", closefd=False)
@@ -27,8 +27,8 @@ class _Named(io.FileIO):
 
 
 def use() -> None:
-    """Make sys.stdout and sys.stderr such. Whichever of the first three descriptors is closed becomes /dev/null, before
-    a file that is opened gets its number, and with it what programs print there.
+    """Use such streams as sys.stdout and sys.stderr. A closed descriptor among the first three becomes /dev/null,
+    before a file that is opened gets its number, and with it what programs print there.
     """
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)
@@ -50,7 +50,7 @@ def _opened(descriptor: int, words: str, before: TextIO | None) -> TextIO:
 
 
 def end() -> None:
-    """Let go of what could not be written on them: at the end of Python it would fail again, and be its exit status."""
+    """Discard what could not be written: Python would try again at its end, and fail with its own exit status."""
     for stream in _used:
         try:
             stream.flush()
@@ -61,5 +61,5 @@ def end() -> None:
 
 
 def is_one(error: OSError) -> bool:
-    """Whether one of them could not be written."""
+    """Whether an error is about one of these streams."""
     return error.filename in (OUTPUT, ERRORS)

@@ -1,4 +1,4 @@
-"""The verbs. Each loads what it needs and nothing else, so that help comes at once."""
+"""The verbs. Each loads only what it needs, so that help appears at once."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def plan(arguments: argparse.Namespace) -> int:
 
 
 def _probe(opened: Opened, checked: Checked) -> int:
-    """Print what is wrong on the nodes, and by which one."""
+    """Print what is wrong on the nodes; gives the exit status."""
     from campaign.pipeline import probe
 
     outcome = probe.probe(opened, checked, say)
@@ -196,7 +196,7 @@ def show_modifications(arguments: argparse.Namespace) -> int:
 
 
 def _print_findings(arguments: argparse.Namespace, submission: Submission) -> int:
-    """Print them; gives the exit status: a rule about the campaign that is broken is as much as one about a cell."""
+    """Print findings; gives the exit status: a violated rule about the campaign counts like one about a cell."""
     from campaign.report import junit
     from campaign.report import text as views
 

@@ -1,4 +1,4 @@
-"""What must hold between the values of a campaign file, and between them and the rule pack, each with its problem."""
+"""Conditions between the values of a campaign file, and between them and the rule pack, each with its message."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def items(values: dict[str, Any], pack: RulePack, document: Document) -> None:
 
 
 def programs(values: dict[str, Any], pack: RulePack, document: Document) -> None:
-    """Which programs of the pack are named, and that the key is the pack's kind."""
+    """Check that the named programs are in the pack, and that the key fits the kind of pack."""
     benchmark = values["benchmark"] or {}
     given = benchmark.get("programs") or ()
     names = [program.id for program in pack.programs]
@@ -81,7 +81,7 @@ def programs(values: dict[str, Any], pack: RulePack, document: Document) -> None
 
 
 def arguments(values: dict[str, Any], pack: RulePack, document: Document) -> None:
-    """Further words are of the flags that the pack allows: in a pack of several programs, those of each."""
+    """Check that further words are flags that the pack allows; in a pack with several programs, those of each."""
     benchmark = values["benchmark"] or {}
     given: list[tuple[Place, tuple[str, ...], RulePack]] = []
     if words := benchmark.get("extra_arguments"):
@@ -108,9 +108,8 @@ def arguments(values: dict[str, Any], pack: RulePack, document: Document) -> Non
 
 
 def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
-    """The words of a command line that may not be added to the pack's, by position, each with the reason.
-
-    Short flags may be bundled (`-vF`) and carry their value (`-N4`), as getopt takes them.
+    """The words that must not be added to the pack's command line, by position, each with the reason. Short flags may
+    be bundled (`-vF`) and carry their value (`-N4`), as in getopt.
     """
     allowed = {flag.flag: flag.value for flag in pack.allowed}
     clauses = pack.flag_clauses()
@@ -173,7 +172,7 @@ def cells(section: str, values: dict[str, Any], pack: RulePack, document: Docume
 
 
 def is_of_runs(pattern: str, values: dict[str, Any], pack: RulePack) -> bool:
-    """Whether target/launch/files with * for any means some run."""
+    """Whether target/launch/files, with * for any of them, matches a run."""
     axes = (names_of_targets(values), [each.id for each in pack.launch], [each.id for each in pack.files])
     parts = pattern.split("/")
     return len(parts) == len(axes) and all(map(fnmatch.filter, axes, parts))
@@ -187,7 +186,7 @@ def path(at: Place, written: str | None, file: Path, document: Document, optiona
 
 
 def most(section: str, values: dict[str, Any], document: Document) -> None:
-    """`most` is not below `least`."""
+    """Report a `most` that is below `least`."""
     least, most = values["least"], values["most"]
     if least and most and most < least:
         document.problem((section, "most"), f"found {most}, but least is {least}; allowed: {least} or more")

@@ -1,4 +1,4 @@
-"""What a campaign file must not contain: it is in the bundle, and its words are in job scripts and results."""
+"""Refuses secrets in a campaign file: it is in the bundle, and its words are in job scripts and results."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from campaign.core.strict_yaml import Document, Mapping, Node, Place, Scalar, Se
 
 _LOGIN = re.compile(r"://[^/?#@\s]+@")  # a URL with a user's name or password
 _WORD = re.compile(r"^(PART|WORD)\((\w+)\)", re.MULTILINE)
-# In a command: a name to which a value is given, or an option.
+# In a command: a name with a value, or an option.
 _NAMED = re.compile(r"(?:^|[\s\"'=,;(])(-*[A-Za-z_][\w-]*)=|(?:^|[\s\"'])(--?[A-Za-z][\w-]*)")
-# Texts that are words of a command; "*" is any one key or number.
+# Texts that contain words of a command; "*" is any one key or number.
 _COMMANDS: tuple[Place, ...] = (
     ("launcher", "options", "*"),
     ("launcher", "prefix", "*"),
@@ -32,15 +32,15 @@ _VARIABLE: Place = ("slurm", "environment", "*")
 
 @functools.cache
 def _secret() -> re.Pattern[str]:
-    """What a secret's name has: one of the words by which the benchmark leaves variables out of its records."""
+    """Parts of names that belong to secrets; the benchmark leaves such variables out of its records."""
     listed = _WORD.findall((BENCHMARK / "common" / "secret.def").read_text(encoding="utf-8"))
     parts, words = ("|".join(word for kind, word in listed if kind == each) for each in ("PART", "WORD"))
-    # Of a variable alone: `--pass` and `--cert` are also options that give a number and a file.
+    # For variables only: `--pass` and `--cert` are also options with a number and a file.
     return re.compile(rf"(?i:{parts.replace('_', '[_-]')})|(?:\b|_)(?:{words})(?!_(?:FILE|DIR|PATH))(?:\b|_)")
 
 
 def check(document: Document) -> None:
-    """Report all that looks like a secret in a campaign file of this machine's."""
+    """Report everything that looks like a secret in a campaign file from this machine."""
     if resolution.replayed():
         return
     for at, node in _texts(document.root, ()):

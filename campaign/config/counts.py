@@ -1,18 +1,18 @@
-"""Numbers of nodes and of processes per node as a share of what there is: `10%`, `half`, `all`. Pure."""
+"""Numbers of nodes, and of processes per node, as a share of those available: `10%`, `half`, `all`. Pure."""
 
 from __future__ import annotations
 
 import re
 
 ALLOWED = "a whole number from 1 to 1000000, all, half, power of two, or a share such as 10%"
-Count = int | str  # a number, or a share as it is written
+Count = int | str  # a number, or a share as written
 POWER = "power of two"
-SERIES = "powers of two"  # of rule packs: 1, 2, 4 ... up to what there is
+SERIES = "powers of two"  # in rule packs: 1, 2, 4 ... up to what is available
 ALLOWED_IN_PACKS = f"{ALLOWED}, or {SERIES}"
 
 
 def parse(text: str) -> Count:
-    """Raises ValueError with what is allowed."""
+    """Parse a count. Raises ValueError with what is allowed."""
     if re.fullmatch(r"[1-9][0-9]{0,5}|1000000", text):
         return int(text)
     share = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%", text)
@@ -22,7 +22,7 @@ def parse(text: str) -> Count:
 
 
 def parse_in_pack(text: str) -> Count:
-    """Raises ValueError with what is allowed."""
+    """Parse a count of a rule pack. Raises ValueError with what is allowed."""
     try:
         return SERIES if text == SERIES else parse(text)
     except ValueError:
@@ -30,7 +30,7 @@ def parse_in_pack(text: str) -> Count:
 
 
 def of(count: Count, there: int) -> int:
-    """How many of so many; a share is rounded up, a power of two is the largest that there is."""
+    """How many of those that are `there`; a share is rounded up, a power of two is the largest possible."""
     if isinstance(count, int):
         return count
     if count == POWER:

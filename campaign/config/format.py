@@ -1,8 +1,7 @@
-"""The campaign file: its keys, which are the fields of the dataclasses that the program works with. The reference is
-docs/campaign-file.md.
+"""The campaign file: its keys, which are the fields of the dataclasses that the program works with.
 
-What is allowed in a single value is in `values`; what must hold between values, and between them and the rule pack, in
-`check` and `search`.
+The reference is docs/campaign-file.md. What is allowed in a single value is in `values`; conditions between values, and
+between them and the rule pack, are in `check` and `search`.
 """
 
 from __future__ import annotations
@@ -120,16 +119,16 @@ class Benchmark:
     )
 
     def path(self, program: str) -> Path | None:
-        """The program of that name in the pack; None for the builtin."""
+        """The path of the pack's program with that name; None for the built-in benchmark."""
         return dict(self.programs).get(program, self.executable)
 
     def further(self, program: str) -> tuple[str, ...]:
-        """The words after the pack's own."""
+        """The words after those of the pack."""
         return dict(self.program_arguments).get(program, self.extra_arguments)
 
     @property
     def external(self) -> bool:
-        """Whether any program is not the builtin."""
+        """Whether any program is not the built-in benchmark."""
         return bool(self.paths)
 
     @property
@@ -147,7 +146,7 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
-    """Repetitions are added until the 95% interval of the median is no wider, up to a cap."""
+    """Repetitions are added until the 95% interval of the median is narrow enough, up to a maximum."""
 
     least: int = key(Number(6, 1000), "repetitions before the confidence interval is computed", 6)
     most: int = key(Number(6, 1000), "maximum number of repetitions", 20)
@@ -167,7 +166,7 @@ class Declined:
 
 @dataclass(frozen=True, slots=True)
 class BuildNotes:
-    """How an external benchmark was built, as the campaign file tells it; "" where it does not."""
+    """How an external benchmark was built, as the campaign file says; "" for what it does not say."""
 
     compiler: str = key(values.LINE, "name and version", "")
     command: str = key(values.PROSE, "command that built it", "")
@@ -196,7 +195,7 @@ REPETITIONS = record(Sequential)
 
 @dataclass(frozen=True, slots=True)
 class SourceTrees:
-    """Where the benchmark's source lies, as written in the file; "" where it does not say."""
+    """Where the benchmark's source is, as written in the file; "" for what it does not say."""
 
     pristine: str = key(
         values.TREE, "the benchmark's source as published; a path is relative to the campaign file's directory", ""

@@ -1,4 +1,4 @@
-"""Writes a commented campaign file for a rule pack, to be filled in."""
+"""Writes a commented campaign file for a rule pack, to be completed by the user."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from campaign.config.system import CONTACT, SYSTEM
 from campaign.core import resources, units
 from campaign.core.errors import InputError
 
-DIRECTORY = "/path/to/scratch"  # where no better one is known: `plan` names it
+DIRECTORY = "/path/to/scratch"  # if none better is known; `plan` reports it
 
 _TEXT = """\
 # A campaign: the benchmark {applet} by the run rules {id}, version {version}
@@ -85,7 +85,7 @@ contact:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What is known of the cluster at hand, for values that fit it."""
+    """What is known of this cluster, for values that fit it."""
 
     partition: str = ""  # the default one
     cores: int = 16  # of a node
@@ -128,8 +128,8 @@ def _selection(pack: RulePack) -> str:
 
 
 def write(path: Path, rules_id: str, site: Site = UNKNOWN) -> None:
-    """Write `text` to a new file, with its name as the campaign's as far as it may be one; raises InputError where
-    there is one already or it cannot be written.
+    """Write `text` to a new file, whose name becomes the campaign's if possible. Raises InputError if the file exists
+    or cannot be written.
     """
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem).strip("-_")[:40]
     content = text(rules_id, site, *([name] if name else []))
@@ -185,7 +185,7 @@ def _variables(pack: RulePack) -> str:
 
 
 def _launch(condition: LaunchCondition, site: Site) -> str:
-    """A launch condition with what the RFP asks for, as a comment, and a value that fits it and the cluster."""
+    """A launch condition: what the RFP asks for, as a comment, and a value that fits it and the cluster."""
     each = 1 << max(0, site.cores.bit_length() - 1)  # a power of two divides most numbers of files
     if condition.series:
         there = site.nodes if condition.series == "nodes" else site.cores

@@ -1,4 +1,4 @@
-"""The campaign file's `launch`: the geometry of each launch condition, or how it is found."""
+"""The campaign file's `launch`: the geometry of each launch condition, or how it is determined."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from campaign.core.strict_yaml import Document, Place
 
 @dataclass(frozen=True, slots=True)
 class AllCores:
-    """`max: all`: one process per core of the partition, found out from Slurm; or a share of its nodes and cores."""
+    """`max: all`: one process per core of the partition, as Slurm reports it; or a share of its nodes and cores."""
 
     nodes: Count = ALL
     processes_per_node: Count = ALL
 
     def of(self, nodes: int, cores: int) -> Geometry:
-        """On a partition of so many usable nodes with so many cores each."""
+        """The geometry on a partition with so many usable nodes and cores per node."""
         count = counts.of(self.nodes, nodes)
         return Geometry(count, count * counts.of(self.processes_per_node, cores))
 
@@ -39,10 +39,10 @@ def fixed_geometries(launch: Mapping[str, Wanted]) -> dict[str, Geometry | None]
 
 
 def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, Wanted]:
-    """The geometry of each launch condition; one that cannot be had is reported and left out."""
+    """The geometry of each launch condition; one that cannot be determined is reported and left out."""
     given = dict(values["launch"] or ())
     ids = [condition.id for condition in pack.launch]
-    misspelt = set()  # whose absence follows from a typo
+    misspelt = set()  # conditions that are missing because of a typo
     for name in given:
         if name not in ids:
             meant = near(name, [id for id in ids if id not in given and id not in misspelt])
@@ -74,7 +74,7 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
 
 
 def read_series(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, int]:
-    """The largest count of each series of launch conditions, taken out of the values; 1 where it cannot be had."""
+    """The largest count of each series of launch conditions, removed from the values; 1 if it cannot be determined."""
     given = dict(values["launch"] or ())
     largest = {}
     for condition in pack.launch:
@@ -115,9 +115,8 @@ def _form(condition: LaunchCondition, pack: RulePack) -> str:
 
 
 def _geometry(value: Any, condition: LaunchCondition, form: str, at: Place, document: Document) -> Wanted | None:
-    """The geometry that was given for a condition, where it fits the condition; otherwise what is wrong is reported.
-
-    `form`: how it is written.
+    """The geometry given for a condition, if it fits the condition; otherwise the problem is reported. `form`: how it
+    is written.
     """
     if value is None:
         return None
@@ -145,7 +144,7 @@ def _geometry(value: Any, condition: LaunchCondition, form: str, at: Place, docu
             f"found both processes and processes_per_node; allowed: {form} ({condition.asked})",
         )
     elif (nodes is None or count is None) and document.has_problem_below(at):
-        return None  # which says why it lacks one
+        return None  # the other problem explains it
     elif nodes is None or count is None:
         document.problem(
             at, _launch_lacks(lacking="nodes" if nodes is None else "processes", form=form, asked=condition.asked)

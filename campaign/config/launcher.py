@@ -1,7 +1,7 @@
 """The campaign file's `launcher`: what starts the ranks, with which options, and the words before the benchmark.
 
-campaign places the ranks itself; a campaign file may choose the program that does it, bind the ranks, and put words
-before the benchmark's program, within what the rule pack allows.
+campaign places the ranks itself. A campaign file may choose the launcher, bind the ranks, and put words before the
+benchmark's program, as far as the rule pack allows.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from campaign.core.model import Launcher
 from campaign.core.schema import Field, KeyedMap, ListOf, Text, matching, suggestion, whole
 from campaign.core.strict_yaml import Document, Place, shown
 
-WRAPPER = "wrapper"  # what a pack calls any script before the benchmark
-# mpirun's words for so many ranks on each node, in blocks: Open MPI's, PRRTE's.
+WRAPPER = "wrapper"  # a pack's word for any script before the benchmark
+# mpirun's options for so many ranks per node, placed in blocks: Open MPI's, PRRTE's.
 _OPEN_MPI = ("-n", "{processes}", "--map-by", "ppr:{processes_per_node}:node")
 PLACEMENTS = dict.fromkeys(("mpirun", "mpiexec", "orterun", "prterun"), _OPEN_MPI)
-# Options of srun that change neither how many ranks there are nor on which node each is.
+# Options of srun that change neither the number of ranks nor the node of each rank.
 SRUN_OPTIONS = (
     "accel-bind", "cpu-bind", "cpu-freq", "cpus-per-gpu", "cpus-per-task", "distribution", "exact", "extra-node-info",
     "gpu-bind", "gpu-freq", "gpus", "gpus-per-node", "gpus-per-task", "gres", "gres-flags", "hint", "mem", "mem-bind",
     "mem-per-cpu", "mem-per-gpu", "network", "overcommit", "propagate", "resv-ports", "threads-per-core",
     "tres-per-task", "wait",
 )  # fmt: skip
-_BLOCKS = re.compile(r"--distribution=block(?:[:,].*)?")  # the rest says how ranks lie within a node
-# Words with which mpirun says how many ranks there are and where.
+_BLOCKS = re.compile(r"--distribution=block(?:[:,].*)?")  # what follows places ranks within a node
+# mpirun's options for the number of ranks and their nodes.
 _OF_PLACEMENT = re.compile(
     r"-{1,2}(?:n|np|c|N|ppn|npernode|npersocket|ppr|map-by|rank-by|bynode|byslot|bycore|host|hosts|hostfile|machinefile|f|H"
     r"|rankfile|rf|pernode|perhost|oversubscribe|nooversubscribe|default-hostfile|configfile|app)(?:=.*)?"
@@ -59,7 +59,7 @@ SCHEMA = KeyedMap(
 
 
 def read(values: dict[str, Any], path: Path, pack: RulePack | None, document: Document) -> Launcher:
-    """The section's values; what does not fit is reported."""
+    """The section's values; those that do not fit are reported."""
     given = values["launcher"] or {}
     program, options = given.get("program") or "srun", tuple(given.get("options") or ())
     placement, prefix = tuple(given.get("placement") or ()), tuple(given.get("prefix") or ())
@@ -134,7 +134,7 @@ def _other(name: str, options: tuple[str, ...], placement: tuple[str, ...], docu
 def _beyond(
     pack: RulePack, program: str, options: tuple[str, ...], prefix: tuple[str, ...]
 ) -> Iterator[tuple[Place, str]]:
-    """What the pack does not allow."""
+    """Report what the pack does not allow."""
     if program != "srun" and any(phase.nodes == "other" for phase in pack.phases):
         yield (
             ("launcher", "program"),

@@ -20,7 +20,7 @@ from campaign.core import keys, schema
 from campaign.core.errors import InputError, typed
 from campaign.core.strict_yaml import Document, Place
 
-# Files of this tool, and spreadsheets, that are named where the campaign file belongs.
+# Files of this program, and spreadsheets, that users give instead of the campaign file.
 OTHERS = {
     **dict.fromkeys((".zip", ".gz", ".tgz", ".tar"), "'campaign verify' reads bundles"),
     **dict.fromkeys((".csv", ".xlsx"), "'campaign check' and 'campaign compare' read tables (.csv, .xlsx, .json)"),
@@ -32,10 +32,11 @@ OTHERS = {
 
 
 def load(path: Path | str) -> Campaign:
-    """Read a campaign file and check it against its rule pack.
+    """Read a campaign file and check it against its rule pack. Raises InputError with everything that is wrong in the
+    file.
 
-    Raises InputError with everything that is wrong in the file. What is outside of it (whether the benchmark or a
-    target is there) is checked by pipeline/preflight.py, since a plan may be made on another machine.
+    What is outside of the file (whether the benchmark or a target exists) is checked by pipeline/preflight.py, since a
+    plan may be made on another machine.
     """
     path = Path(path)
     if path.is_dir():
@@ -101,7 +102,7 @@ def _pack(values: dict[str, Any], path: Path, document: Document) -> RulePack | 
 
 
 def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], document: Document) -> RulePack | None:
-    """The pack with the campaign's values; None where they do not fit."""
+    """The pack with the campaign's values; None if they do not fit."""
     known = {variable.id: variable for variable in pack.variables}
     given = {}
     for name, value in values["variables"] or ():
@@ -132,7 +133,7 @@ def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], 
 
 
 def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path, **read: Any) -> Campaign:
-    """The dataclasses of values that had no problem. `read`: what has a reader of its own."""
+    """The dataclasses for values that had no problem. `read`: values with a reader of their own."""
     repetitions = values["repetitions"]
     if isinstance(repetitions, dict):
         read["sequential"] = keys.make(REPETITIONS, repetitions, path)

@@ -1,8 +1,8 @@
-"""Values of the variables and paths in a campaign file on the machine where it was written.
+"""The values of variables and paths in a campaign file, on the machine where it was written.
 
-A campaign file says `$USER` and `../mdtest`; what that was decides what was executed. On the vendor's machine names are
-looked up and remembered, so that a bundle can carry their values; on the buyer's machine the bundle's record
-answers and nothing is looked up, since the same names mean something else there.
+What `$USER` and `../mdtest` meant there decides what was executed. On the vendor's machine values are looked up and
+recorded, so that a bundle can include them; on the buyer's machine they are taken from the bundle, since the same names
+mean something else there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from pathlib import Path
 
 @dataclass
 class Names:
-    """`pack` and `files`: the campaign's rule pack and other files to read where names are replayed."""
+    """`pack` and `files`: the files to read in place of the campaign's rule pack and its other files, when values come
+    from a record.
+    """
 
     variables: dict[str, str] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
@@ -30,7 +32,7 @@ _NAMES: ContextVar[Names | None] = ContextVar("names", default=None)
 
 @contextmanager
 def using(names: Names) -> Iterator[Names]:
-    """Remember in `names` what is looked up within, or answer from it where it is a replay."""
+    """Within the context, record in `names` what is looked up, or take values from it if it is a record."""
     token = _NAMES.set(names)
     try:
         yield names
@@ -39,7 +41,7 @@ def using(names: Names) -> Iterator[Names]:
 
 
 def replayed() -> bool:
-    """Whether the campaign at hand is another machine's: nothing of this one may be asked."""
+    """Whether the campaign is another machine's, so that nothing may be looked up on this one."""
     names = _NAMES.get()
     return names is not None and names.replayed
 
@@ -62,7 +64,7 @@ def variable(name: str, look_up: Callable[[], str]) -> str:
 
 
 def path(written: str, look_up: Callable[[], Path]) -> Path:
-    """The absolute path of a written one. Raises ValueError where the record does not have it."""
+    """The absolute path for a written one. Raises ValueError if the record does not have it."""
     names = _NAMES.get()
     if names is None:
         return look_up()
@@ -76,7 +78,7 @@ def path(written: str, look_up: Callable[[], Path]) -> Path:
 
 
 def content(path: Path) -> Path:
-    """Where a file that the campaign file names can be read. On another machine only what is in the evidence can."""
+    """The file to read for a path in the campaign file; on another machine, only what is in the evidence."""
     names = _NAMES.get()
     if names is None or not names.replayed:
         return path

@@ -1,4 +1,4 @@
-"""A campaign file and its rule pack, read together: what every later stage works on."""
+"""A campaign file and its rule pack, read together: the input of all later stages."""
 
 from __future__ import annotations
 
@@ -50,9 +50,8 @@ def open_campaign(file: Path) -> Opened:
 
 
 def granted_by(opened: Opened, signers: Path | None) -> Answers:
-    """The campaign's answers where waivers count only if these keys, of those whom they name, signed them.
-
-    Without keys there are none.
+    """The campaign's answers if waivers count only when signed by the key of the person whom they name. Without keys,
+    no waiver counts.
     """
     granted = []
     for waiver in opened.campaign.waivers if signers else ():
@@ -69,7 +68,7 @@ def granted_by(opened: Opened, signers: Path | None) -> Answers:
 
 
 def is_named(signer: str, by: str) -> bool:
-    """Whether the principal of a key is the person whom a waiver names, as far as two spellings tell."""
+    """Whether a key's principal is the person whom a waiver names, allowing for different spellings."""
     principal, local, name = (
         "".join(filter(str.isalnum, text.casefold())) for text in (signer, signer.partition("@")[0], by)
     )

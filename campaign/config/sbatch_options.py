@@ -1,4 +1,4 @@
-"""The sbatch options that a campaign file may add to its jobs, and why it may not add others."""
+"""The sbatch options that a campaign file may add to its jobs, and why others are refused."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ REFUSED_DIRECTIVES: dict[str, str] = {
 
 
 def _parse(text: str) -> str:
-    """An extra sbatch option, unless campaign sets it or the run rules forbid it; abbreviations count as the whole."""
+    """An extra sbatch option, unless campaign sets it or the run rules forbid it; abbreviations count as the
+    full name.
+    """
     match = _WRITTEN.fullmatch(text)
     if not match:
         raise ValueError(f"found {shown(text)}; allowed: {_DIRECTIVE}, without spaces and quotes")

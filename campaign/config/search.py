@@ -1,4 +1,4 @@
-"""The campaign file's `search` and `projections`: their nouns, and what must hold between them and the rest."""
+"""The campaign file's `search` and `projections`: their nouns, and conditions between them and other values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from campaign.core.strict_yaml import Document, Place
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """`node: search`: found by measuring."""
+    """`node: search`: determined by measuring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,9 @@ class NotRun:
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How counts are looked for. Shares of 1; `nodes` and `processes_per_node` None where the partition says."""
+    """How counts are searched for. Shares are of 1; `nodes` and `processes_per_node` are None if the
+    partition decides.
+    """
 
     operation: str | None = key(
         matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "an operation of the pack"),
@@ -68,12 +70,12 @@ class SearchSettings:
 
 
 SEARCH = record(SearchSettings)
-DESIGN = "design"  # of an input that was not measured
+DESIGN = "design"  # in place of a log: an input from the design, which was not measured
 
 
 @dataclass(frozen=True, slots=True)
 class InputSource:
-    """Where an input was read; no log where it is of the design, so that was not measured it."""
+    """Where an input was read; no log if it is from the design."""
 
     log: Path | None = None
     line: int = 0
@@ -95,7 +97,7 @@ _INPUT_SOURCE = Text(
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """Numbers for cells that follow from an earlier system's."""
+    """Numbers for cells that are computed from an earlier system's results."""
 
     cells: str = needed(values.CELLS, "the cells that are projected")
     nodes: int = needed(Number(1, 10**6), "number of nodes of the projected result")
@@ -126,7 +128,7 @@ class Projection:
 
 
 def parted(source: str) -> tuple[str, int, str]:
-    """LOG:LINE OPERATION -> its parts."""
+    """Split LOG:LINE OPERATION into its parts."""
     match = re.fullmatch(r"(.+?):([1-9][0-9]{0,9}) (.+)", source)
     assert match, "the form of the value was checked"
     return match[1], int(match[2]), match[3].strip()
@@ -135,7 +137,7 @@ def parted(source: str) -> tuple[str, int, str]:
 def check_search(
     values: dict[str, Any], written: RulePack, pack: RulePack, launch: Mapping[str, object], document: Document
 ) -> None:
-    """What of `search` contradicts itself, the pack or the launch conditions."""
+    """Report contradictions between `search` and the pack or the launch conditions."""
     given = values["search"]
     searched = [condition for condition in pack.launch if isinstance(launch.get(condition.id), Searched)]
     if not given:
@@ -154,7 +156,7 @@ def check_search(
                 ("search", "nodes"),
                 f"found {given['nodes']}; allowed: {needed} or more for launch.{condition.id} ({condition.asked})",
             )
-    # As they are written: where the launch conditions are incomplete, the settled pack lacks some.
+    # The unsettled ones: the settled pack lacks some if launch conditions are incomplete.
     document.require(("search", "operation"), given["operation"], [operation.id for operation in written.operations])
     if searched and any(sweep.by_geometry for sweep in written.sweeps):
         document.problem(
@@ -173,7 +175,9 @@ def check_search(
 def check_projections(
     values: dict[str, Any], pack: RulePack, launch: Mapping[str, object], file: Path, document: Document
 ) -> None:
-    """Each projection can be computed, none meets a declined cell, and what is not run has one."""
+    """Check that each projection can be computed, that none is for a declined cell, and that cells that are not run
+    have one.
+    """
     projections = values["projections"] or ()
     for index, entry in enumerate(projections):
         if not entry or None in entry.values():
@@ -227,7 +231,7 @@ def processes_uneven(processes: object, nodes: object) -> str:
 def _problem_of(
     cell: str, projections: Sequence[str], declined: Sequence[str], launch: Mapping[str, object]
 ) -> tuple[Place, str] | None:
-    """Where a cell has not just one of a number, a projection and a reason to decline it; with what is wrong."""
+    """The problem of a cell that does not have exactly one of a number, a projection and a reason to decline it."""
     projected = [index for index, pattern in enumerate(projections) if _matches(cell, pattern)]
     without = any(_matches(cell, pattern) for pattern in declined)
     condition = cell.split("/")[1]
@@ -251,5 +255,5 @@ def _cells(targets: list[str], pack: RulePack) -> list[str]:
 
 
 def _matches(cell: str, pattern: str) -> bool:
-    """Part by part: a * does not go over a slash."""
+    """Whether a cell matches a pattern, part by part: a * does not match a slash."""
     return all(fnmatch.fnmatchcase(name, part) for name, part in zip(cell.split("/"), pattern.split("/"), strict=True))

@@ -12,7 +12,7 @@ from campaign.core.schema import Number
 
 USER_TUNING, ADMINISTRATOR_TUNING = "tuning by users", "tuning by administrators"
 
-# The keys of `system:` and `contact:` with what `campaign init` writes behind them.
+# The keys of `system:` and `contact:`, with the texts that `campaign init` writes for them.
 SYSTEM: Mapping[str, str] = {
     "system": "<name, vendor and number of compute nodes>",
     "node": "<processor, cores, memory and network adapters of a compute node>",
@@ -35,7 +35,7 @@ CONTACT: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What the proposed system has, with which ENV-05 compares what was measured on. None, or "": not told."""
+    """The proposed system, with which ENV-05 compares the measured one. None or "": not given."""
 
     nodes: int | None = key(Number(1, 10**7), "its compute nodes")
     processor: str = key(values.LINE, "words of the processor's name, such as EPYC 9654", "")
@@ -56,14 +56,14 @@ _EMPTY = re.compile(r"[\W_]*|n/?a|unknown|test|example|dummy|asdf\w*", re.IGNORE
 
 
 def placeholder(text: str) -> str:
-    """The part of a text that is a placeholder; "" where the text is an answer."""
+    """The placeholder in a text; "" if the text is an answer."""
     if match := _PLACEHOLDER.search(text):
         return match[0]
     return text.strip() or "nothing" if _EMPTY.fullmatch(text.strip()) else ""
 
 
 def gaps(section: str, given: Sequence[tuple[str, str]], expected: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """(key, "") of each expected key that is missing, and (key, placeholder) of each key that has one."""
+    """(key, "") for each expected key that is missing, and (key, placeholder) for each that contains one."""
     known = dict(given)
     for name in expected:
         if name not in known:

@@ -1,4 +1,4 @@
-"""What is allowed in a single value of a campaign file: its texts, taken apart."""
+"""What is allowed in a single value of a campaign file: parsers of its texts."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _INPUT_NAME = "letters, digits and _, no digit first; not nodes or processes, wh
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 
 RESERVED_VARIABLES = ("SLURM_", "SBATCH_", "BENCH_")
-UNRESERVED_VARIABLES = ("SLURM_PMIX_FENCE",)  # the sandbox needs it, a real cluster may
+UNRESERVED_VARIABLES = ("SLURM_PMIX_FENCE",)  # the sandbox needs it, and a real cluster may
 
 
 def _expand(text: str, allowed: str) -> str:
-    """`text` with $NAME and ${NAME} of the environment in place."""
+    """`text` with $NAME and ${NAME} replaced by values of the environment."""
 
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2]
@@ -73,7 +73,7 @@ def _of_user(name: str) -> str:
 
 
 def _directory(text: str) -> str:
-    """A target's directory, with variables in place and no superfluous slash or dot."""
+    """A target's directory, with variables replaced, without superfluous slashes and dots."""
     path = _expand(text, _DIRECTORY)
     if not path.startswith("/"):
         raise ValueError(f"found {shown(path)}, which is not absolute; allowed: {_DIRECTORY}")
@@ -93,9 +93,9 @@ def _directory(text: str) -> str:
 
 
 def forbidden(directory: str, resolve: bool) -> str:
-    """Why a benchmark must not work in this directory, or "": what it is after links are followed, with `resolve`."""
+    """Why a benchmark must not work in this directory, or "". `resolve`: follow links first."""
     if resolution.replayed():
-        return ""  # it was checked where it was measured; this machine has other home directories
+        return ""  # checked where it was measured; this machine has other home directories
     path = os.path.realpath(directory) if resolve else directory
     if path == "/":
         return "the root directory"
@@ -141,7 +141,7 @@ def _day(text: str) -> date:
 
 
 def parse_percent(least: float, most: float) -> Callable[[str], float]:
-    """A reader of percentages: `2.5%` -> 0.025."""
+    """A parser of percentages: `2.5%` -> 0.025."""
 
     def parse(text: str) -> float:
         match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%", text)
@@ -192,9 +192,9 @@ FORMULA = Text(formula.ALLOWED, _formula, longest=formula.LONGEST)
 
 
 def beside(file: Path, path: str) -> Path:
-    """A path of the campaign file, made absolute: a relative one is from the file's directory.
+    """A path of the campaign file made absolute; a relative one is from the file's directory.
 
-    The last part stays as it is, for a link's name may be what decides which benchmark a binary is.
+    The last part is not resolved: a link's name may decide which benchmark a binary is.
     """
 
     def look_up() -> Path:
@@ -216,7 +216,7 @@ def _pack(name: str, file: Path) -> str:
     return str(beside(file, name)) if "/" in name or name.endswith(".yaml") else name
 
 
-# Kinds whose values are made with the campaign file's place.
+# Kinds whose values depend on the campaign file's directory.
 FILE = replace(PATH, made=lambda text, file: beside(file, text))
 EXECUTABLE = Text(f"{BUILTIN}, or {_PATH}", _parse_path, longest=1000, made=_program)
 PACK = Text(
@@ -225,5 +225,5 @@ PACK = Text(
 
 
 def is_there(path: Path) -> bool:
-    """Whether a file that the campaign file names is there; on another machine that cannot be asked."""
+    """Whether a file that the campaign file names exists; assumed for another machine's campaign."""
     return resolution.replayed() or is_file(path)

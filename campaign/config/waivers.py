@@ -1,6 +1,6 @@
-"""Answers to findings that a campaign file gives: explanations, and waivers that the buyer has signed. Pure.
+"""Answers to findings in a campaign file: explanations, and waivers that the buyer has signed. Pure.
 
-A waiver is signed over its `statement`, so that it holds for this campaign, these cells and this rule alone.
+The signature of a waiver is over its `statement`, so that it holds only for this campaign, these cells and this rule.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from campaign.config import values
 from campaign.config.rules.kinds import RULE
 from campaign.core.keys import key, needed
 
-NAMESPACE = "campaign-waiver"  # of ssh-keygen -Y
+NAMESPACE = "campaign-waiver"  # for ssh-keygen -Y
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """A waiver with what became of its signature: who signed it, or why it has no effect."""
+    """A waiver and its signature: who signed it, or why it has no effect."""
 
     waiver: Waiver
     signer: str = ""
@@ -55,7 +55,7 @@ NO_ANSWERS = Answers()
 
 
 def statement(campaign: str, rules: str, waiver: Waiver) -> str:
-    """What is signed: every word of a waiver, and what it is for."""
+    """The text that is signed: every word of a waiver, and what it is for."""
     return (
         "campaign waiver, format 1\n"
         f"campaign: {campaign}\n"

@@ -1,7 +1,7 @@
-"""The catalogue of run rules: for each id its requirement, severity, what it is judged on, and its parameters.
+"""The catalogue of run rules: id, requirement, severity, level and parameters of each. Pure data.
 
-Pure data. A rule pack lists the ids that apply to its RFP, each with the clause that it comes from and, where the RFP
-asks for other values, its parameters. What each rule checks is described in docs/rules.md.
+A rule pack lists the ids that apply to its RFP, each with its clause and, if the RFP sets other values, its parameters.
+What each rule checks is described in docs/rules.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from campaign.core.model import Severity
 class Level(StrEnum):
     """What a rule is judged on."""
 
-    ATTEMPT = "attempt"  # one ended attempt, by its own outputs
+    ATTEMPT = "attempt"  # one ended attempt, from its own outputs
     CAMPAIGN = "campaign"  # all attempts and cells together, the sources and the systems
     BUNDLE = "bundle"  # a submitted bundle
 
@@ -35,18 +35,18 @@ class Quantity(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Parameter:
     kind: Quantity
-    default: float  # seconds, a share of 1, or the number itself
+    default: float  # seconds, a share of 1, or a plain number
     says: str
 
 
 @dataclass(frozen=True, slots=True)
 class RuleEntry:
-    statement: str  # what it requires; a pack may give the words of its RFP
+    statement: str  # the requirement; a pack may give the RFP's words
     severity: Severity  # of a violation; some findings have a lower one
     level: Level
     parameters: Mapping[str, Parameter]
     why: str = ""  # why it matters to the buyer
-    remedy: str = ""  # what the vendor should do if it is violated
+    remedy: str = ""  # what the vendor should do about a violation
 
 
 _PATTERNS = {
@@ -59,7 +59,7 @@ _SCALES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "%": 0.01, "": 1.0}
 
 
 def parse(kind: Quantity, text: str) -> float:
-    """The value of a parameter as a rule pack writes it. Raises ValueError with what is allowed."""
+    """A parameter's value from its text in a rule pack. Raises ValueError with what is allowed."""
     match = re.fullmatch(_PATTERNS[kind], text)
     if not match:
         raise ValueError(f'found "{text}"; allowed: {kind}')
@@ -67,7 +67,7 @@ def parse(kind: Quantity, text: str) -> float:
 
 
 def show(kind: Quantity, value: float) -> str:
-    """A parameter as written in a rule pack."""
+    """A parameter's value as written in a rule pack."""
     if kind is Quantity.SHARE:
         return f"{100 * value:.12g}%"
     if kind is Quantity.DURATION:
@@ -270,10 +270,10 @@ _RULES: Mapping[str, RuleEntry] = {
     "WVR-01": _rule("waivers are signed, limited in scope and time, and shown with the result", _E, Level.CAMPAIGN),
 }
 
-PRACTICE = "practice"  # a clause: of sound measurement, in no RFP
+PRACTICE = "practice"  # in place of a clause: good measurement practice, in no RFP
 
-# Always judged, whatever a pack lists: these rules are not about the RFP's requirements, but about whether the evidence
-# is true and belongs to the offered system. A pack may list them too, with its clause and other parameters.
+# Always judged, even if a pack does not list them: these rules ask whether the evidence is true and belongs to the
+# offered system, not whether it meets the RFP. A pack may list them with its clause and other parameters.
 ALWAYS = ("SRC-06", "PHY-04", "PHY-05", "ENV-04", "ENV-05", "EVD-06", "EVD-07")
 
 CATALOGUE: Mapping[str, RuleEntry] = {

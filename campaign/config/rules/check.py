@@ -1,4 +1,4 @@
-"""What must hold between the values of a rule pack. Reports to the document; see docs/rule-packs.md."""
+"""Conditions between the values of a rule pack. Problems are reported to the document; see docs/rule-packs.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BUILT_IN = [word[1:-1] for word in PLACEHOLDERS]
 
 
 def check(values: dict[str, Any], document: Document) -> None:
-    """Report what is wrong between the values of a pack; those that had a problem of their own are None."""
+    """Report what is wrong between the values of a pack; values with a problem of their own are None."""
     for key in ("launch", "files", "operations", "programs", "phases", "variables", "sweeps", "plots"):
         _check_ids(values, key, document)
     program_check.check(values, document)
@@ -89,7 +89,7 @@ def _check_launch(values: dict[str, Any], document: Document) -> None:
 
 
 def _check_series(condition: dict[str, Any], at: Place, document: Document) -> None:
-    """One of the two counts grows, the other is given, and titles tell members apart."""
+    """Check that one of the two counts is a series and the other is given, and that titles tell the members apart."""
     given = {key: condition[key] for key in ("nodes", "processes_per_node")}
     (grows, other) = given if given["nodes"] == SERIES else reversed(given)
     if given[other] in (None, SERIES):
@@ -99,7 +99,7 @@ def _check_series(condition: dict[str, Any], at: Place, document: Document) -> N
 
 
 def _check_flags(values: dict[str, Any], document: Document) -> None:
-    """A flag has one role: fixed, derived, allowed, or of file configurations."""
+    """Check that each flag has one role: fixed, derived, allowed, or of file configurations."""
     roles: dict[str, str] = {}
     for index, files in entries(values, "files"):
         for word in files["flags"] or ():
@@ -118,7 +118,7 @@ def _check_flags(values: dict[str, Any], document: Document) -> None:
 
 
 def _texts(values: dict[str, Any]) -> Iterator[tuple[Place, str, list[str]]]:
-    """Every text that may contain a placeholder: its place, the text, and the names known there."""
+    """Every text that may contain placeholders: its place, the text, and the names known there."""
     variables, sweep_ids = _ids(values, "variables"), _ids(values, "sweeps")
     for at, text in program_check.command_lines(values):
         yield at, text, [*_BUILT_IN, *variables, *sweep_ids]
@@ -165,7 +165,7 @@ def variable_in_texts(name: object) -> str:
 
 
 def _check_computed(at: Place, text: str, values: dict[str, Any], document: Document) -> Iterator[str]:
-    """The names in the formulas of a command line, each reported that has no value there."""
+    """Report the names in formulas of a command line that have no value there."""
     known = [*formulas.RUN, *_sizes(values)]
     for each in formulas.computed(text):
         try:
@@ -185,7 +185,7 @@ def _sizes(values: dict[str, Any]) -> list[str]:
 
 
 def _check_cases(values: dict[str, Any], document: Document) -> None:
-    """Cases of variables are of launch conditions and file configurations of the pack."""
+    """Check that cases of variables name launch conditions and file configurations of the pack."""
     for index, entry in entries(values, "variables"):
         for place, case in enumerate(entry["cases"] or ()):
             for key in ("launch", "files") if case else ():
@@ -221,7 +221,7 @@ def _known(values: dict[str, Any], profile: str) -> dict[str, str]:
 
 
 def _sampled(values: dict[str, Any], profile: str, document: Document) -> dict[str, tuple[str, ...]] | None:
-    """The values of each sweep; of one that depends on the geometry the first only. None where one cannot be had."""
+    """The values of each sweep; if they depend on the geometry, only the first. None if they cannot be determined."""
     expanded = {}
     for index, entry in entries(values, "sweeps"):
         if not _is_read(entry) or not _has_form(entry):
@@ -266,7 +266,9 @@ _STATISTIC_OF_RESULTS = "not allowed together with results; use take and of in t
 
 
 def _check_statistics(values: dict[str, Any], document: Document) -> None:
-    """One place says which iterations are reported: the selection, the operations, or the records of `results`."""
+    """Check that one place says which iterations are reported: the selection, the operations, or the records of
+    `results`.
+    """
     by_results = any(given and given["format"] for given in [values["results"], *_results_of_programs(values)])
     by_selection = bool(values["selection"] and values["selection"]["iteration"])
     if by_results and by_selection:
@@ -288,13 +290,13 @@ def _results_of_programs(values: dict[str, Any]) -> list[dict[str, Any] | None]:
 
 
 def _check_expanded(values: dict[str, Any], profile: str, document: Document) -> bool:
-    """Each id that the operations come to is a new one and fit for a cell's name. False where something was wrong."""
+    """Check that the expanded ids of operations are unique and fit for a cell's name. False if there was a problem."""
     known, sampled = _known(values, profile), _sampled(values, profile, document)
     if sampled is None:
         return False
     everywhere = set(_ids(values, "launch"))
     phases = {phase["id"]: set(phase["launch"] or ()) for _, phase in entries(values, "phases")}
-    conditions_of: dict[str, set[str]] = {}  # with the launch conditions that have it
+    conditions_of: dict[str, set[str]] = {}  # the launch conditions that have it
     for index, operation in entries(values, "operations"):
         if operation["id"] is None or not set(sweeps.names(operation["id"])) <= {*known, *sampled}:
             continue
@@ -341,7 +343,7 @@ def _check_plots(values: dict[str, Any], document: Document) -> None:
 
 
 def _check_checks(values: dict[str, Any], document: Document) -> None:
-    """Rules are of the catalogue, and parameters those of the rule."""
+    """Check that rules are in the catalogue, and that parameters belong to their rule."""
     for rule, given in values["checks"] or ():
         at: Place = ("checks", rule)
         document.require(at, rule, catalogue.CATALOGUE, _RULE)
@@ -350,7 +352,7 @@ def _check_checks(values: dict[str, Any], document: Document) -> None:
 
 
 def _check_requirements(values: dict[str, Any], document: Document) -> None:
-    """Conditions are of known names, and GEO-05, which judges them, is among the checks."""
+    """Check that conditions use known names, and that GEO-05, which judges them, is among the checks."""
     phases = [phase["id"] for _, phase in entries(values, "phases") if phase["id"] and phase["program"]]
     for index, entry in entries(values, "requires"):
         at: Place = ("requires", index)

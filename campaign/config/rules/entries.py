@@ -55,23 +55,25 @@ class LaunchCondition:
     )
     minimum_nodes: int = key(Number(1, 10**6), "minimum number of nodes", 1)
     whole_system: bool = switch("true for the maximum concurrency, which may be written as `all`")
-    share: str = ""  # of the partition's nodes, in place of `nodes`
-    reaches: str = ""  # nodes | processes_per_node: the last of a series, which goes up to what the partition has
+    share: str = ""  # of the partition's nodes, instead of `nodes`
+    reaches: str = ""  # nodes | processes_per_node: the last member of a series, up to what the partition has
 
     @property
     def series(self) -> str:
-        """What grows from member to member, of a condition that is a series; "" of others."""
+        """Which count grows in a series of conditions; "" if it is not a series."""
         if self.share == counts.SERIES:
             return "nodes"
         return "processes_per_node" if self.processes_per_node == counts.SERIES else ""
 
     @property
     def by_partition(self) -> bool:
-        """Whether its geometry is a share of what the partition has."""
+        """Whether its geometry is a share of the partition."""
         return bool(self.whole_system or self.share or self.reaches) or isinstance(self.processes_per_node, str)
 
     def least(self, nodes: int, cores: int) -> Geometry:
-        """What it has to have of a partition with so many usable nodes and cores each; of what it leaves open, one."""
+        """The smallest geometry on a partition with so many usable nodes and cores per node; one of what is
+        left open.
+        """
         share = counts.POWER if self.reaches == "nodes" else self.nodes or self.share
         each = counts.POWER if self.reaches == "processes_per_node" else self.processes_per_node
         rest = "all" if self.whole_system else 1
@@ -115,8 +117,8 @@ class FileConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One result of an execution. In a pack as it is written it may contain placeholders and mean many, which
-    `settle` makes of it.
+    """One result of an execution. In an unsettled pack it may contain placeholders and stand for several; `settle`
+    expands it.
     """
 
     id: str = needed(
@@ -150,14 +152,14 @@ class Operation:
         "which of the iterations of one execution (`-i 3`) is reported",
         "",
         says_default="as the program prints it",
-    )  # of the iterations of one execution; "": as the program prints it
+    )  # how iterations of one execution are combined; "": as the program prints it
     best: str = key(
         Choice(("highest", "lowest")),
         "which value is better, for comparisons",
         "",
         says_default="`selection.best` for the operation that selects the run, otherwise highest",
     )
-    template: str = ""  # id as it is written, once settled
+    template: str = ""  # the unexpanded id, once settled
     at: tuple[tuple[str, str], ...] = ()
     launch: tuple[str, ...] = ()
 
@@ -168,7 +170,7 @@ class Operation:
 
     @property
     def name(self) -> str:
-        """What formulas call it."""
+        """Its name in formulas."""
         return formulas.name_of(self.id)
 
 
@@ -217,7 +219,9 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which valid attempt a cell reports: the one with the best value of `operation`; all operations come from it."""
+    """Which valid attempt a cell reports: the one with the best value of `operation`; its other operations are reported
+    too.
+    """
 
     operation: str = needed(FIGURE, "operation that selects the run; with sweeps, its last value")
     best: str = needed(
@@ -231,12 +235,12 @@ class Selection:
         "`operations[].statistic`",
         "",
         says_default="none: each operation by its statistic",
-    )  # best | first | last: all operations are of this one; "": each by its statistic
+    )  # best | first | last: the iteration of all operations; "": each by its statistic
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedLauncher:
-    """A program allowed to start the ranks, or before the benchmark, with the names of its allowed options."""
+    """A program that may start the ranks, or precede the benchmark, with the names of its allowed options."""
 
     program: str = needed(
         matching(r"[A-Za-z0-9_.+-]+", "a program's name"),
@@ -249,7 +253,7 @@ class AllowedLauncher:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A condition that must hold of what was run (GEO-05); of some launch conditions, file configurations, a phase."""
+    """A condition on what was run (GEO-05); for some launch conditions, file configurations or a phase."""
 
     holds: str = needed(
         CONDITION,
@@ -264,7 +268,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """How an open or contradictory place of the RFP is read; `rules`: those whose interpretation it puts on record."""
+    """How an open or contradictory passage of the RFP is interpreted; `rules`: those that it concerns."""
 
     clause: str = needed(CLAUSE, "the clause in the RFP")
     text: str = needed(Text("a text", longest=1000, lines=True), "how the clause is interpreted")
@@ -273,7 +277,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """The benchmark that the RFP names; "" and () where it leaves that open."""
+    """The benchmark that the RFP names; "" and () if it names none."""
 
     program: str = key(LINE, "the benchmark that the RFP names", "")
     version: str = key(LINE, "the version that the RFP names", "")

@@ -1,4 +1,4 @@
-"""The format of a rule pack: its keys. What must hold between its values is in `check`; the reference is
+"""The format of a rule pack: its keys. Conditions between its values are in `check`; the reference is
 docs/rule-pack-keys.md.
 """
 

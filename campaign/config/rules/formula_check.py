@@ -1,4 +1,4 @@
-"""What must hold between an operation's `record`, `formula` and `printed`. Reports to the document."""
+"""Conditions on an operation's `record`, `formula` and `printed`. Problems are reported to the document."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def check(
     of_phase: set[str],
     document: Document,
 ) -> set[str]:
-    """Gives the launch conditions that have the operation. `values`: of variables and sweeps; `before`: the operations
-    above it, which its formula may use, each with the launch conditions that have it; `of_phase`: those of its phase.
+    """Check an operation; gives the launch conditions that have it. `values`: of variables and sweeps; `before`: the
+    operations above it, which its formula may use, each with its launch conditions; `of_phase`: those of its phase.
     """
     record, text, printed = (operation[key] for key in ("record", "formula", "printed"))
     if None in (record, text, printed):

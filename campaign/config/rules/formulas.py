@@ -1,7 +1,7 @@
-"""What formulas of a rule pack may name: operations, words of a command line and sizes are computed by them. Pure.
+"""The names in formulas of a rule pack, which compute operations, words of a command line and sizes. Pure.
 
 An operation's formula names other operations of the same execution by their ids, with _ for - and `.`, and numbers of
-the run. A word of a command line may hold `{= formula}`, of numbers of the run alone: `-b {= memory / processes}`.
+the run. A word of a command line may contain `{= formula}`, with numbers of the run only: `-b {= memory / processes}`.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from campaign.core import formula
 from campaign.core.model import Geometry
 
 GEOMETRY = ("processes", "nodes", "processes_per_node")
-MEMORY = "memory"  # bytes of a node
-CORES = "cores"  # of a node
-RUN = (*GEOMETRY, "threads", MEMORY, CORES, "items_per_process", "items_total")  # what is known of a run, in numbers
-MOVED = "moved"  # bytes of a bandwidth, in conditions on what was run
+MEMORY = "memory"  # bytes per node
+CORES = "cores"  # per node
+RUN = (*GEOMETRY, "threads", MEMORY, CORES, "items_per_process", "items_total")  # numbers known of a run
+MOVED = "moved"  # bytes transferred, in conditions on what was run
 _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)([kmgtKMGT]?)")
 _COMPUTED = re.compile(r"\{=([^{}]*)\}")
 VALUE = "value"  # the number of the operation's own record
 
 
 def name_of(operation: str) -> str:
-    """What formulas call an operation."""
+    """An operation's name in formulas."""
     return re.sub(r"[-.]", "_", operation)
 
 
@@ -39,14 +39,14 @@ def is_number(text: str) -> bool:
 
 
 def number(text: str) -> float:
-    """A variable's value: a number, or a size such as 16m in bytes."""
+    """A variable's value as a number; a size such as 16m in bytes."""
     match = _NUMBER.fullmatch(text)
     assert match
     return float(match[1]) * 1024.0 ** " kmgt".index(match[2].lower() or " ")
 
 
 def words(command_line: str) -> list[str]:
-    """Its words: blanks separate them, but within `{= formula}`."""
+    """The words of a text, separated by blanks; `{= formula}` is part of a word."""
     return re.findall(r"(?:\{=[^{}]*\}|\S)+", command_line)
 
 
@@ -60,6 +60,6 @@ def without(text: str) -> str:
 
 
 def compute(text: str, known: Mapping[str, float]) -> str:
-    """The text with a whole number, rounded up, in place of each formula. Raises ValueError where one gives none."""
-    # A quotient of floats may lie above the whole number that it is.
+    """The text with each formula replaced by its value, rounded up. Raises ValueError if a formula has no value."""
+    # A quotient of floats may be slightly above the whole number that it should be.
     return _COMPUTED.sub(lambda match: str(math.ceil(formula.value(match[1], known) * (1 - 1e-12))), text)

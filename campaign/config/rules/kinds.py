@@ -7,8 +7,8 @@ from campaign.core import formula
 from campaign.core.schema import MapOf, Text, matching, whole
 
 PROFILES = ("rehearsal", "full")
-MEDIAN = "median"  # in place of the best, which of the valid runs is reported
-GEOMETRY = ("processes", "nodes", "processes_per_node")  # placeholders that a launch condition gives a value
+MEDIAN = "median"  # reports the median of the valid runs, instead of the best
+GEOMETRY = ("processes", "nodes", "processes_per_node")  # placeholders whose values come from a launch condition
 PLACEHOLDERS = (
     "{items_per_process}", "{items_total}", "{directory}", "{processes}", "{nodes}", "{processes_per_node}",
     "{rank_offset}", "{flags}",
@@ -47,13 +47,13 @@ LIST = Text("values with commas between them, or a placeholder", longest=1000, n
 
 
 def _formula(text: str) -> str:
-    """Raises ValueError where it is none."""
+    """Check a formula. Raises ValueError if it is none."""
     formula.names(text)
     return text
 
 
 def _condition(text: str) -> str:
-    """Raises ValueError where it is none."""
+    """Check a condition. Raises ValueError if it is none."""
     formula.Condition.of(text)
     return text
 

@@ -22,7 +22,7 @@ from campaign.core.strict_yaml import Document, is_file
 
 @dataclass(frozen=True, slots=True)
 class Available:
-    """A pack that is there to be used, or that cannot be read: then `problem` says why."""
+    """An available pack, or one that cannot be read: then `problem` says why."""
 
     id: str
     path: Path
@@ -32,7 +32,7 @@ class Available:
 
 
 def directories() -> tuple[Path, ...]:
-    """Where packs lie: the project's `rules/`, then those that CAMPAIGN_RULES names (separated by `:`)."""
+    """The directories with packs: the project's `rules/`, then those in CAMPAIGN_RULES (separated by `:`)."""
     extra = tuple(Path(part) for part in os.environ.get("CAMPAIGN_RULES", "").split(os.pathsep) if part)
     for path in extra:
         try:
@@ -45,7 +45,7 @@ def directories() -> tuple[Path, ...]:
 
 
 def available() -> tuple[Available, ...]:
-    """All packs in `directories()` by id; one that cannot be read is there with its problem."""
+    """All packs in `directories()` by id, including those that cannot be read, with their problem."""
     packs = []
     for path in sorted((path for place in directories() for path in place.glob("*.yaml")), key=lambda path: path.stem):
         try:
@@ -57,7 +57,7 @@ def available() -> tuple[Available, ...]:
 
 
 def digest_of_own(id: str) -> str:
-    """SHA-256 of the project's own pack of that id; "" if it has none."""
+    """SHA-256 of the project's own pack with that id; "" if there is none."""
     path = PACKS / f"{id}.yaml"
     return _digest(path) if is_file(path) else ""
 
@@ -67,9 +67,9 @@ def _digest(path: Path) -> str:
 
 
 def load(id_or_path: str | Path) -> RulePack:
-    """The pack of that id in `directories()`, or in that file (a text with a `/` or ending in .yaml is a path).
+    """The pack with that id in `directories()`, or in that file (a text with a `/` or ending in .yaml is a path).
 
-    Raises InputError with all that is wrong in the file, or with the ids that there are.
+    Raises InputError with everything that is wrong in the file, or with the available ids.
     """
     path = Path(id_or_path)
     if isinstance(id_or_path, str) and "/" not in id_or_path and not id_or_path.endswith(".yaml"):
@@ -102,13 +102,13 @@ def _find(name: str) -> Path:
 
 
 def _of_share(condition: LaunchCondition) -> LaunchCondition:
-    """With its nodes as a number or as a share."""
+    """The condition with `nodes` split into a number or a share."""
     share = condition.nodes
     return replace(condition, nodes=None, share=share) if isinstance(share, str) else condition
 
 
 def _pack(values: dict[str, Any], path: Path) -> RulePack:
-    """The dataclasses of values that had no problem."""
+    """The RulePack for values that had no problem."""
     made = keys.make(SCHEMA, values, path)
     items, checks = made.pop("items"), made.pop("checks")
     made["launch"] = tuple(map(_of_share, made["launch"]))

@@ -1,4 +1,6 @@
-"""What must hold between the values of a pack's `results`. Reports to the document; see docs/pack-results.md."""
+"""Conditions between the values of a pack's `results`. Problems are reported to the document; see
+docs/pack-results.md.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ _OF_FORMATS = {
 
 
 def check(values: dict[str, Any], document: Document) -> None:
-    """`values` are those of the whole pack."""
+    """Check `results` of a pack. `values`: those of the whole pack."""
     phases = {phase["id"]: phase["program"] for _, phase in entries(values, "phases")}
     shared = bool(phases and values["results"] and values["results"]["format"])
     of_all: list[int] = []  # operations of programs whose output is read by the pack's `results`
@@ -84,7 +86,7 @@ def _check_program(holder: dict[str, Any], applet: str | None, at: Place, docume
 
 
 def _attempt(at: Place, document: Document, read: Callable[[str], Any], text: str) -> Any:
-    """What `read` makes of the text, or a problem."""
+    """The result of `read` for a text, or None after reporting its ValueError."""
     try:
         return read(text)
     except ValueError as error:
@@ -145,7 +147,7 @@ def _check_record(results: dict[str, Any], record: dict[str, Any], at: Place, do
 def _known(
     results: dict[str, Any], record: dict[str, Any], at: Place, document: Document
 ) -> dict[str, tuple[str, ...]] | None:
-    """Names of the values that the record's line or entry has (`line`) and of all that a formula may use (`all`)."""
+    """Names of values: in the record's line or entry (`line`), and all that a formula may use (`all`)."""
     kind = results["format"]
     names: list[str] = [name for name, _ in record["labels"] or ()]
     for key in ("pattern", "after", "until"):
@@ -219,7 +221,7 @@ def _listed(names: Iterable[str]) -> str:
 def _check_names(
     values: dict[str, Any], operations: list[int], results: dict[str, Any] | None, within: Place, document: Document
 ) -> None:
-    """Each of these operations names a record; several records of one name are alternatives."""
+    """Check that each of these operations names a record; several records with one name are alternatives."""
     if results is None or not results["format"]:
         return
     records = [record for _, record in entries(results, "records") if record["name"]]
@@ -243,7 +245,7 @@ def _check_names(
 
 
 def _may_be(record: str, name: str) -> bool:
-    """Whether both can be the same text, with values in place of the names in braces."""
+    """Whether two names may become the same text once the names in braces have values."""
     return any(
         re.fullmatch(r"[a-z0-9_.\0-]+".join(map(re.escape, _BRACES.split(one))), _BRACES.sub("\0", other))
         for one, other in ((record, name), (name, record))

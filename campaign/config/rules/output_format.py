@@ -1,5 +1,6 @@
-"""`results` of a rule pack: how the output of a program is read that has no parser of its own. Schema and dataclasses;
-what must hold between the values is in `output_check`, the reference is docs/pack-results.md.
+"""`results` of a rule pack: how to read the output of a program that has no parser of its own.
+
+Schema and dataclasses; conditions between the values are in `output_check`, the reference is docs/pack-results.md.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ from dataclasses import dataclass
 from campaign.core.keys import key, needed, record
 from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, matching, whole
 
-# Programs whose output campaign/results/parsers reads by itself.
+# Programs whose output has a parser in campaign/results/parsers.
 PARSED = ("checkpoint", "ior", "mbw_mr", "mdtest", "mpiio", "nfstest")
-# Programs of the built-in benchmark; the output of those beyond PARSED is described in the pack too.
+# Programs of the built-in benchmark; the output of those not in PARSED is described in the pack too.
 BUILT_IN = (*PARSED, "find")
-# The last lines of those of them that are also the buyers' own programs.
+# The last lines of those that buyers also use as programs of their own.
 LAST_LINES = {"mdtest": r"-- finished at .+ --", "ior": r"(Run finished: |Finished +: ).+"}
 FORMATS = ("text", "keyvalue", "table", "csv", "json", "jsonl")
-ONE_ITERATION = "one iteration"  # the same for all numbers of a row
+ONE_ITERATION = "one iteration"  # one iteration's values; the same one for all numbers of a row
 TAKES = ("only", "first", "last", "maximum", "minimum", "mean", "median")
 
 # Names of values with a meaning of their own, as are `count` (operations of the phase) and `moved_bytes`. All others
 # are the pack's, for names of records and formulas.
-SECONDS = {"time": 1.0, "time_ms": 1e-3, "time_us": 1e-6}  # of the phase, and what one is in seconds
+SECONDS = {"time": 1.0, "time_ms": 1e-3, "time_us": 1e-6}  # time of the phase, with the unit in seconds
 STATISTICS = ("minimum", "mean", "stddev", "iterations")  # as the program prints them
 COUNTS = ("processes", "nodes", "processes_per_node", "threads", "failed_operations")  # facts that are whole numbers
 FACTS = ("program", "command", *COUNTS)
@@ -103,12 +104,12 @@ class DeclaredRecord:
 
     @property
     def statistic(self) -> str:
-        """What its value is of several matches."""
+        """How several matches are combined into its value."""
         return ONE_ITERATION if self.of else "first" if self.take == "only" else self.take
 
     @property
     def line(self) -> str:
-        """The pattern of its lines, of formats that have one."""
+        """The pattern of its lines, in formats that have one."""
         return self.pattern or key_pattern(self.value)
 
 
@@ -143,10 +144,10 @@ class OutputFormat:
         ListOf(record(Passage), most=100),
         "parts of the output whose lines are ignored, except errors and warnings in them",
     )
-    applet: str = ""  # not of the pack's section: the program whose output it is
+    applet: str = ""  # the program whose output it describes; not a key of the section
 
     def fact_pattern(self, text: str) -> str:
-        """The pattern of a fact's line, of formats that have one; `text` is how the pack writes it."""
+        """The pattern of a fact's line, in formats that have one; `text` is how the pack writes it."""
         return fact_key_pattern(text) if self.format == "keyvalue" else text
 
 
@@ -158,13 +159,13 @@ Form = str | OutputFormat  # how one output is read: by the parser of that name,
 
 @dataclass(frozen=True, slots=True)
 class PhasedOutput:
-    """How the outputs of an execution of several phases are read, by the phases' names in their order."""
+    """How the outputs of an execution with several phases are read, by phase in their order."""
 
     phases: tuple[tuple[str, Form], ...]
 
 
 def key_pattern(key: str) -> str:
-    """`key = value unit`, with `=` or `:`."""
+    """A pattern for `key = value unit`, with `=` or `:`."""
     return rf"[ \t]*{re.escape(key)}[ \t]*[=:][ \t]*(?P<value>[^ \t]+)(?:[ \t]+(?P<unit>[^ \t]+))?[ \t]*"
 
 
@@ -173,7 +174,7 @@ def fact_key_pattern(key: str) -> str:
 
 
 def factor(text: str) -> float:
-    """Raises ValueError where it is not above 0."""
+    """Parse a factor. Raises ValueError if it is not above 0."""
     above, _, below = text.partition("/")
     if not float(above) or (below and not float(below)):
         raise ValueError(f"found {text}; allowed: a number above 0")

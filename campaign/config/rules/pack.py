@@ -31,7 +31,7 @@ from campaign.core.once import Once
 
 @dataclass(frozen=True)
 class RulePack(Once):
-    """What ten thousand attempts ask of it alike is put together once."""
+    """A rule pack. What is asked for each of ten thousand attempts is cached."""
 
     id: str
     version: int
@@ -45,12 +45,12 @@ class RulePack(Once):
     phases: tuple[Phase, ...]  # in the order in which one execution runs them
     selection: Selection
     items_total: dict[str, int] = field(default_factory=dict)  # by profile
-    items_at_least: bool = True  # where the total does not divide: above it, and said so
+    items_at_least: bool = True  # if the total does not divide, run more (and say so)
     items_clause: str = ""
     items_unit: str = "files"
     checks: dict[str, str] = field(default_factory=dict)  # rule id of the catalogue -> clause
-    parameters: dict[tuple[str, str], float] = field(default_factory=dict)  # (rule, parameter), in place of its default
-    texts: dict[str, str] = field(default_factory=dict)  # rule -> what it demands in this RFP
+    parameters: dict[tuple[str, str], float] = field(default_factory=dict)  # by rule and name: other than the defaults
+    texts: dict[str, str] = field(default_factory=dict)  # rule -> its requirement in this RFP
     source: Pin = Pin()
     notes: tuple[Note, ...] = ()
     variables: tuple[Variable, ...] = ()
@@ -60,7 +60,7 @@ class RulePack(Once):
     launchers: tuple[AllowedLauncher, ...] = ()  # if there are none, a campaign file may choose any
     path: Path | None = None  # the file it was read from
     digest: str = ""  # SHA-256 of that file
-    profile: str = ""  # once settled: the one it was settled for
+    profile: str = ""  # once settled: the profile that it was settled for
     values: dict[str, str] = field(default_factory=dict)  # once settled: of the variables
     given: tuple[tuple[str, str, str], ...] = ()  # once settled: variable, glob over target/launch/files, its value
 
@@ -76,14 +76,14 @@ class RulePack(Once):
         return {name for name, _, _ in self.given} | {each.id for each in self.variables if each.cases}
 
     def is_of_arguments(self, variable: str) -> bool:
-        """Whether a variable is in command lines alone, so that it may depend on the run."""
+        """Whether a variable appears only in command lines, so that it may depend on the run."""
         texts = [text for files in self.files for text in (files.title, *files.flags)]
         texts += [text for each in self.operations for text in (each.id, each.title, each.row, each.record)]
         texts += [text for each in self.sweeps for text in (each.values, each.first, each.last, each.times, each.plus)]
         return f"{{{variable}}}" not in " ".join(texts)
 
     def values_of(self, target: str, launch: str, files: str) -> Mapping[str, str]:
-        """The variables of a run: what the campaign file gives for it, or for all; otherwise the pack's."""
+        """The values of a run's variables: those of the campaign file for it, or for all runs; otherwise the pack's."""
         return self.once(("values", target, launch, files), lambda: self._values_of(target, launch, files))
 
     def _values_of(self, target: str, launch: str, files: str) -> dict[str, str]:
@@ -97,7 +97,7 @@ class RulePack(Once):
         return {**self.values, **by_profile, **given}
 
     def of_phase(self, name: str) -> RulePack:
-        """The pack as if this phase were all that an execution runs."""
+        """The pack reduced to one phase."""
         return self.once(("phase", name), lambda: self._of_phase(name))
 
     def _of_phase(self, name: str) -> RulePack:
@@ -111,7 +111,7 @@ class RulePack(Once):
         )
 
     def of_program(self, name: str) -> RulePack:
-        """The pack as if its phases were those of this program alone."""
+        """The pack reduced to the phases of one program."""
         return replace(self, phases=tuple(phase for phase in self.phases if phase.program == name))
 
     def program(self, name: str) -> Program:
@@ -124,7 +124,7 @@ class RulePack(Once):
 
     @property
     def computes_memory(self) -> bool:
-        """Whether words of the command line are computed of the memory of a node."""
+        """Whether words of the command line are computed from the memory of a node."""
         return self._computes(MEMORY)
 
     @property
@@ -132,7 +132,7 @@ class RulePack(Once):
         return self._computes(CORES)
 
     def _computes(self, name: str) -> bool:
-        """Whether words of the command line, or threads, are computed of this number of a node."""
+        """Whether words of the command line, or threads, are computed from this number of a node."""
         texts = [each for word in self.arguments for each in formulas.computed(word)]
         texts += [condition.threads for condition in self.launch if condition.threads]
         overridden = any(variable.id == name for variable in self.variables)
@@ -152,7 +152,7 @@ class RulePack(Once):
 
     @property
     def applets(self) -> str:
-        """Its programs, for texts."""
+        """Its programs, as a text."""
         return ", ".join(program.applet for program in self.programs)
 
     def operations_of(self, launch: str) -> tuple[Operation, ...]:
@@ -165,7 +165,7 @@ class RulePack(Once):
     def deciding(self, launch: str) -> Operation:
         """The operation whose value selects the attempt to report, under a launch condition."""
         wanted = self.selection.operation
-        measured = self.operations_of(launch)  # of which phases of a launch condition may have no such operation
+        measured = self.operations_of(launch)  # some phases of a launch condition may lack the operation
         return ([operation for operation in measured if wanted in (operation.template, operation.id)] or measured)[-1]
 
     def best(self, operation: Operation) -> str:
@@ -176,7 +176,7 @@ class RulePack(Once):
         return self.selection.best if decides and self.selection.best != MEDIAN else "highest"
 
     def statement(self, rule: str) -> str:
-        """What a rule demands: in the words of the RFP where the pack gives them, otherwise in the catalogue's."""
+        """A rule's requirement: in the RFP's words if the pack gives them, otherwise in the catalogue's."""
         return self.texts.get(rule) or catalogue.CATALOGUE[rule].statement
 
     def parameter(self, rule: str, name: str) -> float:
@@ -184,24 +184,25 @@ class RulePack(Once):
         return self.parameters.get((rule, name), catalogue.CATALOGUE[rule].parameters[name].default)
 
     def lengthened_by(self) -> tuple[str, ...]:
-        """What a campaign file may change at full size to make a phase longer; nothing where the RFP fixes its size.
+        """What a campaign file may change at full size to lengthen a phase; empty if the RFP fixes its size.
 
-        `items` gives no choice: with `at_least` too the total is the RFP's, rounded up to a multiple of the processes.
+        `items` is not among it: even with `at_least`, the total is the RFP's, rounded up to a multiple of the
+        processes.
         """
         variables = (variable.id for variable in self.variables if variable.free)
         return self.once("lengthened", lambda: (*variables, *(flag.flag for flag in self.allowed if flag.lengthens)))
 
     @property
     def searchable(self) -> bool:
-        """Whether `search` can tune the processes: for a highest rate, where what is measured is the same for any."""
+        """Whether `search` can tune the processes: only for a highest rate, with the same measurement for any count."""
         return self.selection.best == "highest" and not any(sweep.by_geometry for sweep in self.sweeps)
 
     def flag_clauses(self) -> dict[str, str]:
-        """The clause of each flag that a campaign file may not give, by flag: fixed, derived, of a configuration."""
+        """The clause of each flag that a campaign file must not give: fixed, derived, or of a file configuration."""
         clauses = {flag: files.clause for files in self.files for flag in files.flags}
         return clauses | {flag.flag: flag.clause for flag in (*self.fixed, *self.derived)}
 
 
 def _fits(place: str, pattern: str) -> bool:
-    """Part by part: a * does not go over a slash."""
+    """Whether a place matches a pattern, part by part: a * does not match a slash."""
     return all(map(fnmatch.fnmatchcase, place.split("/"), pattern.split("/")))

@@ -1,4 +1,4 @@
-"""What must hold between a pack's programs, phases and command lines. Reports to the document."""
+"""Conditions between a pack's programs, phases and command lines. Problems are reported to the document."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from campaign.config.rules.kinds import PROFILES
 from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place
 
-_BESIDE = re.compile(r"\{directory\}(?![/,:;@]|$)")  # a path that only begins like the attempt's own directory
-_BESIDE_KEYS = {"arguments": "program", "text": "write"}  # key -> the kind of phase that has it
-_OF_ONE = ("applet", "arguments", "fixed", "derived", "allowed")  # keys of a pack for one program
+_BESIDE = re.compile(r"\{directory\}(?![/,:;@]|$)")  # a path that only begins with the attempt's own directory
+_BESIDE_KEYS = {"arguments": "program", "text": "write"}  # key -> the kind of phase that may have it
+_OF_ONE = ("applet", "arguments", "fixed", "derived", "allowed")  # keys of a pack with one program
 
 
 def check(values: dict[str, Any], document: Document) -> None:
@@ -58,7 +58,7 @@ def _check_one(values: dict[str, Any], document: Document) -> None:
     flags = {entry["flag"] for key in ("fixed", "derived") for _, entry in entries(values, key)}
     named = [word.partition("=")[0] if word.startswith("--") else word for word in words]  # --name=value too
     for word, count in Counter(named).items():
-        if count > 1 and word in (flags | {"{flags}"}):  # two values may be the same
+        if count > 1 and word in (flags | {"{flags}"}):  # two values may be equal
             document.problem(at, f"found {word} {count} times; allowed: once")
     _check_words(at, words, document)
     if "{flags}" not in words:
@@ -113,7 +113,7 @@ def _check_several(values: dict[str, Any], document: Document) -> None:
         words = formulas.words(phase["arguments"] or "")
         _check_words((*at, "arguments"), words, document)
         for word in words:
-            if word.startswith("phase="):  # so the job's script begins a phase
+            if word.startswith("phase="):  # that is how the job's script begins a phase
                 document.problem((*at, "arguments"), f"found {word}; allowed: words that do not begin with phase=")
     under = [phase["launch"] for _, phase in entries(values, "phases") if phase["program"]]
     for index, condition in entries(values, "launch"):

@@ -1,6 +1,6 @@
-"""The programs of a rule pack, and the phases of one execution: what is run one after another in one directory.
+"""The programs of a rule pack, and the phases of one execution, which run one after another in one directory.
 
-A pack for one program has one phase without a name; several phases have names, and each gives its own results.
+A pack with one program has one phase without a name; several phases have names, and each gives its own results.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ class Flag:
     value: bool  # takes a value
     clause: str
     why: str = ""
-    lengthens: bool = False  # of the allowed list: it makes a phase longer
+    lengthens: bool = False  # an allowed flag that makes a phase longer
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`applet`: the program of the built-in benchmark, or another one whose output has a built-in parser."""
+    """`applet`: the built-in benchmark's program, or another one with a built-in parser."""
 
     id: str
     applet: str
     results: OutputFormat | None = None  # None: the applet's own parser
-    starts: tuple[str, ...] = ()  # names of the system's programs that it starts itself
+    starts: tuple[str, ...] = ()  # names of system programs that it starts itself
 
     @property
     def output(self) -> Form:
-        """How its output is read: by the applet's own parser, or as the pack says."""
+        """How its output is read: by the applet's own parser, or as the pack describes."""
         return self.results or self.applet
 
     @property
     def last_line(self) -> str:
-        """The pattern of the line with which its stdout is complete; "" where none is known."""
+        """The pattern of the last line of its stdout; "" if unknown."""
         return self.results.end if self.results else output_format.LAST_LINES.get(self.applet, "")
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One launch of a program, or a file to write or to remove before the next; `id` is "" where it is the only one."""
+    """One launch of a program, or a file to write or to remove before the next; `id` is "" if it is the only phase."""
 
     id: str
-    program: str  # "" where none is launched
-    arguments: tuple[str, ...]  # template: literal flags and PLACEHOLDERS; without a program the path, and a text
+    program: str  # "" if none is launched
+    arguments: tuple[str, ...]  # words with placeholders; without a program: a path, and a text
     clause: str = ""
-    nodes: str = "same"  # same | other: those that no earlier phase used
+    nodes: str = "same"  # same | other: nodes that no earlier phase used
     launch: tuple[str, ...] = ()  # the launch conditions under which it runs; all where empty
     fixed: tuple[Flag, ...] = ()  # must be in the executed argv
-    derived: tuple[Flag, ...] = ()  # set by the tool from geometry; never given by hand
+    derived: tuple[Flag, ...] = ()  # set by campaign from the geometry; never given by hand
     allowed: tuple[Flag, ...] = ()  # may be added through benchmark.extra_arguments
 
     def runs_under(self, launch: str) -> bool:
@@ -62,7 +62,7 @@ class Phase:
 
 
 def of_values(values: dict[str, Any]) -> tuple[tuple[Program, ...], tuple[Phase, ...]]:
-    """Programs and phases of what was made of a pack's keys; takes these out of it."""
+    """Programs and phases from a pack's keys, which are removed from `made`."""
     applet, arguments, results = (values.pop(key) for key in ("applet", "arguments", "results"))
     flags = {key: values.pop(key) for key in ("fixed", "derived", "allowed")}
     programs, phases = values.pop("programs"), values.pop("phases")

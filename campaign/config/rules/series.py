@@ -1,4 +1,6 @@
-"""A launch condition that is a series -> one for each power of two, up to the campaign file's largest. Pure."""
+"""A launch condition that is a series -> one for each power of two, up to the largest count in the campaign
+file. Pure.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from campaign.config.rules.pack import RulePack
 
 
 def unfold(pack: RulePack, largest: Mapping[str, int]) -> RulePack:
-    """The pack with the members of each series in its place: `scale-1`, `scale-2`, `scale-4` of `scale`."""
+    """The pack with each series replaced by its members: `scale` by `scale-1`, `scale-2`, `scale-4`."""
     members = {each.id: tuple(_members(each, largest.get(each.id, 1))) for each in pack.launch}
     ids = {name: tuple(member.id for member in found) for name, found in members.items()}
 
@@ -34,7 +36,7 @@ def unfold(pack: RulePack, largest: Mapping[str, int]) -> RulePack:
 
 
 def largest(pack: RulePack, names: Iterable[str]) -> dict[str, int]:
-    """Of each series the largest member among these names."""
+    """The largest member of each series among these names."""
     found: dict[str, int] = {}
     for series in (each.id for each in pack.launch if each.series):
         counts = [name.removeprefix(f"{series}-") for name in names if name.startswith(f"{series}-")]

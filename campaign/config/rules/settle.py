@@ -1,5 +1,5 @@
-"""A rule pack as it is written -> the rule pack of one campaign: values in place of its variables, and an operation for
-each value of its sweeps. Pure.
+"""A rule pack as written -> the rule pack of one campaign: variables have values, and each sweep becomes one operation
+for each of its values. Pure.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from campaign.core.model import Geometry
 
 
 def settle(pack: RulePack, profile: str, launch: Mapping[str, Geometry | None], given: Mapping[str, str]) -> RulePack:
-    """`launch`: the geometry of each launch condition, as far as it is known. `given`: values of variables in place of
-    the profile's. Raises ValueError where a sweep cannot be made of them.
+    """`launch`: the geometry of each launch condition, if known. `given`: values of variables instead of the profile's.
+    Raises ValueError if a sweep cannot be expanded.
     """
     values = {variable.id: variable.full if profile == "full" else variable.rehearsal for variable in pack.variables}
     apart = tuple((*key.partition("@")[::2], value) for key, value in given.items() if "@" in key)
@@ -65,7 +65,7 @@ def _geometry(geometry: Geometry) -> dict[str, str]:
 
 
 def _swept(pack: RulePack, values: Mapping[str, str], geometry: Geometry | None) -> dict[str, tuple[str, ...]]:
-    """The values of each sweep under a launch condition; without a geometry, no value of those that depend on it."""
+    """The values of each sweep under a launch condition; sweeps that depend on the geometry need one."""
     known = {**values, **(_geometry(geometry) if geometry else {})}
     return {sweep.id: sweep.expand(known) if geometry or not sweep.by_geometry else () for sweep in pack.sweeps}
 
@@ -86,7 +86,7 @@ def _operations(
                 name = sweeps.fill(template.id, place)
                 text = sweeps.fill(template.formula, {name: name_of(text) for name, text in place.items()})
                 if text and any(launch not in parts.get(part, (launch,)) for part in formula.names(text)):
-                    continue  # not all that it is computed of is measured there
+                    continue  # an operation that it is computed from is not measured there
                 known = made.get(name)
                 made[name] = replace(
                     template,

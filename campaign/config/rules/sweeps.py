@@ -1,7 +1,7 @@
-"""Placeholders of a rule pack's texts, and the points that a sweep goes through. Pure.
+"""Placeholders in a rule pack's texts, and the values of a sweep. Pure.
 
-`{name}` in a text is replaced by a value. A sweep is a list of values that the benchmark measures in one run:
-written out, or from a first to a last one in equal steps or factors.
+`{name}` in a text is replaced by a value. A sweep is a list of values that the benchmark measures in one run: given one
+by one, or from a first to a last one in equal steps or factors.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def leftover(text: str) -> str:
-    """The first brace of a text that belongs to no placeholder, with what follows it; "" where there is none."""
+    """The first brace that belongs to no placeholder, with what follows it; "" if there is none."""
     rest = re.search(r"[{}][^{}]*\}?", _PLACEHOLDER.sub("", text))
     return rest[0] if rest else ""
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """The text with the known values in place; other placeholders stay."""
+    """The text with the known values filled in; other placeholders remain."""
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
 
 
@@ -55,7 +55,7 @@ class Sweep:
         return not set(GEOMETRY).isdisjoint(names(" ".join(texts)))
 
     def expand(self, known: Mapping[str, str]) -> tuple[str, ...]:
-        """Its values, one or more. Raises ValueError where the known values make none of it."""
+        """Its values, at least one. Raises ValueError if the known values do not make a sweep."""
         if self.values:
             listed = tuple(part.strip() for part in fill(self.values, known).split(","))
             if "" in listed or len(set(listed)) != len(listed):
@@ -82,7 +82,7 @@ class Sweep:
 
 
 def combinations(text: str, values: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
-    """A value for each sweep that the text names, in every combination; the sweep named first changes most slowly."""
+    """All combinations of values for the sweeps that the text names; the first sweep changes most slowly."""
     swept = [name for name in names(text) if name in values]
     for chosen in itertools.product(*(values[name] for name in swept)):
         yield dict(zip(swept, chosen, strict=True))

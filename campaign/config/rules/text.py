@@ -15,11 +15,11 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import units
 
-_FARTHEST = 24  # column in which a text may go on
+_FARTHEST = 24  # the last column at which the text of an entry may begin
 
 
 def listing(packs: Sequence[Available]) -> str:
-    """The packs for `campaign rules`, one a line."""
+    """The packs for `campaign rules`, one per line."""
     width = max((len(pack.id) for pack in packs), default=0)
     return "\n".join(
         f"{pack.id:{width}}  "
@@ -82,7 +82,7 @@ def text(pack: RulePack, width: int = 100) -> str:
 
 
 def _folded(line: str, width: int) -> str:
-    """Lines that go on begin below the text behind the entry's name."""
+    """Folded lines; continuation lines are indented to the text after the entry's name."""
     entry = re.match(r" +\S+(?: \S+)*?  +", line)
     indent = entry.end() if entry and entry.end() <= _FARTHEST else len(line) - len(line.lstrip()) + 4
     return textwrap.fill(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
@@ -114,7 +114,7 @@ def _operation(operation: Operation) -> list[str]:
 
 
 def _results(pack: RulePack) -> list[str]:
-    """The patterns, columns or paths of the numbers; none where the applet's own parser reads them."""
+    """The patterns, columns or paths of the numbers; empty if the applet's own parser reads them."""
     read: dict[OutputFormat, list[str]] = {}  # programs by how their outputs are read
     for program in pack.programs:
         if program.results:
@@ -160,7 +160,7 @@ def _check(pack: RulePack, rule: str, clause: str) -> list[str]:
 
 
 def _entry(name: str, clause: str, *texts: str) -> list[str]:
-    """`  name       first text [8.4]`, and further texts below it."""
+    """The lines ` name first text [8.4]`, with further texts below."""
     shown = [part for part in texts if part] or [""]
     if clause:
         shown[0] = f"{shown[0]} [{clause}]".lstrip()
