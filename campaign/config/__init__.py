@@ -1,3 +1,4 @@
-"""Takes: the campaign file, and in `rules` a rule pack. Gives: `Campaign` and `RulePack`, checked: all problems are
-reported at once, with their lines. Must not know: runs, results and Slurm.
+"""Takes: the campaign file, and in `rules` a rule pack.
+Gives: `Campaign` and `RulePack`, checked: every problem is reported at once, with its line.
+Must not know: runs, results and Slurm: nothing here depends on what was measured.
 """

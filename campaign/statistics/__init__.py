@@ -1,3 +1,4 @@
-"""Takes: numbers. Gives: intervals, rank tests, the scaling law and the contention model; all pure. Must not know: what
-the numbers mean: no cell, no run, no file.
+"""Takes: numbers.
+Gives: intervals, rank tests, the scaling law and the model of contention, all of them pure.
+Must not know: where the numbers are from: no cell, no run, no file.
 """
