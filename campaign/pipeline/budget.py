@@ -1,4 +1,4 @@
-"""The node-hours of a campaign: what its jobs have used, and what those under way may still use."""
+"""The node-hours of a campaign: those used by its jobs, and those that current jobs may still use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from campaign.slurm import scripts
 
 
 def in_use_node_s(paths: Paths, store: Store, slurm: Slurm) -> float:
-    """Node-seconds of all jobs: by the scheduler's record, otherwise by what the runs recorded. A job under way counts
-    with its time limit.
+    """Node-seconds of all jobs: from the scheduler's record, otherwise from the runs' records. A job that has not ended
+    counts with its time limit.
     """
     by_job: dict[str, list[Attempt]] = {}
     for attempt in store.attempts():
@@ -34,7 +34,7 @@ def _node_s(paths: Paths, attempts: Sequence[Attempt], record: Accounting | None
 
 
 def _recorded_s(record: Accounting | None) -> float | None:
-    """How long a job ran, as the scheduler has it."""
+    """How long a job ran, by the scheduler's record."""
     if record is None:
         return None
     began, ended = record.job.get("StartTime", ""), record.job.get("EndTime", "")
@@ -42,7 +42,7 @@ def _recorded_s(record: Accounting | None) -> float | None:
 
 
 def _nodes(paths: Paths, attempt: Attempt) -> int:
-    """As its own record has it, which is written before it is submitted; 0 where that is gone."""
+    """The job's number of nodes, from the record written before its submission; 0 if that is missing."""
     try:
         path = paths.attempt(attempt.run, attempt.number) / "attempt.json"
         return int(json.loads(path.read_text(encoding="utf-8"))["nodes"])

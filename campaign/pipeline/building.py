@@ -18,10 +18,9 @@ _WRAPPERS = "mpicc of Open MPI or MPICH, mpiicx or mpiicc of Intel MPI"
 def build(mpicc: str = "", directory: Path | None = None, source: Path = resources.BENCHMARK, cflags: str = "") -> Path:
     """Build `source` into `directory`, or where `run` looks for the binaries; gives that directory.
 
-    `mpicc` is MPI's compiler wrapper, with options where it needs some; without one, $MPICC, then `mpicc`. `cflags` are
-    for the compiler, in place of the usual ones. Raises EnvironmentLacks where a program is missing or the source does
-    not compile; the compiler's own messages are on stderr then. Raises InputError where make cannot build in that
-    directory.
+    `mpicc` is MPI's compiler wrapper, with options if it needs some; the default is $MPICC, then `mpicc`. `cflags`
+    replaces the usual compiler flags. Raises EnvironmentLacks if a program is missing or the source does not compile
+    (the compiler's messages are on stderr), and InputError if make cannot build in that directory.
     """
     wrapper = mpicc or os.environ.get("MPICC") or "mpicc"
     out = (directory or resources.binaries()).absolute()
@@ -35,7 +34,7 @@ def build(mpicc: str = "", directory: Path | None = None, source: Path = resourc
     options = [f"MPICC={wrapper}", f"BUILD={out}", *([f"CFLAGS={cflags}"] if cflags else [])]
     jobs = f"-j{len(os.sched_getaffinity(0))}"
     command = ["make", "--no-print-directory", "--silent", jobs, "-C", str(source), *options]
-    # What is printed belongs to stderr: stdout is the verb's own. A make around this one would pass on its options.
+    # make's output goes to stderr: stdout is the verb's own. A make around this one would pass on its options.
     surroundings = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
     if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, env=surroundings).returncode:
         raise EnvironmentLacks(

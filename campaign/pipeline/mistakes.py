@@ -1,4 +1,6 @@
-"""What is wrong with values of the campaign file, found once it is read: said as the schema says it, with the place."""
+"""Mistakes in values of the campaign file that are found after reading it, reported like those of the schema, with the
+place.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ class Mistake:
 
 
 def refusal(campaign: Campaign, mistakes: Iterable[Mistake]) -> InputError:
-    """All of them, each with file:line:column and key, in the order of the file."""
+    """An error with all of them, each with file:line:column and key, in the order of the file."""
     distinct = list(dict.fromkeys(mistakes))
     if not is_file(campaign.path):
         return InputError(*(f"{path_text(mistake.at)}: {mistake.text}" for mistake in distinct))
@@ -35,5 +37,5 @@ def refusal(campaign: Campaign, mistakes: Iterable[Mistake]) -> InputError:
 
 
 def _as_typed(path: Path) -> Path:
-    """Without the current directory, where the file is in it."""
+    """The path without the current directory, if the file is in it."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -1,4 +1,4 @@
-"""Results on record that no longer count, and which settings have changed since they were measured."""
+"""Finds recorded results that no longer count, and the settings that have changed since they were measured."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from campaign.plan import matrix
 from campaign.slurm import script_text
 
 DEFAULT, NONE = "(default)", "none"
-_NAMED = 3  # runs that are written out
+_NAMED = 3  # runs that are named
 _Change = tuple[str, str]  # a setting, and "old -> new"
 
 
 def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list[str]:
-    """A sentence for each set of changed settings, and one for the runs that are planned no more."""
+    """A sentence for each set of changed settings, and one for the runs that are no longer planned."""
     runs = {run.id: run for run in planned.all_runs}
     counted = matrix.attempts_by_run(runs.values(), attempts)
     done = {attempt.run: attempt for attempt in attempts if attempt.state is State.DONE}
-    causes: dict[tuple[str, ...], Counter[str]] = {}  # what changed, by the names of the settings
+    causes: dict[tuple[str, ...], Counter[str]] = {}  # the changes, by the names of the settings
     gone = []
     for name, attempt in done.items():
         if name not in runs:
@@ -49,7 +49,7 @@ def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list
 
 
 def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterator[_Change]:
-    """All that decides what a run executes and differs, by the records of the attempt."""
+    """All differences in what a run executes, from the records of the attempt."""
     described, script = _described(folder / "attempt.json"), _text(folder / "job.sbatch")
     slurm = opened.campaign.slurm
     old = tuple(described.get(key) for key in ("nodes", "processes"))
@@ -78,10 +78,10 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
 def _of_command(
     run: Run, command: Command, attempt: Attempt, argv: Sequence[str], same_geometry: bool
 ) -> Iterator[_Change]:
-    """`same_geometry`: otherwise arguments that follow from it differ too, and say no more."""
+    """`same_geometry`: if not, arguments that follow from the geometry differ too and are not listed."""
     if not argv:
         return
-    # The program has its name still, unless that is what changed.
+    # The program still has its name, unless that is what changed.
     name = Path(command.executable).name
     begin = next((index for index, word in enumerate(argv) if Path(word).name == name), len(command.prefix))
     prefix, argv = argv[:begin], argv[begin:]
@@ -96,7 +96,7 @@ def _of_command(
 
 
 def _change_of_words(old: Sequence[str], new: Sequence[str]) -> str:
-    """The words that differ, each with the option before it where it is its value."""
+    """The words that differ, each with its option if it is an option's value."""
     parts = []
     for kind, begin, end, new_begin, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal":

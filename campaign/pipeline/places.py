@@ -1,4 +1,4 @@
-"""The directories that a campaign names, as far as this machine shows them: the nodes may see more than it does."""
+"""Checks the directories that a campaign names, as far as this machine can: the nodes may see more."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def mistakes(opened: Opened) -> Iterator[Mistake]:
 
 
 def site() -> init.Site:
-    """What `campaign init` can know of the cluster at hand."""
+    """What `campaign init` can find out about this cluster."""
     partition = partitions.at_hand()
     known = ("$SCRATCH", "$CAMPAIGN_SCRATCH", "/scratch/$USER")
     there = (written for written in known if os.path.isdir(os.path.expandvars(written)))  # noqa: PTH112
@@ -39,7 +39,7 @@ def site() -> init.Site:
 
 
 def _target(directory: str) -> str:
-    """Why the benchmark cannot work in a directory; "" where it can, or where only the nodes can tell."""
+    """Why the benchmark cannot work in a directory; "" if it can, or if only the nodes can tell."""
     if directory == init.DIRECTORY:
         return f"still the placeholder {directory}; name a directory that all nodes see"
     if where := forbidden(directory, resolve=True):
@@ -54,9 +54,8 @@ def _target(directory: str) -> str:
 
 
 def _surely_missing(directory: Path) -> bool:
-    """Whether a directory that is not here is not on the nodes either.
-
-    Its file system may be mounted there alone: below the mount point nothing is here, or an empty directory.
+    """Whether a directory that is missing here is surely missing on the nodes too. Its file system may be mounted only
+    there: then here is nothing, or an empty directory, below the mount point.
     """
     parent = directory.parent
     try:
@@ -79,7 +78,7 @@ def _overlaps(campaign: Campaign) -> Iterator[Mistake]:
 
 
 def _results(paths: Paths) -> str:
-    """Why the results cannot be kept where the campaign file says."""
+    """Why the results cannot be stored where the campaign file says."""
     there = paths.root
     while not os.path.lexists(there):
         there = there.parent
@@ -94,7 +93,7 @@ def directory_is_a_file(path: object) -> str:
 
 
 def _unwritable(directory: str | Path) -> tuple[str, int]:
-    """Why nothing can be made in a directory, with the error's number; found out by making a directory in it."""
+    """Why nothing can be created in a directory, with the error's number; tested by creating a directory in it."""
     try:
         os.rmdir(tempfile.mkdtemp(prefix=".campaign-", dir=directory))  # noqa: PTH106
     except OSError as error:

@@ -1,4 +1,4 @@
-"""From a campaign file to its plan: rule pack, geometries, searches as far as they have come, runs."""
+"""From a campaign file to its plan: rule pack, geometries, the state of searches, runs."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from campaign.slurm.partitions import NotInSlurm
 @dataclass(frozen=True, slots=True)
 class Plan:
     """`unresolved`: launch conditions without a geometry, with the reason. `runs` are those that cells report. `asked`:
-    where Slurm was asked to make the plan.
+    the partition, if Slurm was asked for this plan.
     """
 
     runs: tuple[Run, ...]
     unresolved: dict[str, str]
-    dialect: str  # of an external benchmark's -N
+    dialect: str  # what -N means to an external mdtest
     partition: partitions.Partition | None = None  # as it was when the campaign began
     searches: tuple[searching.SearchProgress, ...] = ()
     asked: Shown | None = None
@@ -56,9 +56,9 @@ class Plan:
 def plan(opened: Opened, may_submit: bool = False) -> Plan:
     """Resolve the geometries and expand the matrix.
 
-    Asks Slurm only where the file says `all`, and an external benchmark what its -N means, where no earlier plan has
-    settled it. `may_submit`: the benchmark may be asked on a compute node, where it does not start on this one.
-    Raises InputError where the results are another campaign file's.
+    Asks Slurm only if the file says `all`, and an external benchmark what its -N means, unless an earlier plan has
+    settled it. `may_submit`: the benchmark may be asked on a compute node if it does not start on this one. Raises
+    InputError if the results belong to another campaign file.
     """
     if owner := _owner(opened):
         problem = (
@@ -82,14 +82,14 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
 
 
 def _owner(opened: Opened) -> str:
-    """The campaign file whose results these are, where it is there and is another than this one; "" otherwise."""
+    """The campaign file that these results belong to, if it exists and is another one; "" otherwise."""
     stored = None if resolution.replayed() else _stored(opened.paths)
     written = stored.get("file") if isinstance(stored, dict) else None
     if not isinstance(written, str) or not Path(written).is_file() or Path(written).samefile(opened.campaign.path):
         return ""
     try:
         return written if config.load(written).results == opened.campaign.results else ""
-    except InputError:  # it is being edited
+    except InputError:  # the file is being edited
         return written
 
 
@@ -99,7 +99,7 @@ def on(planned: Plan, partition: partitions.Partition) -> Plan:
 
 
 def again(opened: Opened, planned: Plan) -> Plan:
-    """The plan with what has been measured since."""
+    """The plan, updated by what has been measured since."""
     if not (planned.searches or opened.campaign.sequential):
         return planned
     standings = _standings(opened, [search.sought for search in planned.searches], planned.dialect, planned.partition)
@@ -107,7 +107,7 @@ def again(opened: Opened, planned: Plan) -> Plan:
 
 
 def _with_runs(opened: Opened, planned: Plan) -> Plan:
-    """With those that cells report, with as many repetitions as what is on record asks for."""
+    """With the runs that cells report, including the repetitions that recorded results require."""
     campaign = _with_node(opened, planned.partition)
     pack, sequential = opened.pack, opened.campaign.sequential
     lacking = {
@@ -131,7 +131,7 @@ def _with_runs(opened: Opened, planned: Plan) -> Plan:
 
 
 def _executables(opened: Opened, dialect: str) -> dict[str, matrix.Executable]:
-    """Each program of the pack by its name: the campaign file's, otherwise the built-in one."""
+    """Each program of the pack by name: the campaign file's, otherwise the built-in one."""
     benchmark = opened.campaign.benchmark
     paths = {}
     for each in opened.pack.programs:
@@ -146,10 +146,10 @@ def _executables(opened: Opened, dialect: str) -> dict[str, matrix.Executable]:
 
 
 def binaries(opened: Opened) -> Path:
-    """Where the built-in benchmark's programs lie, or lay where the campaign was run.
+    """The directory of the built-in benchmark's binaries, or the one used when the campaign was run.
 
-    Results keep the programs that they were measured with, wherever this program is installed now: one campaign is
-    measured with one binary. CAMPAIGN_BENCHMARK overrides that.
+    Results keep the binary that they were measured with, even if this program is installed elsewhere now: one campaign
+    is measured with one binary. CAMPAIGN_BENCHMARK overrides that.
     """
     return resolution.path("bench-src/build", lambda: _measured_with(opened) or resources.binaries())
 
@@ -170,7 +170,7 @@ def _measured_with(opened: Opened) -> Path | None:
 
 
 def not_built(opened: Opened) -> str:
-    """What to say where the built-in benchmark, if the campaign needs it, or the witness is not there; "" otherwise."""
+    """The problem if the witness, or the built-in benchmark that the campaign needs, is not built; "" otherwise."""
     built = resources.binaries()
     for each in opened.pack.programs:
         path = binaries(opened) / each.applet
@@ -193,7 +193,7 @@ def _not_built(path: object) -> str:
 
 
 def _with_node(opened: Opened, partition: partitions.Partition | None) -> Campaign:
-    """The campaign as it was begun, with what a node has: memory as in the file, otherwise as Slurm says."""
+    """The campaign as it began, with the size of a node: memory from the file, otherwise from Slurm."""
     campaign = _as_begun(opened)
     if partition is None:
         return campaign
@@ -202,7 +202,7 @@ def _with_node(opened: Opened, partition: partitions.Partition | None) -> Campai
 
 
 def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition | None, Shown | None, dict[str, str]]:
-    """The partition where it is needed, what Slurm says of it where it was asked, and why launch conditions lack it."""
+    """The partition if it is needed, Slurm's answer if it was asked, and why launch conditions have no geometry."""
     campaign, pack = opened.campaign, opened.pack
     with_memory = pack.computes_memory and campaign.slurm.node_memory is None
     words = {AllCores: ALL, Searched: SEARCH}
@@ -212,7 +212,7 @@ def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition 
     if resolution.replayed():
         return None, None, {name: f"plan.json does not record the process count of launch.{name}" for name in needed}
     if needed and not opened.paths.plan.exists() and (opened.paths.root / "jobs").is_dir():
-        # What the partition has now need not be what it had when the campaign began.
+        # The partition may have changed since the campaign began.
         keys = ", ".join(f"launch.{name}" for name in needed)
         raise EnvironmentLacks(
             f"{opened.paths.plan}: missing, although the campaign has begun; only this file says what {keys} meant "
@@ -248,7 +248,7 @@ def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition 
 def _standings(
     opened: Opened, sought: Sequence[searching.Search], dialect: str, partition: partitions.Partition | None
 ) -> tuple[searching.SearchProgress, ...]:
-    """How far each search has come, by what is on record."""
+    """The state of each search, from recorded results."""
     results = _recorded(opened)
     campaign = _with_node(opened, partition)
     blueprint = matrix.Blueprint(campaign, opened.pack, _executables(opened, dialect))
@@ -256,10 +256,10 @@ def _standings(
 
 
 def _recorded(opened: Opened) -> searching.Results:
-    """The judged attempts of whatever run is asked for."""
+    """A function that gives the judged attempts of a run."""
     if not begun(opened.paths):
         return lambda run: ()
-    from campaign.judge import engine  # not needed where nothing has run yet
+    from campaign.judge import engine  # not needed before anything has run
 
     with open_store(opened.paths, opened.pack.output) as store:
         attempts: dict[str, list[Attempt]] = {}
@@ -278,13 +278,13 @@ def _recorded(opened: Opened) -> searching.Results:
 
 @dataclass(frozen=True, slots=True)
 class _Settled:
-    """What the campaign's first plan found out, which later ones keep to."""
+    """What the campaign's first plan settled for later ones."""
 
-    partition: partitions.Partition | None  # a node that went down since changes no launch condition
+    partition: partitions.Partition | None  # a node that went down since does not change launch conditions
     executable: str  # path, size and time of the external benchmark whose dialect is known
     dialect: str
-    partition_written: str | None = None  # slurm.partition in the campaign file
-    environment_order: tuple[str, ...] = ()  # of slurm.environment
+    partition_written: str | None = None  # slurm.partition as in the campaign file
+    environment_order: tuple[str, ...] = ()  # names in slurm.environment, in their order
 
 
 def _settled(paths: Paths) -> _Settled:
@@ -298,8 +298,8 @@ def _settled(paths: Paths) -> _Settled:
 
 
 def _as_begun(opened: Opened) -> Campaign:
-    """The campaign as it was written when it began, where what is written now means the same. Results count for both:
-    the default partition by its name or by none, and the variables of slurm.environment in another order.
+    """The campaign as it was written when it began, if the current text means the same, so that results count for both:
+    the default partition with or without its name, and slurm.environment in another order.
     """
     settled, slurm = _settled(opened.paths), opened.campaign.slurm
     order, written, partition = settled.environment_order, settled.partition_written, settled.partition
@@ -312,8 +312,8 @@ def _as_begun(opened: Opened) -> Campaign:
 
 
 def _stored(paths: Paths) -> Any:
-    """The content of plan.json; None if there is none. Raises EnvironmentLacks where it is damaged, or another
-    campaign's: its journal begins otherwise.
+    """The content of plan.json; None if it does not exist. Raises EnvironmentLacks if it is damaged or another
+    campaign's, whose journal begins differently.
     """
     try:
         written = paths.plan.stat()
@@ -322,7 +322,7 @@ def _stored(paths: Paths) -> Any:
         return None
     except (ValueError, RecursionError, IsADirectoryError) as error:
         raise _damaged(paths.plan, error) from error
-    # A verification judges the journal by itself.
+    # A verification checks the journal itself.
     own = "" if resolution.replayed() else journal.beginning(paths.journal)
     if own and stored.get("journal", "") not in ("", own):
         names = {name: stored.get(name) for name in ("campaign", "results")}
@@ -337,9 +337,7 @@ def _stored(paths: Paths) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _parsed(path: Path, _inode: int, _time: int) -> Any:
-    """Parsed once however often it is asked. Of the records of its runs one of each program is kept: there may be a
-    hundred thousand.
-    """
+    """Cached. Of the records of its runs, one for each program is kept: there may be a hundred thousand."""
     stored = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(stored, dict):
         raise ValueError(f"not an object: {json.dumps(stored)[:100]}")
@@ -368,14 +366,16 @@ def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> d
 
 
 def _mdtest(opened: Opened) -> Path | None:
-    """The external program whose -N the pack sets; None for the builtin and where the rules set no -N."""
+    """The external program whose -N the pack sets; None for the built-in one, or if the rules set no -N."""
     offsets = {phase.program for phase in opened.pack.phases if "{rank_offset}" in phase.arguments}
     paths = (opened.campaign.benchmark.path(program) for program in sorted(offsets))
     return next((path for path in paths if path is not None), None)
 
 
 def _identity(opened: Opened) -> str:
-    """The external benchmark as a file: another build is asked again. Only its path where it is not on this machine."""
+    """The identity of the external benchmark's file, so that another build is asked again; its path if it is not on
+    this machine.
+    """
     path = _mdtest(opened) or opened.campaign.benchmark.executable
     if path is None:
         return ""
@@ -389,7 +389,7 @@ def _identity(opened: Opened) -> str:
 
 
 def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
-    """What -N means to an external benchmark; "" for the builtin and where the rules set no -N."""
+    """What -N means to an external benchmark; "" for the built-in one, or if the rules set no -N."""
     benchmark, path = opened.campaign.benchmark, _mdtest(opened)
     if path is None:
         return ""
@@ -412,7 +412,7 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
 
 
 def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
-    """The plan as data: what `plan --json` prints and what lies beside the results."""
+    """The plan as data: for `plan --json`, and for plan.json beside the results."""
     campaign, pack, settled = opened.campaign, opened.pack, _settled(opened.paths)
     begun = settled.partition_written if settled.partition else None
     return {
@@ -456,7 +456,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
 
 
 def write(opened: Opened, planned: Plan) -> None:
-    """plan.json, each run on a line of its own: ten thousand in many lines each take a second."""
+    """Write plan.json, with one line per run: ten thousand runs indented take a second each."""
     data = plan_json(opened, planned)
     runs = ",\n".join(f"  {json.dumps(run)}" for run in data["runs"])
     text = json.dumps(data | {"runs": []}, indent=1)

@@ -1,5 +1,7 @@
-"""Whether a campaign can be submitted. `plan` and `run` both ask here, so that `plan` refuses all that
-`run` would, with the same words and the same exit status. Nothing is submitted.
+"""Whether a campaign can be submitted.
+
+`plan` and `run` both ask here, so that `plan` refuses all that `run` would, with the same words and exit status.
+Nothing is submitted.
 """
 
 from __future__ import annotations
@@ -38,15 +40,14 @@ from campaign.slurm.collect import open_store
 from campaign.slurm.partitions import NotInSlurm, Partition
 from campaign.slurm.submit import prepare
 
-MOST_TESTED = 16  # scripts that sbatch is asked about: the widest ones
+MOST_TESTED = 16  # scripts passed to sbatch --test-only: the widest ones
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A campaign that can be submitted, as far as could be checked.
-
-    `plan` has its partition as it is now, unless that is settled. `missing`: the runs that would be submitted.
-    `silent`: why the cluster was not asked, "" where it was. `notes`: what is no reason to refuse.
+    """A campaign that can be submitted, as far as could be checked. `plan` has the current partition, unless that is
+    settled. `missing`: the runs that would be submitted. `silent`: why the cluster was not asked, "" if it was.
+    `notes`: remarks that do not prevent a submission.
     """
 
     plan: Plan
@@ -56,7 +57,7 @@ class Checked:
 
     @property
     def unchecked(self) -> str:
-        """What was not checked, and what would."""
+        """What was not checked, and how to check it."""
         return (
             (
                 "not checked: partition, limits, account, QOS, MPI plugin, modules, benchmark, directories (Slurm "
@@ -71,7 +72,7 @@ class Checked:
 
 
 def preflight(opened: Opened, planned: Plan, request: Request) -> Checked:
-    """For `run`: raise if the campaign cannot be submitted, with all reasons at once."""
+    """For `run`: raise all reasons why the campaign cannot be submitted."""
     checked = check(opened, planned, request)
     if checked.silent:
         raise EnvironmentLacks(
@@ -81,9 +82,9 @@ def preflight(opened: Opened, planned: Plan, request: Request) -> Checked:
 
 
 def check(opened: Opened, planned: Plan, request: Request) -> Checked:
-    """What can be found out without submitting anything. Raises InputError where the campaign file has to change,
-    EnvironmentLacks where something else has. A machine without Slurm is not the cluster's: there only the file is
-    checked.
+    """All that can be found out without submitting. Raises InputError if the campaign file has to change,
+    EnvironmentLacks if something else has. A machine without Slurm is assumed not to be the cluster's: only the file is
+    checked there.
     """
     campaign = opened.campaign
     unfilled = list(_placeholders(campaign))
@@ -139,7 +140,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
 
 
 def vain_waivers(opened: Opened) -> Iterator[str]:
-    """What to say of waivers that violate WVR-01, whatever is measured now."""
+    """Remarks on waivers that violate WVR-01, whatever is measured."""
     today = datetime.now(UTC).date()
     for index, granted in enumerate(opened.answers.waivers):
         waiver, key = granted.waiver, path_text(("waivers", index))
@@ -156,7 +157,7 @@ def vain_waivers(opened: Opened) -> Iterator[str]:
 
 
 def _paths(opened: Opened, planned: Plan) -> Iterator[Mistake]:
-    """Further words that name a path: what is there would be read or written beside the target (FLG-05)."""
+    """Further words that name a path, which would be read or written outside of the target (FLG-05)."""
     benchmark = opened.campaign.benchmark
     given: list[tuple[Place, tuple[str, ...]]] = [(("benchmark", "extra_arguments"), benchmark.extra_arguments)]
     given += [(("benchmark", "program_arguments", name), words) for name, words in benchmark.program_arguments]
@@ -173,7 +174,7 @@ def _paths(opened: Opened, planned: Plan) -> Iterator[Mistake]:
 
 
 def missing_runs(opened: Opened, planned: Plan, request: Request) -> tuple[Run, ...]:
-    """The chosen runs that have no result and are not under way."""
+    """The chosen runs that have no result and have not been submitted."""
     searched = [run for search in planned.searches for run in search.wanted]
     runs = request.chosen(opened.campaign, list({run.id: run for run in (*searched, *planned.runs)}.values()))
     if not begun(opened.paths):
@@ -186,10 +187,10 @@ def missing_runs(opened: Opened, planned: Plan, request: Request) -> tuple[Run, 
 
 
 def is_missing(opened: Opened, run: Run, attempts: Sequence[Attempt], records: Records, request: Request) -> bool:
-    """Whether the run would be submitted: not under way, and without a result unless it is made `again`."""
+    """Whether the run would be submitted: it is not submitted yet, and has no result unless it is measured `again`."""
     if any(attempt.state.active for attempt in attempts):
         return False
-    # A benchmark that ends with status 0 and half a table has not given what the cells report.
+    # A benchmark that ends with status 0 but half a table has not given what the cells report.
     results = (
         Case(opened.pack, run, attempt, records.get((run.id, attempt.number), ()), Observation())
         for attempt in attempts
@@ -201,7 +202,7 @@ def is_missing(opened: Opened, run: Run, attempts: Sequence[Attempt], records: R
 
 
 def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
-    """What `campaign init` wrote to be replaced, and was not."""
+    """Placeholders of `campaign init` that were not replaced."""
     texts: list[tuple[Place, str]] = [
         *((("targets", index, "description"), target.description) for index, target in enumerate(campaign.targets)),
         *((("declined", index, "reason"), declined.reason) for index, declined in enumerate(campaign.declined)),
@@ -217,7 +218,7 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
 
 
 def _sources(campaign: Campaign) -> list[Mistake]:
-    """Source trees, patch or build log that are not there or cannot be read."""
+    """Source trees, patch or build log that are missing or unreadable."""
     try:
         sources.compare(campaign)
         sources.builds(campaign)
@@ -228,7 +229,7 @@ def _sources(campaign: Campaign) -> list[Mistake]:
 
 
 def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
-    """What is wrong with an external benchmark's program; `planning.not_built` checks the built-in one."""
+    """What is wrong with an external benchmark's program; `plan.not_built` checks the built-in one."""
     for at, executable in opened.campaign.benchmark.placed:
         if problem := program.unusable(executable, opened.campaign.launcher.prefix):
             yield Mistake(at, problem)
@@ -239,14 +240,14 @@ def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
 
 
 def _launcher(campaign: Campaign) -> Iterator[Mistake]:
-    """Checks the launcher and the prefix, if the campaign file gives their absolute paths."""
+    """Problems of the launcher and the prefix, if the campaign file gives their absolute paths."""
     for at, word in _starters(campaign):
         if word.startswith("/") and (problem := program.trouble(Path(word))):
             yield Mistake(at, problem)
 
 
 def _not_here(campaign: Campaign) -> Iterator[str]:
-    """Notes on programs that this machine does not find on its PATH: the nodes may have them."""
+    """Remarks on programs that are not on this machine's PATH: the nodes may have them."""
     for at, word in _starters(campaign):
         if not word.startswith("/") and not campaign.slurm.modules and shutil.which(word) is None:
             yield (
@@ -306,8 +307,8 @@ def _beyond_nodes(opened: Opened, runs: Sequence[Run], partition: Partition) -> 
 
 
 def _below_share(opened: Opened, runs: Sequence[Run], partition: Partition) -> Iterator[Mistake]:
-    """Numbers in place of the share of the system that the rules fix. The whole system, and a series up to it, may be
-    rehearsed on less.
+    """Numbers given instead of the share of the system that the rules fix. The whole system, and a series up to it, may
+    be smaller in a rehearsal.
     """
     geometries = {run.launch: run.geometry for run in runs}
     for condition in opened.pack.launch:
@@ -332,7 +333,7 @@ def _below_share(opened: Opened, runs: Sequence[Run], partition: Partition) -> I
 
 
 def _beyond_limit(campaign: Campaign, runs: Sequence[Run], partition: Partition, terms: Admission) -> Iterator[Mistake]:
-    """A job that asks for more time than its partition or its QOS allows waits for ever."""
+    """Jobs that request more time than their partition or QOS allows, which would wait for ever."""
     most = max(map(len, matrix.batches(runs, campaign.slurm.allocation)), default=0)
     asked = scripts.job_limit_s(campaign.slurm, most)
     limits = [(f"partition {partition.name}", partition.time_limit_s)]
@@ -357,7 +358,7 @@ def _beyond_limit(campaign: Campaign, runs: Sequence[Run], partition: Partition,
 
 
 def _not_admitted(campaign: Campaign, runs: Sequence[Run], partition: Partition, terms: Admission) -> Iterator[Mistake]:
-    """What a partition keeps waiting for ever, or does not take."""
+    """What a partition refuses, or lets wait for ever."""
     if not runs:
         return
     name = partition.name
@@ -390,13 +391,15 @@ def _down(partition: Partition, terms: Admission) -> Iterator[str]:
 
 
 def rendered(opened: Opened, runs: Sequence[Run]) -> list[tuple[scripts.JobScript, str]]:
-    """The jobs of these runs with their scripts, as `run` would submit them but for their tokens, which are counted."""
+    """The jobs of these runs with their scripts, as `run` would submit them, except for the tokens, which are numbers
+    here.
+    """
     return [_prepared(opened, batch) for batch in matrix.batches(runs, opened.campaign.slurm.allocation)]
 
 
 def write_scripts(opened: Opened, checked: Checked, directory: Path) -> int:
-    """Write the scripts of the jobs that would be submitted, in their order; gives how many. Only the tokens that name
-    attempts and jobs will be others.
+    """Write the scripts of the jobs that would be submitted, in their order; gives how many. Only the tokens in the
+    names of attempts and jobs will differ.
     """
     jobs = rendered(opened, checked.missing)
     width = len(str(len(jobs)))
@@ -417,7 +420,9 @@ def _prepared(opened: Opened, batch: Sequence[Run]) -> tuple[scripts.JobScript, 
 
 
 def _rendered(opened: Opened, runs: Sequence[Run]) -> list[scripts.JobScript]:
-    """A job of each form that these runs give, the widest first; raises InputError where its script cannot be made."""
+    """One job of each different form among these runs, the widest first; raises InputError if a script cannot
+    be made.
+    """
     forms = {}
     for batch in matrix.batches(runs, opened.campaign.slurm.allocation):
         geometries = [run.geometry for run in batch]
@@ -427,11 +432,11 @@ def _rendered(opened: Opened, runs: Sequence[Run]) -> list[scripts.JobScript]:
 
 
 def _refused(jobs: Sequence[scripts.JobScript], partition: Partition) -> list[Mistake]:
-    """What sbatch says against the first job that it would not take."""
+    """sbatch's message for the first job that it would refuse."""
     for job in jobs:
         widest = max((step.run.geometry for step in job.steps), key=lambda geometry: geometry.nodes)
         why = sbatch.refusal(scripts.render(job))
-        # Slurm refuses for now what it would take and let wait, while nodes are down.
+        # While nodes are down, Slurm refuses in a test what it would accept and let wait.
         if why and (widest.nodes <= partition.usable or not partition.unusable):
             at, value = _blamed(job, why)
             if value:
@@ -449,7 +454,7 @@ def _refused(jobs: Sequence[scripts.JobScript], partition: Partition) -> list[Mi
 
 
 def _blamed(job: scripts.JobScript, why: str) -> tuple[Place, str]:
-    """The setting without which sbatch says something else, with its value; the whole section where there is none."""
+    """The setting without which sbatch's message is another one, with its value; the whole section if there is none."""
     slurm = job.slurm
     without = [
         (("slurm", "account"), slurm.account, replace(slurm, account="")),

@@ -1,5 +1,5 @@
-"""`plan --probe`: a short job on as many nodes as the campaign needs, which says what each of them sees, and whether
-the benchmark's ranks find each other as they are to be launched.
+"""`plan --probe`: a short job on as many nodes as the campaign needs, which reports what each of them sees, and whether
+the benchmark's ranks find each other when launched as planned.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from campaign.pipeline.preflight import Checked
 from campaign.slurm import commands, sbatch, scripts
 from campaign.slurm.submit import prepare
 
-LIMIT_S = 360  # of the probe's job: what its nodes see in 2 minutes, and some launches of 30 s at most
-PAUSE_S = (0.2, 5.0)  # shortest and longest time between two checks of it
-GRACE_S = 10.0  # for its records to appear once it has ended
+LIMIT_S = 360  # of the probe's job: 2 minutes for what its nodes see, and some launches of at most 30 s
+PAUSE_S = (0.2, 5.0)  # shortest and longest time between two checks
+GRACE_S = 10.0  # for its records to appear after its end
 
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """`problems`: a line for each, with its nodes' names."""
+    """`problems`: a line for each, with the names of its nodes."""
 
     job: str
     nodes: int
@@ -40,7 +40,7 @@ class Probed:
 
     @property
     def passed(self) -> str:
-        """What holds if there are none."""
+        """What the probe has shown if there are no problems."""
         return (
             f"probe (job {self.job}): {several(self.nodes, 'node')} see the same directories, can write in them and "
             f"start the benchmark; {self.launched}"
@@ -49,18 +49,18 @@ class Probed:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A launcher with the benchmark, and the setting of the campaign file that chooses it."""
+    """A launcher with the benchmark, and the setting of the campaign file that selects it."""
 
     setting: str
     words: tuple[str, ...]
 
 
-# The words with which a program shows in a second how many ranks it has, by whose parser reads its output.
+# Arguments with which a program prints its number of ranks within a second, by the parser of its output.
 _SMALL = {
     "mdtest": ("-n", "1", "-d", "{directory}"),
     "ior": ("-b", "4096", "-t", "4096", "-o", "{directory}/data"),
 }
-# Of another program, whose own run may be long, the MPI library that it has loaded shows that.
+# For other programs, whose run may be long: the MPI library that they have loaded shows it.
 _LIBRARY = """import ctypes, sys
 mpi, size = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL), ctypes.c_int()
 try: world = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(mpi, "ompi_mpi_comm_world")))
@@ -72,7 +72,7 @@ mpi.MPI_Finalize()"""
 
 
 def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probed:
-    """Submit the probe and wait for it; an interruption cancels it. Raises EnvironmentLacks where it cannot be run."""
+    """Submit the probe and wait for it; an interruption cancels it. Raises EnvironmentLacks if it cannot be run."""
     runs = checked.plan.all_runs
     widest = max(runs, key=lambda run: (run.geometry.nodes, run.geometry.processes))
     folder = Path(tempfile.mkdtemp(prefix="campaign-probe-", dir=_there(opened.paths.root)))
@@ -103,13 +103,13 @@ def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probe
 
 
 def _ranks(run: Run) -> Geometry:
-    """Two ranks on each of two nodes, or fewer where the run has fewer."""
+    """The geometry of the test: two ranks on each of two nodes, or fewer if the run has fewer."""
     nodes = min(2, run.geometry.nodes)
     return Geometry(nodes, nodes * min(2, run.geometry.processes_per_node))
 
 
 def _launches(opened: Opened, run: Run, slurm: Slurm) -> Iterator[Launch]:
-    """As planned, and then the others that this cluster has."""
+    """The planned launch, and then the others that this cluster supports."""
     command = replace(_shown(opened, run.launched[0]), phase="", other_nodes=False)
     small = replace(run, geometry=_ranks(run), commands=(command,))
 
@@ -132,7 +132,7 @@ def _of(program: str) -> str:
 
 
 def _shown(opened: Opened, command: Command) -> Command:
-    """What shows how many ranks such a command has."""
+    """How to find the number of ranks of such a command."""
     program = opened.pack.program(command.program)
     if opened.campaign.benchmark.path(command.program) is None:
         builtin = str(Path(command.executable).with_name("mdtest"))
@@ -143,14 +143,14 @@ def _shown(opened: Opened, command: Command) -> Command:
 
 
 def _there(path: Path) -> Path:
-    """The nearest directory above the results that is there: nodes and this machine see it."""
+    """The nearest existing directory above the results: nodes and this machine see it."""
     while not os.path.lexists(path):
         path = path.parent
     return path
 
 
 def _wait(job_id: str, folder: Path) -> str:
-    """Until the probe's job has ended; gives Slurm's word for its state."""
+    """Wait until the probe's job has ended; gives Slurm's word for its state."""
     pause, ended = PAUSE_S[0], None
     while not (folder / "ended").exists():
         with contextlib.suppress(UnknownState):
@@ -165,7 +165,7 @@ def _wait(job_id: str, folder: Path) -> str:
 
 
 def _read(folder: Path, job: str, widest: Run, state: str, launches: Sequence[Launch]) -> Probed:
-    """Problems by what is wrong, each with the nodes that say so."""
+    """Problems by their text, each with the nodes that report it."""
     nodes = widest.geometry.nodes
     texts: dict[str, list[str]] = {}
     answered = set()
@@ -179,7 +179,7 @@ def _read(folder: Path, job: str, widest: Run, state: str, launches: Sequence[La
     if len(answered) < nodes:
         why = state or " ".join(_lines(folder / "nodes.err")[-1:]) or "srun gave no reason"
         problems.append(f"probe (job {job}): {len(answered)} of {several(nodes, 'node')} answered; {why}")
-    if problems:  # which are mended first
+    if problems:  # these have to be fixed first
         return Probed(job, nodes, tuple(problems))
     problem, launched = _judged([line.split("\t", 2) for line in _lines(folder / "launches")], launches, widest)
     if not (problem or launched):
@@ -188,7 +188,7 @@ def _read(folder: Path, job: str, widest: Run, state: str, launches: Sequence[La
 
 
 def _judged(tried: Sequence[Sequence[str]], launches: Sequence[Launch], run: Run) -> tuple[str, str]:
-    """What is wrong with the planned launch, and what is known if nothing is; both are "" where none was tried."""
+    """What is wrong with the planned launch, and a remark if nothing is; both are "" if none was tried."""
     if not tried:
         return "", ""
     (kind, library, _), ranks = tried[0], _ranks(run).processes

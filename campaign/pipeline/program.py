@@ -12,11 +12,11 @@ PLACEHOLDER = re.compile(r"<(?! )[^<>]*(?<! )>")  # as `campaign init` writes wh
 # e_machine of an ELF file, with the name that `uname -m` has for it.
 _MACHINES = {3: "i686", 20: "ppc", 21: "ppc64", 22: "s390x", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64",
              258: "loongarch64"}  # fmt: skip
-_ALSO = {("i686", "x86_64"), ("ppc64", "ppc64le"), ("arm", "aarch64")}  # what runs on another machine than its own
+_ALSO = {("i686", "x86_64"), ("ppc64", "ppc64le"), ("arm", "aarch64")}  # what also runs on another kind of machine
 
 
 def trouble(program: Path) -> str:
-    """Why a file cannot be executed, whatever the machine; "" where it can."""
+    """Why a file cannot be executed on any machine; "" if it can."""
     if program.is_dir():
         return f"{program} is a directory; name the program in it"
     if not program.exists():
@@ -36,7 +36,7 @@ def placeholder_left(found: object) -> str:
 
 
 def unusable(program: Path, prefix: Sequence[str]) -> str:
-    """Why a file cannot be the benchmark after the words of `launcher.prefix`; "" where it can."""
+    """Why a file cannot be the benchmark after the words of `launcher.prefix`; "" if it can."""
     if problem := trouble(program):
         return problem
     named = _interpreter(program)
@@ -52,7 +52,7 @@ def unusable(program: Path, prefix: Sequence[str]) -> str:
 
 
 def _interpreter(program: Path) -> str:
-    """The program that the first line of a script names; "" for any other file."""
+    """The interpreter in the first line of a script; "" for other files."""
     head = _head(program, 256)
     words = head.split(b"\n")[0][2:].decode("utf-8", "replace").split() if head.startswith(b"#!") else []
     named = words[1] if len(words) > 1 and words[0].endswith("/env") else next(iter(words), "")
@@ -66,7 +66,7 @@ def _declared(named: str, prefix: Sequence[str]) -> bool:
 
 
 def machine(program: Path) -> str:
-    """The machine that it is built for, where that is another than this one; "" otherwise."""
+    """The machine that it is built for, if another than this one; "" otherwise."""
     head, this = _head(program), os.uname().machine
     if not head.startswith(b"\x7fELF") or len(head) < 20:
         return ""
@@ -80,7 +80,7 @@ def runs_on(built_for: str, this: str) -> bool:
 
 
 def _head(program: Path, length: int = 20) -> bytes:
-    """The beginning of a file; nothing of one that may be executed but not read."""
+    """The beginning of a file; empty if it may be executed but not read."""
     try:
         with program.open("rb") as file:
             return file.read(length)

@@ -1,4 +1,4 @@
-"""What was asked of a campaign."""
+"""What the user asked for: which cells, and whether to measure again."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ CHOOSABLE = (Status.FAILED, Status.INVALID, Status.MISSING)  # statuses by which
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`only`: patterns of cells, all where there is none. `statuses`: only cells that have one of these. `again`: new
-    attempts, whatever the cells have. `detach`: submit and come back at once. `keep_going`: also where the first two
-    jobs fail with the same cause. `most_node_h`: node-hours that the whole campaign may use. `most_jobs`: of its jobs
-    that Slurm has at once.
+    """`only`: patterns of cells; empty means all. `statuses`: only cells with one of these. `again`: new attempts,
+    whatever the cells have.
     """
 
     only: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """What an external mdtest takes -N for, and which value of it shifts the phases by one node.
 
-Two meanings are in use. Up to mdtest 1.9.3, and in the mdtest of IOR up to 3.2, -N is an offset in ranks. From IOR
-3.3.0 on, where there are several nodes with block placement, it is multiplied by the ranks of one: it counts nodes.
+Two meanings exist. Up to mdtest 1.9.3, and in the mdtest of IOR up to 3.2, -N is an offset in ranks. From IOR 3.3.0 on,
+on several nodes with block placement, it is multiplied by the ranks per node: it counts nodes.
 """
 
 from __future__ import annotations
@@ -29,34 +29,33 @@ class Printed(Protocol):
     def out(self) -> str: ...
 
 
-# Runs a command within so many seconds and gives what it printed; raises EnvironmentLacks where it cannot, as
-# `call` of slurm/commands.py does.
+# Runs a command within so many seconds and gives its output; raises EnvironmentLacks if it cannot, like `call` of
+# slurm/commands.py.
 Run = Callable[[Sequence[str], float], Printed]
 
 TIMEOUT_S = 20.0
-# IOR 3.3.0 and later let the environment pretend a number of nodes and of tasks on each: a test of one process then
-# shows whether the offset is multiplied. Nothing but this test is run so.
+# IOR 3.3.0 and later can be told by the environment to pretend several nodes and tasks: then a test with one process
+# shows whether the offset is multiplied. Only this test is run so.
 _NODES, _TASKS = 2, 3
-# Not by env: that hands a file which this machine cannot execute to sh, which takes its bytes for commands.
-# Open MPI starts no daemon beside a process that is alone, and with ob1 it does not wait 0.2 s for network adapters.
+# Not by env: it passes a file that this machine cannot execute to sh, which takes its bytes for commands.
 _FAKED = (
     "bash",
     "-c",
     f"IOR_FAKE_NODES={_NODES} IOR_FAKE_TASK_PER_NODES={_TASKS} "
     'OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_pml=ob1 exec "$0" "$@"',
 )
-# No test is there from 2 processes to 1: mdtest says how it understood its options, and ends without the second that it
+# 2 processes down to 1 is no test: mdtest prints how it understood its options, and ends without the second that it
 # waits before each test.
 _NO_TEST = ("-f", "2", "-l", "1")
 _VERSION = re.compile(r"mdtest-(\d+)\.(\d+)(alpha)?")
 
 
 def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialect:
-    """Find out the dialect of an mdtest: by what one process prints before a test, or of a tiny test, without and then
-    with `launcher` (srun and its options); where neither starts, by the texts in the file. The test works in a
-    directory of its own that is removed.
+    """Find out the dialect of an mdtest.
 
-    Raises InputError where none of this tells.
+    By what one process prints before a test, or by a tiny test, without and then with `launcher` (srun and its
+    options); if neither starts, by the texts in the file. The test works in a directory of its own that is removed.
+    Raises InputError if none of this tells.
     """
     seen = []
     for prefix in ((), tuple(launcher)) if launcher else ((),):
@@ -90,7 +89,7 @@ def _tiny_test(executable: Path, run: Run, prefix: Sequence[str], options: Seque
 
 
 def of_output(out: str) -> Dialect | None:
-    """The dialect that the output of the tiny test (-N 1) shows; None where it shows none."""
+    """The dialect that the output of the tiny test (-N 1) shows; None if it shows none."""
     _, seen = mdtest_text.parse(out, "output")
     if seen.program.startswith("campaign bench "):
         return Dialect.RANK_OFFSET
@@ -98,7 +97,7 @@ def of_output(out: str) -> Dialect | None:
     if version is None:
         return None
     if seen.shift_effective is not None:
-        # Those that say by how much they shift are those that multiply: taken at their word where they can be tested.
+        # Versions that print their shift are those that multiply; the tiny test is only needed for others.
         by_node = seen.shift_effective == _TASKS if seen.nodes == _NODES else True
         return Dialect.NODE_OFFSET if by_node else Dialect.RANK_OFFSET
     before = (int(version[1]), int(version[2])) < (3, 3) or version[3] is not None
@@ -106,7 +105,7 @@ def of_output(out: str) -> Dialect | None:
 
 
 def of_file(executable: Path) -> Dialect | None:
-    """The dialect by the texts that the program prints, as found in its file; None if there are none."""
+    """The dialect by the texts that the program contains; None if there are none."""
     import mmap
 
     try:
@@ -116,12 +115,12 @@ def of_file(executable: Path) -> Dialect | None:
             if content.find(b"mdtest-%s was launched with") < 0:
                 return None
             return Dialect.NODE_OFFSET if content.find(b"Shifting ranks by") >= 0 else Dialect.RANK_OFFSET
-    except (OSError, ValueError):  # may be run but not read; ValueError: empty
+    except (OSError, ValueError):  # may be executable but not readable; ValueError: empty
         return None
 
 
 def offset_argument(dialect: Dialect, geometry: Geometry) -> tuple[int, str]:
-    """The value of -N that shifts every phase by the ranks of one node, and a note if it is not that number."""
+    """The value of -N that shifts every phase by one node's ranks, and a note if that is not their number."""
     ranks = geometry.processes_per_node
     if dialect is Dialect.RANK_OFFSET or not _multiplies(geometry):
         return ranks, ""
@@ -142,5 +141,5 @@ def expected_shift(dialect: Dialect, offset: int, geometry: Geometry) -> int:
 
 
 def _multiplies(geometry: Geometry) -> bool:
-    # With one rank a node, rank 1 is not on the first node: such a version takes that for placement in turns.
+    # With one rank per node, rank 1 is not on the first node: such a version takes that for cyclic placement.
     return geometry.nodes > 1 and geometry.processes_per_node > 1

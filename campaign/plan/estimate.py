@@ -1,4 +1,4 @@
-"""How much is still to be run: jobs, node-hours and time, by what has run already. Pure."""
+"""Estimates what is left to run: jobs, node-hours and time, from the runs that have ended. Pure."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from campaign.plan.lengths import Kind, Lengths
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """`known`: by executions that have ended; otherwise by the time limit, hence at most."""
+    """`known`: estimated from executions that have ended; otherwise from the time limit, as an upper bound."""
 
     jobs: int
     runs: int
     node_s: float
-    seconds: float  # until the last has ended: only targets of different storage run side by side
+    seconds: float  # until the last run has ended; only targets on different storage run side by side
     known: bool
     searching: int  # searches whose length is a guess
-    repeating: int = 0  # repetitions that may come beside
-    budget_node_s: float | None = None  # that searches have left at most
-    unsettled: bool = False  # launch conditions lack their runs, of which nothing is known
+    repeating: int = 0  # repetitions that may be added
+    budget_node_s: float | None = None  # what searches may still use, at most
+    unsettled: bool = False  # some launch conditions have no geometry yet, so that their runs are unknown
 
     @property
     def text(self) -> str:
@@ -71,13 +71,15 @@ def estimate(
     attempts: Sequence[Attempt],
     unsettled: bool = False,
 ) -> Estimate:
-    """`runs`: those that cells report, each repetition that is planned. `unsettled`: launch conditions lack theirs."""
+    """`runs`: those that cells report, with all planned repetitions. `unsettled`: some launch conditions have no runs
+    yet.
+    """
     counted = matrix.attempts_by_run(runs, attempts)
     left = [run for run in runs if not any(attempt.state is State.DONE for attempt in counted[run.id])]
     every = [*runs, *(run for standing in standings for run in standing.runs)]
     lengths = Lengths(measured_lengths(every, attempts), campaign.slurm.time_s)
     undecided = [standing for standing in standings if standing.decision is None]
-    # Searches for several operations ask for the same executions.
+    # Searches for several operations share executions.
     guessed: dict[searching.Expected, None] = {}
     budget = 0.0
     for standing in undecided:
@@ -106,7 +108,7 @@ def estimate(
 
 
 def side_by_side(targets: Iterable[Target], seconds: Mapping[str, float]) -> float:
-    """How long all targets take that take so long each: those of different storage run at the same time."""
+    """The time for all targets, from the time of each: those on different storage run at the same time."""
     by_storage: dict[str, float] = {}
     for target in targets:
         by_storage[target.storage] = by_storage.get(target.storage, 0.0) + seconds.get(target.name, 0.0)
@@ -119,7 +121,7 @@ def kind_of(run: Run | searching.Expected) -> Kind:
 
 
 def measured_lengths(runs: Iterable[Run], attempts: Sequence[Attempt]) -> dict[Kind, list[float]]:
-    """The durations of successful executions: failed ones say nothing about how long the others take."""
+    """The durations of successful executions: failed ones say nothing about the others."""
     taken: dict[Kind, list[float]] = {}
     known = {run.id: run for run in runs}
     for attempt in sorted(attempts, key=lambda attempt: attempt.ended or 0.0):
@@ -131,7 +133,7 @@ def measured_lengths(runs: Iterable[Run], attempts: Sequence[Attempt]) -> dict[K
 def _expected(
     standing: searching.SearchProgress, repetitions: int, lengths: Lengths, budget_node_s: float
 ) -> list[searching.Expected]:
-    """The executions of a search, as many as its budget pays for, and those of the count that it finds."""
+    """The executions of a search, as many as its budget allows, and those of the count that it finds."""
     usual, fresh = searching.expected(standing, repetitions)
     cost = sum(lengths.of(kind_of(execution)) * execution.geometry.nodes for execution in usual)
     if lengths.known and cost > budget_node_s:
@@ -140,7 +142,7 @@ def _expected(
 
 
 def _repetitions_beside(campaign: Campaign, runs: Sequence[Run], undecided: Sequence[searching.SearchProgress]) -> int:
-    """How many repetitions may come beside those that are planned."""
+    """How many repetitions may be added to the planned ones."""
     if campaign.sequential is None:
         return 0
     searched = sum(len(standing.sought.files) for standing in undecided)

@@ -1,4 +1,4 @@
-"""How long a run takes: the median of those like it that have ended. Pure."""
+"""Estimates how long a run takes: the median of similar runs that have ended. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from campaign.core.model import Geometry
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What decides how long a run takes."""
+    """What determines how long a run takes."""
 
     target: str
     launch: str
@@ -20,7 +20,7 @@ class Kind:
 
     @property
     def likenesses(self) -> tuple[tuple[object, ...], ...]:
-        """What runs may have in common with one of this kind, the closest likeness first."""
+        """What runs may have in common with this kind, most similar first."""
         return (
             (self.target, self.launch, self.files, self.geometry),
             (self.launch, self.files, self.geometry),
@@ -32,7 +32,7 @@ class Kind:
 
 
 class Lengths:
-    """Seconds of runs by those that have ended (`taken`); `limit_s` as long as none has."""
+    """Expected seconds of runs, from those that have ended (`taken`); `limit_s` as long as none has."""
 
     def __init__(self, taken: Mapping[Kind, Sequence[float]], limit_s: float) -> None:
         alike: dict[tuple[object, ...], list[float]] = {}
@@ -47,5 +47,5 @@ class Lengths:
         return next((self._medians[each] for each in kind.likenesses if each in self._medians), self._limit_s)
 
     def has(self, kind: Kind) -> bool:
-        """Whether a run of this very kind has ended."""
+        """Whether a run of exactly this kind has ended."""
         return kind.likenesses[0] in self._medians

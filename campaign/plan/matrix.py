@@ -1,6 +1,6 @@
-"""Campaign + its settled rule pack -> the runs and the cells of the table. Pure.
+"""A campaign and its settled rule pack -> the runs and the cells of the table. Pure.
 
-The cells come from the rule pack and the targets alone, so that the table has all its rows whatever could be run.
+The cells follow from the rule pack and the targets alone, so that the table has all its rows, whatever could be run.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def per_node(geometry: Geometry) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """A program of the benchmark, and what its -N takes for an offset of one node: the value, and a disclosure where
-    it is not processes per node.
+    """A program of the benchmark, and its -N for an offset of one node: the value, and a note if it is not the
+    processes per node.
     """
 
     path: str
@@ -42,17 +42,17 @@ class Executable:
 
 @dataclass(frozen=True, slots=True)
 class ChosenGeometry:
-    """A geometry that a search found, for the cells of these operations; `why` in one sentence."""
+    """A geometry found by a search, for the cells of these operations; `why` is a sentence."""
 
     geometry: Geometry
     operations: tuple[str, ...]
     why: str
 
 
-# The functions of the job script that phases without a program call: with a path, or with a path and a text.
+# The functions of the job script for phases without a program: called with a path, or with a path and a text.
 REMOVE, WRITE = "campaign_remove", "campaign_write"
 
-Combination = tuple[str, str, str]  # target, launch condition, file configuration: what repetitions repeat
+Combination = tuple[str, str, str]  # target, launch condition, file configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Blueprint:
 
 
 def cells(campaign: Campaign, pack: RulePack) -> tuple[Cell, ...]:
-    """Every entry of the table, in its order."""
+    """All entries of the table, in its order."""
     return tuple(
         Cell(target.name, launch.id, files.id, operation.id)
         for target in campaign.targets
@@ -76,7 +76,7 @@ def cells(campaign: Campaign, pack: RulePack) -> tuple[Cell, ...]:
 
 
 def items(campaign: Campaign, pack: RulePack, geometry: Geometry) -> tuple[int, int] | None:
-    """(items per process, items in total): the asked total, or just above it where it does not divide."""
+    """(items per process, items in total): the required total, or the next larger one if it does not divide."""
     total = campaign.items_total or pack.items_total.get(campaign.profile)
     if total is None:
         return None
@@ -96,10 +96,11 @@ def expand(
     executables: Mapping[str, Executable],
     chosen: Mapping[Combination, Sequence[ChosenGeometry]] | None = None,
 ) -> tuple[Run, ...]:
-    """The runs of every launch condition that has a geometry, in the order in which they are to be executed.
+    """The runs of every launch condition that has a geometry, in the order of execution. `found`: geometries from
+    searches.
 
-    `found`: geometries that searches found. Repetitions are blocks: each holds every run once, and where there
-    are several, in random order, so that a drift of the system is not taken for an effect.
+    Repetitions are blocks: each contains every run once, in random order if there are several, so that a drift of the
+    system is not mistaken for an effect.
     """
     blueprint = Blueprint(campaign, pack, executables)
     given = {name: (ChosenGeometry(asked, _all_operations(pack, name), ""),) for name, asked in geometries.items()}
@@ -125,7 +126,7 @@ def _all_operations(pack: RulePack, launch: str) -> tuple[str, ...]:
 
 
 def _reported(blueprint: Blueprint, combination: Combination, choice: ChosenGeometry) -> tuple[Run, str]:
-    """A run that cells report, and the name that its repetitions share."""
+    """A run that cells report, and the name shared by its repetitions."""
     everything = choice.operations == _all_operations(blueprint.pack, combination[1])
     part = "" if everything else f".{'+'.join(choice.operations)}"
     name = f"{'.'.join(combination)}{part}"
@@ -139,7 +140,7 @@ def _repeated(run: Run, name: str, repetition: int) -> Run:
 
 
 def search_run(blueprint: Blueprint, combination: Combination, request: PlannedBlock) -> Run:
-    """An execution for a search: measured like any other, but not reported in a cell."""
+    """A run of a search: measured like any other, but not reported in a cell."""
     name = f"{'.'.join(combination)}.{request.phase}-{request.geometry}.{request.block}"
     run = _run(blueprint, combination, name, request.geometry)
     return replace(run, repetition=request.block, phase=request.phase)
@@ -192,7 +193,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
 
 
 def _notes(blueprint: Blueprint, run: Run) -> Iterator[str]:
-    """What must be disclosed beside a run's numbers."""
+    """Notes for the report about a run's numbers."""
     campaign, pack = blueprint.campaign, blueprint.pack
     asked = campaign.items_total or pack.items_total.get(campaign.profile)
     if run.items_total != asked:
@@ -218,7 +219,7 @@ def _launched(launcher: Launcher) -> str:
 
 
 def _surroundings(campaign: Campaign) -> list[object]:
-    """What else of the campaign file decides what is executed, and where."""
+    """The other settings of the campaign file that decide what is executed, and where."""
     slurm = campaign.slurm
     return [slurm.partition, slurm.constraint, slurm.mpi, slurm.modules, slurm.environment, str(slurm.template or "")]
 
@@ -240,7 +241,7 @@ def _command(
 
 
 def _computed(command: Command, numbers: Mapping[str, float]) -> Command:
-    """With the formulas of its words computed."""
+    """The words with their formulas computed."""
     return replace(command, arguments=tuple(_compute(word, numbers) for word in command.arguments))
 
 
@@ -252,7 +253,7 @@ def _compute(text: str, numbers: Mapping[str, float]) -> str:
 
 
 def _arguments(pack: RulePack, phase: Phase, files: FileConfiguration, values: Mapping[str, str]) -> tuple[str, ...]:
-    """The phase's arguments with the derived values in place; {directory} stays, since each attempt has its own."""
+    """The phase's arguments with derived values; {directory} stays, since each attempt has its own."""
     done: list[str] = []
     for word in phase.arguments:
         if word == "{flags}":
@@ -270,7 +271,7 @@ def _arguments(pack: RulePack, phase: Phase, files: FileConfiguration, values: M
 
 
 def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
-    """Hash of all that decides what a run executes: attempts made under another one do not count for it."""
+    """Hash of all that decides what a run executes: attempts with another one do not count for it."""
     launcher = () if run.launcher == SRUN else (asdict(run.launcher),)
     where = (run.geometry.nodes, run.geometry.processes, run.directory)
     threads = (f"threads={run.threads}",) if run.threads else ()
@@ -279,7 +280,7 @@ def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
 
 
 def _words(commands: Sequence[Command]) -> Iterator[object]:
-    """What is executed."""
+    """The parts of commands that decide what is executed."""
     for command in commands:
         if command.phase:
             yield [command.phase, command.other_nodes]
@@ -289,7 +290,7 @@ def _words(commands: Sequence[Command]) -> Iterator[object]:
 
 
 class Placed(Protocol):
-    """What decides which job an execution is in: that of a run, or of one that is only expected."""
+    """What decides which job an execution is in; also for executions that are only expected."""
 
     @property
     def target(self) -> str: ...
@@ -305,10 +306,10 @@ _P = TypeVar("_P", bound=Placed)
 
 
 def batches(runs: Sequence[_P], allocation: str) -> tuple[tuple[_P, ...], ...]:
-    """Runs grouped into jobs: one each (`run`), those of one target and `geometry` together, or `one` job a target.
+    """Runs grouped into jobs: one each (`run`), those with one target and `geometry`, or `one` job per target.
 
-    Repetitions are independent: each is in a job of its own, unless all runs are to share one. Of a search each round
-    is then one job, since what it asks for next depends on the last one.
+    Repetitions are independent: each is in a job of its own, unless all runs share one. Each round of a search is one
+    job, since the next round depends on it.
     """
     if allocation == "run":
         return tuple((run,) for run in runs)
@@ -321,7 +322,7 @@ def batches(runs: Sequence[_P], allocation: str) -> tuple[tuple[_P, ...], ...]:
 
 
 def apart(targets: Iterable[Target], name: str) -> frozenset[str]:
-    """The targets that may be measured together with this one: the storage of both is named, and differs."""
+    """The targets that may be measured together with this one: both have a storage name, and the names differ."""
     storage = {target.name: target.storage for target in targets}
     system = storage.get(name)
     return frozenset(other for other, its in storage.items() if system and its and its != system)

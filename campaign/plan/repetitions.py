@@ -1,4 +1,4 @@
-"""How many repetitions a run needs: until the interval of its median is narrow enough. Pure."""
+"""How many repetitions a run needs until the interval of its median is narrow enough. Pure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from campaign.statistics import intervals
 def needed(
     campaign: Campaign, pack: RulePack, runs: Sequence[Run], results: Callable[[Run], Sequence[Case]]
 ) -> tuple[Run, ...]:
-    """Of runs with all repetitions that there may be, those that what was measured asks for.
+    """The runs that are needed so far, out of all possible repetitions.
 
-    The operation that selects the run to report decides. More are added by thirds, so that a queue is not waited
-    for once for each; none while one has not ended, and none where not one has given a number.
+    The operation that selects the reported run decides. Repetitions are added by thirds, so that the queue is not
+    waited for once for each; none is added while one has not ended, or if none has a number.
     """
     wanted = campaign.sequential
     if wanted is None:
@@ -38,7 +38,7 @@ def _family(run: Run) -> str:
 
 
 def _outcome(pack: RulePack, run: Run, tried: Sequence[Case]) -> tuple[bool, float | None]:
-    """Whether a run has ended, and its number where it has a valid one."""
+    """Whether a run has ended, and its number if that is valid."""
     good = next((case for case in tried if case.valid and case.complete), None)
     record = good.result(deciding(pack, run)) if good else None
     return any(case.attempt.state in OWN_ENDS for case in tried), record.value if record else None

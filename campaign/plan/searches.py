@@ -1,4 +1,4 @@
-"""Searches of a campaign: which there are, the runs that they ask for, and what came of those. Pure.
+"""The searches of a campaign, the runs that they request, and their outcomes. Pure.
 
 A search's runs are planned, stored and judged like any other. They are never in the table, whose numbers come from runs
 made after the search has ended.
@@ -29,37 +29,37 @@ from campaign.statistics import scaling
 
 TRIES = 2  # a run that failed so often has no rate
 Results = Callable[[Run], Sequence[Case]]  # the ended attempts of a run
-OWN_ENDS = (State.DONE, State.FAILED, State.TIMEOUT)  # ends that are the execution's own, not the driver's or Slurm's
+OWN_ENDS = (State.DONE, State.FAILED, State.TIMEOUT)  # ends caused by the execution itself, not by the driver or Slurm
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search: for a launch condition on one target, over the rate of `operation`."""
+    """A search for a launch condition on one target, by the rate of `operation`."""
 
     target: str
     launch: str
-    files: tuple[str, ...]  # of several the geometric mean counts
+    files: tuple[str, ...]  # if several, their geometric mean decides
     operation: str
-    reported: tuple[str, ...]  # operations whose cells its count is for
+    reported: tuple[str, ...]  # operations whose cells use its count
     space: SearchSpace
     settings: Settings
 
     @property
     def key(self) -> str:
-        """`scratch/node/shared/*`: the cells that its count is for."""
+        """`scratch/node/shared/*`: the cells that use its count."""
         files = self.files[0] if len(self.files) == 1 else "*"
         return f"{self.target}/{self.launch}/{files}/{self.reported[0] if len(self.reported) == 1 else '*'}"
 
     @property
     def identity(self) -> list[Any]:
-        """All that its decision depends on beside the points."""
+        """All that its decision depends on besides the points."""
         return [list(self.files), self.operation, asdict(self.space), asdict(replace(self.settings, budget_node_s=0.0)),
                 self.settings.budget_node_s if math.isfinite(self.settings.budget_node_s) else None]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class SearchProgress:
-    """How far a search has come. `runs`: all that it has asked for; `wanted`: of these, what it waits for."""
+    """The state of a search. `runs`: all that it has requested; `wanted`: those that it waits for."""
 
     sought: Search
     runs: tuple[Run, ...]
@@ -75,7 +75,7 @@ def all_runs(searched: Sequence[SearchProgress], reported: Sequence[Run]) -> tup
 
 
 def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int) -> tuple[Search, ...]:
-    """Every search of the campaign, on a partition of so many usable nodes. Raises EnvironmentLacks where the partition
+    """All searches of the campaign, on a partition with so many usable nodes. Raises EnvironmentLacks if the partition
     is too small for one.
     """
     planned = []
@@ -97,7 +97,7 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
         raise EnvironmentLacks("\n".join(dict.fromkeys(problems)))
     if campaign.search.budget is None:
         return tuple(planned)
-    # By what each may cost, so that none has to wait for what another leaves.
+    # The budget is divided by estimated cost, so that none depends on what another leaves.
     weights = [search.space.most_nodes * len(search.files) for search in planned]
     shares = [3600 * campaign.search.budget * weight / sum(weights) for weight in weights]
     return tuple(
@@ -109,7 +109,7 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
 def _space(
     campaign: Campaign, pack: RulePack, condition: LaunchCondition, nodes: int, cores_per_node: int
 ) -> SearchSpace:
-    """What may be proposed. Raises ValueError where that is nothing."""
+    """The search space. Raises ValueError if it is empty."""
     fewest = condition.nodes or max(2, condition.minimum_nodes)
     most = condition.nodes or min(nodes, campaign.search.nodes or nodes)
     total = campaign.items_total or pack.items_total.get(campaign.profile)
@@ -126,8 +126,8 @@ def _space(
 def _parts(
     campaign: Campaign, pack: RulePack, condition: LaunchCondition, target: str
 ) -> Iterator[tuple[tuple[str, ...], str, tuple[str, ...]]]:
-    """(file configurations, operation that decides, operations that the count is for) of each search: without
-    configurations of which no cell is to be measured.
+    """(file configurations, deciding operation, operations that use the count) of each search, without configurations
+    whose cells are all left out.
     """
     operations = pack.operations_of(condition.id)
     asked, all_operations = campaign.search, tuple(operation.id for operation in operations)
@@ -147,12 +147,12 @@ def _parts(
 
 
 def runs_of(search: Search, request: PlannedBlock, blueprint: matrix.Blueprint) -> tuple[Run, ...]:
-    """The executions of a request: one for each file configuration. Searches may share them."""
+    """The runs of a request: one for each file configuration. Searches may share them."""
     return tuple(matrix.search_run(blueprint, (search.target, search.launch, files), request) for files in search.files)
 
 
 def point(search: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> Outcome | None:
-    """What came of a request: None while one of its runs has neither a rate nor failed often enough."""
+    """The outcome of a request; None while a run has neither a rate nor failed often enough."""
     outcomes = [_outcome(search, results(run), pack) for run in runs]
     known = [outcome for outcome in outcomes if outcome is not None]
     if len(known) < len(outcomes):
@@ -163,7 +163,7 @@ def point(search: Search, runs: Sequence[Run], pack: RulePack, results: Results)
 
 
 def _outcome(search: Search, tried: Sequence[Case], pack: RulePack) -> Outcome | None:
-    """The outcome of one execution; None if it has no rate and has not failed often enough."""
+    """The outcome of one run; None if it has no rate and has not failed often enough."""
     deciding = next(operation for operation in pack.operations if operation.id == search.operation)
     good = next((case for case in tried if case.valid and case.complete), None)
     record = good.result(deciding) if good else None
@@ -216,7 +216,7 @@ def choices(standings: Sequence[SearchProgress]) -> dict[matrix.Combination, tup
 
 
 def fitted(standing: SearchProgress) -> scaling.ScalingFit | None:
-    """The Universal Scalability Law of the points of the search; None where they cannot carry it."""
+    """The Universal Scalability Law fitted to the points of the search; None if they cannot determine it."""
     rates = [(request.processes, outcome.rate) for request, outcome in standing.points.items() if outcome.rate]
     try:
         return scaling.fit(rates)
@@ -228,14 +228,14 @@ def fitted(standing: SearchProgress) -> scaling.ScalingFit | None:
 
 
 def _model(search: Search) -> Measured:
-    """A model of the machine before it is measured: rises to half of the most processes and falls slowly then, with
-    5% of noise, which is another one for each search.
+    """A model of a machine that was not measured yet: rises up to half of the most processes and then falls slowly,
+    with 5% noise that differs between searches.
     """
     knee = max(1.0, search.space.most_nodes * search.space.most_per_node / 2)
 
     def measured(request: PlannedBlock) -> Outcome:
         load = request.processes / knee
-        # A text of its own, so that estimates do not change with the name of a class.
+        # Its own text, so that estimates do not change when a class is renamed.
         fields = ", ".join(f"{name}={value!r}" for name, value in asdict(request).items())
         noise = random.Random(f"{search.key}/Request({fields})").gauss(0, 0.05)
         return Outcome(load / (1 + load**2) * math.exp(noise))
@@ -245,8 +245,8 @@ def _model(search: Search) -> Measured:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """An execution that may come. `operations`: of a run that cells report, which has no phase; searches for several
-    operations share what has one.
+    """A run that may come. `operations`: for a reported run, which has no phase; searches for several operations share
+    those with a phase.
     """
 
     target: str
@@ -259,9 +259,7 @@ class Expected:
 
 
 def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Expected], list[Expected]]:
-    """Executions of a search still to come, were it as long as on a machine of the usual kind; and of the count that it
-    then finds.
-    """
+    """The runs to come of a search that is as long as on the model machine, and of the count that it then finds."""
     if standing.decision:
         return [], []
     from campaign.plan.search import procedure

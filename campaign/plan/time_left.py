@@ -1,4 +1,4 @@
-"""How long a campaign under way still takes, by what has run, what runs and how long jobs have waited. Pure."""
+"""Estimates how long a running campaign still takes, from ended and current runs and waiting times of jobs. Pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from campaign.plan import matrix
 from campaign.plan.estimate import kind_of, measured_lengths, side_by_side
 from campaign.plan.lengths import Lengths
 
-GOES_ON = 0.25  # a run that takes longer than expected goes on for this part of the time that it has taken
+GOES_ON = 0.25  # a run that exceeds its expected time is assumed to need this share of it more
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLeft:
-    """Seconds until the last run has ended. `unlike`: runs that are left of a kind of which none has ended, so that
-    their length is a guess.
+    """Seconds until the last run has ended. `unlike`: remaining runs of a kind of which none has ended, so that their
+    length is a guess.
     """
 
     seconds: float
@@ -32,9 +32,8 @@ def time_left(
     running_since: Mapping[str, float],
     now: float,
 ) -> TimeLeft | None:
-    """None before a run has ended well, and where none is left.
-
-    `attempts`: by run. `running_since`: when attempts that run began, by their tokens.
+    """None before a run has ended well, and if none is left. `attempts`: by run. `running_since`: when current attempts
+    began, by token.
     """
     every = [attempt for of_run in attempts.values() for attempt in of_run]
     lengths = Lengths(measured_lengths(runs, every), campaign.slurm.time_s)
@@ -60,7 +59,9 @@ def time_left(
 
 
 def _wait(attempts: Sequence[Attempt]) -> float:
-    """The median of how long jobs waited that could have begun: after they were submitted and nothing else was run."""
+    """The median time that jobs waited while they could have begun: after their submission, with nothing else
+    running.
+    """
     ended = sorted(
         (attempt.started, attempt.ended, attempt.submitted or 0.0, attempt.job)
         for attempt in attempts

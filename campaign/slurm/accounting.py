@@ -1,8 +1,8 @@
-"""What Slurm says of a job once it has ended, put down beside the job's own records as `jobs/<job>/accounting.json`.
+"""Slurm's final record of a job, stored beside the job's own records as `jobs/<job>/accounting.json`.
 
 slurmctld forgets a job minutes after its end, so it is asked as soon as the job's last attempt has ended. While a job
-is COMPLETING, the Epilog runs on its nodes and slurmctld lists only those that are not done: a record of that time is
-kept in case Slurm forgets the job, and made again by the next command.
+is COMPLETING, the Epilog runs on its nodes and slurmctld lists only the unfinished ones: such a record is kept in case
+Slurm forgets the job, and replaced by the next command.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from campaign.results.environment.facts import Accounting
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands
 
-PATIENCE_S = 60.0  # for Slurm to end a job whose last record is there: an Epilog may check the health of its nodes
-SILENCE_S = 10.0  # of this wait, after which it is explained
-PAUSE_S = (0.05, 1.0)  # shortest and longest time between two questions
-GROWTH = 1.3  # of this time, from question to question
+PATIENCE_S = 60.0  # for Slurm to end a job whose last record exists: an Epilog may check the health of its nodes
+SILENCE_S = 10.0  # of waiting, after which it is explained
+PAUSE_S = (0.05, 1.0)  # shortest and longest time between two queries
+GROWTH = 1.3  # of this time, from query to query
 
 
 class Accountant:
-    """Asks for each job of a campaign whose attempts have all ended and whose end is not on record yet."""
+    """Asks for each job of a campaign whose attempts have all ended and whose end is not recorded yet."""
 
     def __init__(self, paths: Paths, store: Store, clock: Callable[[], float], say: Callable[[str], None]) -> None:
         self._paths, self._store, self._clock, self._say = paths, store, clock, say
@@ -39,9 +39,10 @@ class Accountant:
         self._next, self._pause_s = 0.0, PAUSE_S[0]
 
     def step(self, active: set[str], changed: bool) -> bool:
-        """One round, in which jobs with attempts under way are `active`: True while Slurm is to be asked again.
+        """One round: True while Slurm has to be asked again. Jobs in `active` have attempts that have not ended.
+        `changed`: an attempt has ended in this round.
 
-        `changed`: an attempt has ended in this round. Slurm's troubles are no reason to wait: the next command asks.
+        If Slurm does not answer, the next command asks again.
         """
         if self._open is None or changed:
             self._look()
@@ -63,7 +64,7 @@ class Accountant:
         return any(name not in active for name in self._open)
 
     def _look(self) -> None:
-        if self._open is None:  # files of a campaign that has ended are not read again
+        if self._open is None:  # files of an ended campaign are not read again
             self._closed = {name for name, record in self._store.accounting().items() if _is_final(record)}
         before = self._open or {}
         self._open = {name: job for name, job in self._store.jobs().items() if name in before or self._is_open(job)}
@@ -81,7 +82,7 @@ class Accountant:
         return reading.read_accounting(self._paths.jobs(job.name) / "accounting.json")
 
     def _ask(self, job: StoredJob, waited_s: float) -> bool:
-        """Whether what Slurm says is now on record, for good or until the next command."""
+        """Whether Slurm's answer is now recorded, finally or until the next command."""
         assert job.job_id is not None
         fields = commands.fields_of_job(job.job_id, job.name)
         steps = commands.accounted_steps(job.job_id, job.name)
@@ -114,7 +115,7 @@ def _write(path: Path, answer: Accounting) -> None:
 
 
 def import_accounting(paths: Paths, store: Store, job: str) -> None:
-    """Bring a job's accounting.json into the database, if there is one."""
+    """Import a job's accounting.json into the database, if it exists."""
     record = reading.read_accounting(paths.jobs(job) / "accounting.json")
     if record is not None:
         store.save_accounting(job, record)

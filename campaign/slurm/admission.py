@@ -1,5 +1,6 @@
-"""Which jobs a partition admits, and how long a QOS lets one run. Unless the site has sbatch check this
-(EnforcePartLimits, DenyOnLimit), it takes the others too, and they wait for ever.
+"""Which jobs a partition admits, and how long a QOS lets one run.
+
+Unless the site has sbatch check this (EnforcePartLimits, DenyOnLimit), other jobs are accepted too and wait for ever.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from campaign.core.errors import EnvironmentLacks
 from campaign.slurm import choice, commands, partitions
 from campaign.slurm.partitions import Partition, parse_limit
 
-UP, DOWN = "UP", "DOWN"  # in another state a partition takes no jobs; in DOWN they wait until it is UP
+UP, DOWN = "UP", "DOWN"  # in other states a partition accepts no jobs; in DOWN they wait until it is UP
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A partition's terms. `allowed`, `denied`: its `account`s and `qos`, where not all may use it."""
+    """A partition's conditions. `allowed`, `denied`: its `account`s and `qos`, if not all may use it."""
 
     state: str
     allowed: Mapping[str, tuple[str, ...]]
     denied: Mapping[str, tuple[str, ...]]
-    most_nodes: int | None  # of one job; None: unlimited
-    qos: str  # whose limits all of its jobs have, or ""
+    most_nodes: int | None  # per job; None: unlimited
+    qos: str  # the QOS whose limits apply to all of its jobs, or ""
 
     def admits(self, key: str, value: str) -> bool:
         names = self.allowed.get(key)
@@ -35,20 +36,20 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What Slurm shows of a partition now."""
+    """What Slurm reports of a partition now."""
 
     partition: Partition
     terms: Admission
 
 
 def ask(slurm: Slurm) -> Shown:
-    """Of the partition that the campaign file names, otherwise of the default one. Raises as `partitions.read`."""
+    """Ask for the partition that the campaign file names, or the default one. Raises as `partitions.read`."""
     row = partitions.row_of(slurm.partition)
     return Shown(partitions.described(row, slurm.reservation, choice.of(slurm)), parse(row))
 
 
 def parse(row: Mapping[str, str]) -> Admission:
-    """`row`: what scontrol says of the partition."""
+    """`row`: scontrol's fields of the partition."""
 
     def names(word: str) -> dict[str, tuple[str, ...]]:
         given = {"account": row.get(f"{word}Accounts"), "qos": row.get(f"{word}Qos")}
@@ -62,8 +63,8 @@ def parse(row: Mapping[str, str]) -> Admission:
 
 
 def known(key: str, partition: str) -> list[str]:
-    """The accounts or QOS that this user may name, or the features of a partition's nodes; none where Slurm does not
-    list them, and of other settings.
+    """The accounts or QOS that this user may name, or the features of a partition's nodes; empty if Slurm does not list
+    them, and for other settings.
     """
     user = f"user={users.name_of(os.getuid())}"
     listing = ["sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where", user]
@@ -77,7 +78,7 @@ def known(key: str, partition: str) -> list[str]:
 
 
 def _lines(command: Sequence[str]) -> list[str]:
-    """What Slurm prints; nothing where it cannot say."""
+    """The lines that Slurm prints; none if it cannot answer."""
     try:
         reply = commands.call(command) if command else None
     except EnvironmentLacks:
@@ -86,9 +87,8 @@ def _lines(command: Sequence[str]) -> list[str]:
 
 
 def time_limit(partition_qos: str, job_qos: str) -> tuple[str, int] | None:
-    """The QOS that limits the time of a job, and its seconds; None where neither does, or the site has no accounting.
-
-    The partition's is the one that counts, unless the job's says otherwise.
+    """The QOS that limits the time of a job, and its seconds; None if there is no limit, or the site has no accounting.
+    The partition's QOS counts, unless the job's overrides it.
     """
     names = [name for name in (partition_qos, job_qos) if name]
     if not names:
@@ -98,7 +98,7 @@ def time_limit(partition_qos: str, job_qos: str) -> tuple[str, int] | None:
 
 
 def parse_time_limit(lines: Sequence[str], names: Sequence[str]) -> tuple[str, int] | None:
-    """`names`: of the partition's QOS and of the job's, as far as there are."""
+    """`names`: the partition's QOS and the job's, as far as they exist."""
     rows = {row[0]: row[1:] for line in lines if len(row := line.split("|")) == 3}
     if "OverPartQOS" in rows.get(names[-1], ("", ""))[1].split(","):
         names = names[::-1]

@@ -1,7 +1,7 @@
-"""One reader for what squeue, sinfo and sacct answer.
+"""One reader for the answers of squeue, sinfo and sacct.
 
-Names, comments and reasons are texts of anybody: they may hold newlines, bars, quotes, whole lines of an answer. So
-each field is asked for with a mark behind it that nobody knows beforehand, and an answer is cut at these marks alone.
+Names, comments and reasons are anybody's texts: they may contain newlines, bars, quotes, even whole lines of an answer.
+So each field is requested with a random mark after it, and answers are split only at these marks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from campaign.core import waiting
 from campaign.core.errors import UnknownState
 
 MARK = f"@{secrets.token_hex(8)}@"
-_told: set[str] = set()  # commands of which it was said that a part of their answer cannot be read
+_told: set[str] = set()  # commands whose unreadable rows were already reported
 
 
 def marked(letters: str) -> str:
@@ -22,13 +22,13 @@ def marked(letters: str) -> str:
 
 
 def parsable(fields: Sequence[str]) -> tuple[str, ...]:
-    """The same of sacct."""
+    """The same for sacct."""
     return "--parsable", f"--delimiter={MARK}", f"--format={','.join(fields)}"
 
 
 def rows(command: str, out: str, width: int, counts: Sequence[int] = (0,)) -> Iterator[tuple[str, ...]]:
-    """The rows of an answer, each of so many fields, those at `counts` in digits. Lines between them, as a site's
-    greeting, and rows that cannot be read are left out, which is told once; UnknownState where there is nothing else.
+    """The rows of an answer, each with so many fields, those at `counts` in digits. Other lines, such as a site's
+    greeting, and unreadable rows are left out and reported once; UnknownState if there are no others.
     """
     *fields, rest = out.split(MARK)
     found, unread = 0, [rest]
@@ -45,7 +45,7 @@ def rows(command: str, out: str, width: int, counts: Sequence[int] = (0,)) -> It
 
 
 def tell(command: str, unread: Sequence[str], read: int) -> None:
-    """What could not be read of an answer, beside so many rows that could."""
+    """Report the unreadable rows of an answer, with the number of readable ones."""
     if not unread:
         return
     text = unread[0].strip()

@@ -1,5 +1,5 @@
-"""Which nodes of a partition the campaign file chooses: by features (`slurm.constraint`), or by name (`--nodelist` and
-`--exclude` under `slurm.directives`).
+"""The nodes of a partition that the campaign file selects: by features (`slurm.constraint`), or by name (`--nodelist`
+and `--exclude` under `slurm.directives`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from campaign.config.format import Slurm
 from campaign.results.environment.slurm_text import expand_nodes
 
-# All of some features, or any of them. Parentheses, counts and [a|b] are for sbatch alone to understand.
+# All of some features, or any of them. Parentheses, counts and [a|b] are left to sbatch.
 _FEATURE = r"[\w.:/=+-]+"
 _ALL, _ANY = re.compile(rf"{_FEATURE}([&,]{_FEATURE})*"), re.compile(rf"{_FEATURE}(\|{_FEATURE})*")
 
@@ -25,7 +25,7 @@ class ChosenNodes:
     excluded: str = ""
 
     def takes(self, node: str, features: Collection[str]) -> bool:
-        """What cannot be evaluated excludes no node."""
+        """Whether a node may be used. What cannot be evaluated excludes no node."""
         wanted = set(re.split(r"[&,|]", self.constraint))
         if _ALL.fullmatch(self.constraint) and not wanted <= set(features):
             return False
@@ -35,14 +35,14 @@ class ChosenNodes:
         return (named is None or node in named) and (excluded is None or node not in excluded)
 
     def __str__(self) -> str:
-        """`with constraint milan, on n[1-4]`; "" where all nodes are chosen."""
+        """`with constraint milan, on n[1-4]`; "" if all nodes are selected."""
         lists = {"on": self.named, "without": self.excluded}
         parts = [f"with constraint {self.constraint}"] * bool(self.constraint)
         return ", ".join([*parts, *(f"{word} {nodes}" for word, nodes in lists.items() if nodes)])
 
     @property
     def unclear(self) -> str:
-        """What of it could not be evaluated, and what was assumed; "" where all was."""
+        """What could not be evaluated, and what was assumed; "" if all was."""
         constraint = self.constraint
         understood = not constraint or _ALL.fullmatch(constraint) or _ANY.fullmatch(constraint)
         texts = [] if understood else [constraint]

@@ -1,9 +1,8 @@
-"""Brings in what is done: the job's own record first, Slurm's word where there is none.
+"""Imports what has ended: by the job's own record first, by Slurm's word if there is none.
 
-Absent is not completed. An attempt ends by its completion.json; Slurm explains an end without one; what is gone from
-Slurm too is `lost`, after a grace in which a slow file system may still show the record.
-
-The readers of outputs are loaded where they are used: a driver submits its jobs before.
+An absent job is not a completed one. An attempt ends by its completion.json; Slurm explains an end without one; an
+attempt that is gone from Slurm too is `lost`, after a grace period in which a slow file system may still show the
+record. The readers of outputs are imported where they are used: a driver submits its jobs before.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ from campaign.slurm.completion import read_completion
 from campaign.slurm.partitions import Unusable
 from campaign.slurm.submit import ABSENT_TIMES, give_up, may_still_submit, not_submitted
 
-GRACE_S = 5.0  # between Slurm's word that a job has ended and taking a missing record for a missing one
+GRACE_S = 5.0  # after Slurm reports the end of a job, until a missing record counts as missing
 LARGEST_PLACEMENT = 64 << 20  # bytes: a line for each rank
-SAME_CLOCK_S = 60.0  # by how much slurmctld's clock may be behind
+SAME_CLOCK_S = 60.0  # by how much slurmctld's clock may be slow
 RUNAWAY_S = 600.0  # how long the accounting may call a job active that squeue and scontrol do not know
 _LIMIT = re.compile(r"^#SBATCH --time=(\d+)$", re.MULTILINE)
-QUERY_S = (1.0, 15.0)  # shortest and longest time between two questions to Slurm
+QUERY_S = (1.0, 15.0)  # shortest and longest time between two queries
 
 
 def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attempt: Attempt) -> str:
-    """Parse an attempt's raw output into the database; gives the error that tells most about a failure, or ""."""
+    """Parse an attempt's raw output into the database; gives the most informative error of a failure, or ""."""
     from campaign.results.parsers import output
 
     folder = paths.attempt(attempt.run, attempt.number)
@@ -54,15 +53,15 @@ def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attemp
     against = _against_record(folder, attempt, evidence.completion, damage)
     observation = replace(observation, errors=(*observation.errors, *against))
     store.save_results(attempt.run, attempt.number, records, observation, evidence)
-    # What a program wrote to stderr is the cause; that stdout is not as it should be follows from it.
+    # A program's message on stderr is the cause; an incomplete stdout follows from it.
     of_stderr = [error for error in observation.errors if Path(error.file).name == "stderr"]
     of_program = [error for error in of_stderr if not follows_from_end(error.text)]
     return "".join(map(str, (*of_program, *of_stderr, *observation.errors)[:1]))
 
 
 def read_evidence(folder: Path, token: str) -> tuple[Evidence, str]:
-    """What the job wrote down around an execution, without the accounting, which is its job's; and what is wrong with
-    its completion.json. Raises nothing.
+    """What the job recorded around an execution (without the accounting, which belongs to the job), and the problem
+    with its completion.json. Raises nothing.
     """
     captured = reading.read(folder / "environment.json")
     completion, damage = None, ""
@@ -77,7 +76,7 @@ def read_evidence(folder: Path, token: str) -> tuple[Evidence, str]:
 
 
 def _placement(folder: Path, seen: witness.Witness, phase: str = "") -> tuple[str, ...]:
-    """The node of each rank: where it was seen, otherwise where a program of the job had found itself before."""
+    """The node of each rank: as seen during the run, otherwise as found by the job's test program before."""
     lines = [line.split() for line in _text(folder / "placement.txt").splitlines()]
     whole = all(len(words) == 2 for words in lines)
     probed = tuple(shown(words[1]) for words in lines) if whole else ()
@@ -86,7 +85,7 @@ def _placement(folder: Path, seen: witness.Witness, phase: str = "") -> tuple[st
 
 
 def _text(path: Path) -> str:
-    """The lines of the ranks; nothing if there are none."""
+    """The lines of the ranks; empty if there are none."""
     try:
         with path.open("rb") as file:
             return file.read(LARGEST_PLACEMENT).decode(errors="replace")
@@ -95,8 +94,8 @@ def _text(path: Path) -> str:
 
 
 def open_store(paths: Paths, form: Form | PhasedOutput) -> Store:
-    """The campaign's database with all that has ended, also where it can only be made in memory. Where the pack says
-    otherwise how outputs are read than when they were, they are read again.
+    """The campaign's database with everything that has ended; in memory if it cannot be written. If the pack now
+    describes outputs differently, they are read again.
     """
     store = Store(paths)
     with store.transaction():
@@ -106,7 +105,7 @@ def open_store(paths: Paths, form: Form | PhasedOutput) -> Store:
 
 
 def import_all(paths: Paths, store: Store, form: Form | PhasedOutput) -> int:
-    """Parse every ended attempt's raw output again; gives how many there were."""
+    """Parse every ended attempt's raw output again; gives their number."""
     ended = [attempt for attempt in store.attempts() if not attempt.state.active]
     for attempt in ended:
         import_results(paths, store, form, attempt)
@@ -116,7 +115,7 @@ def import_all(paths: Paths, store: Store, form: Form | PhasedOutput) -> int:
 
 
 def _restore(paths: Paths, store: Store, form: Form | PhasedOutput) -> None:
-    """Bring all results in again where a done attempt has none: a database that was lost and begun anew."""
+    """Import all results again if a done attempt has none: the database was lost and created anew."""
     if store.lacks_results():
         with store.transaction():
             import_all(paths, store, form)
@@ -137,7 +136,7 @@ def read_again(
 def _against_record(
     folder: Path, attempt: Attempt, completion: Completion | None, damage: str
 ) -> tuple[OutputRemark, ...]:
-    """What the job's own record says against an attempt that is on record as done."""
+    """Contradictions between the job's own record and an attempt recorded as done."""
     if attempt.state is not State.DONE:
         return ()
     if damage:
@@ -159,7 +158,7 @@ def _against_record(
 
 
 def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observation:
-    """An external benchmark does not say where its ranks ran: the job asked the same launcher before."""
+    """An external benchmark does not print where its ranks ran: the job tested the same launcher before."""
     if not nodes or observation.placement is not None:
         return observation
     counts = {node: nodes.count(node) for node in dict.fromkeys(nodes)}
@@ -170,7 +169,7 @@ def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observa
 
 
 class Follower:
-    """Follows the attempts under way of one campaign. `step` does one round and never blocks for long."""
+    """Follows the current attempts of one campaign. `step` does one round and never blocks for long."""
 
     def __init__(
         self,
@@ -181,7 +180,7 @@ class Follower:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._paths, self._store, self._form, self._say, self._clock = paths, store, form, say, clock
-        self.unsent: set[str] = set()  # jobs that this driver has on record and has not submitted yet
+        self.unsent: set[str] = set()  # jobs that this driver has recorded and not submitted yet
         self._next_query = 0.0
         self._interval = QUERY_S[0]
         self._absent: dict[str, int] = {}
@@ -197,7 +196,7 @@ class Follower:
         self._accountant = Accountant(paths, store, clock, say)
 
     def step(self) -> bool:
-        """One round: True while attempts are under way. The first brings back what a lost database had."""
+        """One round: True while attempts have not ended. The first round restores what a lost database had."""
         if not self._restored:
             _restore(self._paths, self._store, self._form)
             self._restored = True
@@ -236,12 +235,12 @@ class Follower:
             )
         state = State.DONE if completion.outcome == "done" else State.FAILED
         reason = completion.reason
-        if completion.outcome == "failed" and problem:  # of what was never launched no output is missing
+        if completion.outcome == "failed" and problem:  # what was never launched has no output
             reason = f"{reason}: {problem}"
         return self._end(attempt, state, reason, completion)
 
     def _by_slurm_word(self, attempt: Attempt, completion: Completion) -> bool:
-        """Slurm ended the job under the run: it knows why, but may be slow to say so."""
+        """Slurm ended the job during the run: it knows why, but may be slow to report it."""
         waited_s = self._waited_s(attempt)
         try:
             job = commands.queue({attempt.job: attempt.job_id}).get(attempt.job)
@@ -255,7 +254,7 @@ class Follower:
         return self._end(attempt, job.state, f"{self._word(attempt, job)}: {completion.reason}", completion)
 
     def _word(self, attempt: Attempt, job: commands.Job) -> str:
-        """Slurm's for how a job ended, with what to do about it."""
+        """Slurm's word for how a job ended, with what to do about it."""
         script = _text(self._paths.jobs(attempt.job) / "job.sbatch")
         if job.word == "TIMEOUT" and (minutes := _LIMIT.search(script)):
             return (
@@ -265,13 +264,13 @@ class Follower:
         return job.word
 
     def _waited_s(self, attempt: Attempt) -> float:
-        """How long its job has been over, or has looked so."""
+        """How long its job has been over, or has seemed to be."""
         return self._clock() - self._ended_since.setdefault(attempt.token, self._clock())
 
     def _end(self, attempt: Attempt, state: State, reason: str, completion: Completion | None = None) -> bool:
         times = (completion.started, completion.ended) if completion else (None, None)
         self._store.ended(attempt, state, reason, *times)
-        if state is not State.DONE:  # a job that goes on as it should is no reason to ask sooner
+        if state is not State.DONE:  # an attempt that ended well is no reason to ask sooner
             self._interval, self._next_query = QUERY_S[0], min(self._next_query, self._clock() + QUERY_S[0])
         return True
 
@@ -324,7 +323,7 @@ class Follower:
             self._by_end(attempt, stored, job)
 
     def _out_of_service(self, partition: str) -> tuple[Unusable, ...]:
-        """Asked once in a round; none where Slurm does not say."""
+        """Asked once per round; empty if Slurm does not answer."""
         if partition not in self._away:
             self._away[partition] = ()
             with suppress(UnknownState):
@@ -347,11 +346,13 @@ class Follower:
             self._store.observe_state(attempt, state, reason)
 
     def _by_end(self, attempt: Attempt, stored: StoredJob, job: commands.Job) -> None:
-        """The job has ended and this attempt has no record: final at once if never claimed, otherwise after a grace."""
+        """The job has ended and this attempt has no record: final at once if it was never claimed, otherwise after a
+        grace period.
+        """
         why = f"{self._word(attempt, job)}{f' ({job.reason})' if job.reason and job.reason != job.word else ''}"
         state = State.LOST if job.state is State.DONE else job.state
         before: str = f"job {job.id}: {why} before this run started"
-        if state is State.CANCELLED:  # so Slurm calls a job whose Prolog failed, which no user has cancelled
+        if state is State.CANCELLED:  # Slurm also calls a job so whose Prolog failed, which no user has cancelled
             since = stored.created - SAME_CLOCK_S
             nodes = [each for each in self._out_of_service(job.partition) if each.by_script]
             before = _with_nodes(before, [each for each in nodes if (each.since or 0) >= since])
@@ -370,7 +371,7 @@ class Follower:
         self._end(attempt, state, f"job {job.id}: {why} during this run" + _last_error(folder))
 
     def _by_absence(self, attempt: Attempt, stored: StoredJob) -> None:
-        """squeue does not know the job: not submitted, or long ended."""
+        """squeue does not know the job: not submitted, or ended long ago."""
         if attempt.job_id is None and may_still_submit(stored):
             return
         self._absent[attempt.token] = self._absent.get(attempt.token, 0) + 1
@@ -396,7 +397,7 @@ class Follower:
                 f"; sacct still says {job.word} (see: sacctmgr show runawayjobs)" if job else ""
             )
         state = State.LOST if attempt.job_id else State.REFUSED
-        # Claimed, but not by a job that is known: by one that left no record, or by a driver that died right after.
+        # Claimed, but not by a known job: by one that left no record, or by a driver that died right after.
         if not give_up(self._paths, self._store, attempt, state, reason) and self._waited_s(attempt) >= GRACE_S:
             self._end(attempt, State.LOST, reason)
 
@@ -427,7 +428,7 @@ def _with_nodes(reason: str, nodes: Sequence[Unusable]) -> str:
 
 
 def _first_line(path: Path) -> str:
-    """What a job wrote down of itself, "" where there is nothing."""
+    """The first line of a job's own record, "" if there is none."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:

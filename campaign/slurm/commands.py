@@ -24,10 +24,11 @@ from campaign.slurm.states import STATES
 
 QUERY_TIMEOUT_S = 30.0
 
-# Kept of SLURM_* when calling Slurm: which cluster it is, and the PMIx fence, which several slurmd on one host need.
+# SLURM_* variables that are kept when calling Slurm: the cluster, and the PMIx fence that several slurmd on one host
+# need.
 _KEPT = frozenset({"SLURM_CONF", "SLURM_PMIX_FENCE"})
 _COMMANDS = frozenset({"sacct", "sacctmgr", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun"})
-# Shell functions that the submitter exports would take the place of the job's commands; `module` is one of them.
+# Exported shell functions would replace commands of the job; `module` is needed.
 _SCRUBBED = re.compile("(SBATCH|SLURM|SRUN|SQUEUE|SACCT|SCANCEL|SINFO|PMIX|PMI|OMPI_COMM|BENCH|BASH_FUNC)_")
 _MODULES = re.compile(r"BASH_FUNC_(_?module\w*|ml|switchml)(%%|\(\))$")
 
@@ -41,8 +42,8 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What Slurm reports of a job. `word` is its name of the state, `reason` why it waits or how it ended, `directory`
-    the one that it was submitted in.
+    """What Slurm reports of a job. `word` is its name for the state, `reason` why it waits or how it ended, `directory`
+    where it was submitted.
     """
 
     id: str
@@ -62,7 +63,7 @@ def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def _environment_of(command: str) -> dict[str, str]:
-    """A job knows the names of its submitter's variables: what else it begins with was set by Slurm."""
+    """With the names of the submitter's variables: further ones in the job were set by Slurm."""
     own = environment()
     return own | ({"CAMPAIGN_SUBMITTED_WITH": " ".join(own)} if command == "sbatch" else {"SLURM_TIME_FORMAT": "%s"})
 
@@ -73,9 +74,10 @@ def call(
     cwd: Path | None = None,
     meanwhile: Callable[[float], None] | None = None,
 ) -> Reply:
-    """Run one of Slurm's commands. Beside it `meanwhile` is called, at once and then each second, with the seconds that
-    it has taken so far; without it, a wait for a slow one is told. Raises EnvironmentLacks where it is not installed,
-    UnknownState where it hangs.
+    """Run one of Slurm's commands.
+
+    `meanwhile` is called at once and then each second, with the seconds so far; without it, a long wait is reported.
+    Raises EnvironmentLacks if the command is not installed, UnknownState if it hangs.
     """
     if arguments[0] in _COMMANDS and "SLURM_CONF" in os.environ:
         _read_configuration(Path(os.environ["SLURM_CONF"]))
@@ -87,7 +89,7 @@ def call(
             stderr=subprocess.PIPE,
             env=_environment_of(arguments[0]),
             cwd=cwd,
-            # A Ctrl-C is for the driver, which detaches; what came of an sbatch under way is asked later.
+            # Ctrl-C is for the driver, which detaches; the outcome of a running sbatch is asked for later.
             start_new_session=True,
         )
     except FileNotFoundError:
@@ -119,13 +121,15 @@ def call(
             process.kill()
             raise
     said = err.decode(errors="replace")
-    if process.returncode < 0 and not said:  # SIGPIPE, of a slurmctld that hung up
+    if process.returncode < 0 and not said:  # SIGPIPE, because slurmctld hung up
         said = f"ended by {signal.Signals(-process.returncode).name} without a message"
     return Reply(process.returncode, out.decode(errors="replace"), said)
 
 
 def _read_configuration(path: Path) -> None:
-    """Each of Slurm's commands tries for a minute to read a file that is not there, and says so only then."""
+    """Check that Slurm's configuration can be read: otherwise each of its commands tries for a minute before it reports
+    this.
+    """
     try:
         path.open("rb").close()
     except OSError as error:
@@ -141,12 +145,12 @@ def _hangs(command: str, seconds: float, said: bytes) -> str:
 
 
 def ask(arguments: Sequence[str]) -> str:
-    """What a command prints. Raises UnknownState where it fails."""
+    """The output of a command. Raises UnknownState if it fails."""
     return answer(arguments) or ""
 
 
 def answer(arguments: Sequence[str], unless: str | None = None) -> str | None:
-    """What a command prints; None where it fails with a message that says `unless`."""
+    """The output of a command; None if it fails with a message that contains `unless`."""
     reply = call(arguments)
     if reply.status == 0:
         return reply.out
@@ -160,7 +164,7 @@ def answer(arguments: Sequence[str], unless: str | None = None) -> str | None:
 
 
 def reachable() -> str | None:
-    """None where slurmctld answers, otherwise why not."""
+    """None if slurmctld answers, otherwise why not."""
     try:
         reply = call(["scontrol", "ping"])
     except EnvironmentLacks as error:
@@ -169,7 +173,7 @@ def reachable() -> str | None:
         return None
     silent = command_silent(command="scontrol ping", status=reply.status)
     output = reply.err.strip() or reply.out.strip() or silent
-    # Below what is down it asks for the daemon to be restored, in a frame of asterisks.
+    # Below the problem it asks for the daemon to be restored, in a frame of asterisks.
     lines = [line for line in output.splitlines() if re.search("[A-Za-z]", line)]
     return next((line for line in lines if "DOWN" in line), lines[-1] if lines else silent)
 
@@ -179,13 +183,13 @@ def command_silent(command: object, status: object) -> str:
 
 
 def one_task(partition: str, mpi: str) -> tuple[str, ...]:
-    """The srun that starts one process on a compute node, for a question that is answered in seconds."""
+    """The srun that starts one process on a compute node, for a question answered within seconds."""
     options = ("--nodes=1", "--ntasks=1", "--time=1", f"--mpi={mpi}", "--quiet")
     return ("srun", *options, *((f"--partition={partition}",) if partition else ()))
 
 
 def mpi_plugins() -> tuple[str, ...]:
-    """The names that `srun --mpi` takes here; none where it does not list them."""
+    """The plugins that `srun --mpi` accepts here; empty if it does not list them."""
     reply = call(["srun", "--mpi=list"])
     lines = [line.removeprefix("srun:").strip() for line in (reply.out + reply.err).splitlines()]
     names = {line for line in lines if re.fullmatch(r"[a-z]\w*", line)}
@@ -199,8 +203,8 @@ for name in "$@"; do module load "$name" >&2 || { printf %s "$name"; exit 1; }; 
 
 
 def unloadable(modules: Sequence[str]) -> tuple[str, str] | None:
-    """The first of these modules that a job could not load, and why; None where it loads them all. A job has this
-    shell's environment, its `module` command included.
+    """The first of these modules that a job could not load, and why; None if it can load all. A job has this shell's
+    environment, including its `module` command.
     """
     reply = call(["bash", "-c", _LOAD, "bash", *modules])
     if reply.status == 0:
@@ -219,15 +223,15 @@ def unloadable(modules: Sequence[str]) -> tuple[str, str] | None:
 # --- following
 
 _QUEUE_FIELDS = "ATrPZjk"  # id, state, reason, partition, directory, name, comment
-_IN_ONE_WORD = 2000  # jobs: Linux takes 128 KiB
-_NO_ACCOUNTING = "disabled"  # in what sacct says where the site keeps none
+_IN_ONE_WORD = 2000  # jobs per command: Linux limits an argument to 128 KiB
+_NO_ACCOUNTING = "disabled"  # in sacct's message if the site has no accounting
 
-# Jobs on record: the name that each was submitted with, and its id where it is known.
+# Recorded jobs: the name that each was submitted with, and its id if known.
 Wanted = Mapping[str, str | None]
 
 
 def queue(wanted: Wanted) -> dict[str, Job]:
-    """Those of these jobs that slurmctld still knows, by the name on record, ended ones included: by one question."""
+    """Those of these jobs that slurmctld still knows, by recorded name, including ended ones; with one query."""
     return _found(wanted, _my_jobs("--states=all")) if wanted else {}
 
 
@@ -241,8 +245,8 @@ def _my_jobs(*options: str) -> list[Job]:
 
 
 def _found(wanted: Wanted, jobs: Iterable[Job]) -> dict[str, Job]:
-    """By id where it is known, and everywhere by the token in the name on record, since ids are used again. A job may
-    be renamed; it was submitted in a directory of that name all the same.
+    """Jobs by id if it is known, and always by the token in the recorded name, since ids are reused. A renamed job is
+    recognised by the name of the directory that it was submitted in.
     """
     found: dict[str, Job] = {}
     for job in jobs:
@@ -271,8 +275,8 @@ def _state(word: str) -> State:
 
 
 def accounting(wanted: Wanted, since: float) -> dict[str, Job] | None:
-    """What the accounting knows of these jobs, by the name on record, of those submitted after `since`; None where
-    there is no accounting.
+    """The accounting's record of these jobs, by recorded name, if submitted after `since`; None if there is no
+    accounting.
     """
     jobs: list[Job] = []
     ids = [job_id for job_id in wanted.values() if job_id]
@@ -292,15 +296,15 @@ def accounting(wanted: Wanted, since: float) -> dict[str, Job] | None:
 def parse_accounting(out: str) -> list[Job]:
     jobs = []
     for job_id, state, exit_code, directory, name in answers.rows("sacct", out, 5):
-        word = state.partition(" ")[0]  # of a cancelled one it adds by whom
+        word = state.partition(" ")[0]  # for a cancelled one it adds who did it
         reason = f"{state}, exit code {exit_code}"
         jobs.append(Job(job_id, name, _state(word), word, reason, directory=directory))
     return jobs
 
 
 def fields_of_job(job_id: str, name: str) -> dict[str, str]:
-    """All that slurmctld says of a job, times in seconds since 1970; nothing where it knows none of this id that was
-    submitted with this name.
+    """All fields that slurmctld has of a job, times in seconds since 1970; empty if it does not know this id with this
+    name.
     """
     out = answer(["scontrol", "--oneliner", "show", "job", job_id], unless="Invalid job id") or ""
     fields = slurm_fields(out)
@@ -311,7 +315,7 @@ STEP_FIELDS = ("JobIDRaw", "JobName", "State", "ExitCode", "NNodes", "NTasks", "
 
 
 def accounted_steps(job_id: str, name: str) -> list[dict[str, str]] | None:
-    """A job that was submitted with this name and its steps in the accounting; None where there is no accounting."""
+    """A job that was submitted with this name, and its steps, in the accounting; None if there is no accounting."""
     asked = answers.parsable((*STEP_FIELDS, "WorkDir"))
     out = answer(["sacct", "--noheader", f"--jobs={job_id}", *asked], unless=_NO_ACCOUNTING)
     if out is None:
@@ -323,7 +327,7 @@ def accounted_steps(job_id: str, name: str) -> list[dict[str, str]] | None:
 
 
 def cancel(job_ids: Sequence[str]) -> None:
-    """End these jobs; those that have ended by themselves meanwhile are no error."""
+    """End these jobs; it is no error if they have ended by themselves meanwhile."""
     if not job_ids:
         return
     reply = call(["scancel", *job_ids])

@@ -16,7 +16,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {"str": lambda value: shown(str(valu
 
 
 def read_completion(folder: Path, token: str) -> Completion | None:
-    """The job's record of an attempt, None while there is none. Raises ValueError where it is damaged or another's."""
+    """The job's record of an attempt, None while there is none. Raises ValueError if it is damaged or another
+    attempt's.
+    """
     path = folder / "completion.json"
     if not path.exists():
         return None
@@ -25,7 +27,7 @@ def read_completion(folder: Path, token: str) -> Completion | None:
             raise ValueError(f"not a regular file of at most {LARGEST_COMPLETION} bytes")
         data: Any = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
-        return None  # passing trouble of a file system; if it stays, Slurm's word ends the attempt
+        return None  # a transient error of a file system; if it stays, Slurm's word ends the attempt
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: cannot be read: {error}") from error
     if not isinstance(data, dict):
@@ -47,7 +49,7 @@ def read_completion(folder: Path, token: str) -> Completion | None:
 
 
 def unused_but_measured(paths: Paths, attempt: Attempt) -> bool:
-    """Whether an attempt that is on record as another end has a job's record of a benchmark that ended well."""
+    """Whether an attempt with another recorded end has a job's record of a benchmark that ended well."""
     if attempt.state.active or attempt.state is State.DONE:
         return False
     try:
@@ -58,7 +60,7 @@ def unused_but_measured(paths: Paths, attempt: Attempt) -> bool:
 
 
 def _phase_times(data: Any) -> tuple[PhaseTimes, ...]:
-    """Raises TypeError, ValueError or KeyError where it is no list of phases."""
+    """Raises TypeError, ValueError or KeyError if it is not a list of phases."""
     return tuple(
         PhaseTimes(**{field.name: _READERS[str(field.type)](each[field.name]) for field in fields(PhaseTimes)})
         for each in data

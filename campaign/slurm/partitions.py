@@ -1,4 +1,4 @@
-"""A partition as Slurm describes it: its nodes, those that jobs can get, its time limit."""
+"""A partition as Slurm describes it: its nodes, those that jobs can use, its time limit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OUTSIDE = "outside of the reservation"
 
 
 class NotInSlurm(InputError):
-    """The campaign file's slurm.partition, .reservation or .constraint is none of Slurm's."""
+    """The campaign file's slurm.partition, .reservation or .constraint does not exist in Slurm."""
 
     def __init__(self, key: str, text: str) -> None:
         super().__init__(f"slurm.{key}: {text}")
@@ -33,12 +33,12 @@ class NotInSlurm(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A node that no job of ours can get. `why`: down, drained, reserved, outside of the reservation, or the state."""
+    """A node that no job of ours can use. `why`: down, drained, reserved, outside of the reservation, or the state."""
 
     node: str
     why: str
     state: str  # as Slurm prints it
-    reason: str = ""  # that an administrator, or Slurm itself, gave
+    reason: str = ""  # given by an administrator, or by Slurm itself
     by: str = ""
     since: int | None = None
 
@@ -49,7 +49,7 @@ class Unusable:
 
     @property
     def by_script(self) -> bool:
-        """Whether the site's own program before, or after, a job failed there."""
+        """Whether the site's Prolog or Epilog failed there."""
         return re.search(r"(?i)\b(prolog|epilog)\b", self.reason) is not None
 
 
@@ -72,8 +72,8 @@ class NodeKind:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition by Slurm's own account, of the nodes that the campaign file chooses; `usable` nodes are neither down,
-    drained nor reserved for others.
+    """A partition by Slurm's own account, restricted to the nodes that the campaign file selects; `usable` nodes are
+    neither down, drained nor reserved for others.
     """
 
     name: str
@@ -82,15 +82,15 @@ class Partition:
     cores_per_node: int  # of the smallest usable node
     time_limit_s: int | None  # None: unlimited
     unusable: tuple[Unusable, ...]
-    default: bool = False  # where jobs go that name none
-    memory_mib: int = 0  # of the usable node that has least (RealMemory)
-    kinds: tuple[NodeKind, ...] = ()  # of its usable nodes, those with the fewest cores first
-    choice: str = ""  # of its nodes
-    unclear: str = ""  # what of the choice could not be evaluated
+    default: bool = False  # where jobs without a partition go
+    memory_mib: int = 0  # smallest RealMemory of its usable nodes
+    kinds: tuple[NodeKind, ...] = ()  # of its usable nodes, fewest cores first
+    choice: str = ""  # the selection of its nodes
+    unclear: str = ""  # the part of the selection that could not be evaluated
 
     @property
     def most_cores(self) -> int:
-        """Of a node: a job of so many processes on each gets these nodes."""
+        """The cores of the nodes that a job with so many processes per node gets."""
         return max((kind.cores for kind in self.kinds), default=self.cores_per_node)
 
     @property
@@ -114,14 +114,14 @@ class Partition:
 
 
 def read(name: str, reservation: str = "", choice: ChosenNodes | None = None) -> Partition:
-    """A partition's nodes, cores and limit; the default partition for an empty name. With a reservation, its nodes are
-    those that count. Raises NotInSlurm where that name does not exist, or no node has the features that are chosen.
+    """A partition's nodes, cores and limit; the default partition for an empty name. With a reservation, its nodes
+    count. Raises NotInSlurm if the name does not exist, or if no node has the selected features.
     """
     return described(row_of(name), reservation, choice or ChosenNodes())
 
 
 def row_of(name: str) -> dict[str, str]:
-    """What scontrol says of a partition; of the default one for an empty name."""
+    """scontrol's fields of a partition; of the default one for an empty name."""
     shown = commands.answer(["scontrol", "--oneliner", "show", "partition", *([name] if name else [])], "not found")
     if shown is None:
         known = [row["PartitionName"] for row in rows(commands.ask(["scontrol", "--oneliner", "show", "partition"]))]
@@ -138,7 +138,7 @@ def row_of(name: str) -> dict[str, str]:
 
 
 def described(row: Mapping[str, str], reservation: str, choice: ChosenNodes) -> Partition:
-    """The partition of such a row, with its nodes."""
+    """The partition with these fields, with its nodes."""
     reserved = _reserved(reservation) if reservation else None
     return parse(row, _nodes(row["PartitionName"]), reserved, choice)
 
@@ -166,7 +166,7 @@ def told(nodes: Sequence[Unusable]) -> str:
 
 
 def at_hand() -> Partition | None:
-    """The default partition; None where Slurm does not answer, or has none."""
+    """The default partition; None if Slurm does not answer, or has none."""
     try:
         return read("") if commands.reachable() is None else None
     except EnvironmentLacks:
@@ -183,7 +183,7 @@ def architecture(partition: str) -> str:
 
 
 def rows(shown: str) -> list[dict[str, str]]:
-    """The fields of each partition in what scontrol prints."""
+    """The fields of each partition in scontrol's output."""
     return [dict(re.findall(r"(\w+)=(\S*)", line)) for line in shown.splitlines() if "PartitionName=" in line]
 
 
@@ -205,11 +205,11 @@ def parse(
 ) -> Partition:
     """`reserved`: the nodes of the reservation that jobs run in, if there is one."""
     choice = choice or ChosenNodes()
-    # Usable nodes by what counts.
+    # Usable nodes by what makes a difference.
     alike: dict[tuple[int, int, str], list[tuple[int, set[str]]]] = {}  # with their features
     unusable: list[Unusable] = []
     known: set[str] = set()  # features
-    met = False  # whether a node has those that are chosen
+    met = False  # whether a node has the selected features
     unread = []
     for names, *numbers, features, gres, state, by, since, reason in answers.rows("sinfo", sinfo, 11, (1, 2, 3, 4)):
         has = set(features.split(",")) - {"", "(null)"}
@@ -253,7 +253,7 @@ def parse(
 
 
 def _why_unusable(node: str, state: str, reserved: frozenset[str] | None) -> str:
-    """ "" where jobs can have it."""
+    """ "" if jobs can use it."""
     # A suffix marks a node that does not respond (*), is powered down (~, #, !, %) or reserved for maintenance ($).
     bare = state.rstrip("*~#!%$@^-+")
     marks = state[len(bare) :]

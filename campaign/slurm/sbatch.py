@@ -18,13 +18,13 @@ from campaign.slurm import commands
 from campaign.slurm.commands import Reply, command_silent
 
 TIMEOUT_S = 60.0
-PAUSE_S = (1.0, 60.0)  # shortest and longest, around which the pauses are between tries
+PAUSE_S = (1.0, 60.0)  # shortest and longest, roughly, of the pauses between tries
 TESTS = 4  # tries of --test-only
 
 _JOB_ID = re.compile(r"^(\d+)(?:;(\S+))?$")
 _SAYS_WHO = re.compile(r"^(sbatch: )?(error: )?((allocation failure|Batch job submission failed): )?", re.MULTILINE)
-# In sbatch's last line, where it says what slurmctld answered: it was away, too busy, or its answer was lost. What a
-# site's own rules say is in the lines above.
+# In sbatch's last line, about slurmctld's answer: it was away, too busy, or its answer was lost. Messages of a site's
+# own rules are in the lines above.
 _PASSES = re.compile(
     "(?i)timed out|unable to contact|zero bytes|(send|receive|connection|shutdown) failure|broken pipe|munge|"
     "connection (refused|reset|closed|forced|rejected)|transport endpoint|no route to host|network is unreachable|"
@@ -32,8 +32,8 @@ _PASSES = re.compile(
     "MaxJobCount|connect to database|talking to the database|authentication error|generating job credential|"
     "i/o error writing script|cannot allocate memory"
 )
-# What slurmctld, or sbatch before it asks, says of a job that it does not take. After any other failure the job may
-# exist: "Unspecified error", a text of the site's own.
+# Messages of slurmctld, or of sbatch before it asks, about a job that is not accepted. After any other failure the job
+# may exist: "Unspecified error", a site's own message.
 _REFUSES = re.compile(
     "(?i)(max|grp)submitjob|submit limit|"
     "invalid (account|qos|partition|generic|feature|license|wckey|job array|gres|trackable|directive|time-min)|"
@@ -44,9 +44,9 @@ _REFUSES = re.compile(
     "required (node|partition) not available|time limit specification required|job dependency|submissions disabled|"
     "unrecognized option|invalid option|not look like a batch script|dos line breaks|unable to open file"
 )
-# A job that is refused so by --test-only is taken, and waits until nodes come back.
+# A job refused so by --test-only is accepted, and waits until nodes come back.
 _FOR_NOW = re.compile("(?i)nodes are busy|node not available|nodes required .* down")
-# A limit of the account, QOS or user on the number of jobs; sbatch names it in the line above its own.
+# A limit of the account, QOS or user on the number of jobs; sbatch names it in the line above its last.
 _FULL = re.compile("(?i)(Max|Grp)SubmitJob|submit limit (was |has been )?(reached|exceeded)")
 _POLICY = "Job violates accounting/QOS policy"
 
@@ -54,7 +54,7 @@ _POLICY = "Job violates accounting/QOS policy"
 @dataclass(frozen=True, slots=True)
 class SbatchAnswer:
     """Outcome of sbatch; `message` is its own text. `uncertain`: it failed in a way that may have left a job behind.
-    `passes`: what it failed of has nothing to do with the job.
+    `passes`: the failure is transient and not about the job.
     """
 
     job_id: str | None
@@ -67,14 +67,14 @@ class SbatchAnswer:
         return self.job_id is None and not self.uncertain and not self.passes
 
     def is_full(self, others: bool) -> bool:
-        """Whether a limit on the number of jobs was reached, so that it will take this one later. `others`: whether
-        there are jobs that may have reached it: Slurm has one text for this and for limits that no waiting helps.
+        """Whether a limit on the number of jobs was reached, so that the job will be accepted later. `others`: whether
+        there are jobs that may have reached it: Slurm has one message for this and for permanent limits.
         """
         return self.refused and bool(_FULL.search(self.message) or (others and _POLICY in self.message))
 
 
 def submit(script: Path, after: Sequence[str] = (), meanwhile: Callable[[float], None] | None = None) -> SbatchAnswer:
-    """Submit `script`, to start when the jobs `after` have ended in whatever way. `meanwhile`: as in `call`."""
+    """Submit `script`, to start when the jobs `after` have ended in any way. `meanwhile`: as in `call`."""
     dependency = ["--dependency=afterany:" + ":".join(after)] if after else []
     try:
         reply = commands.call(["sbatch", "--parsable", *dependency, str(script)], TIMEOUT_S, script.parent, meanwhile)
@@ -84,7 +84,7 @@ def submit(script: Path, after: Sequence[str] = (), meanwhile: Callable[[float],
 
 
 def parse(reply: Reply) -> SbatchAnswer:
-    """A site's banner beside the id is tolerated on its own lines; the id must be alone on exactly one line."""
+    """A site's greeting on lines of its own is tolerated; the id must be alone on exactly one line."""
     if reply.status != 0:
         text, passes = _said(reply), _passes(reply)
         return SbatchAnswer(None, text, uncertain=passes or not _REFUSES.search(text), passes=passes)
@@ -95,8 +95,8 @@ def parse(reply: Reply) -> SbatchAnswer:
 
 
 def refusal(script: str) -> str:
-    """Why sbatch would not take a script, in all its own words; "" where it would. Submits nothing. Raises UnknownState
-    where it cannot be asked, after several tries.
+    """sbatch's full message if it would refuse a script; "" if not. Submits nothing. Raises UnknownState if it cannot
+    be asked, after several tries.
     """
     with temporary.directory("campaign-") as folder:
         path = folder / "job.sbatch"
@@ -113,7 +113,7 @@ def refusal(script: str) -> str:
 
 
 def pauses() -> Iterator[float]:
-    """Growing ones, different each time: many drivers may wait for the same slurmctld."""
+    """Growing pauses of random length: many drivers may wait for the same slurmctld."""
     pause_s, longest_s = PAUSE_S
     while True:
         yield pause_s * random.uniform(0.5, 1.5)

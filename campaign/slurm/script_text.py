@@ -1,4 +1,4 @@
-"""What the text of a job script says: its options, and the commands that it executes. Pure."""
+"""Reads the text of a job script: its options, and the commands that it executes. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COMMAND = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ScriptCommand:
-    """A command of the job script. `raw`: as it is quoted, its words with one blank between them."""
+    """A command of the job script. `raw`: as quoted in the script, its words separated by one blank."""
 
     line: int
     raw: str
@@ -44,14 +44,14 @@ def directives(text: str) -> list[str]:
 
 
 def directive(text: str, key: str) -> str:
-    """The value of an #SBATCH option; "" where a script does not have it."""
+    """The value of an #SBATCH option; "" if the script does not have it."""
     values = (option.removeprefix(f"--{key}=") for option in directives(text) if option.startswith(f"--{key}="))
     value = next(values, "")
     return re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith('"') else value
 
 
 def commands(text: str) -> Iterator[ScriptCommand]:
-    """The commands of a script that are its job's: what begins and ends it, its runs, and what is set for them."""
+    """The job's own commands in a script: its beginning and end, its runs, and their settings."""
     line, counted = 1, 0
     for match in _COMMAND.finditer(text):
         line, counted = line + text.count("\n", counted, match.start()), match.start()
@@ -71,12 +71,12 @@ def _unquoted(part: re.Match[str]) -> str:
 
 
 def without_texts(text: str) -> str:
-    """A script whose commands have lost what stands in quotes: what is left is the shell's."""
+    """A script whose commands lack their quoted texts: what is left is interpreted by the shell."""
     return _COMMAND.sub(lambda command: _QUOTED.sub("", command[0]), text)
 
 
 def steps(text: str) -> dict[str, tuple[str, ...]]:
-    """The words that execute a run, by its attempt's token; none where a script has it twice."""
+    """The words that execute each run, by its attempt's token; None if a script has it twice."""
     found: dict[str, tuple[str, ...]] = {}
     for command in commands(text):
         if command.words[0] == STEP:
@@ -86,9 +86,7 @@ def steps(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def executes(words: Sequence[str], run: Run, token: str) -> bool:
-    """Whether the words of a job script's step execute the run as this attempt, with the commands as they are
-    planned.
-    """
+    """Whether the words of a job script's step execute the run as this attempt, with the planned commands."""
     for command in reversed(run.commands):
         planned = command.words(run.attempt_directory(token))
         if tuple(words[-len(planned) :]) != planned:

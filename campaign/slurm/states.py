@@ -1,4 +1,4 @@
-"""What Slurm's words for a job's state, and its reasons to wait, mean to a campaign."""
+"""The meaning of Slurm's job states, and of its reasons for waiting, to a campaign."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _WORDS: Mapping[State, str] = {
     State.CANCELLED: "CANCELLED REVOKED PREEMPTED",
     State.NODE_FAIL: "NODE_FAIL BOOT_FAIL",
 }
-# An unknown one is held as running: neither success nor failure may be concluded from it.
+# An unknown state counts as running: neither success nor failure may be concluded from it.
 STATES: Mapping[str, State] = {word: state for state, words in _WORDS.items() for word in words.split()}
 
-# Reasons for which a pending job never starts as it was submitted (squeue's manual, 20.11 to 26.05).
+# Reasons for which a pending job never starts as submitted (squeue's manual, 20.11 to 26.05).
 _NEVER = re.compile(
     "AccountNotAllowed|BadConstraints|DeadLine|DependencyNeverSatisfied|InvalidAccount|InvalidQOS|QOSNotAllowed|"
     "PartitionConfig|PartitionTimeLimit|ReservationDeleted|MaxMemPerLimit|QOSMin.*|"
@@ -44,12 +44,12 @@ _ONCE = {
 
 
 def lacks_nodes(reason: str) -> bool:
-    """Whether a job waits since nodes are out of service."""
+    """Whether a job waits because nodes are out of service."""
     return re.fullmatch(_LACKS_NODES, _word(reason)) is not None
 
 
 def in_words(reason: str, job_id: str) -> str:
-    """Why a job waits, in Slurm's words, and what has to happen if waiting alone does not help."""
+    """Why a job waits, in Slurm's words, and what has to be done if waiting alone does not help."""
     if _NEVER.fullmatch(_word(reason)):
         return (
             f"{reason} (never starts as it was submitted: 'campaign cancel', correct the campaign file, and run again)"
@@ -59,6 +59,6 @@ def in_words(reason: str, job_id: str) -> str:
 
 
 def _word(reason: str) -> str:
-    """A word of Slurm, without what it adds (`ReqNodeNotAvail, UnavailableNodes:n5`); a sentence as it is."""
+    """Slurm's word without its details (`ReqNodeNotAvail, UnavailableNodes:n5`); a sentence unchanged."""
     word = reason.partition(",")[0]
     return reason if " " in word else word

@@ -1,8 +1,8 @@
-"""Sends what is missing: attempts on record first, then the job script, then sbatch.
+"""Submits what is missing: first the attempts are recorded, then the job script is written, then sbatch is called.
 
-A failed sbatch may have submitted, and a driver may be killed between any two lines. So an attempt is written down
-before sbatch is called, carries a random token in its job's name, and belongs to whoever first makes the directory
-`claim` in its folder: the job that runs it, or a driver that has given the job up.
+A failed sbatch may have submitted, and a driver may be killed between any two lines. So an attempt is recorded before
+sbatch is called, has a random token in its job's name, and belongs to whoever first creates the directory `claim` in
+its folder: the job that runs it, or a driver that has given up the job.
 """
 
 from __future__ import annotations
@@ -33,17 +33,19 @@ from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, sbatch, scripts
 from campaign.slurm.sandbox.processes import Process
 
-SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is taken for dead
-RECORD_S = 0.25  # the shortest time between two waits for the disk while jobs are submitted
-TRY_AGAIN_S = 60.0  # where Slurm has no room and none of the campaign's jobs ends: others' may have
-ABSENT_TIMES = 3  # so often Slurm must say that it knows no such job
-PATIENCE_S = 1800.0  # how long submission is tried again where nothing but passing troubles come of it
-MOST_JOBS = 1000  # of one campaign that Slurm has at once, unless the user says otherwise
+SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is assumed dead
+RECORD_S = 0.25  # shortest time between two syncs of the disk while jobs are submitted
+TRY_AGAIN_S = 60.0  # if Slurm has no room and none of the campaign's jobs ends: others' may have
+ABSENT_TIMES = 3  # how often Slurm must say that it does not know the job
+PATIENCE_S = 1800.0  # how long a submission that fails for transient reasons is tried again
+MOST_JOBS = 1000  # of one campaign that Slurm has at once, unless the user sets another number
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A job of these runs. `refused`: sbatch took none; what Slurm reports later of one that it took is on record."""
+    """A job of these runs. `refused`: sbatch refused it; if it accepted the job, what Slurm reports later is
+    recorded.
+    """
 
     runs: tuple[Run, ...]
     refused: bool
@@ -51,11 +53,9 @@ class Sent:
 
 @dataclass(slots=True)
 class Room:
-    """How many of a campaign's jobs Slurm may have at once, and what to do meanwhile where it takes no more: `wait`
-    checks the jobs once; where it is None, what finds no room is not submitted.
-
-    `unsent`: jobs on record that sbatch was not called for yet, which nobody has to look for in Slurm. `closed`:
-    whether none is to be submitted any more.
+    """How many of a campaign's jobs Slurm may have at once, and what to do when there is no room: `wait` checks the
+    jobs once; if it is None, the rest is not submitted. `unsent`: recorded jobs for which sbatch was not called yet, so
+    that nobody has to look for them in Slurm. `closed`: whether nothing more is to be submitted.
     """
 
     most: int = MOST_JOBS
@@ -71,7 +71,7 @@ def send(
     say: Callable[[str], None],
     room: Room | None = None,
 ) -> tuple[Sent, ...]:
-    """Submit the runs that `choose` names, a job for each batch of them. `choose` is called under the store's lock.
+    """Submit the runs that `choose` selects, a job for each batch of them. `choose` is called under the store's lock.
 
     All scripts are rendered and verified before anything is written or submitted.
     """
@@ -111,24 +111,25 @@ def send(
 
 
 class _Sender:
-    """Submits jobs one after another, each of which waits for those before it by their ids. What sbatch says of them is
-    put on record while it works on later ones, several answers at a time: a wait for the disk takes longer than sbatch.
-    A driver that is killed in between leaves jobs that are found by their names.
+    """Submits jobs one after another, each waiting for earlier ones by their ids.
+
+    sbatch's answers are recorded while it works on later jobs, several at a time: a sync of the disk takes longer than
+    sbatch. A driver that is killed in between leaves jobs that are found by their names.
     """
 
     def __init__(self, opened: Opened, store: Store, jobs: set[str], room: Room, say: Callable[[str], None]) -> None:
         self._opened, self._paths, self._store, self._room, self._say = opened, opened.paths, store, room, say
         self._queue = _Queue(opened, store, jobs)
-        self._answered: list[tuple[scripts.JobScript, sbatch.SbatchAnswer]] = []  # not on record yet
+        self._answered: list[tuple[scripts.JobScript, sbatch.SbatchAnswer]] = []  # not recorded yet
         self._recorded = -math.inf
-        self._slow = False  # whether it was said that sbatch is
+        self._slow = False  # whether slow answers of sbatch were reported
         self._pauses, self._troubled = sbatch.pauses(), math.inf  # since sbatch has given no id or refusal any more
         self.given_up = ""  # why no further job is submitted
         self.sent: list[Sent] = []
 
     def send(self, job: scripts.JobScript) -> None:
-        """Submit a job once there is room for it: the same job again, where Slurm had none, and the same runs again
-        where sbatch failed for a reason that passes.
+        """Submit a job once there is room for it. The same job is submitted again if Slurm does not have it, and the
+        same runs again if sbatch failed for a transient reason.
         """
         queue, room = self._queue, self._room
         if queue.active >= room.most and room.wait is not None:
@@ -160,12 +161,12 @@ class _Sender:
         self._answered.append((job, answer))
 
     def _lasts(self) -> bool:
-        """Whether sbatch has been of no use for longer than anybody waits."""
+        """Whether sbatch has failed for longer than PATIENCE_S."""
         return time.monotonic() - self._troubled > PATIENCE_S
 
     def _settled(self, job: scripts.JobScript, answer: sbatch.SbatchAnswer) -> sbatch.SbatchAnswer:
-        """What became of a job whose sbatch failed. What was sent may come late: Slurm has no such job where it says so
-        several times, after growing pauses. Uncertain still where it does not say, or where the job has begun.
+        """The outcome of a job whose sbatch failed. It may arrive late: Slurm does not have the job if it says so
+        several times, after growing pauses. Still uncertain if Slurm does not answer, or if the job has begun.
         """
         self.record()
         self._troubled = min(self._troubled, time.monotonic())
@@ -183,7 +184,7 @@ class _Sender:
         return replace(answer, uncertain=absent < ABSENT_TIMES)
 
     def _rest(self, job: scripts.JobScript) -> None:
-        """A pause, longer each time until sbatch is of use again; meanwhile jobs are followed, but not this one."""
+        """Pause, longer each time until sbatch works again; meanwhile jobs are followed, except this one."""
         room, until = self._room, time.monotonic() + next(self._pauses)
         room.unsent.add(job.name)
         try:
@@ -192,12 +193,12 @@ class _Sender:
                     time.sleep(min(left_s, 1.0))
                 else:
                     room.wait()
-        finally:  # interrupted, nobody knows of this job
+        finally:  # if interrupted, nobody knows of this job
             room.unsent.discard(job.name)
 
     def _anew(self, job: scripts.JobScript, answer: sbatch.SbatchAnswer) -> scripts.JobScript | None:
-        """A job of the same runs, in place of one that Slurm does not have: should that come late, it finds its
-        attempts claimed. None where it has come.
+        """A job of the same runs, replacing one that Slurm does not have: if that arrives late, it finds its attempts
+        claimed. None if it has arrived.
         """
         with self._store.transaction():
             if not _give_up_all(self._paths, self._store, job.name, not_submitted(job.name, answer.message)):
@@ -211,7 +212,7 @@ class _Sender:
         return again
 
     def _meanwhile(self, waited_s: float) -> None:
-        """Beside an sbatch that has worked for so long."""
+        """Called while sbatch has been working for so long."""
         if time.monotonic() - self._recorded >= RECORD_S:
             self.record()
         if waited_s >= waiting.SLOW_S and not self._slow:
@@ -223,7 +224,7 @@ class _Sender:
             )
 
     def record(self) -> None:
-        """Put on record what sbatch said since the last time."""
+        """Record sbatch's answers since the last time."""
         if not self._answered:
             return
         answered, self._answered = self._answered, []
@@ -238,7 +239,7 @@ class _Sender:
             self._say(text)
 
     def _wait_for_room(self, job: scripts.JobScript, why: str, fewer_than: int, longest_s: float = math.inf) -> None:
-        """Until the campaign has fewer jobs than these, or so long."""
+        """Wait until the campaign has fewer jobs than this, or for so long."""
         queue, room = self._queue, self._room
         assert room.wait is not None
         self.record()
@@ -263,10 +264,10 @@ class _Queue:
         self._jobs = store.jobs()
         self._under_way = _active(store) - new
         self.active = len(self._under_way)
-        self.said = ""  # why jobs wait for room
-        self._latest: dict[str, str] = {}  # by target: the id of its job that was submitted last
+        self.said = ""  # the reported reason for waiting for room
+        self._latest: dict[str, str] = {}  # by target: the id of its last submitted job
         self._others: list[commands.Job] = []
-        with contextlib.suppress(UnknownState):  # the lock on the target holds all the same
+        with contextlib.suppress(UnknownState):  # the lock on the target is effective anyway
             self._others = commands.my_active_jobs() if new else []
 
     def look_again(self, unsent: set[str]) -> None:
@@ -274,8 +275,8 @@ class _Queue:
         self.active = len(_active(self._store) - unsent)
 
     def before(self, job: scripts.JobScript) -> list[str]:
-        """Ids of the jobs that this one has to wait for: of this campaign, but on targets that are apart, and of this
-        user's other ones on this target.
+        """Ids of the jobs that this one has to wait for: those of this campaign, except on independent targets, and
+        this user's others on this target.
         """
         apart = matrix.apart(self._targets, job.steps[0].run.target)
         previous = [job_id for other, job_id in self._latest.items() if other not in apart]
@@ -302,8 +303,8 @@ def _active(store: Store) -> set[str]:
 
 
 def left_on(paths: Paths, target: str, attempts: Sequence[Attempt]) -> dict[str, str]:
-    """Directories on a target that jobs of these attempts made and could not remove, as far as they are seen from here:
-    it was read-only, or full. With their inodes. What others have put in their place is none.
+    """Directories on a target that jobs of these attempts created and could not remove, as far as visible from here,
+    because it was read-only or full; with their inodes. A directory that others created in its place is left out.
     """
     try:
         there = {entry.name for entry in os.scandir(target)}
@@ -320,7 +321,7 @@ def left_on(paths: Paths, target: str, attempts: Sequence[Attempt]) -> dict[str,
 
 
 def _is_directory(path: str, inode: str) -> bool:
-    """Whether it has this inode, or any where that is not known. A link is none."""
+    """Whether it is a directory with this inode, or with any if that is unknown; a link is not."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -329,8 +330,8 @@ def _is_directory(path: str, inode: str) -> bool:
 
 
 def _inode(paths: Paths, attempt: Attempt) -> str | None:
-    """Of the directory that the job of an attempt made on the target: "" where it was killed before it noted it, None
-    where it made none, so that what has its name belongs to another process.
+    """The inode of the directory that an attempt's job created on the target: "" if the job was killed before it
+    recorded it, None if it created none, so that an existing one belongs to another process.
     """
     try:
         text = (paths.attempt(attempt.run, attempt.number) / "directory-made").read_text(encoding="ascii").strip()
@@ -346,7 +347,7 @@ def prepare(
     token: Callable[[], str],
     left: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[scripts.JobScript, str]:
-    """A job of these runs, and its script. `known`: the attempts on record, by run; `left`: what others left on the
+    """A job of these runs, and its script. `known`: the recorded attempts, by run; `left`: what others left on the
     target, which this job removes.
     """
     campaign, pack, paths = opened.campaign, opened.pack, opened.paths
@@ -370,26 +371,28 @@ def prepare(
 
 
 def token_of(campaign: Campaign) -> str:
-    """Names an attempt, its directory and its job: with the buyer's challenge, unknown before it was given."""
+    """A name for an attempt, its directory and its job: it contains the buyer's challenge, so that it cannot exist
+    before that was given.
+    """
     return journal.challenge(campaign.nonce) + secrets.token_hex(4)
 
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """What a job's script says of the machine that submits it."""
+    """What a job's script says about the submitting machine."""
 
     boot: str  # as its kernel names it
     seen: str  # the target as it sees it
-    witness: str  # where the witness's program lies
+    witness: str  # path of the witness program
 
 
 def script_of(
     campaign: Campaign, pack: RulePack, name: str, paths: Paths, steps: Sequence[Planned], here: Here
 ) -> scripts.JobScript:
-    """What a job of these steps is rendered from."""
+    """The input from which the job script of these steps is rendered."""
     title = f"campaign {campaign.name}, rules {pack.id} version {pack.version}, profile {campaign.profile}"
     clause = next((flag.clause for flag in pack.derived if flag.flag == "-N"), "")
-    # The builtin benchmark checks its own placement before it measures; for another one the job does.
+    # The built-in benchmark checks its own placement before it measures; for others the job does.
     probe = campaign.benchmark.external
     target = steps[0].run.target
     counters = next((each.server_counters for each in campaign.targets if each.name == target), "")
@@ -412,7 +415,7 @@ def script_of(
 
 
 def _boot() -> str:
-    """The first part of what this machine's kernel calls its boot, which its virtual nodes share."""
+    """The first part of this machine's boot id, which its virtual nodes share."""
     with contextlib.suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").partition("-")[0].strip()
     return ""
@@ -426,20 +429,20 @@ def _seen(directory: str) -> str:
 
 
 def _next_number(paths: Paths, run: Run, earlier: Sequence[Attempt]) -> int:
-    """Above every attempt on record and every folder: raw output is never written over."""
+    """Above every recorded attempt and every existing folder: raw output is never overwritten."""
     folder = paths.runs / run.id
     folders = [int(path.name) for path in folder.iterdir() if path.name.isdigit()] if folder.is_dir() else []
     return max([0, *folders, *(attempt.number for attempt in earlier)]) + 1
 
 
 def _plan(store: Store, job: scripts.JobScript, script: str) -> None:
-    """Put a job on record, with its script."""
+    """Record a job, with its script."""
     _write_job(job, script)
     store.plan_job(job.name, job.steps[0].run.target, submitter(), job.steps)
 
 
 def _write_job(job: scripts.JobScript, script: str) -> None:
-    """The script, which each attempt has in its folder too: once, however many runs the job has."""
+    """Write the script, which each attempt has in its folder too: as links, however many runs the job has."""
     job.folder.mkdir(parents=True)
     path = job.folder / "job.sbatch"
     atomic.write(path, script)
@@ -447,7 +450,7 @@ def _write_job(job: scripts.JobScript, script: str) -> None:
         step.folder.mkdir(parents=True)
         try:
             (step.folder / "job.sbatch").hardlink_to(path)
-        except OSError:  # a file system without such links
+        except OSError:  # a file system without hard links
             atomic.write(step.folder / "job.sbatch", script)
         described = {
             "format": 1,
@@ -458,8 +461,8 @@ def _write_job(job: scripts.JobScript, script: str) -> None:
 
 
 def _record(paths: Paths, store: Store, job: scripts.JobScript, answer: sbatch.SbatchAnswer) -> tuple[bool, str]:
-    """Put on record what sbatch said of a job; gives whether it was refused, and did not measure all the same, and what
-    to say of it.
+    """Record sbatch's answer about a job; gives whether it was refused and has not measured all the same, and the
+    message about it.
     """
     runs = several(len(job.steps), "run")
     if answer.job_id:
@@ -480,7 +483,7 @@ def _record(paths: Paths, store: Store, job: scripts.JobScript, answer: sbatch.S
 
 
 def not_submitted(job: str, said: str) -> str:
-    """Of a job that Slurm does not have, by what sbatch said of it."""
+    """The message about a job that Slurm does not have, from sbatch's answer."""
     return not_submitted_text(job) + (f" (sbatch said: {said})" if said else "")
 
 
@@ -489,7 +492,9 @@ def not_submitted_text(job: object) -> str:
 
 
 def _give_up_all(paths: Paths, store: Store, job: str, reason: str) -> bool:
-    """Whether no attempt of a job was claimed before: what sbatch says of a job does not undo what the job has done."""
+    """Give up all attempts of a job; whether none was claimed before: sbatch's answer does not undo what the job has
+    done.
+    """
     attempts = [attempt for attempt in store.attempts() if attempt.job == job]
     return sum(give_up(paths, store, attempt, State.REFUSED, reason) for attempt in attempts) == len(attempts)
 
@@ -502,26 +507,26 @@ def one_line(text: str) -> str:
 
 
 def submitter() -> str:
-    """host:pid:start of this process: a reused pid is not taken for it."""
+    """host:pid:start of this process, so that a reused pid is not mistaken for it."""
     return f"{socket.gethostname()}:{os.getpid()}:{Process.of(os.getpid()).started}"
 
 
 def may_still_submit(job: StoredJob) -> bool:
-    """Whether the driver that wrote this job down may be about to record sbatch's answer."""
+    """Whether the driver that recorded this job may still be about to record sbatch's answer."""
     if job.submitter.startswith(f"{socket.gethostname()}:"):
         return is_running(job.submitter)
     return time.time() - job.created < SETTLE_S
 
 
 def is_running(driver: str) -> bool:
-    """Whether a driver is another process of this machine, which has not ended."""
+    """Whether a driver is another process of this machine that has not ended."""
     host, pid, start = ("", "", "", *driver.rsplit(":", 2))[-3:]
     known = host == socket.gethostname() and pid.isdecimal() and start.isdecimal()
     return known and int(pid) != os.getpid() and Process(int(pid), int(start)).alive()
 
 
 def give_up(paths: Paths, store: Store, attempt: Attempt, state: State, reason: str) -> bool:
-    """End an attempt that no job is known to work on; False where a job has claimed it after all."""
+    """End an attempt that no known job works on; False if a job has claimed it after all."""
     folder = paths.attempt(attempt.run, attempt.number)
     try:
         (folder / "claim").mkdir()

@@ -1,4 +1,4 @@
-"""The replay's own record of what was measured, and estimates from it. Pure."""
+"""The replay's record of what was measured, and estimates from it. Pure."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class Missing(Exception):
 
 
 class Spent(Exception):
-    """The next block would go over the budget."""
+    """The next block would exceed the budget."""
 
 
 @dataclass
 class Book:
-    """The replay's own record: what it has asked for so far, and what came of it."""
+    """What the replay has requested so far, and the outcomes."""
 
     space: SearchSpace
     settings: Settings
     measured: Measured
     taken: dict[PlannedBlock, Outcome] = field(default_factory=dict)
-    failed: dict[Geometry, None] = field(default_factory=dict)  # a run of it ended without a rate
+    failed: dict[Geometry, None] = field(default_factory=dict)  # geometries of which a run ended without a rate
     node_s: float = 0.0
     remarks: list[str] = field(default_factory=list)
 
     def measure(self, phase: str, blocks: Iterable[int], geometries: Iterable[Geometry]) -> None:
-        """Take each geometry once in each block, in random order. Ends the replay at a missing point."""
+        """Measure each geometry once in each block, in random order. Ends the replay at a missing point."""
         missing: list[PlannedBlock] = []
         wanted = sorted(set(geometries) - self.failed.keys(), key=size)
         expected = 0.0
@@ -63,7 +63,7 @@ class Book:
                 self.failed[request.geometry] = None
 
     def _cost(self, geometries: Sequence[Geometry]) -> float:
-        """What a block may cost: each node as long as the executions so far kept theirs."""
+        """The estimated cost of a block: each node is used for as long as in the executions so far."""
         nodes = sum(request.nodes for request in self.taken)
         return sum(geometry.nodes for geometry in geometries) * self.node_s / nodes if nodes else 0.0
 
@@ -71,7 +71,7 @@ class Book:
         return self.node_s + expected + self._cost(geometries) <= self.settings.budget_node_s
 
     def logs(self, fresh: bool) -> Logs:
-        """What has not failed of the search's own runs, or of the fresh ones."""
+        """Successful runs, of the search itself or of the confirmation."""
         return [
             ((request.phase, request.block), geometry, math.log(point.rate))
             for request, point in self.taken.items()
@@ -89,13 +89,13 @@ class Book:
         return self.logs(fresh=False)
 
     def all_logs(self) -> Logs:
-        """Those explored first."""
+        """Both, exploration first."""
         return [*self.explored(), *self.logs(fresh=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Effects of the geometries, free of those of the blocks; the standard deviation that is left of one run."""
+    """Effects of the geometries, adjusted for those of the blocks; the residual standard deviation of one run."""
 
     effect: dict[Geometry, float]
     runs: dict[Geometry, int]
@@ -110,7 +110,7 @@ class Estimates:
 
 
 def estimates(logs: Logs) -> Estimates:
-    """Least squares of log rate = geometry + block, by turns: blocks need not hold all geometries."""
+    """Least squares of log rate = geometry + block, alternating: blocks need not contain all geometries."""
     numbers: dict[Geometry, int] = {}
     places: dict[tuple[str, int], int] = {}
     data = [
@@ -128,7 +128,7 @@ def estimates(logs: Logs) -> Estimates:
         effect = [sum([value - shift[block] for block, value in values]) / len(values) for values in by_one]
         before = shift
         shift = [sum([value - effect[geometry] for geometry, value in values]) / len(values) for values in by_block]
-        # Only differences between blocks are known.
+        # Only differences between blocks are determined.
         origin = sum(shift) / len(shift) if shift else 0.0
         shift = [value - origin for value in shift]
         if max((abs(now - then) for now, then in zip(shift, before, strict=True)), default=0.0) < 1e-4:

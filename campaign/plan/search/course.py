@@ -1,8 +1,7 @@
-"""What the runs of a search show of the system in its course: rates that moved in time or came in two groups, and runs
-far from the others of their count. Pure.
+"""What the runs of a search show about the system over time: a drift of the rates, two groups of rates, outliers. Pure.
 
-They are reported, and not excluded from any estimate. How often a steady system seems to be unsteady is printed by
-`python -m tests.bench search_families`.
+They are reported, and not excluded from any estimate. How often a steady system seems unsteady is printed by `python -m
+tests.bench search_families`.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from campaign.statistics import intervals
 from campaign.statistics.modes import two_groups
 from campaign.statistics.ranks import median
 
-RUNS = 3  # of a count, from which on its median tells what is usual
+RUNS = 3  # runs of a count from which its median is reliable
 
 
 def drift(book: Book) -> Drift | None:
-    """None where the runs are too few."""
+    """The drift; None if there are too few runs."""
     p_value = intervals.trend(_about_usual(book))
     if p_value is None:
         return None
@@ -30,13 +29,13 @@ def drift(book: Book) -> Drift | None:
 
 
 def slow_runs(book: Book) -> SlowRuns | None:
-    """None where the runs do not show two groups."""
+    """The slower group; None if the runs do not form two groups."""
     groups = two_groups(_about_usual(book))
     return SlowRuns(groups.share, -math.expm1(-groups.apart)) if groups else None
 
 
 def _about_usual(book: Book) -> list[float]:
-    """Log rates less the median of their count, in the order of the runs."""
+    """Log rates minus the median of their count, in the order of the runs."""
     by_count: dict[Geometry, list[float]] = {}
     logs = book.all_logs()
     for _, count, value in logs:
@@ -57,7 +56,7 @@ def outliers(book: Book) -> tuple[PlannedBlock, ...]:
 
 
 def _about_effect(book: Book) -> Logs:
-    """Log rates less the effect of their count, which the blocks' effects do not move, in the order of the runs."""
+    """Log rates minus the effect of their count, adjusted for blocks, in the order of the runs."""
     logs = book.all_logs()
     effect = estimates(logs).effect
     return [(block, geometry, value - effect[geometry]) for block, geometry, value in logs]

@@ -1,10 +1,10 @@
-"""What is known of the curve of rates over counts: a Gaussian model of it, fitted to runs in blocks. Pure.
+"""A Gaussian model of the curve of rates over counts, fitted to runs in blocks. Pure.
 
-    log rate of a run = curve(count) + block + noise
+log rate of a run = curve(count) + block + noise
 
-The curve is one of several kinds, from smooth to ragged, alone or with a step or a bend somewhere; each weighs as much
-as the runs speak for it. So neighbours speak for each other where the runs show that they are alike, and only for
-themselves where they are not. Blocks cancel.
+The curve is of one of several kinds, from smooth to ragged, possibly with a step or a bend; each kind is weighted by
+its evidence. So neighbouring counts inform each other if the runs show that they are alike, and do not otherwise.
+Effects of blocks cancel.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from campaign.plan.search.book import Logs
 Array = numpy.ndarray[Any, Any]
 
 FAR, VERY_FAR = 2.5, 5.0  # standard deviations: what lies farther off pulls no more than the one, beyond the other not,
-TAMINGS = 4  # seen from where the runs lie without what is far off, so often put together again
-GUESS, WEIGHT = 0.02, 1.0  # a standard deviation before there are any runs, and how many runs that guess is worth
+TAMINGS = 4  # repeated so often, from the effects without them
+GUESS, WEIGHT = 0.02, 1.0  # a prior standard deviation, and how many runs it counts for
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class CurveKind:
 
     @property
     def even(self) -> bool:
-        """Whether a step or a bend is something of its own, and not what all counts have."""
+        """Whether a step or a bend would stand out against the other deviations."""
         return max(self.jumps, self.own) < ROUGH
 
 
@@ -53,18 +53,18 @@ KINDS = (
     CurveKind(0.5, 0.05, 0.1, 0.004),
     CurveKind(1.0, 0.1, 0.0, 0.06),
 )
-ROUGH = 0.06  # jumps, or a deviation of each count, from which on a step or a bend is nothing of its own
-# Shares of the curves, before the runs, that have a step, or a bend; standard deviations of how high the one is, and by
-# how much the other changes the slope in a factor of 2.
+ROUGH = 0.06  # deviation by jumps or of single counts, from which a step or a bend does not stand out
+# Prior shares of curves with a step, and with a bend; prior standard deviations of a step's height, and of a bend's
+# change of slope per factor of 2.
 STEPS, STEP = 0.25, 0.25
 BENDS, BEND = 0.25, 0.7
-LEVEL = 1e-6  # runs of each count that say that the curve is about 0: blocks cancel its level, which is thus any
-REACH = 1.5  # factors of 2 over which a smooth curve keeps its course
+LEVEL = 1e-6  # runs per count that pull the curve to 0: its level is arbitrary, since blocks cancel it
+REACH = 1.5  # length scale of a smooth curve, in factors of 2
 
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """Curves drawn from the posterior distribution: a row for each, the log rate of each count of `counts`."""
+    """Curves drawn from the posterior distribution: a row for each, with the log rate of each of `counts`."""
 
     counts: tuple[Geometry, ...]
     drawn: Array
@@ -72,7 +72,7 @@ class Beliefs:
 
 
 def beliefs(given: Runs, counts: Sequence[Geometry], cores: int, seed: str, draws: int) -> Beliefs:
-    """`counts` with runs and without; runs of others are left out. `cores`: of a node."""
+    """`counts` with and without runs; runs of other counts are ignored. `cores`: per node."""
     told, deviation = _told(given, counts), given.deviation
     features = _features(counts)
     fits = [
@@ -82,7 +82,7 @@ def beliefs(given: Runs, counts: Sequence[Geometry], cores: int, seed: str, draw
     evidence = numpy.concatenate([fit.evidence for fit in fits])
     reached = numpy.cumsum(numpy.exp(evidence - evidence.max()))
     drawn = numpy.searchsorted(reached, (numpy.arange(draws) + 0.5) / draws * reached[-1])
-    # Its stream is the same in every version of numpy, so that a search can be replayed.
+    # A generator with the same stream in all versions of numpy, so that a search can be replayed.
     chance = numpy.random.RandomState(numpy.frombuffer(hashlib.sha256(seed.encode()).digest(), numpy.uint32))
     first, curves = 0, []
     for fit in fits:
@@ -94,19 +94,19 @@ def beliefs(given: Runs, counts: Sequence[Geometry], cores: int, seed: str, draw
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Log rates in blocks, without those very far off and with those far off drawn near; the standard deviation of one,
-    and the effects of the geometries.
+    """Log rates in blocks, with outliers dropped or drawn back; the standard deviation of one run, and the effects of
+    the geometries.
     """
 
     geometries: tuple[Geometry, ...]
-    at: Array  # of these, for each run
+    at: Array  # index for each run
     blocks: Array
     values: Array
     deviation: float
     effect: dict[Geometry, float]
 
 
-@functools.lru_cache(maxsize=8)  # the same runs are looked at with other counts too
+@functools.lru_cache(maxsize=8)  # the same runs are used with other counts too
 def runs(logs: Logs) -> Runs:
     geometries = tuple(dict.fromkeys(geometry for _, geometry, _ in logs))
     numbers = {geometry: number for number, geometry in enumerate(geometries)}
@@ -122,7 +122,7 @@ def runs(logs: Logs) -> Runs:
         left = values - effect[at]
         left -= _middles(left, blocks)[blocks]
         far = abs(left)
-        # Each count keeps a run, and each block one that ties it to others.
+        # Each count keeps one run, and each block one that connects it to others.
         nearest, ties = numpy.full(len(geometries), numpy.inf), numpy.full(len(places), numpy.inf)
         numpy.minimum.at(nearest, at, far)
         numpy.minimum.at(ties, blocks[again], far[again])
@@ -139,8 +139,9 @@ def runs(logs: Logs) -> Runs:
 
 
 def _start(at: Array, blocks: Array, values: Array, again: Array) -> tuple[Array, float]:
-    """Effects of the geometries by medians in turns with those of the blocks, of two values the upper one, since what
-    disturbs a run slows it; the standard deviation of a run. Only what was measured again ties a block to others.
+    """Initial effects of the geometries, by medians alternating with those of the blocks (of two values the upper one,
+    since disturbances slow a run down), and the standard deviation of a run. Only repeated measurements connect a block
+    to others.
     """
     level = numpy.zeros(blocks.max() + 1)
     tied = numpy.unique(blocks[again])
@@ -159,7 +160,7 @@ def _scale(left: Array, free: int) -> float:
 
 
 def _middles(values: Array, of: Array, upper: bool = False) -> Array:
-    """The median of the values of each number; where these are two, their mean or the upper one."""
+    """The median of the values of each number; of two values their mean, or the upper one."""
     order = numpy.lexsort((values, of))
     number = numpy.bincount(of)
     first, ordered = numpy.cumsum(number) - number, values[order]
@@ -169,7 +170,7 @@ def _middles(values: Array, of: Array, upper: bool = False) -> Array:
 
 
 def _normal(at: Array, blocks: Array, values: Array) -> tuple[Array, Array]:
-    """The normal equations of the geometries, once the blocks are gone."""
+    """The normal equations for the geometries, with the blocks eliminated."""
     held = numpy.zeros((at.max() + 1, blocks.max() + 1))
     numpy.add.at(held, (at, blocks), 1)
     of_block = numpy.maximum(held.sum(0), 1)
@@ -180,7 +181,7 @@ def _normal(at: Array, blocks: Array, values: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What the runs say of the counts, free of their blocks: `seen` = `rows` · curve + noise of one run each."""
+    """What the runs say about the counts, without block effects: `seen` = `rows` · curve + noise of one run each."""
 
     rows: Array
     seen: Array
@@ -198,9 +199,9 @@ def _told(given: Runs, counts: Sequence[Geometry]) -> _Told:
     return _Told(rows, numpy.linalg.solve(root, pull))
 
 
-@functools.lru_cache(maxsize=4)  # the same counts are looked at with further runs
+@functools.lru_cache(maxsize=4)  # the same counts are used with further runs
 def _roots(counts: tuple[Geometry, ...], cores: int) -> Array:
-    """Of the covariances before the runs, one of each kind of curve."""
+    """Roots of the prior covariances, one for each kind of curve."""
     nodes = numpy.log2([one.nodes for one in counts])
     per_node = numpy.log2([one.processes_per_node for one in counts])
     dn, dp = numpy.subtract.outer(nodes, nodes), numpy.subtract.outer(per_node, per_node)
@@ -220,7 +221,7 @@ def _roots(counts: tuple[Geometry, ...], cores: int) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _Features:
-    """Steps and bends: what each adds to the log rate of each count, times its size; how large and how likely it is."""
+    """Steps and bends: the effect of each on the log rate of each count, times its size; prior size and probability."""
 
     values: Array
     deviation: Array
@@ -228,7 +229,7 @@ class _Features:
 
 
 def _features(counts: Sequence[Geometry]) -> _Features:
-    """A step above each count of processes on a node; a bend at each count of processes, and between two of them."""
+    """A step above each count of processes per node; a bend at each count of processes, and between any two."""
     per_node, processes = [one.processes_per_node for one in counts], [one.processes for one in counts]
     edges, rising = sorted(set(per_node))[:-1], sorted(set(processes))
     bent = [*rising[1:-1], *(math.sqrt(one * other) for one, other in itertools.pairwise(rising))]
@@ -243,14 +244,16 @@ def _features(counts: Sequence[Geometry]) -> _Features:
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """A kind of curve given the runs: alone, and with each of the features. `evidence`: of each of these, as a log."""
+    """A kind of curve fitted to the runs: alone, and with each of the features. `evidence`: log evidence of each of
+    these.
+    """
 
     root: Array
-    pulls: Array  # what the runs say of the normal values that the root turns into a curve
-    inverse: Array  # of the variance of what is seen
+    pulls: Array  # posterior mean of the standard normal values that the root transforms into a curve
+    inverse: Array  # of the covariance of the observations
     evidence: Array
     features: _Features | None
-    bent: Array  # what is seen of each feature, times its deviation
+    bent: Array  # effect of each feature on the observations, times its deviation
 
 
 def _fit(root: Array, told: _Told, deviation: float, features: _Features | None) -> _Fit:
@@ -260,7 +263,7 @@ def _fit(root: Array, told: _Told, deviation: float, features: _Features | None)
     alone = -told.seen @ inverse @ told.seen / 2 - numpy.linalg.slogdet(variance)[1] / 2
     if features is None:
         return _Fit(root, pulls, inverse, numpy.array([alone]), None, numpy.zeros((0, len(told.rows))))
-    # One feature more adds a product of two vectors to the variance.
+    # A feature adds a rank-one term to the covariance.
     bent = features.values @ told.rows.T * features.deviation[:, None]
     against = bent @ inverse
     lifted = 1 + (against * bent).sum(1)
@@ -270,8 +273,8 @@ def _fit(root: Array, told: _Told, deviation: float, features: _Features | None)
 
 
 def _draw(fit: _Fit, told: _Told, deviation: float, shapes: Array, chance: numpy.random.RandomState) -> Array:
-    """A curve of each shape: 0 is the fit alone, others have a feature. One is drawn as before the runs, and moved by
-    what the runs say against it.
+    """A posterior curve for each shape: 0 has no feature, others have one. Drawn from the prior, then corrected by the
+    runs.
     """
     number, seen = len(shapes), len(told.rows)
     normal = chance.standard_normal((number, fit.root.shape[0]))

@@ -1,4 +1,4 @@
-"""The decision, its reason in a sentence, and what to know of the points. Pure."""
+"""The decision of a search, its reason in a sentence, and its candidates. Pure."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class _Chosen:
     peak: Geometry
     reason: str
     candidates: tuple[Candidate, ...]
-    open: dict[str, Any] = field(default_factory=dict)  # what a decision says of what is not resolved
+    open: dict[str, Any] = field(default_factory=dict)  # fields of the decision about what is not resolved
 
 
 def _by_model(book: Book, complete: bool) -> _Chosen:
-    """The fewest that the curves which the runs allow show to be within the margin. Ratios are rounded:
-    processors add up products in other orders.
+    """The decision: the fewest processes shown to be within the margin by the curves that the runs allow. Ratios are
+    rounded, since processors add up products in different orders.
     """
     seen = view(book, "decision")
     answered = answer(book, seen)

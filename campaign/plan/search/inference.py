@@ -25,21 +25,21 @@ from campaign.plan.search.book import Book, Logs
 from campaign.plan.search.nouns import SearchSpace, Settings, size
 from campaign.statistics.ranks import normal
 
-PROPOSED, DRAWS = 256, 512  # curves by which runs are proposed, and by which it is answered
-NEAR = 0.8  # below the top, as a logarithm: what is lower has no part in the model
+PROPOSED, DRAWS = 256, 512  # curves drawn to propose runs, and to answer
+NEAR = 0.8  # log rate below the top: lower counts are left out of the model
 FURTHER = 6  # counts without runs that are considered below the fewest that may be within the margin
-KNOWN, OPEN = 20, 12  # counts with runs, and without any, in the model by which runs are proposed
+KNOWN, OPEN = 20, 12  # counts with runs, and without, in the model that proposes runs
 BESIDE = 8  # counts whose neighbours are considered
 ALIKE = 1.05  # counts within this factor are one answer
 MOST_BELOW = 400  # counts below the chosen one in the model of the answer
-MOST_FURTHER = 1000  # runs: what would need more cannot be settled in practice
+MOST_FURTHER = 1000  # runs: more cannot be afforded in practice
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the drawn curves say of each count. `within`: the share of curves in which it is within the margin of the
-    peak; `votes`: that in which it is the peak, or the fewest within the margin; `ratio`: its rate over the peak's in
-    each curve, as a logarithm, in order.
+    """What the drawn curves say about each count. `within`: share of curves in which it is within the margin of the
+    peak; `votes`: share in which it is the peak, or the fewest within the margin; `ratio`: its log rate minus the
+    peak's in each curve, sorted.
     """
 
     within: dict[Geometry, float]
@@ -57,7 +57,7 @@ class View:
 
 
 def view(book: Book, phase: str, draws: int = DRAWS) -> View:
-    """By all runs so far; counts without runs take part too."""
+    """From all runs so far; counts without runs take part too."""
     logs = tuple(book.all_logs())
     given = logs, book.space, book.settings.margin, f"{book.settings.seed}/{phase}", frozenset(book.failed), draws
     seen = _view(*given, ())
@@ -66,7 +66,7 @@ def view(book: Book, phase: str, draws: int = DRAWS) -> View:
 
 
 def _below(book: Book, seen: View) -> tuple[Geometry, ...]:
-    """Counts without runs between the fewest that may be within the margin and the next fewer that has runs."""
+    """Counts without runs between the fewest that may be within the margin and the next smaller one with runs."""
     fewest = min((one for one, share in seen.within.items() if share > 1 - book.settings.confidence), key=size)
     known = {one for _, one, _ in book.all_logs()} | book.failed.keys()
     return tuple(one for one in _toward(book.space, fewest, -1, known) if one not in seen.within)[:FURTHER]
@@ -102,7 +102,9 @@ def _view(
 
 
 def _beside(space: SearchSpace, counts: Sequence[Geometry], known: Set[Geometry]) -> list[Geometry]:
-    """Counts without runs near those with: of each in turn between it and its neighbours, even ones, the next ones."""
+    """Counts without runs near those with runs: for each in turn, counts between it and its neighbours, and the next
+    ones.
+    """
     rows = [list(_beside_one(space, one, known)) for one in counts]
     deepest = max(map(len, rows), default=0)
     return list(dict.fromkeys(row[at] for at in range(deepest) for row in rows if at < len(row)))[:OPEN]
@@ -133,8 +135,8 @@ def _toward(space: SearchSpace, one: Geometry, step: int, known: Set[Geometry]) 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`chosen`: the fewest shown to be within the margin of the peak, or where none is, the one most likely to be;
-    `alike`: it, and the smaller counts that may be within the margin too; `further`: runs that would settle it.
+    """`chosen`: the fewest shown to be within the margin of the peak, or if none is, the likeliest; `alike`: it, and
+    the smaller counts that may also be within the margin; `further`: runs that would resolve it.
     """
 
     chosen: Geometry
@@ -167,7 +169,7 @@ def answer(book: Book, seen: View) -> Answer:
 
 
 def _chosen(book: Book, seen: View) -> tuple[Geometry, bool]:
-    """With whether it is shown to be within the margin."""
+    """The chosen count, and whether it is shown to be within the margin."""
     fresh = book.fresh()
     able = [one for one in seen.within if len(fresh.get(one, ())) >= book.settings.least] or [seen.peak]
     shown = [one for one in able if seen.within[one] >= book.settings.confidence]
@@ -175,7 +177,7 @@ def _chosen(book: Book, seen: View) -> tuple[Geometry, bool]:
 
 
 def _all_below(book: Book, chosen: Geometry) -> Iterator[Geometry]:
-    """Smaller counts that are possible, with runs or without; of very many as many as the model can take."""
+    """All smaller counts, with runs or without; if there are very many, as many as the model can take."""
     below = [
         geometry
         for nodes in range(book.space.fewest_nodes, min(book.space.most_nodes, chosen.processes) + 1)
@@ -190,12 +192,14 @@ def _all_below(book: Book, chosen: Geometry) -> Iterator[Geometry]:
 def _smaller(
     logs: Logs, space: SearchSpace, asked: Settings, counts: Sequence[Geometry], chosen: Geometry, peak: Geometry
 ) -> tuple[Geometry, ...]:
-    """The counts below the chosen one that may be within the margin too; none below the first is, with `confidence`.
+    """The counts below the chosen one that may also be within the margin; with `confidence`, none below the first of
+    these is.
 
-    That is asked of all smaller counts together, with runs or without: of hundreds on several nodes, one is soon within
-    the margin by some curve, though each is in few. And it is asked against one count, the likeliest peak: where many
-    are alike, the highest of a drawn curve is any that was drawn high, and the counts at the knee seem too low. The
-    next count below is excluded by its own runs alone: at an edge the model is often one count off.
+    This is tested for all smaller counts together, with runs or without: among hundreds of counts on several nodes,
+    some curve soon has one within the margin, though each count rarely is. And it is tested against one count, the
+    likeliest peak: if many counts are alike, the highest of a drawn curve is any count that was drawn high, and the
+    counts at the knee seem too low. The next smaller count is excluded by its own runs alone, since at an edge the
+    model is often one count off.
     """
     given = curve.runs(logs)
     drawn = curve.beliefs(given, counts, space.cores_per_node, f"{asked.seed}/{len(logs)}", DRAWS).drawn
@@ -220,7 +224,7 @@ def _below_by_own_runs(given: curve.Runs, one: Geometry, peak: Geometry, asked: 
 
 
 def _further(seen: View, one: Geometry, asked: Settings) -> int:
-    """Runs of a count that would tell it from the margin, if it is where it seems to be: one at least."""
+    """How many runs of a count would separate it from the margin, if it is where it seems to be; at least one."""
     ratios = seen.ratio.get(one)
     if ratios is None:
         return 1

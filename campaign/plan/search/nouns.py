@@ -1,4 +1,4 @@
-"""The nouns of a search: what may be proposed, how it is decided, what is asked for, what came of it. Pure."""
+"""The nouns of a search: its space, settings, requests, outcomes and decision. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from campaign.core.model import Geometry
 
-CONFIRM = "confirm"  # the phase of the fresh runs
-PROCEDURE = 2  # as plans and reports name it
+CONFIRM = "confirm"  # the phase of the confirmation runs
+PROCEDURE = 2  # version of the procedure, in plans and reports
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSpace:
-    """What may be proposed. `divides`: the number of processes has to divide it; 0 where any number will do. `cores`:
-    of a node, whose groups processes may fill evenly; 0 where there are as many as there may be processes.
+    """What may be proposed. `divides`: a number that the processes must divide; 0 for any. `cores`: per node; processes
+    may fill its groups of cores evenly; 0 if there are as many as processes allowed.
     """
 
     fewest_nodes: int
@@ -31,7 +31,7 @@ class SearchSpace:
 
     @property
     def fewest(self) -> int:
-        """Processes below which there is nothing to measure."""
+        """Processes below which nothing can be measured."""
         return self.fewest_nodes
 
     def __contains__(self, geometry: Geometry) -> bool:
@@ -45,7 +45,7 @@ class SearchSpace:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`margin` is a share of the rate; `least` and `most` are confirmation runs of each count of the shortlist."""
+    """`margin` is a share of the rate; `least` and `most` are confirmation runs for each count of the shortlist."""
 
     seed: str
     margin: float = 0.05
@@ -57,7 +57,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, order=True)
 class PlannedBlock:
-    """One execution: which block of which phase, on what geometry."""
+    """One requested execution: its phase, block and geometry."""
 
     phase: str
     block: int
@@ -71,28 +71,28 @@ class PlannedBlock:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a request: the rate (None: it ended without one), and what it cost."""
+    """The outcome of a request: the rate (None: it ended without one), and its cost."""
 
     rate: float | None
     node_s: float = 0.0
 
 
-# What came of a request; None while it has not been measured.
+# The outcome of a request; None while it has not been measured.
 Measured = Callable[[PlannedBlock], Outcome | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """What to measure now, in this order."""
+    """What to measure next, in this order."""
 
     requests: tuple[PlannedBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A count that was measured. Rates are those of the fresh runs if there are any, otherwise of the search's own: the
-    typical rate, which is their median, and its 95% interval (None below 6 runs). `ratio` is to the count with the
-    highest rate, with its one-sided bound.
+    """A measured count. Rates are those of the confirmation runs if there are any, otherwise of the exploration: the
+    median, and its 95% interval (None below 6 runs). `ratio` is to the count with the highest rate, with its one-sided
+    bound.
     """
 
     geometry: Geometry
@@ -111,7 +111,9 @@ DRIFT = 0.005  # p-value of a trend below which it is reported
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A trend of all runs in the order of time. `change`: of the rate, from the first third of the runs to the last."""
+    """A trend over all runs in the order of time. `change`: of the rate, from the first third of the runs to the last,
+    relative.
+    """
 
     p_value: float
     change: float
@@ -123,7 +125,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class SlowRuns:
-    """Rates in two groups: the share of the runs in the slower one, and how much slower they are, relative."""
+    """Rates in two groups: the share of runs in the slower one, and how much slower they are, relative."""
 
     share: float
     slower: float
@@ -131,20 +133,20 @@ class SlowRuns:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`geometry` is None where nothing ended with a rate. `complete`: False where the budget ended the search.
+    """`geometry` is None if nothing ended with a rate. `complete`: False if the budget ended the search.
 
-    Of a confirmed answer: `alike` is it and the smaller counts that may be within the margin too,
-    the fewest first; `resolved` where these are one within 5%, `further` how many more runs would settle it.
+    If confirmed: `alike` is the answer and the smaller counts that may also be within the margin, the fewest first;
+    `resolved` if these are within 5%, and `further` is how many more runs would resolve it.
     """
 
     geometry: Geometry | None
     peak: Geometry | None
     complete: bool
-    confirmed: bool  # the answer rests on fresh runs
+    confirmed: bool  # the answer is based on confirmation runs
     reason: str  # in one sentence
     candidates: tuple[Candidate, ...] = ()
     remarks: tuple[str, ...] = ()
-    taken: tuple[PlannedBlock, ...] = ()  # all that it rests on
+    taken: tuple[PlannedBlock, ...] = ()  # all requests that it is based on
     node_s: float = 0.0
     drift: Drift | None = None
     slow_runs: SlowRuns | None = None
@@ -156,7 +158,7 @@ class Decision:
 
 
 def as_json(decision: Decision) -> dict[str, Any]:
-    """A decision as data, without the requests that it rests on."""
+    """A decision as data, without its requests."""
 
     def shown(geometry: Geometry | None) -> list[int] | None:
         return [geometry.nodes, geometry.processes] if geometry else None

@@ -26,18 +26,17 @@ from campaign.plan.search.nouns import CONFIRM, Decision, Measured, Next, Search
 from campaign.plan.search.proposals import grid
 from campaign.statistics.ranks import median
 
-RUNS_PER_COUNT, FEWEST_RUNS, MOST_RUNS = 1.75, 60, 320  # that a search may take
-EXPLORED = 0.55  # of the runs: before the confirmation runs
-BLOCK = 8  # counts of a block of the second phase
-SETTLED = 0.06  # of the curves: where counts without runs are the answer in fewer, the second phase ends
-ROUNDS = 50  # of the second phase, at most
-SHORTLIST = 6  # counts that the confirmation runs begin with
+RUNS_PER_COUNT, FEWEST_RUNS, MOST_RUNS = 1.75, 60, 320  # a search's number of runs
+EXPLORED = 0.55  # share of the runs before the confirmation runs
+BLOCK = 8  # counts in a block of the second phase
+SETTLED = 0.06  # share of the curves: the second phase ends if counts without runs are the answer in fewer
+ROUNDS = 50  # rounds of the second phase, at most
+SHORTLIST = 6  # counts with which the confirmation begins
 
 
 def step(space: SearchSpace, settings: Settings, measured: Measured) -> Next | Decision:
-    """What to measure next, or the decision. Asks for nothing outside of `space`, and nothing twice.
-
-    Raises ValueError where the space is empty.
+    """What to measure next, or the decision. Requests nothing outside of `space`, and nothing twice. Raises ValueError
+    if the space is empty.
     """
     book = Book(space, settings, measured)
     most = runs_allowed(space)
@@ -75,7 +74,7 @@ def _explore(book: Book, most: int) -> None:
         if round_ > 2 and sum(share for one, share in seen.votes.items() if one not in measured) < SETTLED:
             return
         chosen = seen.by_votes()[:BLOCK]
-        if len(measured.intersection(chosen)) < 2:  # what is known ties a block to the others
+        if len(measured.intersection(chosen)) < 2:  # counts with runs connect a block to the others
             chosen = [*chosen[: BLOCK - 2], *[one for one in seen.by_votes() if one in measured][:2]]
         book.measure(f"refine{round_}", (1,), chosen)
 

@@ -1,4 +1,4 @@
-"""Which counts a search may measure: a grid over its space, and midpoints between counts that are known. Pure."""
+"""Which counts a search may measure: a grid over its space, and midpoints between measured counts. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from itertools import takewhile
 from campaign.core.model import Geometry
 from campaign.plan.search.nouns import SearchSpace
 
-FINEST = 1.10  # neighbours closer than this factor have no midpoint
+FINEST = 1.10  # neighbours within this factor have no midpoint
 
 
 def grid(space: SearchSpace) -> list[Geometry]:
-    """Half octaves of processes on one node (octaves on several), each moved to the count near it that fills the
-    largest groups of cores.
+    """Half octaves of processes on one node (octaves on several), each moved to a nearby count that fills the largest
+    groups of cores.
     """
     finest, most = (2 if space.most_nodes == 1 else 1), space.most_per_node
     rungs = [2 ** (step / finest) for step in range(finest * most.bit_length() + 1)]
@@ -35,7 +35,7 @@ def _even(rung: float, space: SearchSpace) -> int:
 
 
 def octaves(space: SearchSpace) -> list[Geometry]:
-    """Powers of two of nodes and of processes on each, with both ends. Raises ValueError where the space is empty."""
+    """Powers of two of nodes, and of processes per node, with both ends. Raises ValueError if the space is empty."""
     geometries = [
         geometry
         for nodes in ladder(space.fewest_nodes, space.most_nodes)
@@ -59,7 +59,7 @@ def ladder(first: int, last: int) -> list[int]:
 
 
 def midpoints(space: SearchSpace, around: Geometry, known: Container[Geometry]) -> list[Geometry]:
-    """Halfway, by factor, to the nearest known neighbours along nodes and along processes per node."""
+    """The geometric means with the nearest measured neighbours, along nodes and along processes per node."""
     between = []
     for axis in ("nodes", "per_node"):
         here = around.nodes if axis == "nodes" else around.processes_per_node
@@ -80,6 +80,6 @@ def midpoints(space: SearchSpace, around: Geometry, known: Container[Geometry]) 
 
 
 def _nearest(wanted: int, values: Iterable[int], end: int, fits: Callable[[int], bool]) -> int | None:
-    """The value strictly between here and `end` that is nearest to the wanted one and fits."""
+    """The value strictly between here and `end` that fits and is nearest to the wanted one."""
     between = [value for value in takewhile(lambda value: value != end, values) if fits(value)]
     return min(between, key=lambda value: (abs(value - wanted), value), default=None)

@@ -44,24 +44,23 @@ TELL_AGAIN_S = 10.0
 
 
 class Sandbox:
-    """A Slurm cluster of virtual nodes on this machine, kept in one directory."""
+    """A Slurm cluster of virtual nodes on this machine, in one directory."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
 
     @staticmethod
     def at(directory: Path | str | None = None) -> Sandbox:
-        """The sandbox of a directory, running or not; of the default directory where none is given."""
+        """The sandbox in a directory, running or not; by default in the default directory."""
         return Sandbox(Layout.of(default_directory() if directory is None else directory))
 
     @staticmethod
     def start(directory: Path | str | None = None, shape: Shape | None = None, owner: int | None = None) -> Sandbox:
-        """Start a sandbox, or the dead parts of one that runs already, and wait until every node is in service.
+        """Start a sandbox, or the dead parts of a running one, and wait until every node is in service.
 
-        A new one ends by itself when the process `owner` has ended, if there is one.
-
-        Raises InputError for a directory or numbers that cannot be, EnvironmentLacks for programs or permissions that
-        are missing and for a daemon that does not start. A new sandbox that fails to start leaves nothing behind.
+        A new one ends by itself when the process `owner` has ended, if there is one. Raises InputError for an unusable
+        directory or numbers, EnvironmentLacks if programs or permissions are missing or a daemon does not start. A new
+        sandbox that fails to start leaves nothing behind.
         """
         sandbox = Sandbox.at(directory)
         shape = shape or Shape()
@@ -89,7 +88,8 @@ class Sandbox:
     def stop(self) -> bool:
         """End its jobs and all its processes, unmount, remove its directory. Returns whether there was one.
 
-        Raises InputError for a directory that is no sandbox of this user, EnvironmentLacks where something resists.
+        Raises InputError for a directory that is no sandbox of this user, EnvironmentLacks if something cannot be
+        removed.
         """
         with machine.lock(self.layout.top):
             state = self.layout.load()
@@ -108,8 +108,8 @@ class Sandbox:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        """Raises EnvironmentLacks in the main thread, which calls this, when the sandbox ends meanwhile: its Slurm will
-        never answer again.
+        """Within the context, raise EnvironmentLacks in the main thread if the sandbox ends: its Slurm will never
+        answer again.
         """
         state = self.layout.load()
         assert state is not None
@@ -123,7 +123,7 @@ class Sandbox:
         def watch() -> None:
             if left in select.select([keeper, left], [], [])[0]:
                 return
-            while True:  # what is raised may be caught where it arises
+            while True:  # repeatedly: an exception may be caught where it is raised
                 signal.pthread_kill(main, signal.SIGUSR1)
                 if select.select([left], [], [], TELL_AGAIN_S)[0]:
                     return
@@ -149,10 +149,10 @@ class Sandbox:
         return state is not None and all(daemon.alive for daemon in self._daemons(state))
 
     def environment(self) -> dict[str, str]:
-        """What a command needs in its environment to use the sandbox, its jobs included (sbatch hands it on)."""
+        """The environment of commands that use the sandbox, including its jobs (sbatch passes it on)."""
         variables = {
             "SLURM_CONF": str(self.layout.slurm_conf),
-            # Slurm's default fence fails now and then where several slurmd share a machine; see docs/sandbox.md.
+            # Slurm's default fence fails now and then if several slurmd share a machine; see docs/sandbox.md.
             "SLURM_PMIX_FENCE": "ring",
             "CAMPAIGN_SCRATCH": str(self.layout.scratch),
             "OMPI_MCA_mpi_yield_when_idle": "1",
@@ -169,7 +169,7 @@ class Sandbox:
         return variables
 
     def status(self) -> SandboxStatus:
-        """What runs and what does not; asks Slurm for nodes and jobs, each for 10 s at most."""
+        """What runs and what does not; asks Slurm for nodes and jobs, each for at most 10 s."""
         directory = str(self.layout.top)
         state = self.layout.load()
         if state is None:
@@ -195,7 +195,7 @@ class Sandbox:
         return tuple(statuses)
 
     def _make(self, shape: Shape) -> SandboxState:
-        """Make the directory and its first state: where there was none, in one step."""
+        """Make the directory with its first state; if there was none, in one step."""
         top = self.layout.top
         try:
             _forget_unborn(self.layout)
@@ -214,28 +214,28 @@ class Sandbox:
                     f"sandbox: {top} belongs to user {top.stat().st_uid}; choose a directory of your own with --dir"
                 )
             else:
-                top.chmod(0o700)  # it holds a key, and sockets that start programs
+                top.chmod(0o700)  # it contains a key, and sockets that start programs
                 self.layout.save(state)
         except OSError as error:
             raise InputError(f"sandbox: cannot create a sandbox in {top}: {error.strerror}") from error
         return state
 
     def _remove(self) -> None:
-        """End every process, unmount, remove the directory. Works on a sandbox in any state, and on none."""
+        """End every process, unmount, remove the directory. Works on a sandbox in any state, and without one."""
         state = self.layout.load()
         if state is None:
             return
         top = self.layout.top
-        # The keeper first, so that the anchor can take note of its end.
+        # The keeper first, so that the anchor sees its end.
         roots = [process for name in ("keeper", "anchor") if (process := state.processes.get(name))]
         for process in roots:
-            # A keeper is gone only when every process of its namespace is.
+            # A keeper has ended only when every process of its namespace has.
             if not process.kill(KILL_WAIT_S):
                 raise EnvironmentLacks(
                     f"sandbox: process {process.pid} of {top}, or a child of it, still runs {KILL_WAIT_S:.0f} s after "
                     "SIGKILL (blocked in I/O?); stop it again later"
                 )
-            with contextlib.suppress(ChildProcessError):  # a child of this process only when it started it
+            with contextlib.suppress(ChildProcessError):  # a child of this process only if it started it
                 os.waitpid(process.pid, os.WNOHANG)
         machine.unmount_below(top)
         deadline = time.monotonic() + KILL_WAIT_S
@@ -246,16 +246,16 @@ class Sandbox:
 
 
 def _forget_unborn(layout: Layout) -> None:
-    """Remove what a start left that was killed before there was a sandbox."""
+    """Remove what is left of a start that was killed before there was a sandbox."""
     if os.path.lexists(layout.unborn):
         machine.remove_tree(layout.unborn)
 
 
 def _emptied(layout: Layout, whole: bool) -> bool:
-    """Remove what is in the directory, with `whole` the directory too. False where something has come into it
-    meanwhile: of a start that was killed, the last processes write until they notice.
+    """Remove the content of the directory, with `whole` also the directory. False if something was created in it
+    meanwhile: the last processes of a killed start write until they notice.
     """
-    # The state goes last, so that a stop that was cut short can be repeated.
+    # The state goes last, so that an interrupted stop can be repeated.
     for entry in sorted(layout.top.iterdir(), key=lambda path: path == layout.state_file):
         try:
             machine.remove_tree(entry)
@@ -272,5 +272,5 @@ def _emptied(layout: Layout, whole: bool) -> bool:
 
 
 def _answers(daemons: tuple[DaemonStatus, ...]) -> bool:
-    """Whether asking slurmctld is of use: with it or munged dead, each question would wait for its time limit."""
+    """Whether slurmctld can be asked: if it or munged is dead, each question would wait for its time limit."""
     return all(daemon.alive for daemon in daemons if daemon.name in ("slurmctld", "munged"))

@@ -27,7 +27,9 @@ REQUEST_LIMIT_BYTES = 1 << 20
 
 
 def spawn(request: dict[str, object]) -> int:
-    """Start one program: `argv`, `env`, `log` (appended to), in its own session. Returns its PID in this namespace."""
+    """Start one program: `argv`, `env`, `log` (appended to), in a session of its own. Returns its PID in this
+    namespace.
+    """
     argv, env = request["argv"], request["env"]
     assert isinstance(argv, list) and isinstance(env, dict)
     with open(str(request["log"]), "ab") as log, open(os.devnull, "rb") as nothing:  # noqa: PTH123
@@ -51,7 +53,7 @@ def serve(listener: socket.socket) -> None:
 
 
 def reap() -> None:
-    """Collect every child that ended, own or inherited (process 1 inherits all orphans)."""
+    """Collect every child that ended, including inherited ones (process 1 inherits all orphans)."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -78,7 +80,7 @@ def main(path: str, owner: str, namespace: str, *points: str) -> int:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(early))
     listener.listen(16)
-    early.replace(path)  # where it is found, it answers
+    early.replace(path)  # once it is there, it answers
     selector = selectors.DefaultSelector()
     selector.register(wakeup, selectors.EVENT_READ, "child")
     selector.register(listener, selectors.EVENT_READ, "request")

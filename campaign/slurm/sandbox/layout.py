@@ -1,4 +1,4 @@
-"""Where a sandbox keeps its things, and what it remembers about itself between two commands."""
+"""Where a sandbox keeps its files, and what it remembers between two commands."""
 
 from __future__ import annotations
 
@@ -24,16 +24,14 @@ PATH_LIMIT = 70
 
 
 def default_directory() -> Path:
-    """The sandbox's directory where none is named: one for each user, the same in every session, so that a campaign
-    file can name it.
-    """
+    """The default directory: one for each user, the same in every session, so that a campaign file can name it."""
     return Path(f"/tmp/campaign-sandbox-{os.getuid()}")
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a user chooses: nodes, CPUs of each, whether sacct works, the partition's name, what runs after each job,
-    a network file system.
+    """The user's choices: nodes, CPUs of each, whether sacct works, the partition's name, an Epilog, a network file
+    system.
     """
 
     nodes: int = 4
@@ -75,9 +73,9 @@ class Shape:
 class SandboxState:
     """The content of sandbox.json: what was asked for, and the processes started for it.
 
-    `made_directory` says whether `start` created the directory, hence whether `stop` removes it or only empties it.
-    `base_port` is the first of the sandbox's block of ports, 0 before there is one.
-    `processes` holds the anchor and the keeper (see cluster.py) and each daemon, by name.
+    `made_directory`: `start` created the directory, so that `stop` removes it and does not only empty it. `base_port`:
+    the first of the sandbox's block of ports, 0 before there is one. `processes`: the anchor and the keeper (see
+    cluster.py) and each daemon, by name.
     """
 
     shape: Shape
@@ -93,7 +91,7 @@ class Layout:
     def __init__(self, top: Path) -> None:
         self.top = top
         self.state_file = top / STATE_FILE
-        self.unborn = top.with_name(f".{top.name}.new")  # the directory, until its state is in it
+        self.unborn = top.with_name(f".{top.name}.new")  # the directory until it has a state
         self.slurm_conf = top / "slurm.conf"
         self.slurmdbd_conf = top / "slurmdbd.conf"
         self.scratch = top / "scratch"
@@ -103,16 +101,16 @@ class Layout:
         self.database = top / "db"
         self.database_socket = top / "db.socket"
         self.controller_state = top / "ctld"
-        self.session = top / "session"  # mpirun's session directories, which would be left in /tmp otherwise
+        self.session = top / "session"  # mpirun's session directories, which it would leave in /tmp
         self.hosts = top / "hosts"  # /etc/hosts of the nodes
         self.storage = top / "gluster"  # where each node mounts the network file system
         self.bricks = top / "bricks"  # of its servers
         self.client_volume = top / "client.vol"
-        self.counters = top / "counters"  # the program that prints what they counted
+        self.counters = top / "counters"  # the program that prints what the servers counted
 
     @staticmethod
     def of(directory: Path | str) -> Layout:
-        """The layout below a directory that a user named. Raises InputError where no sandbox can live."""
+        """The layout below a directory that a user named. Raises InputError if it cannot be a sandbox's."""
         top = Path(os.path.realpath(directory))
         text = str(top)
         if len(os.fsencode(text)) > PATH_LIMIT:
@@ -136,7 +134,7 @@ class Layout:
         return self.top / "s" / node
 
     def tmp(self, node: str) -> Path:
-        """TmpFS of a node: its PMIx server's directories, apart from those of the other nodes."""
+        """TmpFS of a node: the directories of its PMIx server, separate from those of the other nodes."""
         return self.top / "tmp" / node
 
     def log(self, name: str) -> Path:
@@ -155,11 +153,11 @@ class Layout:
         temporary.replace(self.state_file)
 
     def is_free(self) -> bool:
-        """Whether a sandbox can be made here: the directory is empty, but for the trace of a start killed early."""
+        """Whether a sandbox can be made here: the directory is empty, except for the trace of a start killed early."""
         return self.top.is_dir() and all(entry.name == STATE_FILE + ".new" for entry in self.top.iterdir())
 
     def load(self) -> SandboxState | None:
-        """The state kept in the directory; None where there is no sandbox. Raises InputError for one not ours."""
+        """The state kept in the directory; None if there is no sandbox. Raises InputError for another user's."""
         try:
             content = json.loads(self.state_file.read_text())
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What the machine gives to a sandbox: programs, permissions, ports, mounts, a lock; and the taking back of these."""
+"""What a sandbox needs of the machine: programs, permissions, ports, mounts, a lock; and how to return these."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ ACCOUNTING_PACKAGES = {
     "mariadbd": "mariadb-server",
     "mariadb-install-db": "mariadb-server",
 }
-# Ports are taken in blocks below the range from which Linux takes those of outgoing connections (32768 and up).
+# Ports are taken in blocks below the range that Linux uses for outgoing connections (32768 and up).
 FIRST_PORT, LAST_PORT, PORT_BLOCK = 20000, 32500, 100
 LOCK_WAIT_S = 90.0
 
 
 def no_namespaces(log: Path) -> EnvironmentLacks:
-    """Why the namespaces could not be made, from what unshare said and from the settings that forbid it."""
+    """Why the namespaces could not be made, from unshare's message and the settings that forbid it."""
     limits = ""
     settings = {
         "/proc/sys/user/max_user_namespaces": "0",
@@ -63,7 +63,7 @@ def no_namespaces(log: Path) -> EnvironmentLacks:
 
 
 def is_root() -> bool:
-    """Whether the sandbox is made with root's own permissions; a normal user needs a user namespace instead."""
+    """Whether the sandbox is made with root's permissions; a normal user needs a user namespace instead."""
     return os.geteuid() == 0
 
 
@@ -79,7 +79,7 @@ def require_permissions() -> None:
 
 
 def require_programs(accounting: bool) -> None:
-    """Raises EnvironmentLacks, with the Debian packages to install, where a program is missing."""
+    """Raises EnvironmentLacks, with the Debian packages to install, if a program is missing."""
     needed = PACKAGES | (ACCOUNTING_PACKAGES if accounting else {})
     missing = sorted(program for program in needed if shutil.which(program, path=PROGRAMS_PATH) is None)
     if missing:
@@ -92,13 +92,13 @@ def programs_missing(programs: object, packages: object) -> str:
 
 
 def mpi_plugin() -> str:
-    """What srun takes by default: PMIx where this machine's Slurm has it (Debian's 26.05 does not)."""
+    """srun's default plugin: PMIx if this machine's Slurm has it (Debian's 26.05 does not)."""
     places = ("lib/*/slurm*", "lib64/slurm*", "lib/slurm*", "local/lib/slurm*")
     return "pmix" if any(any(Path("/usr").glob(f"{place}/mpi_pmix*.so")) for place in places) else "pmi2"
 
 
 def open_mpi() -> int:
-    """The first number of the version of this machine's Open MPI; 0 where mpirun is another one, or absent."""
+    """The major version of this machine's Open MPI; 0 if mpirun is another one, or missing."""
     try:
         said = run(["mpirun", "--version"], HOME=str(Path.home())).stdout
     except (OSError, subprocess.TimeoutExpired):
@@ -107,7 +107,7 @@ def open_mpi() -> int:
 
 
 def mount_tmpfs(point: Path, options: str) -> None:
-    """A tmpfs; what is mounted below it later on shows up on the nodes too."""
+    """Mount a tmpfs; what is mounted below it later appears on the nodes too."""
     result = run(["mount", "-t", "tmpfs", "-o", options, "campaign-sandbox", str(point)])
     if result.returncode == 0:
         result = run(["mount", "--make-shared", str(point)])
@@ -116,8 +116,8 @@ def mount_tmpfs(point: Path, options: str) -> None:
 
 
 def reserve_ports(count: int) -> tuple[int, socket.socket]:
-    """A block of free TCP ports, and what keeps other sandboxes off it: a Unix socket without a path, whose name only
-    one process of the machine can hold. The keeper inherits it, so the block is free again when the keeper is gone.
+    """A block of free TCP ports, and its reservation: a Unix socket with an abstract name, which only one process of
+    the machine can hold. The keeper inherits it, so the block is free again when the keeper has ended.
     """
     for base in range(FIRST_PORT, LAST_PORT - PORT_BLOCK, PORT_BLOCK):
         reservation = socket.socket(socket.AF_UNIX)
@@ -143,8 +143,8 @@ def _port_is_free(port: int) -> bool:
 
 @contextlib.contextmanager
 def lock(top: Path) -> Iterator[None]:
-    """One start or stop of a directory at a time. The lock is a Unix socket's name (see reserve_ports), so that it ends
-    with its holder and leaves no file. Raises EnvironmentLacks when it is not free within LOCK_WAIT_S.
+    """One start or stop of a directory at a time. The lock is an abstract Unix socket (see reserve_ports), so that it
+    ends with its holder and leaves no file. Raises EnvironmentLacks if it is not free within LOCK_WAIT_S.
     """
     name = "\0campaign-sandbox-" + hashlib.sha256(os.fsencode(top)).hexdigest()[:32]
     deadline = time.monotonic() + LOCK_WAIT_S
@@ -163,13 +163,13 @@ def lock(top: Path) -> Iterator[None]:
 
 
 def run(argv: Sequence[str], wait_s: float = 30.0, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a program of the system; its output is kept. Raises TimeoutExpired where it does not end in time."""
+    """Run a program of the system and keep its output. Raises TimeoutExpired if it does not end in time."""
     variables = {"PATH": PROGRAMS_PATH, **environment}
     return subprocess.run(argv, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=wait_s)
 
 
 def unmount_below(top: Path) -> None:
-    """Unmount everything at and below a directory. Raises EnvironmentLacks where that fails."""
+    """Unmount everything at and below a directory. Raises EnvironmentLacks if that fails."""
     for point in processes.mounts_below(top):
         # Lazily where it is busy (someone's current directory, say): nothing may stay in the way of removal. One that
         # is gone was taken away meanwhile by the keeper of a start that was killed.
@@ -180,7 +180,7 @@ def unmount_below(top: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a file or a directory with all below it, directories without write permission included."""
+    """Remove a file or a directory with everything below it, including directories without write permission."""
     if not path.is_dir() or path.is_symlink():
         path.unlink()
         return
@@ -190,7 +190,7 @@ def remove_tree(path: Path) -> None:
         if isinstance(error[1], OSError) and error[1].errno == errno.EBUSY:
             if not processes.mounts_below(failed):
                 raise error[1]
-            unmount_below(failed)  # a start that was killed had it under way, and it came after the others had gone
+            unmount_below(failed)  # a killed start was mounting it, and finished after the others were unmounted
         failed.parent.chmod(0o700)
         if failed.is_dir() and not failed.is_symlink():
             failed.chmod(0o700)

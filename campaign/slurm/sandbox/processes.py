@@ -1,4 +1,4 @@
-"""Processes and mounts of this machine, read from /proc."""
+"""Processes and mounts of this machine, from /proc."""
 
 from __future__ import annotations
 
@@ -13,33 +13,34 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Process:
-    """A process by its PID and its start time (clock ticks after boot), which a later one of the same PID has not."""
+    """A process by its PID and its start time (clock ticks after boot), which distinguishes it from a later one with
+    the same PID.
+    """
 
     pid: int
     started: int
 
     @staticmethod
     def of(pid: int) -> Process:
-        """The process that has this PID now. Raises ProcessLookupError when there is none."""
+        """The process that has this PID now. Raises ProcessLookupError if there is none."""
         fields = _stat(pid)
         if fields is None:
             raise ProcessLookupError(pid)
         return Process(pid, int(fields[19]))
 
     def alive(self) -> bool:
-        """Whether it runs still; a zombie does not."""
+        """Whether it still runs; a zombie does not."""
         fields = _stat(self.pid)
         return fields is not None and fields[0] not in ("Z", "X") and int(fields[19]) == self.started
 
     def kill(self, wait_s: float) -> bool:
-        """End it at once, and wait at most this long for its end; returns whether it is gone.
-
-        Nothing happens to another process that has its PID now.
+        """Kill it, and wait at most this long for its end; returns whether it is gone. Another process that has its PID
+        now is left alone.
         """
         with contextlib.suppress(ProcessLookupError):
             handle = os.pidfd_open(self.pid)
             try:
-                # The handle pins the process, so that it cannot change between the look and the signal.
+                # The descriptor pins the process, so that it cannot change between the check and the signal.
                 if self.alive():
                     signal.pidfd_send_signal(handle, signal.SIGKILL)
             finally:
@@ -51,16 +52,16 @@ class Process:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """Fields of /proc/PID/stat from the state on (field 3 of proc(5)), or None when there is no such process."""
+    """Fields of /proc/PID/stat from the state on (field 3 of proc(5)), or None if there is no such process."""
     try:
-        # The name in parentheses may hold anything, a parenthesis included.
+        # The name in parentheses may contain anything, including a parenthesis.
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
 
 
 def children(parent: int) -> list[Process]:
-    """The children of a process, wherever in PID namespaces they live."""
+    """The children of a process, in whatever PID namespace they live."""
     below = []
     for entry in os.listdir("/proc"):  # noqa: PTH208
         if entry.isdigit() and (fields := _stat(int(entry))) is not None and int(fields[1]) == parent:
@@ -90,7 +91,7 @@ def mounts_below(top: Path) -> list[Path]:
 
 
 def has_mounted(pid: int, point: Path) -> bool:
-    """Whether a process sees a FUSE file system at this point, in the mount namespace that it has."""
+    """Whether a process sees a FUSE file system at this point, in its mount namespace."""
     try:
         mounts = [line.split() for line in Path(f"/proc/{pid}/mounts").read_text().splitlines()]
     except OSError:

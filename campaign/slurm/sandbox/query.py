@@ -1,4 +1,4 @@
-"""Ask a sandbox's Slurm about nodes and jobs; the answer of `campaign sandbox status` as dataclasses."""
+"""Asks a sandbox's Slurm about nodes and jobs; the answer of `campaign sandbox status` as dataclasses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLIENT_WAIT_S = 10.0
 @dataclass(frozen=True)
 class DaemonStatus:
     name: str
-    pid: int  # on the machine's side; 0 when it was never started
+    pid: int  # on the machine's side; 0 if it was never started
     alive: bool
     node: str
     log: str
@@ -24,7 +24,7 @@ class DaemonStatus:
 @dataclass(frozen=True)
 class NodeStatus:
     name: str
-    state: str  # as sinfo says it; "unknown" when slurmctld gives no answer
+    state: str  # sinfo's word; "unknown" if slurmctld does not answer
     slurmd_pid: int
 
 
@@ -54,8 +54,8 @@ class SandboxStatus:
 
 
 def client(layout: Layout, *argv: str, wait_s: float = CLIENT_WAIT_S) -> str | None:
-    """What a Slurm command prints; None when it fails or gives no answer in time."""
-    # With this process it ends too, rather than to keep asking for its own time.
+    """The output of a Slurm command; None if it fails or does not answer in time."""
+    # It must end with this process, instead of retrying for its own time.
     bound = ("setpriv", "--pdeathsig=KILL", "--", *argv)
     try:
         result = run(bound, wait_s, SLURM_CONF=str(layout.slurm_conf))
@@ -65,13 +65,13 @@ def client(layout: Layout, *argv: str, wait_s: float = CLIENT_WAIT_S) -> str | N
 
 
 def node_states(layout: Layout) -> dict[str, str]:
-    """State of each node in sinfo's words; empty when slurmctld gives no answer."""
+    """State of each node in sinfo's words; empty if slurmctld does not answer."""
     lines = (client(layout, "sinfo", "-h", "-N", "-o", "%N %T") or "").splitlines()
     return dict(line.split() for line in lines)
 
 
 def jobs(layout: Layout) -> tuple[JobStatus, ...]:
-    """The jobs that wait or run; none when slurmctld gives no answer."""
+    """The waiting and running jobs; empty if slurmctld does not answer."""
     statuses = []
     for line in (client(layout, "squeue", "-h", "-o", "%A|%T|%D|%r|%j") or "").splitlines():
         number, state, nodes, reason, name = line.split("|", 4)
@@ -80,7 +80,7 @@ def jobs(layout: Layout) -> tuple[JobStatus, ...]:
 
 
 def cancel_all(layout: Layout, wait_s: float) -> None:
-    """Cancel every job and wait for their end, so that they, and the commands that wait for them, end in order."""
+    """Cancel every job and wait for their end, so that they, and commands waiting for them, end in order."""
     deadline = time.monotonic() + wait_s
     while numbers := set((client(layout, "squeue", "-h", "-o", "%A", wait_s=wait_s) or "").split()):
         client(layout, "scancel", "--quiet", *numbers, wait_s=wait_s)
@@ -90,5 +90,5 @@ def cancel_all(layout: Layout, wait_s: float) -> None:
 
 
 def in_service(state: str) -> bool:
-    """Whether a node answers, by the word that sinfo has for it ("idle", "allocated", "down*"; * is: no answer)."""
+    """Whether a node answers, by sinfo's word for it ("idle", "allocated", "down*"; * means no answer)."""
     return state[-1] not in "*#~%$@" and state not in ("unknown", "down")

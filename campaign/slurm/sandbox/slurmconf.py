@@ -8,17 +8,17 @@ from pathlib import Path
 from campaign.slurm.sandbox.layout import Layout, Shape
 
 HEAD = "head"  # hostname where slurmctld runs
-CONTROLLER, ACCOUNTING, FIRST_NODE = 0, 1, 2  # ports, from the sandbox's first one on
+CONTROLLER, ACCOUNTING, FIRST_NODE = 0, 1, 2  # ports, relative to the sandbox's first one
 DATABASE = "slurm"  # of the accounting
 
 
 @dataclass(frozen=True)
 class Daemon:
-    """One daemon: its name (also its log's), its command line, what shows that it is ready, the longest wait for that.
+    """One daemon: its name (also of its log), its command line, how to see that it is ready, the longest wait for that.
 
-    `port` is a TCP port that it listens on, `socket` a Unix socket, `mount` a mount point of its own; a slurmd has none
-    of them, since its node's state tells. `node` is the node that it runs on, "" for the daemons of the head. `within`
-    is the daemon in whose namespaces it is started, and with which it is started again.
+    `port` is a TCP port that it listens on, `socket` a Unix socket, `mount` a mount point; a slurmd has none of them,
+    since its node's state tells. `node` is its node, "" for daemons of the head. `within` is the daemon in whose
+    namespaces it is started, and with which it is restarted.
     """
 
     name: str
@@ -32,12 +32,12 @@ class Daemon:
 
 
 def hosts(shape: Shape, of_machine: str) -> str:
-    """/etc/hosts of the nodes: the machine's, and the nodes' names."""
+    """/etc/hosts of the nodes: the machine's, with the nodes' names."""
     return f"{of_machine.rstrip()}\n127.0.0.1 {HEAD} {' '.join(shape.node_names)}\n"
 
 
 def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_mib: int, mpi: str) -> str:
-    """slurm.conf of a sandbox run by `user`, whose nodes have `memory_mib` each; `mpi`: srun's plugin by default."""
+    """slurm.conf of a sandbox run by `user`, whose nodes have `memory_mib` each; `mpi`: srun's default plugin."""
     lines = [
         "# Written by `campaign sandbox start`; see docs/sandbox.md.",
         "ClusterName=sandbox",
@@ -118,10 +118,8 @@ def slurmdbd_conf(layout: Layout, base_port: int, user: str) -> str:
 
 
 def daemons(layout: Layout, shape: Shape, base_port: int, user: str, as_root: bool) -> tuple[Daemon, ...]:
-    """The daemons in the order in which they are started; each needs those before it.
-
-    `as_root` says that they run as root of the machine; in a user namespace they give up the capabilities that they
-    hold there, since those would let jobs ignore the permissions of their own files.
+    """The daemons in the order in which they are started; each needs those before it. `as_root`: they run as root of
+    the machine; in a user namespace they give up their capabilities, which would let jobs ignore file permissions.
     """
     drop = () if as_root else ("setpriv", "--ambient-caps=-all", "--inh-caps=-all", "--")
     munge = layout.munge
@@ -130,7 +128,7 @@ def daemons(layout: Layout, shape: Shape, base_port: int, user: str, as_root: bo
         "--foreground",
         "--force",  # the directory above is closed to others, which munged takes for a mistake
         "--origin=127.0.0.1",
-        "--num-threads=10",  # Slurm's advice; the default of 2 makes many ranks wait for one another
+        "--num-threads=10",  # Slurm's advice; with the default of 2 many ranks wait for one another
         f"--socket={layout.munge_socket}",
         f"--key-file={munge}/key",
         f"--seed-file={munge}/seed",
@@ -145,10 +143,10 @@ def daemons(layout: Layout, shape: Shape, base_port: int, user: str, as_root: bo
     order += [_brick(layout, name, port) for name, port in brick_ports(shape, base_port).items()]
     for node in shape.node_names:
         # Own hostname, System V IPC and /dev/shm: to Open MPI these are different machines.
-        # "slave": what is mounted on this machine later shows up on the node, and nothing the other way round.
+        # "slave": what is mounted on this machine later appears on the node, and not the other way round.
         script = 'hostname "$1" && mount -t tmpfs -o mode=1777 shm /dev/shm && shift && exec "$@"'
         if shape.storage:
-            # A job may be waiting: slurmd begins when the client below has mounted it.
+            # A job may be waiting: slurmd starts when the client below has mounted it.
             script = script.replace("shift", f"until {_mounted(layout)}; do sleep 0.02; done && shift")
         enter = ("unshare", "--uts", "--ipc", "--mount", "--propagation", "slave", "sh", "-c", script, "sh", node)
         order.append(Daemon(f"slurmd.{node}", (*enter, *drop, "slurmd", "-D", "-N", node), node=node))
@@ -174,17 +172,17 @@ def _brick(layout: Layout, name: str, port: int) -> Daemon:
 def _client(layout: Layout, node: str) -> Daemon:
     name = f"client.{node}"
     files = ("-f", str(layout.client_volume), "-p", f"{layout.top}/{name}.pid", "-l", str(layout.log(name)))
-    # What a client that died had mounted stays, and answers nothing.
+    # A dead client's mount remains, and answers nothing.
     script = f'while {_mounted(layout)}; do umount --lazy {layout.storage} || exit; done; exec "$@"'
     argv = ("sh", "-c", script, "sh", "glusterfs", "-N", *files, str(layout.storage))
     return Daemon(name, argv, mount=layout.storage, within=f"slurmd.{node}", node=node)
 
 
 def _mariadbd(layout: Layout, user: str) -> tuple[str, ...]:
-    """MariaDB on a Unix socket only, its data made on the first start (in one step: a half-made one is thrown away).
+    """MariaDB on a Unix socket only; its data are created on the first start, in one step.
 
-    Slurm's database is made with them, as the directory that it is. slurmdbd would create it after a connection that
-    failed for want of it, and MariaDB's client 3.4.10 refuses all answers after a second attempt to connect ("allowed
+    They include Slurm's database, as an empty directory. slurmdbd would create it after a connection that failed
+    because it is missing, and MariaDB's client 3.4.10 refuses all answers after a second attempt to connect ("allowed
     number of columns (=0)").
     """
     options = (
@@ -192,8 +190,8 @@ def _mariadbd(layout: Layout, user: str) -> tuple[str, ...]:
         f"--user={user}",
         "--innodb-buffer-pool-size=32M",
         "--innodb-log-file-size=16M",
-        "--innodb-lock-wait-timeout=900",  # slurmdbd asks for it
-        "--innodb-flush-log-at-trx-commit=2",  # the data outlive a crash of MariaDB, and need not outlive the machine
+        "--innodb-lock-wait-timeout=900",  # recommended by slurmdbd
+        "--innodb-flush-log-at-trx-commit=2",  # the data must survive a crash of MariaDB, but not of the machine
     )
     script = (
         'data=$1; socket=$2; shift 2; if [ ! -d "$data" ]; then rm -rf "$data.new"; mariadb-install-db "$@" '

@@ -1,4 +1,4 @@
-"""Bring a sandbox's processes to life, those that are dead and only those, each one ready before the next."""
+"""Starts a sandbox's processes, only those that are dead, each one ready before the next."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from campaign.slurm.sandbox.slurmconf import Daemon
 
 KEEPER_WAIT_S = 60.0
 NODES_WAIT_S = 120.0
-MEMORY = "mode=0755,nr_inodes=8m"  # inodes for the 2^20 files of a full-size run several times over
+MEMORY = "mode=0755,nr_inodes=8m"  # several times the 2^20 files of a full-size run
 
 
 def daemons(layout: Layout, state: SandboxState) -> tuple[Daemon, ...]:
@@ -34,7 +34,7 @@ def daemons(layout: Layout, state: SandboxState) -> tuple[Daemon, ...]:
 def start(layout: Layout, state: SandboxState, owner: int | None = None) -> None:
     """Start what is dead and wait until every node is in service.
 
-    A keeper started here lives on only when all went well: it ends with its standard input until it reads "keep" there.
+    A keeper started here survives only if all went well: it ends with its standard input until it reads "keep" there.
     Raises EnvironmentLacks with the end of the log of whatever failed.
     """
     reading, writing = os.pipe()
@@ -43,7 +43,7 @@ def start(layout: Layout, state: SandboxState, owner: int | None = None) -> None
         for daemon in daemons(layout, state):
             state = _start_daemon(layout, state, daemon)
         _wait_for_nodes(layout, state)
-        with contextlib.suppress(BrokenPipeError):  # nobody reads it if the keeper was already running
+        with contextlib.suppress(BrokenPipeError):  # the keeper was already running and does not read it
             os.write(writing, b"keep\n")
 
 
@@ -81,7 +81,7 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
             pass_fds=[reservation.fileno(), here.fileno(), *watched],
             start_new_session=True,
         )
-    # It has not been waited for, so it is there, if only as a zombie.
+    # It was not waited for, so it exists, if only as a zombie.
     state = _record(layout, state, "anchor", Process.of(anchor.pid))
     deadline = time.monotonic() + KEEPER_WAIT_S
     while not layout.keeper_socket.exists() or not (below := processes.children(anchor.pid)):
@@ -90,13 +90,13 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
         if time.monotonic() > deadline:
             raise _failed(layout, "keeper", f"did not start within {KEEPER_WAIT_S:.0f} s")
         time.sleep(0.005)
-    anchor.returncode = 0  # it is to outlive this process: not for Popen to wait for, nor to warn of
+    anchor.returncode = 0  # it must outlive this process: Popen must not wait for it, nor warn
     return _record(layout, state, "keeper", below[0])
 
 
 @contextlib.contextmanager
 def _pidfd(owner: int | None) -> Iterator[list[int]]:
-    """A descriptor of a process, which a keeper can watch from its own PID namespace; none where there is no owner."""
+    """A pidfd, by which a keeper can watch a process outside of its PID namespace; "" if there is no owner."""
     if owner is None:
         yield []
         return
@@ -111,10 +111,10 @@ def _pidfd(owner: int | None) -> Iterator[list[int]]:
 
 
 def _mounts(layout: Layout, shape: Shape) -> dict[Path, str]:
-    """The file systems that lie below the directory itself, with their options; a normal user has none."""
+    """The file systems below the directory, with their options; none for a normal user."""
     points = {layout.scratch: MEMORY} if machine.is_root() else {}
     if shape.storage:
-        # What a node without its client writes must not land on the machine's own disk.
+        # What a node without its client writes must not end up on the machine's own disk.
         points[layout.storage] = "ro,size=4k,mode=0555"
         if not shape.storage.on_disk:
             points[layout.bricks] = MEMORY
@@ -180,7 +180,7 @@ def _start_daemon(layout: Layout, state: SandboxState, daemon: Daemon) -> Sandbo
 
 
 def _ask_keeper(layout: Layout, request: Mapping[str, object]) -> int:
-    """Have the keeper start a program; returns the PID that it has in the keeper's namespace."""
+    """Have the keeper start a program; returns its PID in the keeper's namespace."""
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(KEEPER_WAIT_S)
@@ -245,7 +245,7 @@ def _alive(state: SandboxState, name: str) -> bool:
 
 
 def _record(layout: Layout, state: SandboxState, name: str, process: Process) -> SandboxState:
-    """Note a process before the next step, so that a stop knows it whatever happens to this start."""
+    """Record a process before the next step, so that a stop knows it whatever happens to this start."""
     state = replace(state, processes={**state.processes, name: process})
     layout.save(state)
     return state

@@ -20,11 +20,11 @@ KIND = "gluster"
 BRICK_LIMIT, DELAY_LIMIT_MS = 16, 10_000
 PACKAGES = {"glusterfsd": "glusterfs-server", "glusterfs": "glusterfs-client", "nsenter": "util-linux"}
 FUSE = Path("/dev/fuse")
-# A client that hears nothing from a brick for so long gives it up: what hangs, ends.
+# A client gives up a brick after this silence: what hangs, ends.
 PING_TIMEOUT_S = 10
-# How long a client's cache of attributes answers, unless a brick tells it of a change. Its kernel's own: 1 s.
+# How long a client's attribute cache answers, unless a brick reports a change. The kernel's own: 1 s.
 CACHED_S = 30
-# What a brick counts as, by the kinds of the key `server_counters`.
+# How a brick names its counters, by the kinds of the key `server_counters`.
 COUNTED = {
     "create": ("CREATE", "MKNOD", "MKDIR", "SYMLINK", "LINK"),
     "stat": ("LOOKUP", "STAT", "FSTAT"),
@@ -36,7 +36,7 @@ COUNTED = {
 
 @dataclass(frozen=True)
 class Storage:
-    """What a user chooses: so many bricks (none: no such storage), on disk or in memory, the last one slowed down."""
+    """The user's choice: number of bricks (0: no such storage), on disk or in memory, the last one slowed down."""
 
     bricks: int = 0
     on_disk: bool = False
@@ -44,7 +44,7 @@ class Storage:
 
     @staticmethod
     def parse(text: str) -> Storage:
-        """From `gluster[,bricks=N][,disk][,slow=MS]`; none from "". Raises InputError for anything else."""
+        """Parse `gluster[,bricks=N][,disk][,slow=MS]`; "" means none. Raises InputError for anything else."""
         if not text:
             return NO_STORAGE
         kind, *words = text.split(",")
@@ -86,7 +86,7 @@ NO_STORAGE = Storage()
 
 
 def require() -> None:
-    """Raises EnvironmentLacks where this machine or this user cannot have such a storage."""
+    """Raises EnvironmentLacks if this machine or this user cannot have such a storage."""
     missing = sorted(program for program in PACKAGES if shutil.which(program, path=machine.PROGRAMS_PATH) is None)
     if missing:
         packages = " ".join(sorted({PACKAGES[program] for program in missing}))
@@ -106,7 +106,7 @@ def require() -> None:
 
 
 def brick_volume(directory: Path, port: int, delay_ms: int) -> str:
-    """A brick's volume file. It counts above the delay, so a slow brick's operations count when they arrive."""
+    """A brick's volume file. It counts above the delay, so that a slow brick's operations count when they arrive."""
     delay = ("debug/delay-gen", {"delay-percentage": 100, "delay-duration": 1000 * delay_ms})
     return _volume(
         ("posix", "storage/posix", {"directory": directory}),
@@ -166,9 +166,9 @@ def _volume(*translators: tuple[str, str, dict[str, object]], below: str = "") -
 
 
 def counters_script(bricks: Path) -> str:
-    """A program for the nodes: prints what all bricks have counted since they started, a line for each kind.
+    """A program for the nodes: prints what all bricks have counted since they started, one line per kind.
 
-    A brick writes what it knows into a file when it gets SIGUSR1; the file has its name when it is complete.
+    A brick dumps its statistics to a file on SIGUSR1; the file gets its name when it is complete.
     """
     kinds = " ".join(f"{fop}={kind}" for kind, fops in COUNTED.items() for fop in fops)
     return f"""#!/bin/bash
