@@ -204,7 +204,8 @@ static void print_header(const struct test *test, const struct mbw_team *team)
 {
     const struct config *config = test->config;
     const struct place *place = &test->run->place;
-    emit_text("# MPI Multiple Bandwidth / Message Rate Test v%s (output as of osu_mbw_mr)\n", version_number);
+    emit_text("# MPI Multiple Bandwidth / Message Rate Test (campaign bench %s, output as of osu_mbw_mr)\n",
+              version_number);
     if (config->sweep)
         emit_text("# [ pairs: 1 to %" PRId64 " ] [ window size: %" PRId64 " ]\n", config->pairs, config->window);
     else if (config->vary)

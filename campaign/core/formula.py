@@ -12,6 +12,7 @@ import re
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeGuard
 
 from campaign.core.errors import too_long
@@ -94,6 +95,7 @@ class Condition:
         return value(self.left, inputs) - value(self.right, inputs)
 
 
+@lru_cache(maxsize=1000)  # the same formula is computed with many numbers
 def _parsed(text: str) -> ast.expr:
     if len(text) > LONGEST:
         raise ValueError(too_long(length=len(text), longest=LONGEST))

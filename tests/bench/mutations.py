@@ -27,9 +27,9 @@ from typing import NamedTuple
 
 from tabulate import tabulate
 
+from campaign.config.rules.output_format import BUILT_IN
 from campaign.core.model import Observation, Record
-from campaign.results.parsers import declared
-from campaign.results.parsers.output import _TEXT
+from campaign.results.parsers import declared, output
 from campaign.results.parsers.text_reader import Parsed
 from tests.support import captures
 
@@ -101,7 +101,8 @@ class Capture(NamedTuple):
 
 
 def _captures() -> Iterator[Capture]:
-    forms = [(applet, name, parse) for applet, (parse, _) in _TEXT.items() for name in captures.texts(applet)]
+    parsers = {applet: output.parser(applet)[1] for applet in BUILT_IN if (captures.DATA / applet).is_dir()}
+    forms = [(applet, name, parse) for applet, parse in parsers.items() for name in captures.texts(applet)]
     packs = [(name, partial(declared.parse, captures.declared_form(name))) for name in captures.declared()]
     for applet, name, parse in forms:
         yield from _capture(applet, f"{applet}/{name}", parse)

@@ -35,7 +35,7 @@ def masked(text: str) -> str:
 
 
 TWO_PAIRS = f"""\
-# MPI Multiple Bandwidth / Message Rate Test v{__version__} (output as of osu_mbw_mr)
+# MPI Multiple Bandwidth / Message Rate Test (campaign bench {__version__}, output as of osu_mbw_mr)
 # [ pairs: 2 ] [ window size: 64 ]
 # Datatype: MPI_CHAR.
 # The number of processes is odd: the last one, counted node after node, idles.
@@ -46,7 +46,7 @@ TWO_PAIRS = f"""\
 """
 
 SWEEP = f"""\
-# MPI Multiple Bandwidth / Message Rate Test v{__version__} (output as of osu_mbw_mr)
+# MPI Multiple Bandwidth / Message Rate Test (campaign bench {__version__}, output as of osu_mbw_mr)
 # [ pairs: 1 to 2 ] [ window size: 64 ]
 # Datatype: MPI_CHAR.
 # Rise: total over that of one pair. Fall: one pair's over what a pair has left.
@@ -60,7 +60,7 @@ SWEEP = f"""\
 """
 
 WINDOWS = f"""\
-# MPI Multiple Bandwidth / Message Rate Test v{__version__} (output as of osu_mbw_mr)
+# MPI Multiple Bandwidth / Message Rate Test (campaign bench {__version__}, output as of osu_mbw_mr)
 # [ pairs: 1 ] [ window size: varied ]
 # Datatype: MPI_CHAR.
 

@@ -137,7 +137,5 @@ if __name__ == "__main__":
     # Shows what reading the captures of an applet gives, to be looked through before it becomes expected.json.
     import sys
 
-    from campaign.results.parsers.output import _TEXT
-
-    shown = {name: summary(*read_text(sys.argv[1], name, _TEXT[sys.argv[1]][0])) for name in texts(sys.argv[1])}
+    shown = {name: summary(*read_text(sys.argv[1], name, output.parser(sys.argv[1])[1])) for name in texts(sys.argv[1])}
     print(json.dumps(shown, indent=1, ensure_ascii=False))

@@ -64,14 +64,13 @@ _PROGRAM = KeyedMap(
     id=required(ID, "name of the program in `phases` and in campaign files"),
     applet=Field(
         APPLET,
-        "program of the built-in benchmark, or another one whose output has a built-in parser",
+        "program of the built-in benchmark, or any other, with `results`",
         default="",
         default_says="its id",
     ),
     results=Field(
         RESULTS,
-        "how its output is read, with the keys of `results`; without it the built-in parser or the pack's `results` "
-        "is used",
+        "how its output is read, with the keys of `results`; without it by the pack's `results`, if it is not built in",
     ),
     allowed=Field(
         ListOf(_flags(FLAG, lengthens=_LENGTHENS)),
@@ -152,6 +151,6 @@ SCHEMA = KeyedMap(
     ),
     source=Field(record(Pin), "the source that the results must come from (SRC-01)"),
     plots=Field(ListOf(record(Plot), most=20), "plots in the report"),
-    results=Field(RESULTS, "how to read the output of programs without a built-in parser"),
+    results=Field(RESULTS, "how to read the output of programs that are not built in"),
     notes=Field(ListOf(record(Note)), "interpretation of unclear or contradictory clauses"),
 )

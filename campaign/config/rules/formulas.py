@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from campaign.core import formula
+from campaign.core.formula import Condition
 from campaign.core.model import Geometry
 
 GEOMETRY = ("processes", "nodes", "processes_per_node")
@@ -20,12 +21,18 @@ RUN = (*GEOMETRY, "threads", MEMORY, CORES, "items_per_process", "items_total") 
 MOVED = "moved"  # bytes transferred, in conditions on what was run
 _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)([kmgtKMGT]?)")
 _COMPUTED = re.compile(r"\{=([^{}]*)\}")
-VALUE = "value"  # the number of the operation's own record
+VALUE = "value"  # the number of the operation's or the record's own
 
 
 def name_of(operation: str) -> str:
     """An operation's name in formulas."""
     return re.sub(r"[-.]", "_", operation)
+
+
+def conditions(text: str) -> tuple[Condition, ...]:
+    """Conditions with `and` between them; a formula alone means that it gives the value. Raises ValueError."""
+    parts = re.split(r"\s+and\s+", text)
+    return tuple(Condition.of(part if re.search("[<>=]=", part) else f"{VALUE} == {part}") for part in parts)
 
 
 def numbers(geometry: Geometry, values: Mapping[str, str]) -> dict[str, float]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from campaign.config.rules import formulas, output_format, sweeps
-from campaign.config.rules.output_format import FORMATS, PARSED, STATISTICS, is_shared
-from campaign.core import formula, line_pattern
+from campaign.config.rules.output_format import BUILT_IN, FORMATS, SAME, SECTION, STATISTICS, is_shared
+from campaign.core import line_pattern
 from campaign.core.placed_json import JsonPath
 from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place
@@ -19,6 +19,7 @@ _LINES = ("text", "keyvalue", "table")
 _TREES = ("json", "jsonl")
 _COLUMNS = ("table", "csv")
 _BRACES = re.compile(r"\{[a-z0-9_]+\}")
+_ANY = "any"  # what stands for a value in braces
 # Keys of a record that only some formats have.
 _OF_FORMATS = {
     "pattern": ("text",),
@@ -28,7 +29,12 @@ _OF_FORMATS = {
     "labels": (*_COLUMNS, *_TREES),
     "after": _LINES,
     "until": _LINES,
+    "unless": _LINES,
+    "columns": ("text",),
 }
+
+
+_BESIDE_FORMAT = tuple(name for name in output_format.RESULTS.fields if name != "format")
 
 
 def check(values: dict[str, Any], document: Document) -> None:
@@ -62,23 +68,23 @@ def _check_program(holder: dict[str, Any], applet: str | None, at: Place, docume
     if results is None or results["format"] is None:
         return
     if not results["format"]:
-        if applet is not None and applet not in PARSED:
+        if applet is not None and applet not in BUILT_IN:
             problem = (
-                f"found {applet}; allowed: {', '.join(PARSED)}; or add `results`, which describes the output of "
+                f"found {applet}; allowed: {', '.join(BUILT_IN)}; or add `results`, which describes the output of "
                 f"{applet}"
             )
             document.problem((*at, "applet"), problem)
-        for key in ("records", "facts", "required", "file", "end", "errors", "warnings", "harmless", "passages"):
+        for key in _BESIDE_FORMAT:
             if results[key]:
                 problem = f"required key missing; allowed: {', '.join(FORMATS)}"
                 document.problem((*at, "results", "format"), problem)
                 return
         return
-    if applet in PARSED:
+    if applet in BUILT_IN:
         document.problem(
             (*at, "results"),
-            f"{applet} has a built-in parser; remove `results`, or choose an applet name other than "
-            f"{', '.join(PARSED)}",
+            f"{applet} is built in: its output is known; remove `results`, or choose an applet name other than "
+            f"{', '.join(BUILT_IN)}",
         )
     _check_whole(results, (*at, "results"), document)
     for index, record in entries(results, "records"):
@@ -101,6 +107,8 @@ def _check_whole(results: dict[str, Any], within: Place, document: Document) -> 
         for position, text in enumerate(results[key] or ()):
             if text is not None:
                 _attempt((*within, key, position), document, line_pattern.compile, text)
+    for text, _ in results["explain"] or ():
+        _attempt((*within, "explain", text), document, line_pattern.compile, text)
     for position, passage in entries(results, "passages"):
         for key in ("after", "until"):
             if passage[key]:
@@ -150,7 +158,7 @@ def _known(
     """Names of values: in the record's line or entry (`line`), and all that a formula may use (`all`)."""
     kind = results["format"]
     names: list[str] = [name for name, _ in record["labels"] or ()]
-    for key in ("pattern", "after", "until"):
+    for key in ("pattern", "after", "until", "unless", "columns"):
         if not record[key]:
             continue
         pattern = _attempt((*at, key), document, line_pattern.compile, record[key])
@@ -158,7 +166,7 @@ def _known(
             return None
         if key == "pattern" and "value" not in pattern.groupindex:
             document.problem((*at, key), "no group `value`; put (?P<value>…) around the number")
-        if key != "until":
+        if key not in ("until", "unless"):
             names += pattern.groupindex
     if kind == "keyvalue":
         names.append("unit")
@@ -189,7 +197,7 @@ def _check_number(
         _attempt((*at, "factor"), document, output_format.factor, record["factor"])
     for unit, text in record["units"] or ():
         if text is not None:
-            _attempt((*at, "units", unit), document, output_format.factor, text)
+            _attempt((*at, "units", unit), document, output_format.unit_or_factor, text)
     if known is None:
         return
     if record["units"] and "unit" not in known["line"]:
@@ -205,13 +213,32 @@ def _check_number(
         document.problem(
             (*at, "take"), f"found {record['take']} together with the program's own {printed[0]}; remove one of them"
         )
+    _check_matches(results, record, at, document)
     if record["plausible"]:
-        others = [other["name"] or "" for _, other in entries(results, "records") if other is not record]
-        records = [formulas.name_of(other) for other in others if _BRACES.sub("", other)]
-        for name in _attempt((*at, "plausible"), document, formula.names, record["plausible"]) or ():
-            if name not in known["all"] and not any(_may_be(name, other) for other in records):
-                wrong = f"found {name}; allowed: {_listed(known['all'])}"
-                document.problem((*at, "plausible"), wrong)
+        _check_plausible(results, record, known, (*at, "plausible"), document)
+
+
+def _check_matches(results: dict[str, Any], record: dict[str, Any], at: Place, document: Document) -> None:
+    asked, facts = str(record["matches"] or "1"), [name for name, _ in results["facts"] or ()]
+    if asked == SECTION and record["after"] == "":
+        document.problem((*at, "matches"), f"found {SECTION} without `after`; add `after` or give a number")
+    elif not asked.isdigit() and asked not in (*facts, SAME, SECTION):
+        document.problem((*at, "matches"), f"found {asked}; allowed: a number, {_listed((*facts, SAME, SECTION))}")
+
+
+def _check_plausible(
+    results: dict[str, Any], record: dict[str, Any], known: dict[str, tuple[str, ...]], at: Place, document: Document
+) -> None:
+    for name in sweeps.names(record["plausible"]):
+        if name not in known["all"]:
+            document.problem(at, f"found {{{name}}}; allowed: {_listed(known['all'])}")
+    others = [other["name"] or "" for _, other in entries(results, "records") if other is not record]
+    records = [formulas.name_of(other) for other in others if _BRACES.sub("", other)]
+    with_values = _BRACES.sub(_ANY, record["plausible"])
+    for condition in _attempt(at, document, formulas.conditions, with_values) or ():
+        for name in condition.names:
+            if name not in (*known["all"], _ANY) and not any(_may_be(name, other) for other in records):
+                document.problem(at, f"found {name}; allowed: {_listed(known['all'])}")
 
 
 def _listed(names: Iterable[str]) -> str:

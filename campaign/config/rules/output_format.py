@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from campaign.core.keys import key, needed, record
-from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, matching, whole
+from campaign.core.keys import key, needed, record, switch
+from campaign.core.schema import Choice, ListOf, MapOf, Text, matching, whole
 
-# Programs whose output has a parser in campaign/results/parsers.
-PARSED = ("checkpoint", "ior", "mbw_mr", "mdtest", "mpiio", "nfstest")
-# Programs of the built-in benchmark; the output of those not in PARSED is described in the pack too.
-BUILT_IN = (*PARSED, "find")
+# Programs of the built-in benchmark: a pack does not say how their outputs are read. Those of PARSED have a parser in
+# campaign/results/parsers, those of DESCRIBED a description in outputs/.
+PARSED = ("ior", "mdtest")
+DESCRIBED = ("checkpoint", "find", "mbw_mr", "mpiio", "nfstest")
+BUILT_IN = tuple(sorted((*PARSED, *DESCRIBED)))
 # The last lines of those that buyers also use as programs of their own.
 LAST_LINES = {"mdtest": r"-- finished at .+ --", "ior": r"(Run finished: |Finished +: ).+"}
 FORMATS = ("text", "keyvalue", "table", "csv", "json", "jsonl")
@@ -26,7 +27,9 @@ TAKES = ("only", "first", "last", "maximum", "minimum", "mean", "median")
 SECONDS = {"time": 1.0, "time_ms": 1e-3, "time_us": 1e-6}  # time of the phase, with the unit in seconds
 STATISTICS = ("minimum", "mean", "stddev", "iterations")  # as the program prints them
 COUNTS = ("processes", "nodes", "processes_per_node", "threads", "failed_operations")  # facts that are whole numbers
-FACTS = ("program", "command", *COUNTS)
+FACTS = ("program", "command", "node_names", *COUNTS)
+# Where the required number of matches is that of another thing; otherwise it is a number, or the name of a fact.
+SAME, SECTION = "same", "section"
 
 _LINE = Text("a text on one line")
 _LOCATOR = Text("a key, a path or a column", longest=120)
@@ -46,6 +49,19 @@ _FACTOR = Text(
     numbers=True,
     exponents=True,
     made=lambda text, _: factor(text),
+)
+_UNIT = Text(
+    f"{_FACTOR.allowed}, or a unit such as KiB/s",
+    numbers=True,
+    exponents=True,
+    made=lambda text, _: unit_or_factor(text),
+)
+_MATCHES = Text(
+    f"a number from 1 to 1000000, the name of a fact, `{SAME}` or `{SECTION}`",
+    whole(r"[1-9][0-9]{0,5}|1000000|[a-z][a-z0-9_]*", f"a number, the name of a fact, {SAME} or {SECTION}"),
+    longest=40,
+    numbers=True,
+    made=lambda text, _: int(text) if text.isdigit() else text,
 )
 _SHARE = Text(
     "a share such as 2%",
@@ -84,9 +100,17 @@ class DeclaredRecord:
         _PATTERN, "text, keyvalue, table: the record is read only after such a line, up to the next one", ""
     )
     until: str = key(_PATTERN, "with `after`: ends the section", "")
+    unless: str = key(_PATTERN, "text, keyvalue, table: the record is read only in outputs without such a line", "")
+    columns: str = key(
+        _LOCATOR,
+        "text: what a line above contains once for each column; `value` is then several numbers, one for each column; "
+        "groups of `columns` are further values of each number",
+        "",
+    )
     factor: float = key(_FACTOR, "factor that converts the printed number to `unit`", 1.0, absent="1")
-    units: tuple[tuple[str, float], ...] = key(
-        MapOf(_LINE, _FACTOR), "units that the line may contain (the value `unit`), each with its factor"
+    units: tuple[tuple[str, float | str], ...] = key(
+        MapOf(_LINE, _UNIT),
+        "units that the line may contain (the value `unit`), each with its factor, or with the unit that it is",
     )
     take: str = key(Choice(TAKES), "which of several matches is used; `only`: a second match is an error", "only")
     of: str = key(
@@ -94,13 +118,19 @@ class DeclaredRecord:
         "in place of `take`: the match at the position taken of the record of that name (all from one iteration)",
         "",
     )
-    matches: int | None = key(Number(1, 10**6), "required number of matches")
+    matches: int | str | None = key(
+        _MATCHES,
+        f"required number of matches: a number, the name of a fact, `{SAME}` (as many as all others with `{SAME}`) or "
+        f"`{SECTION}` (one in each section of its `after`)",
+    )
     plausible: str = key(
-        Text("a formula such as count * size / time", longest=400),
-        "formula that must give the same number, from the values of its line, `facts` and other records",
+        Text("a formula such as count * size / time, or conditions such as total == value * time", longest=400),
+        "formula that must give the same number, or conditions with `and` between them, from the values of its line, "
+        "`facts` and other records",
         "",
     )
     within: float = key(_SHARE, "allowed relative difference from `plausible`", 0.02, absent="2%")
+    check_only: bool = switch("true: no result; its number is there for `plausible` of other records")
 
     @property
     def statistic(self) -> str:
@@ -140,6 +170,9 @@ class OutputFormat:
     errors: tuple[str, ...] = key(ListOf(_PATTERN), "lines of stdout or stderr that are errors")
     warnings: tuple[str, ...] = key(ListOf(_PATTERN), "lines that are warnings")
     harmless: tuple[str, ...] = key(ListOf(_PATTERN), "lines that can be ignored")
+    explain: Pairs = key(
+        MapOf(_PATTERN, _LINE), "lines of `errors` and `warnings`, and what is said in place of each; `{name}`: a group"
+    )
     passages: tuple[Passage, ...] = key(
         ListOf(record(Passage), most=100),
         "parts of the output whose lines are ignored, except errors and warnings in them",
@@ -154,7 +187,7 @@ class OutputFormat:
 RESULTS = record(OutputFormat)
 
 
-Form = str | OutputFormat  # how one output is read: by the parser of that name, or as a pack says
+Form = str | OutputFormat  # how one output is read: by the parser of that name, or as it is described
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +214,15 @@ def factor(text: str) -> float:
     return float(above) / float(below or 1)
 
 
+def unit_or_factor(text: str) -> float | str:
+    """Raises ValueError where it is a number that is not above 0."""
+    return factor(text) if re.fullmatch(rf"{_PART}(/{_PART})?", text) else text
+
+
 def share(text: str) -> float:
     return float(text.removesuffix("%")) / 100
 
 
 def is_shared(applet: str, format: str) -> bool:
-    """Whether a program's output is read by the pack's `results`: it has no format of its own, and no parser."""
-    return not format and applet not in PARSED
+    """Whether a program's output is read by the pack's `results`: it has no format of its own, nor a built-in one."""
+    return not format and applet not in BUILT_IN

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from campaign.config.rules import formulas, output_format
-from campaign.config.rules.output_format import Form, OutputFormat
+from campaign.config.rules import applets, formulas, output_format
+from campaign.config.rules.output_format import DESCRIBED, LAST_LINES, Form, OutputFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +25,23 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`applet`: the built-in benchmark's program, or another one with a built-in parser."""
+    """`applet`: the program of the built-in benchmark, or any other, with `results`."""
 
     id: str
     applet: str
-    results: OutputFormat | None = None  # None: the applet's own parser
-    starts: tuple[str, ...] = ()  # names of system programs that it starts itself
+    results: OutputFormat | None = None  # None: the applet's own
+    starts: tuple[str, ...] = ()  # names of the system's programs that it starts itself
 
     @property
     def output(self) -> Form:
-        """How its output is read: by the applet's own parser, or as the pack describes."""
-        return self.results or self.applet
+        """How its output is read: as the pack says, as it is described for the applet, or by the applet's parser."""
+        return self.results or (applets.form(self.applet) if self.applet in DESCRIBED else self.applet)
 
     @property
     def last_line(self) -> str:
-        """The pattern of the last line of its stdout; "" if unknown."""
-        return self.results.end if self.results else output_format.LAST_LINES.get(self.applet, "")
+        """The pattern of the line with which its stdout is complete; "" where none is known."""
+        form = self.output
+        return form.end if isinstance(form, OutputFormat) else LAST_LINES.get(form, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,7 @@ def _output(name: str, form: OutputFormat) -> list[str]:
         lines += _entry(record.name, "", f"{record.take}: {source}", ", ".join(part for part in parts if part))
     given = [("fact", f"{name} = {text}") for name, text in form.facts]
     given += [(kind, text) for kind in ("errors", "warnings", "harmless") for text in getattr(form, kind)]
+    given += [("explain", f"{pattern} = {says}") for pattern, says in form.explain]
     given += [("passage", f"from {each.after} to {each.until}") for each in form.passages]
     lines += [f"  {kind + ':':<10} {text}" for kind, text in given]
     return lines

@@ -1,7 +1,7 @@
 """Output as a rule pack's `results` describes it -> records and an observation. Pure.
 
 Every line is read by something: a record, a fact, a heading, the closing line, or the pack's patterns of errors,
-warnings and harmless lines. What nothing reads is an unrecognised line, as for the built-in parsers.
+warnings and harmless lines. What nothing reads is an unrecognised line, as for the parsers.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping
 
+from campaign.config.rules import sweeps
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
 from campaign.core import line_pattern
 from campaign.core.line_pattern import LinePattern
@@ -33,17 +34,16 @@ def parse(form: OutputFormat, text: str, file: str) -> Parsed:
     records, fields = reader.numbers.records(), reader.numbers.observed()
     required = {*form.required, "program"}
     lacking = [name for name, _ in form.facts if name in required and name not in reader.numbers.facts]
-    if not records:
+    if not reader.numbers:
         reader.notes.error(
             None,
-            reader.missing
-            or f"no line matches the rule pack's records: not output of {form.applet}, or it ended early",
+            reader.missing or f"no result: not output of {form.applet}, or it ended before its first result",
         )
     elif lacking:
-        reader.notes.error(None, f"the output lacks required `facts` of the rule pack: {', '.join(lacking)}")
+        reader.notes.error(None, f"the output lacks required facts: {', '.join(lacking)}")
     elif form.end and not reader.complete:
         reader.notes.error(None, "the line that ends a complete output is missing: the program ended early")
-    seen = Observation(**fields, complete=reader.complete and bool(records))
+    seen = Observation(**fields, complete=reader.complete and bool(reader.numbers) and not reader.numbers.ended_early)
     return records, reader.notes.added_to(seen)
 
 
@@ -71,6 +71,7 @@ class _DeclaredReader:
         self._passages = [
             (line_pattern.compile(each.after), line_pattern.compile(each.until)) for each in form.passages
         ]
+        self._explained = [(line_pattern.compile(pattern), says) for pattern, says in form.explain]
         self._within: LinePattern | None = None  # the last line of the passage at hand
 
     def read(self, text: str) -> None:
@@ -89,11 +90,16 @@ class _DeclaredReader:
         if len(line) > LONGEST_LINE:
             self.notes.error(number, line_too_long(length=len(line), most=LONGEST_LINE))
         elif self.any(self._errors, line) or (not known and is_fatal(line)):
-            self.notes.error(number, line.strip())
+            self.notes.error(number, self._says(line))
         elif self.any(self._warnings, line):
-            self.notes.warning(number, line.strip())
+            self.notes.warning(number, self._says(line))
         elif not known and not known_words and not self.any(self._harmless, line):
             self.notes.unknown(number, line)
+
+    def _says(self, line: str) -> str:
+        """The line, or what the pack says in its place."""
+        explained = ((pattern.fullmatch(line), says) for pattern, says in self._explained)
+        return next((sweeps.fill(says, _groups(match)) for match, says in explained if match), line.strip())
 
     def _is_in_passage(self, line: str) -> bool:
         """Within one of the pack's passages, its first and last line included."""
@@ -114,7 +120,9 @@ class _DeclaredLines(_DeclaredReader):
         self._facts = [(name, line_pattern.compile(form.fact_pattern(text))) for name, text in form.facts]
         self._headings = {record.after: line_pattern.compile(record.after) for record in form.records if record.after}
         self._untils = {record.until: line_pattern.compile(record.until) for record in form.records if record.until}
+        self._unless = {record.unless: line_pattern.compile(record.unless) for record in form.records if record.unless}
         self._section: dict[str, Mapping[str, str]] = {"": {}}  # the open headings, with the values of their lines
+        self._excluded = set[str]()  # patterns of `unless` that a line has had
 
     def read(self, text: str) -> None:
         last = text.count("\n") + 1
@@ -123,27 +131,27 @@ class _DeclaredLines(_DeclaredReader):
                 self.grade(number, line)
                 continue
             cut = number == last and bool(line)  # a line that is whole ends with a newline
-            known = self._ends(number, line)
-            known |= self._is_heading(line)
+            ends = self._end is not None and self._end.fullmatch(line) is not None
+            known = ends | self._is_heading(number, line)
             known |= self._has_facts(number, line)
             if cut and not known:
                 self.notes.unreadable(number, line, "last line truncated")
                 continue
             known |= self._has_results(number, line)
             self.grade(number, line, known)
+            if ends and self.complete:
+                self.notes.error(number, "a second line that ends an output: several runs in one output")
+            self.complete |= ends
         if self._end is None:
             self.complete = text.endswith("\n")
 
-    def _ends(self, number: int, line: str) -> bool:
-        if self._end is None or not self._end.fullmatch(line):
-            return False
-        if self.complete:
-            self.notes.error(number, "a second line that ends an output: several runs in one output")
-        self.complete = True
-        return True
-
-    def _is_heading(self, line: str) -> bool:
+    def _is_heading(self, number: int, line: str) -> bool:
         known = False
+        for text, pattern in self._unless.items():
+            if pattern.fullmatch(line) and text not in self._excluded:
+                self._excluded.add(text)
+                if self.numbers.has_any(unless=text):
+                    self.notes.error(number, TWO_RUNS)
         for text, pattern in self._untils.items():
             if pattern.fullmatch(line):
                 known = True
@@ -153,6 +161,8 @@ class _DeclaredLines(_DeclaredReader):
         matches = {text: match for text, pattern in self._headings.items() if (match := pattern.fullmatch(line))}
         if matches:
             self._section = {"": {}, **{text: _groups(match) for text, match in matches.items()}}
+            for text in matches:
+                self.numbers.section(text)
         return known or bool(matches)
 
     def _has_facts(self, number: int, line: str) -> bool:
@@ -164,14 +174,13 @@ class _DeclaredLines(_DeclaredReader):
         return known
 
     def _has_results(self, number: int, line: str) -> bool:
-        known = False
-        for record, values in self.results(line):
-            known = True
-            if self.complete and self._end is not None:
-                self.notes.error(number, "a result after the line that ends the output")
-            else:
-                self.numbers.add(record, number, line, values)
-        return known
+        found = list(self.results(line))
+        if found and self.complete and self._end is not None:
+            self.notes.error(number, "a result after the line that ends the output")
+            return True
+        for record, values in found:
+            self.numbers.add(record, number, line, values)
+        return any(not record.check_only for record, _ in found)
 
     def results(self, line: str) -> Iterator[tuple[DeclaredRecord, Mapping[str, str]]]:
         """The records whose number is in the line, with its named values."""
@@ -179,19 +188,36 @@ class _DeclaredLines(_DeclaredReader):
 
     def section(self, record: DeclaredRecord) -> Mapping[str, str] | None:
         """The values of the heading above the record; None if the record is not in its section."""
-        return self._section.get(record.after)
+        return None if record.unless in self._excluded else self._section.get(record.after)
 
 
 class _DeclaredText(_DeclaredLines):
     def __init__(self, form: OutputFormat, file: str) -> None:
         super().__init__(form, file)
         self._records = [(record, line_pattern.compile(record.line)) for record in form.records]
+        self._headings_of_columns = {
+            record.columns: line_pattern.compile(record.columns) for record in form.records if record.columns
+        }
+        self._columns: dict[str, list[dict[str, str]]] = {"": [{}]}  # of such a pattern: the values of each column
 
     def results(self, line: str) -> Iterator[tuple[DeclaredRecord, Mapping[str, str]]]:
         for record, pattern in self._records:
             heading = self.section(record)
-            if heading is not None and (match := pattern.fullmatch(line)):
-                yield record, {**heading, **_groups(match)}
+            if heading is None or not (match := pattern.fullmatch(line)):
+                continue
+            values, columns = {"value": "", **heading, **_groups(match)}, self._columns.get(record.columns, [])
+            numbers = values["value"].split() if record.columns else [values["value"]]
+            if len(numbers) == len(columns):
+                for column, number in zip(columns, numbers, strict=True):
+                    yield record, {**values, **column, "value": number}
+
+    def _is_heading(self, number: int, line: str) -> bool:
+        known = super()._is_heading(number, line)
+        for text, pattern in self._headings_of_columns.items():
+            if found := [_groups(match) for match in pattern.finditer(line)]:
+                self._columns[text] = found
+                known = True
+        return known
 
 
 class _DeclaredTable(_DeclaredLines):
@@ -222,16 +248,16 @@ class _DeclaredTable(_DeclaredLines):
                 values = {name: cells[column] for name, column in record.labels}
                 yield record, {**heading, **values, "value": cells[record.value]}
 
-    def _is_heading(self, line: str) -> bool:
+    def _is_heading(self, number: int, line: str) -> bool:
         wanted = [_columns_of(record) for record in self.form.records]
         for words, columns in enumerate(self.headings(line)):
             # One word alone may be one of any sentence.
             if any(names <= set(columns) and len(names) > words for names in wanted):
                 self._columns = tuple(columns)
-                super()._is_heading(line)
+                super()._is_heading(number, line)
                 return True
             self._note_lacking(wanted, columns)
-        return super()._is_heading(line)
+        return super()._is_heading(number, line)
 
     def _note_lacking(self, wanted: list[set[str]], columns: list[str]) -> None:
         """Keep the missing columns of a line that has some columns of a record."""

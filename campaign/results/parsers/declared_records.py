@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import fmean, median
 from typing import Any
 
 from campaign.config.rules import formulas, sweeps
-from campaign.config.rules.output_format import COUNTS, SECONDS, STATISTICS, DeclaredRecord, OutputFormat
+from campaign.config.rules.output_format import (
+    COUNTS,
+    SAME,
+    SECONDS,
+    SECTION,
+    STATISTICS,
+    DeclaredRecord,
+    OutputFormat,
+)
 from campaign.core import formula
-from campaign.core.model import Record, Source
+from campaign.core.formula import Condition
+from campaign.core.model import Iteration, Record, Source
 from campaign.results.parsers.lines import TWO_RUNS, Notes
 from campaign.results.parsers.repeats import deviation
 
+_FLOAT = 1e-9  # relative: sums and quotients of doubles
 _MOST_DIGITS = 100  # of a number; larger ones are none
 _COUNTS, _MOST_COUNTED = ("iterations", "count", "moved_bytes"), 2.0**63  # what an integer of the database holds
 _NUMBER = re.compile(r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?")
@@ -42,6 +53,9 @@ class Numbers:
         self._samples: dict[str, tuple[DeclaredRecord, list[_Sample]]] = {}
         self.facts: dict[str, tuple[str, int]] = {}  # text and line
         self._found: dict[str, tuple[float, float]] = {}  # of all records, as `_known` gives numbers
+        self._sections = Counter[str]()  # lines of each `after`
+        self.ended_early = False  # a section lacks a number
+        self._doubtful = set[str]()  # records that are not used, as formulas name them
 
     def __bool__(self) -> bool:
         return bool(self._samples)
@@ -56,9 +70,25 @@ class Numbers:
             return
         known, samples = self._samples.setdefault(name, (record, []))
         if known is not record:
-            self._notes.error(line, f"two records of the rule pack match {name}; the first is used")
-        else:
-            samples.append(sample)
+            self._notes.error(line, f"two records of `results` match {name}; the first is used")
+            return
+        if values.get("iteration", str(len(samples))) != str(len(samples)):
+            found = f"{name}: iteration {values['iteration']}, but {len(samples)} expected"
+            self._not_used(name, line, found)
+        samples.append(sample)
+
+    def _not_used(self, name: str, line: int | None, error: str) -> None:
+        """An output that contradicts itself: which of its numbers is the true one cannot be known."""
+        self._notes.error(line, f"{error}; result not used")
+        self._doubtful.add(formulas.name_of(name))
+
+    def has_any(self, unless: str) -> bool:
+        """Whether a record was found that such a line excludes."""
+        return any(record.unless == unless for record, _ in self._samples.values())
+
+    def section(self, after: str) -> None:
+        """A line of that pattern."""
+        self._sections[after] += 1
 
     @property
     def _texts(self) -> dict[str, str]:
@@ -88,27 +118,55 @@ class Numbers:
                 fields["argv"] = tuple(shlex.split(text))
             except ValueError:
                 self._notes.error(line, f"command line with an unclosed quote: {text}")
+        if "node_names" in self.facts:
+            names = tuple(dict.fromkeys(self.facts["node_names"][0].split()))
+            fields |= {"node_names": names, "nodes": len(names)}
         return fields
 
     def records(self) -> list[Record]:
         for record in self._form.records:
-            if record.matches and not any(known is record for known, _ in self._samples.values()):
+            found = sum(len(samples) for known, samples in self._samples.values() if known is record)
+            sections = self._sections[record.after]
+            if record.matches == SECTION and found != sections:
+                self._notes.error(None, f"{record.name}: {found} matches in {sections} sections; expected one in each")
+                self.ended_early |= found < sections
+            elif isinstance(record.matches, int) and not found:
                 self._notes.error(None, _matches_differ(record=record.name, found=0, expected=record.matches))
         for name, (record, samples) in self._samples.items():
             value, at = _taken(record.take, samples)
             self._found[formulas.name_of(name)] = (value, _half(at))
-        return [self._record(name, record, samples) for name, (record, samples) in self._samples.items()]
+        records = [self._record(name, record, samples) for name, (record, samples) in self._samples.items()]
+        return [
+            found
+            for found, (record, _) in zip(records, self._samples.values(), strict=True)
+            if not record.check_only and formulas.name_of(found.operation) not in self._doubtful
+        ]
+
+    def _expected(self, record: DeclaredRecord) -> int | None:
+        """The required number of matches of one name; None where there is none, or it is not known."""
+        if record.matches == SAME:
+            return max(len(samples) for other, samples in self._samples.values() if other.matches == SAME)
+        if isinstance(record.matches, str) and record.matches != SECTION:
+            text = self._texts.get(record.matches, "")
+            return int(text) if re.fullmatch(r"[0-9]{1,12}", text) else 0
+        return record.matches if isinstance(record.matches, int) else None
 
     def _record(self, name: str, record: DeclaredRecord, samples: list[_Sample]) -> Record:
-        if record.matches and len(samples) != record.matches:
-            text = _matches_differ(record=name, found=len(samples), expected=record.matches)
-            self._notes.error(samples[-1].line, text)
-        elif record.take == "only" and not record.matches and not record.of:
+        expected = self._expected(record)
+        alone = record.take == "only" and expected is None and not record.of
+        if expected is not None and len(samples) != expected:
+            unknown = f"as many as the fact `{record.matches}` says, which is missing"
+            text = _matches_differ(record=name, found=len(samples), expected=expected or unknown)
+            if record.matches == SAME:
+                self._not_used(name, None, text)
+            else:
+                self._notes.error(samples[-1].line, text)
+        elif alone:
             for sample in samples[1:]:
                 self._notes.error(sample.line, f"a second {name}; the first, in line {samples[0].line}, is used")
         if len({sample.unit for sample in samples}) > 1:
             self._notes.error(samples[-1].line, f"{name} has several units")
-        for sample in samples:
+        for sample in samples[:1] if alone else samples:
             self._check_plausible(name, record, sample)
         value, at = self._same_iteration(name, record, samples) if record.of else _taken(record.take, samples)
         if len(samples) == 1:
@@ -116,6 +174,7 @@ class Numbers:
         else:
             more = _spread([sample.value for sample in samples])
             more |= {"statistic": record.statistic, "iteration": samples.index(at) + 1 if record.of else None}
+            more["each"] = tuple(Iteration(one.value, Source(self._file, one.line)) for one in samples)
         return Record(name, value, at.unit, Source(self._file, at.line), **more, **_measured(at))
 
     def _same_iteration(self, name: str, record: DeclaredRecord, samples: list[_Sample]) -> tuple[float, _Sample]:
@@ -131,20 +190,37 @@ class Numbers:
         return at.value, at
 
     def _check_plausible(self, name: str, record: DeclaredRecord, sample: _Sample) -> None:
-        if not record.plausible:
-            return
-        known = self._known(sample)
-        inputs = {key: number for key, (number, _) in known.items()}
+        texts = self._texts | dict(sample.values)
+        words = {key: formulas.name_of(text).lower() for key, text in texts.items()}
         try:
-            expected = formula.value(record.plausible, inputs)
-            lowest, highest = _ends(record.plausible, known)
+            for condition in formulas.conditions(sweeps.fill(record.plausible, words)) if record.plausible else ():
+                if against := self._contradiction(condition, record, sample, texts):
+                    self._not_used(name, sample.line, f"{name}: {against}")
+                    # Of other records in it, that one may be the wrong one.
+                    self._doubtful |= {other for other in condition.names if other not in texts}
         except ValueError as error:
-            self._notes.error(sample.line, f"{name}: plausibility not checked: {error}")
-            return
-        allowed = record.within * max(abs(expected), abs(sample.value)) + known["value"][1]
-        if not lowest - allowed <= sample.value <= highest + allowed:
-            text = f"{name}: {sample.value:.8g} {sample.unit} does not agree with {record.plausible} = {expected:.8g}"
-            self._notes.error(sample.line, text)
+            self._not_used(name, sample.line, f"{name}: plausibility not checked: {error}")
+
+    def _contradiction(
+        self, condition: Condition, record: DeclaredRecord, sample: _Sample, texts: Mapping[str, str]
+    ) -> str:
+        """What is wrong with a condition, "" for nothing. Raises ValueError where it cannot be computed."""
+        left, right = texts.get(condition.left, "0"), texts.get(condition.right, "0")
+        if not (_is_number(left) and _is_number(right)):
+            return "" if left == right else f"{condition.left} is {left}, but {condition.right} is {right}"
+        known = self._known(sample)
+        found, expected = (formula.value(side, _middles(known)) for side in (condition.left, condition.right))
+        low, high = _ends(condition.left, known)
+        lowest, highest = _ends(condition.right, known)
+        if condition.left in known and condition.right in known:  # one number printed twice: as in the better print
+            low, high = (found, found) if high - low <= highest - lowest else (low, high)
+            lowest, highest = (lowest, highest) if low == high else (expected, expected)
+        allowed = (record.within + _FLOAT) * max(abs(found), abs(expected))
+        too_low, too_high = high + allowed < lowest, low - allowed > highest
+        if not (too_low and condition.sign != "<=") and not (too_high and condition.sign != ">="):
+            return ""
+        said = f"{found:.8g} {sample.unit}" if condition.left == formulas.VALUE else f"{condition.left} = {found:.8g}"
+        return f"{said} does not agree with {condition.right} = {expected:.8g}"
 
     def _known(self, sample: _Sample) -> dict[str, tuple[float, float]]:
         """What a formula may use: numbers with half of their last printed digit; records in their units."""
@@ -154,19 +230,26 @@ class Numbers:
 
 
 def _matches_differ(record: object, found: object, expected: object) -> str:
-    return f"{record}: {found} matches; the rule pack expects {expected}"
+    return f"{record}: {found} matches; expected {expected}"
+
+
+def _middles(known: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    return {name: number for name, (number, _) in known.items()}
 
 
 def _ends(plausible: str, known: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
     """Between which numbers lies what the formula gives, whose inputs were rounded in print."""
-    inputs = {name: number for name, (number, _) in known.items()}
-    least, most = dict(inputs), dict(inputs)
-    for name in formula.names(plausible):
+    return _extreme(plausible, known, min), _extreme(plausible, known, max)
+
+
+def _extreme(plausible: str, known: Mapping[str, tuple[float, float]], best: Callable[..., float]) -> float:
+    inputs = _middles(known)
+    inexact = [name for name in formula.names(plausible) if known[name][1]]
+    for name in (*inexact, *inexact):  # twice, since a step such as that of `ceil` may show beside other ends alone
         number, half = known[name]
-        if name != "value" and half:
-            ends = {formula.value(plausible, {**inputs, name: end}): end for end in (number - half, number + half)}
-            least[name], most[name] = ends[min(ends)], ends[max(ends)]
-    return formula.value(plausible, least), formula.value(plausible, most)
+        ends = {end: formula.value(plausible, {**inputs, name: end}) for end in (number - half, number + half)}
+        inputs[name] = best(ends, key=ends.__getitem__)
+    return formula.value(plausible, inputs)
 
 
 def _half(sample: _Sample) -> float:
@@ -200,18 +283,19 @@ def _number(name: str, text: str) -> float:
 
 def _sample(record: DeclaredRecord, line: int, values: Mapping[str, str]) -> _Sample:
     """Raises ValueError where the line's number or unit is not what the pack says."""
-    factor, printed = record.factor, values.get("unit")
+    factor, unit, printed = record.factor, record.unit, values.get("unit")
     if printed is not None and record.units:
-        factors = dict(record.units)
-        if printed not in factors:
-            raise ValueError(f"unit {printed!r}; the rule pack expects {', '.join(factors)}")
-        factor *= factors[printed]
-    elif printed is not None and printed != record.unit:
-        raise ValueError(f"unit {printed!r}; the rule pack expects {record.unit}")
+        known = dict(record.units)
+        if printed not in known:
+            raise ValueError(f"unit {printed!r}; the rule pack expects {', '.join(known)}")
+        meant = known[printed]
+        factor, unit = (factor, meant) if isinstance(meant, str) else (factor * meant, unit)
+    elif printed is not None and printed != unit:
+        raise ValueError(f"unit {printed!r}; the rule pack expects {unit}")
     for name in (*STATISTICS, "count", "moved_bytes", *SECONDS):
         if name in values:
             _number(name, values[name])
-    return _Sample(line, _number("value", values["value"]) * factor, record.unit, factor, values)
+    return _Sample(line, _number("value", values["value"]) * factor, unit, factor, values)
 
 
 def _taken(take: str, samples: list[_Sample]) -> tuple[float, _Sample]:

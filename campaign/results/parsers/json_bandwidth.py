@@ -8,12 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from campaign.results.parsers.checkpoint_text import memory_name
 from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine
-from campaign.results.parsers.nfstest_text import UNITS as NFSTEST_UNITS
-from campaign.results.parsers.osu_text import UNITS as PAIR_UNITS
 
+NFSTEST_UNITS = {"b": "B/s", "Kb": "KiB/s", "Mb": "MiB/s"}
+PAIR_UNITS = {"total": "MB/s", "pair": "MB/s", "rate": "messages/s", "rise": "x", "fall": "x"}
 _MIB = 1 << 20
+
+
+def memory_name(mib: str) -> str:
+    return f"{mib.rstrip('0').rstrip('.')}m"
+
+
 _UNIT_BYTES = {"b": 1, "Kb": 1 << 10, "Mb": 1 << 20}
 
 

@@ -10,24 +10,16 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from campaign.config.rules.output_format import BUILT_IN, Form, OutputFormat, PhasedOutput
+from campaign.config.rules import applets
+from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, Form, OutputFormat, PhasedOutput
 from campaign.core import plain_file
 from campaign.core.errors import InputError
 from campaign.core.model import Iteration, Observation, OutputRemark, Record
-from campaign.results.parsers import (
-    bench_jsonl,
-    checkpoint_text,
-    declared,
-    ior_formats,
-    mdtest_text,
-    mpiio_text,
-    nfstest_text,
-    osu_text,
-    phased,
-)
+from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text, phased
 from campaign.results.parsers.ior_formats import CSV_NO_END
 from campaign.results.parsers.lines import Notes, shown
 from campaign.results.parsers.text_reader import Parsed
@@ -36,16 +28,13 @@ from campaign.results.parsers.text_reader import Parsed
 # each of which is compared with every rule of the parser.
 READ_BYTES, READ_LINES = 128 << 20, 500_000
 
-# Of each applet: the reader of its text, and by how much a number there may differ from that of the JSON lines, which
-# has all its digits: half of the text's last one.
-_TEXT: Mapping[str, tuple[Callable[[str, str], Parsed], float]] = {
-    "checkpoint": (checkpoint_text.parse, 0.00051),
-    "ior": (ior_formats.parse, 0.00051),
-    "mbw_mr": (osu_text.parse, 0.0051),
-    "mdtest": (mdtest_text.parse, 0.00051),
-    "mpiio": (mpiio_text.parse, 0.0051),
-    "nfstest": (nfstest_text.parse, 0.051),
-}
+_PARSERS: Mapping[str, Callable[[str, str], Parsed]] = {"ior": ior_formats.parse, "mdtest": mdtest_text.parse}
+# By how much a number of an applet's text may differ from that of the JSON lines, which has all its digits: half of the
+# text's last one.
+_DIGITS: Mapping[str, float] = {
+    "checkpoint": 0.00051, "find": 0.00051, "ior": 0.00051, "mbw_mr": 0.0051, "mdtest": 0.00051, "mpiio": 0.0051,
+    "nfstest": 0.051,
+}  # fmt: skip
 _BUILTIN = "campaign bench "
 
 
@@ -73,66 +62,50 @@ def read(form: Form | PhasedOutput, folder: Path, root: Path) -> Parsed:
         # A phase of another launch condition has no folder; nor has one that did not begin, whose results are missing.
         began = [(phase, each) for phase, each in form.phases if (folder / phase).is_dir()]
         return phased.together([(phase, read(each, folder / phase, root)) for phase, each in began])
-    if isinstance(form, OutputFormat):
-        return _declared(form, folder, root)
-    applet, (parse, digits) = form, _parser(form)
+    applet, parse = parser(form)
     out, err, lines = (_load(folder / name, root) for name in ("stdout", "stderr", "bench.jsonl"))
     if out.text is None:
-        records = list[Record]()
-        seen = Observation(errors=out.trouble or (OutputRemark(_NO_OUTPUT, out.name),))
+        records, seen = list[Record](), Observation(errors=out.trouble or (OutputRemark(_NO_OUTPUT, out.name),))
     else:
         records, seen = parse(out.text, out.name)
         seen = replace(seen, errors=(*out.trouble, *seen.errors))
+    if applet not in BUILT_IN:
+        assert isinstance(form, OutputFormat)
+        noted = declared.notes(form, err.text or "", err.name).added_to(Observation())
+        return records, _with_stderr(seen, err, noted)
     if lines.text is not None:
         exact_records, exact = bench_jsonl.parse(lines.text, lines.name)
         exact = replace(exact, errors=(*lines.trouble, *exact.errors))
-        records, seen = _merge((records, seen), (exact_records, exact), lines.name, digits)
+        records, seen = _merge((records, seen), (exact_records, exact), lines.name, _DIGITS[applet])
     elif lines.trouble:
         seen = replace(seen, errors=(*seen.errors, *lines.trouble))
     elif seen.program.startswith(_BUILTIN):
-        seen = replace(
-            seen,
-            warnings=(
-                *seen.warnings,
-                OutputRemark(
-                    "file not found: rank placement, failed operations and binary hash are unknown", lines.name
-                ),
-            ),
+        missing = OutputRemark(
+            "file not found: rank placement, failed operations and binary hash are unknown", lines.name
         )
-    noted = _notes(applet, err).added_to(Observation())
-    return records, replace(
+        seen = replace(seen, warnings=(*seen.warnings, missing))
+    seen = _with_stderr(seen, err, _notes(applet, err).added_to(Observation()))
+    return records, replace(seen, warnings=_once(seen.warnings, applet))
+
+
+def _with_stderr(seen: Observation, err: _Raw, noted: Observation) -> Observation:
+    return replace(
         seen,
         errors=(*seen.errors, *err.trouble, *noted.errors),
-        warnings=_once((*seen.warnings, *noted.warnings), applet),
-        unparsed=(*seen.unparsed, *noted.unparsed),
-    )
-
-
-def _parser(applet: str) -> tuple[Callable[[str, str], Parsed], float]:
-    if applet not in _TEXT:
-        raise InputError(f"unknown applet {applet!r}; allowed: {', '.join(_TEXT)}")
-    return _TEXT[applet]
-
-
-def _declared(form: OutputFormat, folder: Path, root: Path) -> Parsed:
-    out, err, lines = (_load(folder / name, root) for name in ("stdout", "stderr", "bench.jsonl"))
-    missing = (OutputRemark(_NO_OUTPUT, out.name),)
-    records, seen = ([], Observation()) if out.text is None else declared.parse(form, out.text, out.name)
-    noted = declared.notes(form, err.text or "", err.name).added_to(Observation())
-    if form.applet in BUILT_IN and lines.text is not None:
-        seen = _with_lines(seen, bench_jsonl.parse(lines.text, lines.name)[1])
-    return records, replace(
-        seen,
-        errors=(
-            *out.trouble,
-            *(missing if out.text is None and not out.trouble else ()),
-            *seen.errors,
-            *err.trouble,
-            *noted.errors,
-        ),
         warnings=(*seen.warnings, *noted.warnings),
         unparsed=(*seen.unparsed, *noted.unparsed),
     )
+
+
+def parser(form: Form) -> tuple[str, Callable[[str, str], Parsed]]:
+    """The applet, and what reads its text. Raises InputError for a name of none."""
+    if form in DESCRIBED:
+        form = applets.form(str(form))
+    if isinstance(form, OutputFormat):
+        return form.applet, partial(declared.parse, form)
+    if form not in _PARSERS:
+        raise InputError(f"unknown applet {form!r}; allowed: {', '.join(BUILT_IN)}")
+    return form, _PARSERS[form]
 
 
 def read_sample(form: Form, path: Path) -> Parsed:
@@ -141,10 +114,7 @@ def read_sample(form: Form, path: Path) -> Parsed:
     if raw.text is None:
         why = "; ".join(problem.text for problem in raw.trouble) or "not found"
         raise InputError(f"{path}: {why}; expected the output of a benchmark")
-    if isinstance(form, OutputFormat):
-        records, seen = declared.parse(form, raw.text, raw.name)
-    else:
-        records, seen = _parser(form)[0](raw.text, raw.name)
+    records, seen = parser(form)[1](raw.text, raw.name)
     return records, replace(seen, errors=(*raw.trouble, *seen.errors))
 
 
@@ -195,10 +165,6 @@ _BOTH_SAY = (
     "whole_nodes", "failed_operations",
 )  # fmt: skip
 # Those that the text prints, by the name that an error gives them.
-_LINES_SAY = (
-    "binary_sha256", "binary_agreed", "job_id", "step_id", "node_names", "began", "ended", "clock_step_s",
-    "attestation",
-)  # fmt: skip
 _COMPARED: Mapping[str, str] = {
     "argv": "command line",
     "processes": "processes",
@@ -250,18 +216,6 @@ def _each(printed: Record, exact: Record) -> tuple[Iteration, ...]:
     if len(printed.each) != len(exact.each):
         return exact.each
     return tuple(replace(text, details=line.details) for text, line in zip(printed.each, exact.each, strict=True))
-
-
-def _with_lines(seen: Observation, exact: Observation) -> Observation:
-    """What the JSON lines of the built-in benchmark add to a text that a pack describes."""
-    known = {key: value for key in (*_BOTH_SAY, *_LINES_SAY) if (value := getattr(exact, key)) not in (None, ())}
-    return replace(
-        seen,
-        **known,
-        complete=seen.complete and exact.complete,
-        errors=(*exact.errors, *seen.errors),
-        warnings=(*exact.warnings, *seen.warnings),
-    )
 
 
 def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator[str]:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from campaign.config.rules import applets, output_check
 from campaign.config.rules import load as rules
-from campaign.config.rules.output_format import PARSED, RESULTS
+from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, RESULTS
 from campaign.config.rules.pack import RulePack
-from campaign.core import resources
+from campaign.core import resources, schema
 from campaign.core.errors import InputError
+from campaign.core.strict_yaml import Document
 from campaign.results.parsers import output
 
 HEAD = (resources.PACKS / "stream.yaml").read_text().partition("results:")[0].replace("id: stream\n", "id: mine\n")
@@ -37,18 +39,25 @@ def text(record: str, more: str = "") -> str:
 
 def test_a_pack_without_results_names_a_program_whose_output_is_known(tmp_path: Path) -> None:
     assert (
-        "applet: found stream; allowed: checkpoint, ior, mbw_mr, mdtest, mpiio, nfstest; or add `results`"
+        "applet: found stream; allowed: checkpoint, find, ior, mbw_mr, mdtest, mpiio, nfstest; or add `results`"
         in refused(tmp_path, "")
     )
 
 
 def test_the_programs_with_a_parser_of_their_own_are_those_that_the_parsers_read() -> None:
-    assert sorted(PARSED) == sorted(output._TEXT)
+    assert sorted(BUILT_IN) == sorted(output._DIGITS)
+
+
+@pytest.mark.parametrize("applet", DESCRIBED)
+def test_the_description_of_an_applets_output_is_as_it_is_demanded_of_a_packs(applet: str) -> None:
+    document = Document.open(applets.OUTPUTS / f"{applet}.yaml")
+    output_check._check_program({"results": schema.read(RESULTS, document)}, None, (), document)
+    document.finish()
 
 
 def test_a_program_with_a_parser_of_its_own_keeps_it(tmp_path: Path) -> None:
     head = HEAD.replace("applet: stream", "applet: ior")
-    assert "ior has a built-in parser" in refused(tmp_path, text(KERNELS), head)
+    assert "ior is built in: its output is known" in refused(tmp_path, text(KERNELS), head)
 
 
 def test_the_values_of_a_record_are_kept(tmp_path: Path) -> None:
@@ -77,6 +86,12 @@ def test_the_values_of_a_record_are_kept(tmp_path: Path) -> None:
         (f'{KERNELS}, factor: 0', "found 0; allowed: a number above 0"),
         (f'{KERNELS}, factor: 1e-9x', "allowed: a number such as 0.001, 1e-6"),
         (f'{KERNELS}, units: {{MB/s: 1}}', "found `units`"),
+        (f'{KERNELS}, plausible: "value == copy_{{size}}"', "found {size}; allowed: kernel, value"),
+        (f'{KERNELS}, plausible: value = 2', "not a valid formula"),
+        (f'{KERNELS}, matches: section', "found section without `after`"),
+        (f'{KERNELS}, matches: repeats', "found repeats; allowed: a number, same, section"),
+        (f"{KERNELS}, unless: '('", "not a regular expression"),
+        (f"{KERNELS}, columns: '('", "not a regular expression"),
         (r"name: cpy, unit: MB/s, pattern: 'Copy: +(?P<value>[0-9.]+)'", "found copy; allowed: cpy"),
     ],
 )  # fmt: skip

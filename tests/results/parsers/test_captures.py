@@ -8,17 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.results.parsers import checkpoint_text, ior_formats, mpiio_text, nfstest_text, osu_text, output
+from campaign.results.parsers import output
 from tests.support import captures
 from tests.support.captures import said
 
-PARSE = {
-    "checkpoint": checkpoint_text.parse,
-    "ior": ior_formats.parse,
-    "mbw_mr": osu_text.parse,
-    "mpiio": mpiio_text.parse,
-    "nfstest": nfstest_text.parse,
-}
+PARSE = {applet: output.parser(applet)[1] for applet in ("checkpoint", "ior", "mbw_mr", "mpiio", "nfstest")}
 ALL = [(applet, name) for applet in PARSE for name in captures.texts(applet)]
 FOLDERS = [(applet, name) for applet in PARSE for name in captures.folders(applet)]
 FAILED = [(applet, name) for applet, name in FOLDERS if name.endswith("directory-absent")]
@@ -69,7 +63,7 @@ def test_an_execution_that_failed_has_no_number_and_says_why(applet: str, name: 
 @pytest.mark.parametrize(("applet", "name"), [one for one in FOLDERS if one not in FAILED])
 def test_a_number_changed_in_the_json_lines_is_found_out(applet: str, name: str) -> None:
     text = (captures.DATA / applet / name / "bench.jsonl").read_text()
-    read, (_, digits) = captures.read_folder(applet, name)[0], output._TEXT[applet]
+    read, digits = captures.read_folder(applet, name)[0], output._DIGITS[applet]
     more, told = output.bench_jsonl.parse(text, "bench.jsonl")
     seen = captures.read_text(applet, f"{name}/stdout", PARSE[applet])[1]
     assert len(more) == len(read)

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.results.parsers.checkpoint_text import memory_name, parse
+from campaign.results.parsers import output
 from tests.support import captures
 
+_, parse = output.parser("checkpoint")
 TEXT = (captures.DATA / "checkpoint" / "bench-0.1.0-restart" / "stdout").read_text()
 
 
@@ -16,7 +17,11 @@ TEXT = (captures.DATA / "checkpoint" / "bench-0.1.0-restart" / "stdout").read_te
     ("mib", "name"), [("1.000", "1m"), ("1024.000", "1024m"), ("2.441", "2.441m"), ("0.500", "0.5m")]
 )
 def test_memory_is_named_in_mib(mib: str, name: str) -> None:
-    assert memory_name(mib) == name
+    row = f"checkpoint 1 {mib} {mib} 1.000000 1.0 0.0 {mib} 0\n"
+    assert {record.operation for record in parse(row, "stdout")[0]} == {
+        f"checkpoint-1-{name}",
+        f"checkpoint-time-1-{name}",
+    }
 
 
 def test_the_shortest_time_and_the_highest_bandwidth_of_the_iterations_count() -> None:
@@ -34,9 +39,9 @@ def test_a_restart_has_records_of_its_own() -> None:
     assert {"restart-3-1m", "restart-time-3-2.441m"} <= names
 
 
-def test_an_output_that_ends_otherwise_than_with_a_row_is_not_complete() -> None:
+def test_an_output_that_ends_within_a_row_is_not_complete_and_what_follows_the_rows_is_unrecognised() -> None:
     assert parse(TEXT, "stdout")[1].complete
-    assert not parse(TEXT + "and then\n", "stdout")[1].complete
+    assert captures.said(parse(TEXT + "and then\n", "stdout")[1].unparsed) == ("stdout:27: and then",)
     assert not parse(TEXT[:-20], "stdout")[1].complete
 
 
@@ -65,6 +70,6 @@ def test_what_lost_an_iteration_is_an_error_and_gives_no_number() -> None:
     records, seen = parse("".join(lines[:-1]), "stdout")
     assert {"restart-3-2.441m", "restart-time-3-2.441m"}.isdisjoint(record.operation for record in records)
     assert captures.said(seen.errors) == (
-        "stdout: restart-3-2.441m: 1 iterations, but 2 expected; result not used",
-        "stdout: restart-time-3-2.441m: 1 iterations, but 2 expected; result not used",
+        "stdout: restart-3-2.441m: 1 matches; expected 2; result not used",
+        "stdout: restart-time-3-2.441m: 1 matches; expected 2; result not used",
     )

@@ -244,8 +244,10 @@ def test_a_chunk_pool_of_a_hundred_thousand_processes_is_read_to_its_end(tmp_pat
     processes = "".join(
         f"Rank {rank:05} | Wrote 3 chunks, 300\nProcess on rank {rank} said 'bye'\n" for rank in range(10**5)
     )
-    phase = f"Rank 00000 | Blocksize: 100\n{processes}BW:\t9.00 MiB/sec\n"
-    (tmp_path / "stdout").write_text(phase + phase.replace("Wrote", "Read").replace("BW", "Read BW"))
+    phase = f"Rank 00000 | Blocksize: 100\nRank 00000 | Bytes to write: 100\n{processes}BW:\t9.00 MiB/sec\n"
+    (tmp_path / "stdout").write_text(
+        phase + phase.replace("Wrote", "Read").replace("BW", "Read BW").replace("to write", "to read")
+    )
     records, seen = output.read("mpiio", tmp_path, tmp_path)
     assert [record.operation for record in records] == ["write", "read"]
     assert (seen.errors, seen.complete) == ((), True)
