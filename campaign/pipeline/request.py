@@ -19,14 +19,16 @@ CHOOSABLE = (Status.FAILED, Status.INVALID, Status.MISSING)  # statuses by which
 @dataclass(frozen=True, slots=True)
 class Request:
     """`only`: patterns of cells; empty means all. `statuses`: only cells with one of these. `again`: new attempts,
-    whatever the cells have.
+    whatever the cells have. `detach`: return right after submitting. `keep_going`: also if the first two jobs fail with
+    the same cause. `most_node_h`: node-hours that the whole campaign may use. `most_jobs`: jobs of it that Slurm may
+    have at once.
     """
 
     only: tuple[str, ...] = ()
     again: bool = False
     detach: bool = False
     statuses: tuple[Status, ...] = ()
-    cells: frozenset[Cell] | None = None  # that have these statuses, once they were looked up
+    cells: frozenset[Cell] | None = None  # cells with these statuses, once they were looked up
     keep_going: bool = False
     most_node_h: float | None = None
     most_jobs: int = MOST_JOBS
@@ -39,7 +41,7 @@ class Request:
 
     @property
     def chooses(self) -> bool:
-        """Whether it is about some cells."""
+        """Whether it is restricted to some cells."""
         return bool(self.only or self.statuses)
 
     def means(self, cell: Cell) -> bool:
@@ -47,12 +49,12 @@ class Request:
         return matched and (self.cells is None or cell in self.cells)
 
     def by_status(self, rows: Sequence[Row]) -> Request:
-        """With the cells of the statuses that were asked for. Invalid ones have results: only new attempts help."""
+        """With the cells of the requested statuses. Invalid cells have results, so they need new attempts."""
         cells = frozenset(row.cell for row in rows if row.status in self.statuses)
         return replace(self, cells=cells, again=self.again or Status.INVALID in self.statuses)
 
     def chosen(self, campaign: Campaign, runs: Sequence[Run]) -> list[Run]:
-        """The runs behind the chosen cells, without those whose every cell is declined or projected."""
+        """The runs of the chosen cells, without those whose cells are all declined or projected."""
         given = ((run, run.cells()) for run in runs)
         return [run for run, cells in given if any(map(self.means, cells)) and not left_out(campaign, cells)]
 
@@ -67,7 +69,7 @@ _AXES = ("target", "launch condition", "file configuration", "operation")
 
 
 def _no_cell(pattern: str, cells: Sequence[Cell]) -> str:
-    """Which part of a pattern no cell has."""
+    """The first part of a pattern that matches no cell."""
     parts = pattern.split("/")
     if len(parts) == len(_AXES):
         for axis, part, known in zip(_AXES, parts, zip(*map(astuple, cells), strict=True), strict=True):

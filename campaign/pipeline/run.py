@@ -1,5 +1,5 @@
-"""The straight line: plan -> submit what is missing -> follow -> collect -> judge -> table. Every stage does only
-what is missing.
+"""The driver: plan -> submit what is missing -> follow -> collect -> judge -> table. Every stage does only what is
+missing.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from campaign.slurm.collect import Follower
 from campaign.slurm.submit import Room, left_on, send
 
 FOLLOW_S = (0.05, 1.0)  # shortest and longest pause between two checks of the jobs' records
-GROWTH = 1.05  # of the pause, from check to check: it comes to a twentieth of what a run has taken
+GROWTH = 1.05  # of the pause at each check: it becomes a twentieth of the time that a run has taken
 _NO_SPACE = re.compile("No space left on device|Disk quota exceeded")
-MAX_SENDS = 3  # tries at a submission of which Slurm turned out to know nothing
+MAX_SENDS = 3  # attempts at a submission that Slurm then did not know
 
 
 @dataclass(frozen=True, slots=True)
 class RunValue:
-    """A value from an execution that has not been judged yet."""
+    """A value of an execution that is not judged yet."""
 
     operation: str
     number: float
@@ -52,16 +52,16 @@ class RunValue:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a display needs of a campaign under way."""
+    """What a display needs to know of a running campaign."""
 
     runs: Sequence[Run]
     attempts: dict[str, list[Attempt]]  # by run
     values: Mapping[tuple[str, int], Sequence[RunValue]] = field(default_factory=dict)  # by run and attempt
-    time_left: Callable[[], TimeLeft | None] = lambda: None  # None while it is not known; worked out when asked for
+    time_left: Callable[[], TimeLeft | None] = lambda: None  # None while unknown; computed on request
 
 
 class Display(Protocol):
-    """Where a driver tells what happens, and shows how far its runs are."""
+    """Where a driver reports events, and shows the progress of its runs."""
 
     def say(self, text: str) -> None: ...
 
@@ -78,21 +78,21 @@ class Driver:
     store: Store
     display: Display
     before: frozenset[str]  # tokens
-    cancelled: str  # when the campaign was last cancelled before that
-    meanwhile: Callable[[], None]  # done while Slurm starts jobs
+    cancelled: str  # when the campaign was last cancelled before
+    meanwhile: Callable[[], None]  # called while Slurm starts jobs
 
     def is_cancelled(self) -> bool:
         return self.store.cancelled() != self.cancelled
 
 
 class _StoppedError(Exception):
-    """What was under way was cancelled, and nothing more is submitted."""
+    """The jobs were cancelled, and nothing more is submitted."""
 
 
 def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[[], None] = lambda: None) -> Submission:
-    """Submit what is missing and follow it to the end; gives the campaign with the rows of the chosen cells alone.
+    """Submit what is missing and follow it to the end; gives the campaign with the rows of the chosen cells only.
 
-    `meanwhile` is called where jobs were submitted, which take a moment to start.
+    `meanwhile` is called after submissions, while jobs take a moment to start.
     """
     campaign, pack = opened.campaign, opened.pack
     request.check(matrix.cells(campaign, pack))
@@ -108,7 +108,7 @@ def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[
         display.say(text)
     compared = sources.compare(campaign)
     with Store(opened.paths) as store:
-        # What an earlier driver did not come to submit failed by that driver's end, not by a cause of its own.
+        # What an earlier driver had no time to submit failed with that driver, not for a cause of its own.
         ended = frozenset(each.token for each in store.attempts() if not each.state.active or each.job_id is None)
         driver = Driver(opened, store, display, ended, store.cancelled(), meanwhile)
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
@@ -134,7 +134,7 @@ def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[
 
 @contextmanager
 def _no_job_without_record(driver: Driver, request: Request) -> Iterator[None]:
-    """Cancel the jobs where the file system of the results is full: what they measure would be lost."""
+    """Cancel the jobs if the file system of the results is full: what they measure would be lost."""
     try:
         yield
     except NoRoom as error:
@@ -146,9 +146,9 @@ def _no_job_without_record(driver: Driver, request: Request) -> Iterator[None]:
 
 
 def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
-    """Measure what the searches of the chosen cells ask for, until they are decided; gives the plan with the counts.
+    """Measure what the searches of the chosen cells request, until they are decided; gives the plan with their counts.
 
-    A search that does not come further is left for the next time. With `detach`, one round is submitted.
+    A search that makes no progress is left for the next time. With `detach`, one round is submitted.
     """
     opened, say = driver.opened, driver.display.say
     announced: set[str] = set()
@@ -174,7 +174,7 @@ def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
             break
         if not tried:
             break
-        # Attempts that ended without a rate are made anew: only the search knows when there were enough.
+        # Attempts that ended without a rate are repeated: only the search knows when they are enough.
         before = tried
         _submit_and_follow(driver, wanted, replace(request, again=True))
         if request.detach:
@@ -183,7 +183,7 @@ def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
 
 
 def _measure(driver: Driver, planned: Plan, request: Request) -> Plan:
-    """Measure what cells report, with as many repetitions as their interval needs; gives the plan with all of them."""
+    """Measure what cells report, with as many repetitions as their intervals need; gives the plan with all of them."""
     while True:
         _submit_and_follow(driver, request.chosen(driver.opened.campaign, planned.runs), request)
         later = planning.again(driver.opened, planned)
@@ -196,7 +196,7 @@ def _measure(driver: Driver, planned: Plan, request: Request) -> Plan:
 
 
 def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) -> None:
-    """Submit those of the runs that lack a result, or all with `again`, until Slurm has taken or refused each."""
+    """Submit those of the runs that lack a result, or all with `again`, until Slurm has accepted or refused each."""
     opened, store = driver.opened, driver.store
     follower = follower_of(opened, store, driver.display.say)
     sends: Counter[str] = Counter()
@@ -204,12 +204,12 @@ def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) 
 
     def wanted(run: Run, attempts: Sequence[Attempt], records: Records) -> bool:
         if run.id in sends and not any(attempt.state.active for attempt in attempts):
-            # Once more where Slurm knows nothing of it, which is not where sbatch refused it.
+            # Try again if Slurm does not know the job, but not if sbatch refused it.
             unheard = attempts[-1].state is State.REFUSED and run.id not in refused
             return unheard and sends[run.id] < MAX_SENDS
         return is_missing(opened, run, attempts, records, request)
 
-    over: list[str] = []  # why jobs are held back, as long as they are
+    over: list[str] = []  # why jobs are held back at present
 
     def missing() -> list[Run]:
         attempts, records = matrix.attempts_by_run(chosen, store.attempts()), store.records()
@@ -236,9 +236,8 @@ def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) 
 
 
 def _within(driver: Driver, runs: Sequence[Run], most_node_h: float) -> tuple[list[Run], list[str]]:
-    """The runs of the first jobs that stay within so many node-hours, and what to say of those that do not.
-
-    Each may use its time limit on all its nodes; what it does not use is there for those after it.
+    """The runs of the first jobs that fit into so many node-hours, and a message about the others. Each job may use its
+    time limit on all its nodes; what it does not use is available to later ones.
     """
     opened, slurm = driver.opened, driver.opened.campaign.slurm
     used = in_use_node_s(opened.paths, driver.store, slurm) / 3600
@@ -263,8 +262,8 @@ def _within(driver: Driver, runs: Sequence[Run], most_node_h: float) -> tuple[li
 
 
 class _Watch:
-    """Follows the jobs under way and shows them, until the first two jobs failed with the same cause or somebody
-    cancels the campaign.
+    """Follows and shows the running jobs, until the first two jobs have failed with the same cause or the campaign is
+    cancelled.
     """
 
     def __init__(self, driver: Driver, follower: Follower, chosen: Sequence[Run], request: Request) -> None:
@@ -276,21 +275,21 @@ class _Watch:
         self._stopped = False
 
     def follow(self) -> None:
-        """Until nothing is under way. Raises _StoppedError once what was left is cancelled."""
+        """Follow until all attempts have ended. Raises _StoppedError once the rest is cancelled."""
         while self._look():
             time.sleep(self._pause_s)
         if self._stopped:
             raise _StoppedError
 
     def pause(self) -> None:
-        """A look and a pause, while there is no room for further jobs."""
+        """One check and a pause, while there is no room for further jobs."""
         self._look()
         if self._stopped:
             self.follow()
         time.sleep(self._pause_s)
 
     def _look(self) -> bool:
-        """Whether something is under way."""
+        """Whether an attempt has not ended yet."""
         driver, chosen = self._driver, self._chosen
         goes_on = self._follower.step()
         attempts = driver.store.attempts()
@@ -307,9 +306,9 @@ class _Watch:
         return goes_on
 
     def _stop(self, attempts: Sequence[Attempt]) -> bool:
-        """Cancel the jobs of these runs where they are not to go on; whether that is so."""
+        """Cancel the jobs of these runs if they must not go on; whether that is so."""
         driver, chosen = self._driver, self._chosen
-        # After the attempts were read: `campaign cancel` puts itself on record before it ends one.
+        # Read after the attempts: `campaign cancel` records itself before it ends one.
         if driver.is_cancelled():
             driver.display.warn(
                 "the campaign was cancelled; nothing more is submitted. 'campaign run "
@@ -376,16 +375,17 @@ def _values(
 
 
 def no_space(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str]) -> Attempt | None:
-    """The first attempt, without those `before`, that found a file system full: so will those after it."""
+    """The first attempt, without those `before`, that found a file system full, as all later ones will."""
     ids = {run.id for run in runs}
     new = (attempt for attempt in attempts if attempt.run in ids and attempt.token not in before)
     return next((each for each in new if each.state is State.FAILED and _NO_SPACE.search(each.reason)), None)
 
 
 def same_cause(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str]) -> str | None:
-    """Why the first two jobs failed, without the attempts `before`; None where that is not one cause. What Slurm did
-    not take has not failed. Runs of one job may all fail of that job, a node for example: they count as one, unless no
-    other job is left to compare with.
+    """The common cause of the first two failed jobs, without the attempts `before`; None if there is none.
+
+    Jobs that Slurm refused have not failed. Runs of one job may all fail because of that job (a node, for example):
+    they count as one failure, unless no other job is left to compare with.
     """
     by_id = {run.id: run for run in runs}
     new = [attempt for attempt in attempts if attempt.run in by_id and attempt.token not in before]
@@ -405,7 +405,7 @@ def same_cause(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collect
 
 
 def _general(attempt: Attempt, run: Run) -> tuple[State, str]:
-    """A failure without what differs from run to run: its names, numbers and paths."""
+    """A failure without names, numbers and paths, which differ from run to run."""
     text = attempt.reason.replace(run.attempt_directory(attempt.token), "").replace(attempt.run, "")
     return attempt.state, re.sub(r"[0-9a-f]{8,}|\d+", "#", text)
 
@@ -423,7 +423,7 @@ def _not_ended(attempts: Iterable[Attempt]) -> list[str]:
 
 
 def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
-    """Cancel this campaign's jobs and wait until Slurm has let go of them; gives the number of jobs."""
+    """Cancel this campaign's jobs and wait until Slurm has ended them; gives their number."""
     if not begun(opened.paths):
         return 0
     with Store(opened.paths) as store:
@@ -438,7 +438,7 @@ def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
                 raise UnknownState("the cancelled jobs have not ended yet; check with 'campaign status'")
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, 1.0)
-            # A driver that is calling sbatch submits that job before it reads of the cancellation.
+            # A driver that is just calling sbatch submits that job before it sees the cancellation.
             with suppress(UnknownState):
                 if late := _beside(store, jobs):
                     commands.cancel(late)
@@ -448,6 +448,6 @@ def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
 
 
 def _beside(store: Store, known: Collection[str]) -> list[str]:
-    """Ids of the campaign's jobs that have not ended, without those that are known."""
+    """Ids of the campaign's jobs that have not ended, except the `known` ones."""
     others = (attempt for attempt in store.under_way() if attempt.job_id not in known)
     return [job for job in _not_ended(others) if job not in known]

@@ -1,6 +1,6 @@
-"""The state of a campaign: what is on record, brought up to date and judged.
+"""The state of a campaign: everything recorded, updated and judged.
 
-The rules are loaded where they are used: a driver submits its jobs before.
+The rules are imported where they are used: a driver submits its jobs before.
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ from campaign.slurm import commands
 from campaign.slurm.collect import Follower, import_all, open_store, read_again
 from campaign.slurm.completion import unused_but_measured
 
-LONGEST_LOG = 64 << 20  # bytes of a projection's log that are read
+LONGEST_LOG = 64 << 20  # bytes read of a projection's log
 
 Say = Callable[[str], None]
 
 
 def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources | None = None) -> Submission:
-    """Judge everything on record; `store` is None where nothing is. `source` in the place of what is kept of it."""
+    """Judge everything recorded; `store` is None if nothing is. `source`: sources to use instead of the
+    recorded ones.
+    """
     from campaign.judge import engine
     from campaign.judge.rows import table_rows
 
@@ -44,13 +46,13 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
     attempts = store.attempts() if store else []
     results = []
     if store:
-        # Named nowhere: what the results do not need of it is let go of.
+        # Without names, so that what the results do not need is freed.
         results = engine.measured(
             pack, planned.runs, attempts, store.records(), store.observations(), store.evidence(), opened.answers
         )
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
-    runs = opened.paths.runs.as_posix()  # no Path for each attempt, which takes longer than to look
+    runs = opened.paths.runs.as_posix()  # no Path for each attempt, which takes longer than the look-up
     return engine.judged(
         Submission(
             campaign,
@@ -61,7 +63,7 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             tuple(rows),
             planned.searches,
             again=read_again(opened.paths, pack.output, reported),
-            # No rule asks for its heads, which take much room.
+            # No rule needs its heads, which take much memory.
             journal=replace(journal.look(opened.paths.journal), heads=(), earlier=()) if store else None,
             folders=frozenset((a.run, a.number) for a in attempts if os.path.isdir(f"{runs}/{a.run}/{a.number}")),  # noqa: PTH112
             unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(opened.paths, a)),
@@ -105,7 +107,7 @@ def current(opened: Opened, say: Say, source: Sources | None = None) -> Submissi
 
 
 def say_of_journal(opened: Opened, chain: Chain | None, say: Say) -> None:
-    """Say where the journal is damaged. What is read of it is what follows the part that was read before."""
+    """Report damage of the journal. Only what follows the part that was read before is used."""
     if chain is not None and chain.problem:
         say(journal_damaged(path=opened.paths.journal, problem=chain.problem))
 
@@ -115,7 +117,7 @@ def journal_damaged(path: object, problem: object) -> str:
 
 
 def from_raw_outputs(opened: Opened, say: Say) -> Submission:
-    """`current`, by what lies there and not by what an index says of it."""
+    """`current`, from the raw outputs and not from the database."""
     if begun(opened.paths):
         collect(opened)
     look_at_sources(opened, say)
@@ -123,8 +125,8 @@ def from_raw_outputs(opened: Opened, say: Say) -> Submission:
 
 
 def on_record(opened: Opened, say: Say) -> tuple[Plan, tuple[Attempt, ...]]:
-    """The plan and every attempt, brought up to date: by the journal and the raw outputs, not by an index of them.
-    Nothing is judged.
+    """The plan and every attempt, updated from the journal and the raw outputs, not from the database. Nothing is
+    judged.
     """
     planned = planning.plan(opened)
     if not begun(opened.paths):
@@ -142,7 +144,7 @@ def on_record(opened: Opened, say: Say) -> tuple[Plan, tuple[Attempt, ...]]:
 
 
 def recorded(opened: Opened) -> Submission:
-    """The campaign as its results say, whatever Slurm would; one without results has its projections and gaps."""
+    """The campaign as its results say, without asking Slurm; without results, only projections and gaps."""
     if not begun(opened.paths):
         return standing(opened, Plan((), {}, ""), None)
     with open_store(opened.paths, opened.pack.output) as store:
@@ -150,7 +152,7 @@ def recorded(opened: Opened) -> Submission:
 
 
 def with_source_rules(opened: Opened) -> Opened:
-    """With the rules about the benchmark's source, also where the pack does not ask for them."""
+    """With the rules about the benchmark's source, even if the pack does not list them."""
     from campaign.judge import engine
 
     asked = {rule: "" for rule in engine.RULES if rule.startswith("SRC-")}
@@ -166,7 +168,7 @@ def look_at_sources(opened: Opened, say: Say) -> None:
 
 
 def attempts(opened: Opened) -> list[Attempt]:
-    """What is on record, without looking at Slurm."""
+    """The recorded attempts, without asking Slurm."""
     if not begun(opened.paths):
         return []
     with open_store(opened.paths, opened.pack.output) as store:
@@ -174,8 +176,8 @@ def attempts(opened: Opened) -> list[Attempt]:
 
 
 def jobs_under_way(opened: Opened) -> list[str]:
-    """Ids of the campaign's jobs that have not ended. Slurm is asked for a job that has no id on record; where Slurm
-    does not answer, it is given by its name.
+    """Ids of the campaign's jobs that have not ended. Slurm is asked for a job without a recorded id; if Slurm does not
+    answer, its name is given.
     """
     under_way = [attempt for attempt in attempts(opened) if attempt.state.active]
     ids = {attempt.job_id for attempt in under_way if attempt.job_id}
@@ -199,7 +201,7 @@ def follower_of(opened: Opened, store: Store, say: Say) -> Follower:
 
 
 def collect_and_catch_up(opened: Opened, say: Say) -> int:
-    """`collect`, and ask Slurm for what is not on record yet."""
+    """`collect`, and ask Slurm for what is not recorded yet."""
     number = collect(opened)
     with Store(opened.paths) as store:
         _catch_up(opened, store, say)
@@ -207,7 +209,7 @@ def collect_and_catch_up(opened: Opened, say: Say) -> int:
 
 
 def collect(opened: Opened) -> int:
-    """Build the database again from the journal and the raw outputs; gives the number of attempts."""
+    """Rebuild the database from the journal and the raw outputs; gives the number of attempts."""
     if not begun(opened.paths):
         raise InputError(
             f"campaign {opened.campaign.name} has no results yet; start with 'campaign run "
