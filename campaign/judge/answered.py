@@ -1,6 +1,6 @@
-"""What a campaign's explanations and waivers do to findings, and the rule about waivers. Pure.
+"""Applies a campaign's explanations and waivers to findings; the rule about waivers. Pure.
 
-Nothing is hidden: a finding that is explained or waived stays where it was, with the answer beside it.
+Nothing is hidden: a finding that is explained or waived stays, with the answer beside it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ from campaign.results.cells import CellIndex, matches
 
 
 def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: date | None) -> Finding:
-    """The finding with the campaign's answer to it.
-
-    `cells`: all that it is about, of which an answer has to cover every one. `measured`: the day, by which a waiver has
-    expired or not.
+    """The finding with the campaign's answer to it. `cells`: all that it is about; an answer has to cover every one.
+    `measured`: the day that decides whether a waiver has expired.
     """
     if not cells or not (answers.explanations or answers.waivers):
         return finding
@@ -44,7 +42,7 @@ def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: 
 
 
 def of_case(answers: Answers, case: Case, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The findings over one attempt, each with the campaign's answer to it."""
+    """The findings about one attempt, each with the campaign's answer."""
     if not (answers.explanations or answers.waivers):
         return findings
     cells, day = case.run.cells(), day_of([case.attempt])
@@ -56,13 +54,13 @@ def in_force(granted: Granted, measured: date | None) -> bool:
 
 
 def day_of(attempts: Iterable[Attempt]) -> date | None:
-    """The last day on which one of them was measured, in UTC."""
+    """The last day (UTC) on which one of them was measured."""
     times = [time for attempt in attempts if (time := attempt.ended or attempt.started) is not None]
     return datetime.fromtimestamp(max(times), UTC).date() if times else None
 
 
 def answered(submission: Submission, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings about the campaign as a whole, each with the campaign's answer to it."""
+    """Findings about the campaign as a whole, each with the campaign's answer."""
     if submission.answers == Answers():
         return tuple(findings)
     measured = day_of(submission.attempts)
@@ -73,7 +71,7 @@ def answered(submission: Submission, findings: Iterable[Finding]) -> tuple[Findi
 
 
 def concerned(submission: Submission) -> Callable[[Finding], tuple[Cell, ...]]:
-    """Gives the cells that a finding is about: those that its subject matches, or that its attempt's run is for."""
+    """A function that gives the cells of a finding: those that its subject matches, or those of its attempt's run."""
     cells, runs = submission.cells, {run.id: run for run in submission.runs}
     by_cell = CellIndex(cells)
 

@@ -1,4 +1,4 @@
-"""The rules about one ended attempt, judged by its own outputs. Pure."""
+"""The rules about one ended attempt, judged from its own outputs. Pure."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from campaign.core.units import digits, format_size, listed
 from campaign.judge.findings import at_full_size, doubt, note, processes_on, unchecked, violation
 from campaign.results.case import Case
 
-EVIDENT = 2  # data of so many times the memory of the nodes cannot have come from it
+EVIDENT = 2  # times the memory of the nodes: so much data cannot have come from it
 WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
 BANDWIDTH = re.compile(r"[KMGT]?i?B/s")
-BUILTIN = "campaign bench "  # how the project's own benchmark names itself
+BUILTIN = "campaign bench "  # how the built-in benchmark names itself
 
 
 _NO_COMMAND_LINE = "no command line in the output: flags cannot be checked"
 
 
 def flags_present(case: Case) -> Iterator[Finding]:
-    """FLG-01: the flags that must not be omitted are in the executed argv."""
+    """FLG-01: the required flags are in the executed argv."""
     if not case.seen.argv:
         yield unchecked(_NO_COMMAND_LINE)
         return
@@ -39,7 +39,7 @@ def flags_present(case: Case) -> Iterator[Finding]:
 
 
 def configuration_flags(case: Case) -> Iterator[Finding]:
-    """FLG-02: the configuration's own flags, and no other configuration's."""
+    """FLG-02: the configuration's own flags are executed, and no other configuration's."""
     if not case.seen.argv:
         yield unchecked(_NO_COMMAND_LINE)
         return
@@ -73,7 +73,7 @@ _REHEARSAL_SIZE = "rehearsal: smaller than the rules require, never a compliant 
 
 
 def item_count(case: Case) -> Iterator[Finding]:
-    """FLG-04: processes x n reaches the total, and the benchmark counted as many; what else has a size has the full."""
+    """FLG-04: processes x n reaches the total, the benchmark counted as many, and other sizes are full ones too."""
     values = case.values
     full = {each.id: each.of("full", case.run.launch, case.run.files) for each in case.pack.variables}
     other = [name for name, value in full.items() if values.get(name, value) != value]
@@ -102,8 +102,8 @@ def item_count(case: Case) -> Iterator[Finding]:
 
 
 def own_directory(case: Case) -> Iterator[Finding]:
-    """FLG-05: what names a directory or a file names the attempt's own directory, absolute, under the target. What the
-    pack does not say itself names none.
+    """FLG-05: words that name a directory or a file name the attempt's own directory, absolute, below the target. Words
+    that the pack does not contain name none.
     """
     if paths := beside_target(case.pack, case.run):
         yield violation(
@@ -131,7 +131,7 @@ def own_directory(case: Case) -> Iterator[Finding]:
 
 
 def beside_target(pack: RulePack, run: Run) -> tuple[str, ...]:
-    """The words of a run's command lines that the campaign file added to the pack's and that name a path."""
+    """The words that the campaign file added to the pack's command lines and that name a path."""
     texts = [word for phase in pack.phases for word in phase.arguments]
     planned = {*texts, *(flag for files in pack.files for flag in files.flags)}
     words = (word for command in run.launched for word in command.arguments)
@@ -139,7 +139,7 @@ def beside_target(pack: RulePack, run: Run) -> tuple[str, ...]:
 
 
 def offset_as_told(case: Case) -> Iterator[Finding]:
-    """FLG-06: the value of -N in the executed argv."""
+    """FLG-06: the value of -N in the executed argv is the expected one."""
     expected = _after(case.planned, "-N")
     if expected is None:
         return
@@ -200,14 +200,16 @@ def _remote_share(share: object) -> str:
 
 
 def _instead(case: Case, operation: Operation) -> tuple[str, ...]:
-    """The record that an operation is, and those of the output that no operation is: of another size or program."""
+    """The record that an operation needs, and the output's records that belong to no operation: of another size or
+    program.
+    """
     asked = {each.key for each in case.operations}
     others = [record.operation for record in case.records if record.operation not in asked]
     return (operation.key, listed(others)) if operation.record and others else ()
 
 
 def ranks_placed(case: Case) -> Iterator[Finding]:
-    """GEO-01: consecutive ranks share a node, the same number on each."""
+    """GEO-01: consecutive ranks share a node, with the same number on each."""
     seen, geometry = case.seen, case.run.geometry
     if seen.placement is None or seen.processes_per_node is None:
         yield unchecked("rank placement not in the output")
@@ -220,7 +222,7 @@ def ranks_placed(case: Case) -> Iterator[Finding]:
 
 
 def geometry_as_planned(case: Case) -> Iterator[Finding]:
-    """GEO-02: the processes and nodes of the launch condition."""
+    """GEO-02: processes and nodes are those of the launch condition."""
     seen, geometry = case.seen, case.run.geometry
     processes = geometry.processes if seen.processes is None else seen.processes
     nodes = geometry.nodes if seen.nodes is None else seen.nodes
@@ -256,7 +258,7 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
 
 
 def ended_well(case: Case) -> Iterator[Finding]:
-    """RUN-01: the run ended with status 0, in one job that Slurm did not start again."""
+    """RUN-01: the run ended with status 0, in one job that Slurm did not restart."""
     if case.attempt.state is not State.DONE:
         yield violation(
             "the run ended as {state}: {reason}", "done", state=case.attempt.state, reason=case.attempt.reason
@@ -270,17 +272,16 @@ def ended_well(case: Case) -> Iterator[Finding]:
 
 
 def clean_output(case: Case) -> Iterator[Finding]:
-    """RUN-06: no error in the output, nothing that failed, every phase above zero, nothing unread."""
+    """RUN-06: no error in the output, no failed operation, every rate above zero, no unrecognised line."""
     seen = case.seen
-    if case.attempt.state is not State.DONE:  # RUN-01 reports it, with the message from the output if there is one
+    if case.attempt.state is not State.DONE:  # RUN-01 reports it, with the output's message if there is one
         if not any(text.file and text.file in case.attempt.reason for text in seen.errors):
             yield from (violation("error in the benchmark output: {line}", line=text) for text in seen.errors)
         return
     for text in seen.errors:
         yield violation("error in the benchmark output: {line}", line=text)
     for warning in seen.warnings:
-        # Every attempt has its own directory; with the path removed, equal warnings of several attempts are reported
-        # once.
+        # Every attempt has its own directory; without the path, equal warnings of several attempts are reported once.
         words = warning.text.replace(case.directory, f"{case.directory.rpartition('-')[0]}-TOKEN")
         yield note("warning in the benchmark output: {line}", "", warning.place, line=words)
     if seen.program.startswith(BUILTIN) and seen.binary_sha256 is None:
@@ -293,14 +294,14 @@ def clean_output(case: Case) -> Iterator[Finding]:
         record = case.result(operation)
         if record is None:
             yield violation("no result for {name} in the output", *_instead(case, operation), name=operation.id)
-        elif not record.value > 0:  # NaN neither
+        elif not record.value > 0:  # also true for NaN
             yield violation("the rate of {name} is not above zero", "> 0", record.value, name=operation.id)
     for text in seen.unparsed:
         yield note("unrecognised output line: {line}", line=text)
 
 
 def inflated_counts(case: Case) -> Iterator[Finding]:
-    """PHY-03: where the benchmark's formula counts more than happened, both numbers are given."""
+    """PHY-03: if the benchmark's formula counts more than really happened, both numbers are given."""
     for operation, record in case.reported:
         if operation.id not in case.files.inflated:
             if (actual := _less(record)) is not None:
@@ -311,7 +312,7 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
                     operation=operation.id,
                 )
             continue
-        # The project's own says what was done, so that its silence is no answer.
+        # The built-in benchmark reports what was done; if it does not, that is no answer.
         builtin = case.seen.program.startswith(BUILTIN)
         if record.operations_done is None:
             yield (violation if builtin else unchecked)(
@@ -342,13 +343,13 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
 
 
 def _less(record: Record) -> float | None:
-    """What really happened, where that is less than the formula's; of means the one is rounded, the other is not."""
+    """The actual number if it is less than the formula's; of means, one is rounded and the other is not."""
     actual = record.true_value
     return None if actual is None or actual >= record.value - 0.001 else actual
 
 
 def units_as_asked(case: Case) -> Iterator[Finding]:
-    """STA-05: every number has the unit that the rules ask for."""
+    """STA-05: every number has the unit that the rules require."""
     for operation, record in case.reported:
         printed = (case.record(operation.key) if operation.printed else record) or record
         wanted = operation.printed or operation.unit
@@ -357,8 +358,8 @@ def units_as_asked(case: Case) -> Iterator[Finding]:
 
 
 def storage_measured(case: Case) -> Iterator[Finding]:
-    """CCH-05: what was read came from the storage, and what was written had reached it when the clock stopped; as many
-    bytes were moved as the rules ask for, by the memory of the nodes.
+    """CCH-05: what was read came from the storage, and what was written had reached it when the clock stopped; compared
+    with the memory of the nodes, as many bytes were moved as the rules require.
     """
     yield from _more_than_memory(case)
     allowed, memory = case.pack.parameter("CCH-05", "share"), case.memory
@@ -381,7 +382,7 @@ def storage_measured(case: Case) -> Iterator[Finding]:
         ):
             if share is None or share <= allowed:
                 continue
-            # One node has nowhere else to read from, and a rehearsal is too small to leave the cache.
+            # A single node cannot read from elsewhere, and a rehearsal is too small to leave the cache.
             must = case.files.storage and case.run.geometry.nodes > 1
             yield (at_full_size(violation, case.full) if must else note)(
                 "bandwidth of memory, not of storage: {why}",
@@ -393,7 +394,7 @@ def storage_measured(case: Case) -> Iterator[Finding]:
 
 
 def _more_than_memory(case: Case) -> Iterator[Finding]:
-    """The bytes that each bandwidth is of, against the memory of the nodes as the job recorded it."""
+    """The bytes moved for each bandwidth, compared with the recorded memory of the nodes."""
     multiple, memory = case.pack.parameter("CCH-05", "memory"), case.memory
     anywhere = any(files.storage for files in case.pack.files)
     if not multiple or (anywhere and not case.files.storage):
@@ -418,7 +419,7 @@ def _more_than_memory(case: Case) -> Iterator[Finding]:
 
 
 def cache_in_reach(case: Case) -> Iterator[Finding]:
-    """CCH-04: on one node the client's cache is in reach of every phase."""
+    """CCH-04: on a single node the client's cache can answer in every phase."""
     if case.run.geometry.nodes == 1:
         yield note("single node: results may include client cache")
 

@@ -1,6 +1,7 @@
-"""What the built-in benchmark says of its own processes, compared with what the job's nodes and the kernel say. Pure.
+"""Compares what the built-in benchmark reports about its own processes with the records of the job's nodes and the
+kernel. Pure.
 
-A library that is preloaded can lie in the process that it is in: docs/evidence.md says what this proves.
+A preloaded library can falsify reports of its own process: docs/evidence.md says what this proves.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from campaign.judge.findings import Form, doubt, note, to_explain, violation
 from campaign.results.case import Case
 
 SINCE = (0, 3, 0)  # versions of the benchmark that attest themselves
-CLOCK_SHARE, CLOCK_S = 0.001, 0.05  # by which two readings of one clock around a run may differ
-IDLE_S, IDLE_SHARE = 10.0, 0.25  # of a run outside its phases; 32 processes on 2 cores had 7 s of 22
-NODES_S = 60.0  # by which a node's clock may differ from the job's record of the run
+CLOCK_SHARE, CLOCK_S = 0.001, 0.05  # how much two readings of one clock around a run may differ
+IDLE_S, IDLE_SHARE = 10.0, 0.25  # part of a run outside of its phases; 32 processes on 2 cores had 7 s of 22
+NODES_S = 60.0  # how much a node's clock may differ from the job's record of the run
 _LOADER = re.compile(r"LD_\w+|GLIBC_TUNABLES")
 _C_LIBRARY = re.compile(r"lib(?:c|pthread|rt)[.-][\w.-]*|ld-musl-[\w.-]+|libc\.musl-[\w.-]+")
 _MPI = re.compile(r"lib(?:p?mpi|mpich|pmpi)[\w.+-]*")
@@ -33,7 +34,7 @@ def attestations(case: Case) -> Sequence[tuple[Case, Attestation]]:
 
 
 def preloads(case: Case) -> Iterator[tuple[str, str]]:
-    """Variables with which the ranks had libraries loaded before their own."""
+    """Variables by which the ranks loaded libraries before their own."""
     for _, told in attestations(case):
         for group in told.groups:
             yield from ((name, group.variables[name]) for name in ("LD_PRELOAD", "LD_AUDIT") if name in group.variables)
@@ -54,12 +55,12 @@ def replaced(case: Case) -> Iterator[tuple[str, list[str]]]:
 
 
 def _is_program(case: Case, group: RankGroup, path: str) -> bool:
-    """Whether the file is the program itself, as in a statically linked one."""
+    """Whether the file is the program itself, as with static linking."""
     return group.objects.get(path, "?") == case.seen.binary_sha256
 
 
 def loaded(case: Case) -> Iterator[Finding]:
-    """SRC-04: all ranks have the same code in their memory, that which the job's nodes saw the program load."""
+    """SRC-04: all ranks have loaded the same code, as the job's nodes found it for the program."""
     for one, told in attestations(case):
         yield from _alike(one, told.groups)
         for group in told.groups[:1]:
@@ -82,11 +83,11 @@ def _of_rank(group: RankGroup) -> str:
 
 
 def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
-    """Each library that the program names was loaded, with the content that the job hashed on that node."""
+    """Each library of the program was loaded, with the content that the job hashed on that node."""
     environment = case.evidence.environment
     given = set(group.objects.values())
     if "" in given or not group.objects:
-        return  # of a file that could not be read nothing is known
+        return  # a file that could not be read
     differing = []
     for name in environment.facts.under("library."):
         path, _, digest = environment.by_node(name).get(group.first_node, "").rpartition(" ")
@@ -103,7 +104,7 @@ def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
 
 
 def compiled(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
-    """SRC-05: the compiler in a binary's build record is the one that the program names, which adds its version."""
+    """SRC-05: the compiler in a binary's build record is the one that the program reports."""
     for one, told in attestations(case):
         if (
             one.seen.binary_sha256 == digest
@@ -120,8 +121,8 @@ def compiled(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
 
 
 def beside(cases: Iterable[Case]) -> Iterator[Finding]:
-    """SRC-05: what was loaded from other directories than those of the system and of the linked libraries."""
-    looked_at: set[frozenset[str]] = set()  # runs of one geometry load the same files
+    """SRC-05: files loaded from other directories than those of the system and of the linked libraries."""
+    looked_at: set[frozenset[str]] = set()  # runs with one geometry load the same files
     known: set[tuple[str, ...]] = set()
     for one, told in (pair for case in cases for pair in attestations(case)):
         for group in told.groups:
@@ -156,7 +157,9 @@ def _libraries(case: Case) -> Iterator[str]:
 
 
 def agrees(case: Case) -> Iterator[Finding]:
-    """EVD-06: boots, mounts, clocks and the loader's variables inside of the ranks are those of the job's nodes."""
+    """EVD-06: boot ids, mounts, clocks and the loader's variables reported by the ranks are those of the
+    job's nodes.
+    """
     said = attestations(case)
     for one, told in said:
         yield from _clock(one, told)
@@ -192,7 +195,7 @@ def _clock(case: Case, told: Attestation) -> Iterator[Finding]:
 
 
 def _between(case: Case, told: Attestation) -> Iterator[Finding]:
-    """mdtest's phases follow one another: phases that were shortened leave time in which nothing was done."""
+    """mdtest's phases follow one another: if the output shortens phases, there is unexplained time between them."""
     if told.clock_s is None or told.phases_s is None or "-p" in case.seen.argv:
         return
     most, between = max(IDLE_S, IDLE_SHARE * told.clock_s), told.clock_s - told.phases_s
@@ -254,14 +257,14 @@ def _mount(case: Case, group: RankGroup) -> Iterator[Finding]:
 
 
 def _variables(case: Case, group: RankGroup) -> Iterator[Finding]:
-    """Compares the loader's variables only: launchers pass MPI's variables to the ranks, and MPI sets some itself."""
+    """Compare the loader's variables only: launchers pass MPI's variables to the ranks, and MPI sets some itself."""
     environment = case.evidence.environment
     if not environment.recorded or case.run.launcher.prefix:
-        return  # a prefix may set what it likes: it is declared
+        return  # a declared prefix may set any variable
     for name, value in group.variables.items():
         known = environment.told(name)
         if _LOADER.fullmatch(name) and not known.endswith("(cut)") and known.split() != value.split():
-            # Of several nodes with values of their own, the job's record joins the values.
+            # If nodes have different values, the job's record joins them.
             if value and value in known:
                 continue
             yield violation(

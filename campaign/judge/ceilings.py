@@ -1,8 +1,8 @@
-"""The rule about what no machine can do: rates above physical limits. Pure.
+"""The rule about the physically impossible: rates above limits of any machine. Pure.
 
-The defaults lie far from what real systems reach. Of 2,330 results of 193 submissions to the IO500 lists up to 2025
-(github.com/IO500/submission-data) the quickest metadata operation took a process 0.93 us (10,351,329 removals/s of
-9,600 processes, OceanStor Pacific, 2023), and the largest bandwidth was 266 GB/s a node.
+The defaults are far from what real systems reach. Of 2,330 results of 193 submissions to the IO500 lists up to 2025
+(github.com/IO500/submission-data), the fastest metadata operation took 0.93 us per process (10,351,329 removals/s of
+9,600 processes, OceanStor Pacific, 2023), and the largest bandwidth was 266 GB/s per node.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ LOCAL = frozenset({"tmpfs", "ramfs", "ext2", "ext3", "ext4", "xfs", "btrfs", "ov
 
 
 def within_physics(case: Case) -> Iterator[Finding]:
-    """PHY-04: no operation is quicker than a system call, and no byte passes where nothing can carry it."""
+    """PHY-04: no operation is faster than a system call, and no rate exceeds what the network adapters can carry."""
     least = case.pack.parameter("PHY-04", "call")
     for operation, record in case.reported:
         if record.unit == RATE:
             rate = record.value if record.true_value is None else record.true_value
-            # Without the true count a formula's product says nothing about a single operation.
+            # Without the actual count, a formula's product says nothing about a single operation.
             if record.true_value is None and operation.id in case.files.inflated and case.run.geometry.processes > 1:
                 yield unchecked(
                     "this benchmark does not print how many operations it performed, so the time of one is unknown; "
@@ -62,12 +62,12 @@ def _bytes(case: Case, operation: str, record: Record) -> Iterator[Finding]:
         )
         return
     if not case.files.storage or nodes == 1 or _is_local(case.evidence.environment):
-        return  # what is not held to come over the network may come from elsewhere
+        return  # the file system is not known to be on the network
     adapters, problem = adapters_of(case.evidence.environment)
     if problem:
         yield unchecked(problem)
     elif carried > adapters * nodes:
-        # A cache that the pack allows to answer for a share of the bytes is no fraud: CCH-05 judges it.
+        # A cache that the pack allows for a share of the bytes is no fraud: CCH-05 judges it.
         form = violation if record.cached_share is None or record.cached_share < 1 else note
         limit = f"at most {_shown(adapters)} for each of {nodes} nodes"
         yield form(
@@ -80,7 +80,7 @@ def _is_local(environment: Environment) -> bool:
 
 
 def adapters_of(environment: Environment) -> tuple[float, str]:
-    """Bytes a second that the best node's adapters carry one way, and why that is not known."""
+    """Bytes per second that the best node's adapters carry in one direction, and why that is unknown."""
     if not environment.recorded:
         return 0.0, "network adapters not recorded"
     by_node: dict[str, float] = {}
@@ -94,7 +94,7 @@ def adapters_of(environment: Environment) -> tuple[float, str]:
             if match:
                 by_node[node] = by_node.get(node, 0.0) + float(match[1]) * scale / 8
             elif "down" not in text.casefold():
-                unknown = True  # a virtual adapter, or one that tells no speed
+                unknown = True  # a virtual adapter, or one that reports no speed
     if unknown or not by_node:
         return 0.0, "speed of a network adapter not recorded"
     return max(by_node.values()), ""

@@ -1,8 +1,8 @@
-"""The rule engine: rules + runs + what was recorded -> findings. Pure.
+"""The rule engine: rules + runs + records -> findings. Pure.
 
-Each rule of the catalogue is one function, bound to its id here. A rule runs where the pack lists it; it yields nothing
-where it is kept, and a finding marked as not checked where what was recorded does not tell. The same functions judge a
-plan, a campaign under way, an ended one, and a bundle on the buyer's side.
+Each rule of the catalogue is one function, bound to its id here. A rule runs if the pack lists it; it yields nothing if
+it is kept, and a finding marked as not checked if the records do not show it. The same functions judge a plan, a
+running campaign, an ended one, and a bundle on the buyer's side.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from campaign.results.case import Case
 from campaign.results.environment.facts import NOTHING, Evidence
 from campaign.results.environment.witness import Witness
 
-Given = TypeVar("Given")  # what a rule is judged over
+Given = TypeVar("Given")  # what a rule is judged on
 
 # In the catalogue's order, which is that of the findings.
 ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
@@ -75,14 +75,14 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "EVD-06": records.agree,
 }
 
-# About what was executed and how its ranks were spread: attempts in which that is the same are judged once.
+# About what was executed and how its ranks were placed: judged once for attempts in which that is the same.
 ALIKE = frozenset({"FLG-01", "FLG-02", "FLG-03", "FLG-04", "FLG-05", "FLG-06", "GEO-01", "GEO-02", "CCH-04"})
 
-# About whether a run produced values; the others are about how it did, and are not applied to a run without values.
+# About whether a run produced values; the other rules do not apply to a run without values.
 WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
-# What a run printed before it failed is no result: how it came about matters to none, but its records must agree.
+# What a run printed before it failed is no result: how it was produced does not matter, but its records must agree.
 OF_FAILED = WITHOUT_NUMBERS | {"EVD-06"}
-# Rules about an execution of several phases as a whole; all other rules are about each of its phases.
+# Rules about an execution of several phases as a whole; all others are about each phase.
 OF_WHOLE = frozenset({"RUN-01", "RUN-05", "RUN-09"})
 OF_BOTH = frozenset({"EVD-06"})
 OVER_NUMBERS = frozenset({"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05"})
@@ -136,14 +136,13 @@ BUNDLE_RULES: Mapping[str, Callable[[HandedIn], Iterator[Finding]]] = {
 
 
 def judge_bundle(handed_in: HandedIn) -> tuple[Finding, ...]:
-    """All findings over a bundle beyond those of the campaign in it, whatever its pack lists."""
+    """All findings about a bundle except those of the campaign in it, whatever its pack lists."""
     return by_rules(BUNDLE_RULES, BUNDLE_RULES, handed_in, BUNDLE)
 
 
 def judge(case: Case, alike: Alike | None = None) -> tuple[Finding, ...]:
-    """All findings of the pack's rules over one ended attempt; where it measured nothing, of why alone.
-
-    `alike` knows what was found in the other attempts of its campaign.
+    """All findings of the pack's rules about one ended attempt; if it measured nothing, only why. `alike` has the
+    findings of the other attempts of its campaign.
     """
     phases, alike = case.phases, alike or Alike()
     if not phases:
@@ -170,20 +169,20 @@ def _judge(case: Case, rules: Set[str], alike: Alike, phase: str = "") -> tuple[
 
 
 class Alike:
-    """What the rules of ALIKE find, once for all attempts of one campaign in which that is the same."""
+    """Findings of the rules in ALIKE, once for all attempts of a campaign that are alike in what these rules judge."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Mapping[str, tuple[Finding, ...]]] = {}
 
     def findings(self, case: Case, phase: str) -> Mapping[str, tuple[Finding, ...]]:
-        """By rule; empty where what was found is about this attempt alone, since it names its own directory."""
+        """Findings by rule; empty if they are about this attempt alone, since they name its own directory."""
         run, seen, threads = case.run, case.seen, case.evidence.witness.threads
         words = tuple([tuple(word.split(case.directory)) for word in seen.argv])
         counts = seen.processes, seen.nodes, seen.processes_per_node, seen.threads, seen.files_reported
         of_run = run.target, run.launch, run.files, run.operations, run.items_total, run.fingerprint
         key = phase, of_run, case.attempt.state, words, counts, seen.placement, threads
         if key not in self._known:
-            # With nothing else than the key has, no rule can find what another attempt need not have.
+            # The parts that a rule sees are reduced to those in the key, so that no finding depends on others.
             stripped = Observation("", seen.argv, *counts[:4], seen.placement, files_reported=seen.files_reported)
             bare = Case(case.pack, run, case.attempt, (), stripped, Evidence(witness=Witness(threads=threads)))
             found = {rule: tuple(ATTEMPT_RULES[rule](bare)) for rule in ALIKE}
@@ -195,8 +194,10 @@ class Alike:
 
 
 def _together(case: Case, by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
-    """The findings over phases: once what is found in all of them, the others with the phases in which they are."""
-    where: dict[Finding, dict[str, str]] = {}  # phase -> what was found, which may differ
+    """Findings about phases: one for all phases if it is the same in all, otherwise with the phases in which it was
+    found.
+    """
+    where: dict[Finding, dict[str, str]] = {}  # finding -> phase -> the finding there, which may differ
     for phase, findings in by_phase.items():
         for finding in findings:
             where.setdefault(replace(finding, actual=""), {}).setdefault(phase, finding.actual)
@@ -217,8 +218,8 @@ def by_rules(
     known: Mapping[str, Iterable[Finding]] = MappingProxyType({}),
     concerned: Callable[[Finding], tuple[Cell, ...]] = lambda finding: (),
 ) -> tuple[Finding, ...]:
-    """What those of the rules find that have a function in the table, in its order. `known`: by rule, what is found;
-    `concerned`: the cells that a finding is about.
+    """Findings of those rules that have a function in the table, in its order. `known`: findings by rule; `concerned`:
+    the cells of a finding.
     """
     found: list[Finding] = []
     for rule, check in checks.items():
@@ -237,7 +238,7 @@ def measured(
     evidence: Mapping[tuple[str, int], Evidence] = MappingProxyType({}),
     answers: Answers = NO_ANSWERS,
 ) -> list[Case]:
-    """Every ended attempt that counts for a planned run, judged, with what the campaign answers to its findings."""
+    """Every ended attempt that counts for a planned run, judged, with the campaign's answers to its findings."""
     by_run, alike, unread = matrix.attempts_by_run(runs, attempts), Alike(), Observation()
     results = []
     for run in runs:
@@ -252,13 +253,13 @@ def measured(
 
 
 def judge_submission(whole: Submission) -> tuple[Finding, ...]:
-    """All findings of the pack's rules over a campaign, beyond those of its single attempts."""
+    """All findings of the pack's rules about a campaign, except those of its single attempts."""
     found = by_rules(RULES, whole.pack.checks, whole, CAMPAIGN, concerned=answered.concerned(whole))
     return answered.answered(whole, found)
 
 
 def judged(whole: Submission) -> Submission:
-    """The campaign with all findings: over it as a whole, beside its rows, and of rules that are not checked."""
+    """The campaign with all findings: those about it as a whole, those of its rows, and rules that are not checked."""
     findings = judge_submission(whole)
     aside = (*findings, *unjudged(whole.pack), *nothing_measured(whole))
     return replace(whole, rows=with_findings(whole.rows, findings), findings=aside)
@@ -277,7 +278,7 @@ def nothing_measured(whole: Submission) -> Iterator[Finding]:
 
 
 def unjudged(pack: RulePack) -> tuple[Finding, ...]:
-    """The pack's rules that nothing judges: reported, since what was not checked has not passed."""
+    """Rules of the pack that nothing judges, reported as not checked."""
     return tuple(
         finding
         for rule in pack.checks

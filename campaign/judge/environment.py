@@ -16,24 +16,26 @@ from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment
 from campaign.results.environment.slurm_text import expand_nodes
 
-TOLERANCE_S = 2.0  # of the clocks of one job's nodes, beyond the offset that was measured: a printed time is cut to 1 s
-CONTROLLER_S = 60.0  # of Slurm's and the driver's clocks, whose offset was not measured
-SET_S = 1.0  # by which a clock that is not set may run fast or slow in a run
-_IDENTITY = ("JobId", "SubmitTime")  # an id alone may have been given to another job meanwhile
+TOLERANCE_S = 2.0  # between clocks of one job's nodes, beyond their measured offset: a printed time is cut to 1 s
+CONTROLLER_S = 60.0  # between Slurm's and the driver's clocks, whose offset was not measured
+SET_S = 1.0  # drift of a clock during a run that is not taken for a change of its time
+_IDENTITY = ("JobId", "SubmitTime")  # an id alone may have been reused for another job
 
-# Variables by which MPI, the topology library, a benchmark or a preloaded library takes nodes for what they are not.
+# Variables that make MPI, the topology library, a benchmark or a preloaded library see other nodes than there are.
 _FAKING = re.compile(
     r"IOR_FAKE_\w+|NSS_WRAPPER_\w+|UID_WRAPPER\w*|FAKETIME\w*|LIBFAKE\w*|FAKEROOT\w*|FAKECHROOT\w*|HOSTALIASES|PMIX_HOSTNAME"
     r"|HWLOC_(?:XMLFILE|SYNTHETIC|FSROOT)|OMPI_COMM_WORLD_\w+|PMI_(?:RANK|SIZE|FD)"
     r"|(?:OMPI|PRTE|PMIX)_MCA_\w*(?:hostname|nodename|topo_file|simulator|ras_simulator)\w*"
 )
 _FAKING_LIBRARY = re.compile(r"fake|host_?name|nss_wrapper|uid_wrapper|socket_wrapper|libtime", re.IGNORECASE)
-# File systems that a client on each node mounts.
+# File systems with a client on each node.
 _NETWORK = re.compile(r"nfs4?|lustre|beegfs|gpfs|ceph|cifs|smb3|9p|orangefs|panfs|fuse\.(?!fuse-overlayfs$).+")
 
 
 def topology_is_real(case: Case) -> Iterator[Finding]:
-    """GEO-04: nothing in the environment fakes nodes, and the output's nodes are the job's, each its own machine."""
+    """GEO-04: nothing in the environment fakes nodes, and the output's nodes are the job's, each on a machine of its
+    own.
+    """
     environment = case.evidence.environment
     if not environment.recorded:
         yield unchecked("the job's environment was not recorded{why}", why=_why(environment))
@@ -75,7 +77,7 @@ def _faking(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _job_is_real(environment: Environment) -> Iterator[Finding]:
-    """The number of nodes, and what was loaded before everything else, as the job and its nodes say it."""
+    """The number of nodes, and what was preloaded, as the job and its nodes report it."""
     had = environment.job_nodes
     for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
         text = environment.told(name)
@@ -90,8 +92,8 @@ def _job_is_real(environment: Environment) -> Iterator[Finding]:
 
 
 def _of_one_machine(case: Case, names: Sequence[str]) -> Finding:
-    """A rehearsal may be on a virtual cluster; at full size it may be a partitioned machine: somebody must say. On a
-    network file system the nodes of one machine are as many as its clients there.
+    """A rehearsal may run on a virtual cluster. At full size it may be a partitioned machine, which has to be
+    explained. On a network file system, the nodes of one machine must be different clients.
     """
     environment = case.evidence.environment
     kinds, devices = environment.by_node("mount.type"), environment.by_node("mount.device")
@@ -118,7 +120,7 @@ STARTED_AGAIN = (
 
 
 def times_fit(case: Case) -> Iterator[Finding]:
-    """RUN-02: the output's times lie in the time that the job's record gives the run, and that in the job's."""
+    """RUN-02: the output's times are within the run's recorded times, and these within the job's."""
     completion, environment = case.evidence.completion, case.evidence.environment
     if completion is None:
         yield unchecked("completion.json is missing")
@@ -148,7 +150,9 @@ def times_fit(case: Case) -> Iterator[Finding]:
 
 
 def _printed_times(case: Case) -> tuple[dict[str, float], str]:
-    """When the output says that the benchmark began and ended, by the clock of the job's first node; and why not."""
+    """When the benchmark began and ended according to the output, by the clock of the job's first node; and why that is
+    unknown.
+    """
     seen, environment = case.seen, case.evidence.environment
     names = case.seen.node_names or case.evidence.placement
     offset = environment.clock_offset(names[0]) if names else 0.0
@@ -166,13 +170,13 @@ def _printed_times(case: Case) -> tuple[dict[str, float], str]:
         )
     clock = {"start time": seen.began_local, "end time": seen.ended_local}
     local = {what: time - zone - offset for what, time in clock.items() if time is not None}
-    # An output that says both has two clocks to be right.
+    # An output with both kinds of times has two clocks that must be right.
     return {**exact, **{(f"printed {what}" if what in exact else what): time for what, time in local.items()}}, ""
 
 
 def clock_set_s(case: Case) -> float:
-    """By how many seconds the clock of the job's first node was set during the run, below zero where it was set back:
-    beside it, the job read the kernel's clock that nobody sets. 0.0 where it did not.
+    """By how many seconds the clock of the job's first node was changed during the run (below zero: set back), by the
+    kernel's clock, which cannot be set. 0.0 if the job did not record it.
     """
     completion = case.evidence.completion
     if completion is None or len(completion.uptime) != 2:
@@ -182,13 +186,13 @@ def clock_set_s(case: Case) -> float:
 
 
 def set_back_s(case: Case) -> float:
-    """By how many seconds it was set back, as sites correct their clocks; 0.0 where it was set by more than that."""
+    """By how many seconds it was set back, as sites correct their clocks; 0.0 if it was changed by more than that."""
     back = -clock_set_s(case)
     return back if SET_S < back <= CONTROLLER_S else 0.0
 
 
 def phases_s(case: Case) -> float:
-    """Seconds that the phases of the output lasted at least. Phases of rates of items follow one another."""
+    """The shortest time that the phases of the output can have taken. Phases with rates of items follow one another."""
     measured = {record.operation: record for _, record in case.reported if not record.parts}  # some in several columns
     lasted = {name: _all_iterations_s(case, record) for name, record in measured.items()}
     following = [seconds for name, seconds in lasted.items() if measured[name].unit == RATE]
@@ -196,7 +200,7 @@ def phases_s(case: Case) -> float:
 
 
 def _all_iterations_s(case: Case, record: Record) -> float:
-    """At least: of an iteration that is not the fastest, the others may have been shorter."""
+    """At least: iterations other than the fastest took no less."""
     known = [seconds for each in record.each if (seconds := each.details.get("elapsed_s")) is not None]
     if known and len(known) == len(record.each):
         return sum(known)
@@ -204,7 +208,7 @@ def _all_iterations_s(case: Case, record: Record) -> float:
 
 
 def job_agrees(case: Case) -> Iterator[Finding]:
-    """RUN-03: job, nodes and tasks are the same in the output, the job's records and Slurm's accounting."""
+    """RUN-03: job, nodes and tasks agree between the output, the job's records and Slurm's accounting."""
     completion, environment, accounting = case.evidence.completion, case.evidence.environment, _accounting(case)
     if completion is None or not environment.recorded:
         yield unchecked("the job's records are missing{why}", why=_why(environment))
@@ -226,9 +230,9 @@ def job_agrees(case: Case) -> Iterator[Finding]:
 
 
 def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str | None]]:
-    """What each record says of the job, by what it is about; the first that says something is what is expected."""
+    """What each record says about the job, by subject; the first record's value is the expected one."""
     environment, accounting = case.evidence.environment, _accounting(case)
-    # Slurm keeps no record of the nodes of a start that it forgot.
+    # Slurm has no record of the nodes of a start that it forgot.
     final = Accounting() if started_again(case) else accounting
     spoke, had = {node.name for node in environment.nodes if node.name}, environment.job_nodes
     return {
@@ -243,7 +247,7 @@ def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str 
         "node list": {
             "completion.json": _nodes(completion.nodes),
             "environment.json": _nodes(environment.variables.get("SLURM_JOB_NODELIST")),
-            # A node that was not heard is no contradiction.
+            # A node that did not answer is no contradiction.
             "nodes that answered": ", ".join(sorted(spoke)) if spoke - set(had) else None,
             "scontrol during the job": _nodes(environment.job.get("NodeList")),
             "sacct": _nodes(final.allocation.get("NodeList")),
@@ -253,7 +257,7 @@ def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str 
 
 
 def _named(case: Case, completion: Completion) -> Iterator[Finding]:
-    """A site, or its plugin, may rename a job: it is the same one where it was submitted in its own folder."""
+    """A site, or its plugin, may rename a job: it is recognised by the folder in which it was submitted."""
     during, after = case.evidence.environment.job, _accounting(case).job
     names = {
         "submitted": case.attempt.job,
@@ -274,7 +278,7 @@ def _named(case: Case, completion: Completion) -> Iterator[Finding]:
 
 
 def _tasks_suffice(case: Case) -> Iterator[Finding]:
-    """No more processes ran than the job had tasks."""
+    """The job had at least as many tasks as processes ran."""
     processes = case.seen.processes
     if processes is None:
         yield unchecked("process count not in the output")
@@ -316,7 +320,7 @@ def _steps_agree(case: Case) -> Iterator[Finding]:
         yield unchecked("Slurm's final record of the job is missing")
         return
     if not accounting.steps:
-        return  # Slurm keeps no accounting
+        return  # Slurm has no accounting
     if seen.step_id is not None:
         name = f"{case.attempt.job_id}.{seen.step_id}"
         steps = [row for row in accounting.steps if row.get("JobIDRaw") == name]
@@ -342,7 +346,7 @@ def _steps_agree(case: Case) -> Iterator[Finding]:
 
 
 def _could_be(case: Case, step: Mapping[str, str]) -> bool:
-    """Whether a step of the accounting is this attempt's, of which the output does not say its step."""
+    """Whether a step in the accounting may be this attempt's, if the output does not name its step."""
     completion = case.evidence.completion
     began, ended = _seconds(step.get("Start")), _seconds(step.get("End"))
     return (
@@ -356,7 +360,7 @@ def _could_be(case: Case, step: Mapping[str, str]) -> bool:
 
 
 def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
-    """RUN-04: no other job could share the nodes; who else could use the file system is disclosed."""
+    """RUN-04: no other job could share the nodes; other users of the file system are disclosed."""
     environment = case.evidence.environment
     job = _accounting(case).job or environment.job
     sharing = job.get("OverSubscribe", job.get("Shared"))
@@ -391,7 +395,7 @@ def directory_clean(case: Case) -> Iterator[Finding]:
 
 
 def cache_dealt_with(case: Case) -> Iterator[Finding]:
-    """CCH-01: what kept the clients' caches from answering was recorded: the phases ran on other nodes."""
+    """CCH-01: it was recorded why the clients' caches could not answer: the phases ran on other nodes."""
     seen, geometry = case.seen, case.run.geometry
     if any(record.cached_share is not None for record in case.records):
         return  # the output says what the cache held: CCH-05 judges it
@@ -411,13 +415,13 @@ def cache_dealt_with(case: Case) -> Iterator[Finding]:
 
 
 def _accounting(case: Case) -> Accounting:
-    """What Slurm knew of the job at its end; empty where that was not recorded."""
+    """Slurm's final record of the job; empty if there is none."""
     return case.evidence.accounting or Accounting()
 
 
 def started_again(case: Case) -> bool:
-    """Whether Slurm's final record is surely of this job, but of a start after the run's end: a controller that lost
-    its last state in a crash knows a job that runs as one that waits, and starts or cancels it later.
+    """Whether Slurm's final record is of this job, but of a start after the run's end: a controller that lost its state
+    in a crash believes that a running job is waiting, and starts or cancels it later.
     """
     during, after = case.evidence.environment.job, _accounting(case).job
     completion, first, began = case.evidence.completion, during.get("StartTime", ""), after.get("StartTime", "")
@@ -428,13 +432,13 @@ def started_again(case: Case) -> bool:
 
 
 def _log_nodes(case: Case) -> tuple[str, ...]:
-    """The nodes that the output, or the job's probe before it, names, in the order of their first ranks."""
+    """The nodes named by the output, or by the job's test before it, in the order of their first ranks."""
     return tuple(dict.fromkeys(case.seen.node_names or case.evidence.placement))
 
 
 @functools.lru_cache(maxsize=1024)
 def _nodes(text: str | None) -> str | None:
-    """A list of nodes written out and sorted; None where it is not understood, as one that was cut."""
+    """A list of nodes expanded and sorted; None if it cannot be parsed, such as one that was cut."""
     names = expand_nodes(text or "")
     return None if names is None else ", ".join(sorted(names))
 

@@ -1,4 +1,4 @@
-"""The four forms of a finding, as the functions of the rules yield them; `of_rule` adds whose they are."""
+"""The four forms of a finding that the functions of rules yield; `of_rule` adds the rule's id."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from campaign.core.model import Finding, Severity
 from campaign.core.units import listed, several
 
 Form = Callable[..., Finding]  # one of the four below
-CAMPAIGN = "campaign"  # the subject of what is about no cell or attempt
+CAMPAIGN = "campaign"  # the subject of findings about no single cell or attempt
 
 
 def _form(severity: Severity, checked: bool = True) -> Form:
-    """Makes findings: `form(wording, expected, actual)`. `wording` has {name} for each of the `values`. `about`: the
-    subject, where that is not what the rule is judged over as a whole; `operation`: the one that it is about alone.
+    """A function that makes findings: `form(wording, expected, actual)`.
+
+    `wording` has {name} for each of the `values`. `about`: the subject, if it is not all that the rule is judged on;
+    `operation`: the only one that it is about.
     """
 
-    @functools.lru_cache(maxsize=4096, typed=True)  # what ten thousand attempts say alike is made once
+    @functools.lru_cache(maxsize=4096, typed=True)  # ten thousand attempts may have the same finding
     def form(
         wording: str,
         expected: Hashable = "",
@@ -44,7 +46,7 @@ unchecked = _form(Severity.WARNING, checked=False)  # does not count as passed
 
 
 def at_full_size(form: Form, full: bool) -> Form:
-    """The form of what a rehearsal may be: a note, which says what it is at full size."""
+    """A violation at full size; in a rehearsal a note, with its severity at full size."""
 
     def noted(*texts: Hashable, **named: Hashable) -> Finding:
         found = form(*texts, **named)
@@ -54,12 +56,12 @@ def at_full_size(form: Form, full: bool) -> Form:
 
 
 def doubt(full: bool) -> Form:
-    """The form of what a rehearsal may be, and what has to be explained at full size."""
+    """To be explained at full size; in a rehearsal a note."""
     return at_full_size(to_explain, full)
 
 
 def of_rule(rule: str, subject: str, findings: Iterable[Finding]) -> list[Finding]:
-    """What the function of a rule yields, with the rule's id; `subject`: what it is judged over."""
+    """The findings of a rule's function, with the rule's id; `subject`: what it is judged on."""
     return [replace(finding, rule=rule, subject=finding.subject or subject) for finding in findings]
 
 
@@ -75,7 +77,7 @@ def cut(text: str) -> str:
 
 
 def disagreement(what: str, said: Mapping[str, str | None]) -> Iterator[Finding]:
-    """A violation where the sources that say something of one thing say different things: the first is expected."""
+    """A violation where sources differ; the first one's value is the expected one."""
     if len({*filter(None, said.values())}) > 1:
         (first, expected), *others = [(source, text) for source, text in said.items() if text]
         differing = [f"{cut(text)} ({source})" for source, text in others if text != expected]

@@ -1,4 +1,4 @@
-"""A table from another party, in the form of `campaign table`, CSV, XLSX or JSON -> rows judged by themselves."""
+"""A table from another party, in the form of `campaign table` (CSV, XLSX or JSON) -> rows judged on their own."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ def is_table(path: Path) -> bool:
 
 
 def read(path: Path, pack: str) -> Submission:
-    """A table as a submission: at full size, of the targets that it names, without any record.
-
-    Raises InputError with the place where it cannot be read.
+    """A table as a submission: at full size, with the targets that it names, without any records. Raises InputError
+    with the place that cannot be read.
     """
     entries, loaded = _entries(path), rules.load(pack)
     loaded = series.unfold(loaded, series.largest(loaded, [str(entry.fields.get("launch")) for entry in entries]))
@@ -68,7 +67,7 @@ def _of_json(path: Path, data: bytes) -> list[_Entry]:
 
 
 def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry of the JSON form with the keys of the CSV form."""
+    """An entry of the JSON form, with the keys of the CSV form."""
     flat = dict(entry)
     for key in ("source", "statistics"):
         if isinstance(inner := entry.get(key), dict):
@@ -142,7 +141,7 @@ class _Entry:
         value = self.fields.get(key)
         if not isinstance(value, str | None):
             self._wrong(key, repr(value), "a text")
-        return plain((value or "").strip())  # it reaches a terminal
+        return plain((value or "").strip())  # it is printed on terminals
 
     def _number(self, key: str) -> float | None:
         value = self.fields.get(key)

@@ -1,6 +1,6 @@
 """The rules about the numbers of the cells: where they come from, how they vary, whether they can be true. Pure.
 
-They use rows alone where they can, so that they also judge a table from another party.
+They use only rows where possible, so that they also judge a table from another party.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from campaign.results.case import Case, selected
 from campaign.results.cells import Row
 from campaign.statistics import intervals
 
-MOST_CHANCE_DIGITS = 15  # that two measurements of a large campaign may have alike by chance
-LINES_CHANCE_DIGITS = 9  # the same of two lines of a table, of which there are some dozens
+MOST_CHANCE_DIGITS = 15  # digits that two measurements of a large campaign may have in common by chance
+LINES_CHANCE_DIGITS = 9  # digits that two of some dozen lines of a table may have in common by chance
 Line = tuple[str, str, str]  # target, launch condition, file configuration
 
 
@@ -41,7 +41,7 @@ def _lines(rows: Iterable[Row]) -> dict[Line, list[Row]]:
 
 
 def from_one_run(submission: Submission) -> Iterator[Finding]:
-    """STA-01: all operations of a line come from one attempt of one run, and of its iterations from those that the
+    """STA-01: all operations of a line come from one attempt of one run, and from the iterations that the
     rules name.
     """
     unknown: list[Cell] = []
@@ -120,7 +120,7 @@ def best_reported(submission: Submission) -> Iterator[Finding]:
 
 
 def repeated(submission: Submission) -> Iterator[Finding]:
-    """STA-03: as many repetitions as give an interval, or the RFP's minimum, which is then disclosed."""
+    """STA-03: enough repetitions for an interval, or the RFP's minimum, which is then noted."""
     wanted, minimum = (int(submission.pack.parameter("STA-03", name)) for name in ("wanted", "minimum"))
     counts: dict[tuple[int, bool], list[Cell]] = {}
     for row in measured_rows(submission.rows):
@@ -146,7 +146,7 @@ def repeated(submission: Submission) -> Iterator[Finding]:
 
 
 def steady(submission: Submission) -> Iterator[Finding]:
-    """STA-04: the values of a cell do not vary more than the thresholds, lie together, and do not drift."""
+    """STA-04: the values of a cell vary within the thresholds, form one group, and do not drift."""
     parameter = submission.pack.parameter
     variation, explain, drift = (parameter("STA-04", name) for name in ("variation", "explain", "drift"))
     form = doubt(submission.full)
@@ -177,7 +177,7 @@ def steady(submission: Submission) -> Iterator[Finding]:
 
 
 def _valid_in_time(submission: Submission) -> dict[Line, list[Case]]:
-    """The valid attempts of each line, in the order in which they were measured."""
+    """The valid attempts of each line, in the order of measurement."""
     lines: dict[Line, list[Case]] = {}
     for case in sorted(submission.results, key=lambda case: case.attempt.started or 0.0):
         if case.valid:
@@ -186,7 +186,7 @@ def _valid_in_time(submission: Submission) -> dict[Line, list[Case]]:
 
 
 def _values(submission: Submission, row: Row, valid: Mapping[Line, Sequence[Case]]) -> list[float]:
-    """The values of all valid attempts of a cell, in the order in which they were measured."""
+    """The values of all valid attempts of a cell, in the order of measurement."""
     operation = next((each for each in submission.pack.operations if each.id == row.cell.operation), None)
     if operation is None:
         return []
@@ -199,7 +199,7 @@ def _values(submission: Submission, row: Row, valid: Mapping[Line, Sequence[Case
 
 
 def layouts_agree(submission: Submission) -> Iterator[Finding]:
-    """PHY-01: one process alone competes with no other, so that its rates hardly differ between file configurations."""
+    """PHY-01: a single process has no competitors, so that its rates hardly differ between file configurations."""
     factor = submission.pack.parameter("PHY-01", "factor")
     rows = measured_rows(submission.rows)
     for launch in submission.pack.launch if rows else ():
@@ -261,9 +261,8 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
 
 
 def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
-    """PHY-05: of one row, the rate of stat is not below that of creation: a stat changes nothing.
-
-    In 663 published results of IO500 it is so in 7%: it has to be explained, and is no error by itself.
+    """PHY-05: in one row, the rate of stat is not below that of creation, since a stat changes nothing. In 7% of 663
+    published results of IO500 it is, so it requires an explanation but is no violation.
     """
     below = submission.pack.parameter("PHY-05", "below")
     rows = {row.cell: row for row in measured_rows(submission.rows)}
@@ -273,7 +272,7 @@ def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
     for cell, rate in rates.items():
         created = _creation_beside(submission.pack, cell)
         if created is None or (cell.files, created.operation) in inflated:
-            continue  # where the formula counts files that were not created, the two are not alike
+            continue  # the formula counts files that were not created, so the rates are not comparable
         if created not in rates:
             uncompared.append(cell)
         elif rows[cell].unit == rows[created].unit and rate < (limit := rates[created] * (1 - below)):
@@ -290,7 +289,7 @@ def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
 
 
 def _creation_beside(pack: RulePack, cell: Cell) -> Cell | None:
-    """For a cell with a stat rate, the cell of the same row with the creation rate; None for any other cell."""
+    """The cell with the creation rate in the row of a stat cell; None for other cells."""
     ids = {operation.key: operation.id for operation in pack.operations_of(cell.launch) if operation.best != "lowest"}
     record = next((key for key, id in ids.items() if id == cell.operation), "")
     phase, slash, name = record.rpartition("/")
@@ -299,9 +298,8 @@ def _creation_beside(pack: RulePack, cell: Cell) -> Cell | None:
 
 
 def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
-    """PRJ-01: no line that is reported as measured repeats another one, or is a multiple of it.
-
-    That is what a projection looks like that is not labelled as one; with its label, formula and inputs it may be.
+    """PRJ-01: no line reported as measured repeats another one or is a multiple of it. That would be an unlabelled
+    projection; with its label, formula and inputs a projection is allowed.
     """
     lines = {
         line: values
@@ -334,13 +332,13 @@ def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
 
 
 def are_their_own(values: Iterable[float]) -> bool:
-    """Whether numbers have so many digits that no other measurement has all of them by chance."""
+    """Whether numbers have so many digits that another measurement cannot have them by chance."""
     digits = [len(f"{value:.15g}".partition("e")[0].replace(".", "").strip("-0")) for value in values]
     return sum(digits) >= MOST_CHANCE_DIGITS
 
 
 def _of_own_lines(rows: Iterable[Row]) -> dict[str, float]:
-    """One value of each line of an output: others of it, and what is computed of it, may follow from that one."""
+    """One value of each output line: others on the line, and numbers computed from it, may depend on that one."""
     first: dict[Hashable, Row] = {}
     for row in rows:
         if row.value:
@@ -349,7 +347,7 @@ def _of_own_lines(rows: Iterable[Row]) -> dict[str, float]:
 
 
 def _multiple(values: dict[str, float], others: dict[str, float]) -> float | None:
-    """The one factor between two lines, as exactly as they are written; None if there is none."""
+    """The constant factor between two lines, within their written precision; None if there is none."""
     if len(values) < 3 or values.keys() != others.keys():
         return None
     least, most = 0.0, math.inf
@@ -357,14 +355,14 @@ def _multiple(values: dict[str, float], others: dict[str, float]) -> float | Non
         other = others[operation]
         half, other_half = _half_digit(value), _half_digit(other)
         if half > value / 1000 or other_half > other / 1000:
-            return None  # too few digits to tell
+            return None  # too few digits
         least = max(least, (value - half) / (other + other_half))
         most = min(most, (value + half) / (other - other_half))
     return (least + most) / 2 if least <= most else None
 
 
 def _half_digit(value: float) -> float:
-    """Half of the last digit that a number is written with."""
+    """Half of the last written digit of a number."""
     whole, _, fraction = f"{value:.6f}".rstrip("0").partition(".")
     del whole
     return 0.5 * 10.0 ** -len(fraction)

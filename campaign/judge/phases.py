@@ -1,4 +1,4 @@
-"""The rule on what one result of several phases consists of. Pure."""
+"""The rule about results of several phases. Pure."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from campaign.judge.environment import TOLERANCE_S
 from campaign.judge.findings import unchecked, violation
 from campaign.results.case import Case
 
-PROBES = ("bash", "witness")  # steps of the job itself: it asks where the ranks are, and looks what they execute
+PROBES = ("bash", "witness")  # steps of the job itself, which find out where the ranks are and what they execute
 
 
 def one_sequence(case: Case) -> Iterator[Finding]:
-    """RUN-09: all phases of a result ran in one job, once each and in order, with nothing else between them."""
+    """RUN-09: all phases of a result ran in one job, once each and in order, with nothing else in between."""
     if not case.run.commands[0].phase or case.attempt.state is not State.DONE:
         return
     completion = case.evidence.completion
@@ -46,7 +46,7 @@ def one_sequence(case: Case) -> Iterator[Finding]:
 
 
 def _foreign_steps(case: Case, completion: Completion) -> Iterator[Finding]:
-    """Steps of the job within the time of the phases that are none of them."""
+    """Other steps of the job during the phases."""
     accounting = case.evidence.accounting
     if accounting is None or not accounting.steps or not case.run.launcher.is_srun:
         yield unchecked("job steps not in Slurm's accounting: other work between the phases cannot be excluded")
@@ -65,7 +65,7 @@ def _foreign_steps(case: Case, completion: Completion) -> Iterator[Finding]:
 
 
 def _overlaps(step: Mapping[str, str], began: float, ended: float) -> bool:
-    """Whether a step of the accounting, whose times are whole seconds, surely ran within this time."""
+    """Whether a step in the accounting, whose times are whole seconds, surely overlaps this time."""
     name, start, end = step.get("JobIDRaw", ""), step.get("Start", ""), step.get("End", "")
     launched = name.rpartition(".")[2].isdigit()  # neither batch nor extern
     return launched and start.isdigit() and end.isdigit() and int(start) >= began and int(end) <= ended

@@ -1,4 +1,4 @@
-"""The rules about projections, and about the maximum concurrency, which may be one. Pure."""
+"""The rules about projections, and about the maximum concurrency, which may be projected. Pure."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 from campaign.slurm.partitions import OUTSIDE
 
-_CLOSE = 1e-9  # relative: nearer than this, two numbers are the same
+_CLOSE = 1e-9  # relative difference below which two numbers are equal
 _PLACEHOLDER = re.compile(r"<[^<>]*>")
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
 def labelled(submission: Submission) -> Iterator[Finding]:
-    """PRJ-01: a projection is labelled and repeats no measured value; nor does a line without a label."""
+    """PRJ-01: a projection is labelled and repeats no measured value, and neither does a line without a label."""
     yield from numbers_of_their_own(submission)
     for row, projection in _projected(submission):
         if row.status not in (Status.PROJECTED, Status.INVALID):
@@ -52,7 +52,7 @@ def labelled(submission: Submission) -> Iterator[Finding]:
 
 
 def computed_again(submission: Submission) -> Iterator[Finding]:
-    """PRJ-02: a projection names its whole basis, and recomputing it gives its value."""
+    """PRJ-02: a projection names its whole basis, and computing it again gives its value."""
     for row, projection in _projected(submission):
         texts = {
             "base_system": projection.base_system,
@@ -86,7 +86,7 @@ def computed_again(submission: Submission) -> Iterator[Finding]:
 
 
 def logs_included(submission: Submission) -> Iterator[Finding]:
-    """PRJ-03: the base system's logs exist, and each input is in the log line that its source names."""
+    """PRJ-03: the base system's logs exist, and contain each input in the line that its source names."""
     for row, projection in _projected(submission):
         if submission.logs is None:
             yield unchecked("logs of the base system not checked", about=row.cell)
@@ -105,7 +105,7 @@ def logs_included(submission: Submission) -> Iterator[Finding]:
 
 
 def _read_again(projection: Projection, logs: Mapping[Path, str]) -> Iterator[Finding]:
-    """Each input against the line of the log that it was read from."""
+    """Each input, compared with the line of the log that it was read from."""
     sources = dict(projection.sources)
     for name, given in projection.inputs:
         source, shown = sources.get(name), f"{name} = {given:.10g}"
@@ -144,8 +144,8 @@ def _numbers(text: str) -> Iterator[float]:
 
 
 def whole_concurrency(submission: Submission) -> Iterator[Finding]:
-    """GEO-03: the condition of the maximum concurrency ran on all that the partition has, or is a projection; one of a
-    share of the system has that.
+    """GEO-03: the condition with the maximum concurrency used the whole partition, or is a projection; a condition with
+    a share of the system used that share.
     """
     partition = submission.partition
     for condition in submission.pack.launch:
@@ -184,7 +184,7 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
 
 
 def _idle_cores(submission: Submission, condition: LaunchCondition) -> Iterator[Finding]:
-    """Where Slurm counts fewer cores than the nodes have, one process for each of Slurm's is not one for each core."""
+    """If Slurm counts fewer cores than the nodes have, one process per Slurm core leaves cores idle."""
     cases = [case for case in submission.results if case.run.launch == condition.id] if condition.whole_system else []
     cores = {text for case in cases for text in case.evidence.environment.values("cpu.cores") if text.isdigit()}
     most = max(map(int, cores), default=0)

@@ -1,4 +1,4 @@
-"""ENV-05: what was measured on, against what is proposed, field by field. Pure."""
+"""ENV-05: compares the measured system with the proposed one, field by field. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from campaign.judge.submission import Submission
 from campaign.judge.system import names_of
 from campaign.results.environment.facts import Environment
 
-KEPT_BY_FIRMWARE = 0.1  # of a node's memory, at most
+KEPT_BY_FIRMWARE = 0.1  # share of a node's memory, at most
 
 
 def as_proposed(submission: Submission) -> Iterator[Finding]:
@@ -80,7 +80,7 @@ def _named(wanted: str, kind: str) -> bool:
 
 
 def _adapters(environment: Environment) -> Sequence[str]:
-    """All that a node says of its adapters, as one text."""
+    """All that a node reports of its adapters, as one text."""
     facts = [name for name in environment.facts if re.fullmatch(r"fabric\..*|net\.(?!core|ipv)[^.]*", name)]
     adapters = [f"{name} {text}" for name in facts for text in environment.values(name)]
     return ["; ".join(adapters)] if adapters else []
@@ -94,7 +94,7 @@ def _mpi(environment: Environment) -> Sequence[str]:
     return [text for name, text in environment.software.items() if name == "mpirun"]
 
 
-# By the name of a field: where it is recorded, and whether what is recorded fits what is proposed.
+# For each field: where it is recorded, and whether the record fits the proposal.
 _FIELDS: Mapping[str, tuple[Callable[[Environment], Sequence[str]], Callable[[Any, str], bool]]] = {
     "processor": (_fact("cpu.model"), _all_words),
     "cores": (_fact("cpu.cores"), _alike),

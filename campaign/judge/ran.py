@@ -1,7 +1,7 @@
-"""What the ranks of an external benchmark were seen to execute, compared with what is declared. Pure.
+"""Compares what the ranks of an external benchmark were seen to execute with what is declared. Pure.
 
-The job hashes the declared program and the words before it on each node; processes of its own then look from outside
-at what the ranks execute. The name by which a program calls itself plays no part in it.
+The job hashes the declared program and the words before it on each node; other processes then observe what the ranks
+execute. A program's own name for itself does not matter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from campaign.results.case import Case
 from campaign.results.environment.facts import PREFIX, Environment
 from campaign.results.environment.witness import SHORT
 
-# Facts that a job records of each node; the last two as "PATH SHA-256".
+# Facts that a job records for each node; the last two as "PATH SHA-256".
 EXECUTABLE, INTERPRETER = "executable.sha256", "executable.interpreter"
 SYSTEM = ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
 UNREAD = "unread"  # in place of a hash that took too long
@@ -36,7 +36,7 @@ def as_declared(case: Case) -> Iterator[Finding]:
     """
     witness, prefix = case.evidence.witness, case.run.launcher.prefix
     if not witness.watched:
-        return  # the built-in benchmark, which says it itself
+        return  # the built-in benchmark reports it itself
     found = {command.phase: _declared(case, command.executable) for command in case.run.launched}
     scripts = {program.script for program in found.values() if program.script}
     for path, interpreter in sorted(scripts):
@@ -91,8 +91,8 @@ def _shown(case: Case, found: Mapping[str, _DeclaredProgram]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ExecutedFile:
-    """A file that an attempt executed, with the SHA-256 that each node gave it. `sha256`: as its ranks told, otherwise
-    as the job's first node saw it; "" where neither did.
+    """A file that an attempt executed, with its SHA-256 on each node. `sha256`: as its ranks reported, otherwise as the
+    job's first node saw it; "" if neither is known.
     """
 
     path: str
@@ -101,7 +101,7 @@ class ExecutedFile:
 
 
 def programs(case: Case) -> tuple[ExecutedFile, ...]:
-    """The programs of all phases, each once, the first phase's first."""
+    """The programs of all phases, without duplicates, beginning with the first phase's."""
     told: dict[str, str] = {}
     for command in case.run.launched:
         seen = case.seen.phases.get(command.phase) if command.phase else case.seen
@@ -110,7 +110,7 @@ def programs(case: Case) -> tuple[ExecutedFile, ...]:
 
 
 def _programs(environment: Environment, first: str, told: tuple[tuple[str, str], ...]) -> tuple[ExecutedFile, ...]:
-    """`told`: each program with the SHA-256 that its ranks gave it."""
+    """`told`: each program with the SHA-256 that its ranks reported."""
 
     def of_job() -> tuple[ExecutedFile, ...]:
         beside = {path: name for name, (path, _) in environment.facts.beside.items()}
@@ -121,7 +121,7 @@ def _programs(environment: Environment, first: str, told: tuple[tuple[str, str],
 
 
 def before(case: Case) -> tuple[ExecutedFile, ...]:
-    """The files of the prefix: programs, scripts, images; and the interpreters of scripts."""
+    """The files of the prefix (programs, scripts, images) and the interpreters of scripts."""
     environment = case.evidence.environment
     launched = frozenset(command.executable for command in case.run.launched)
 
@@ -143,14 +143,16 @@ def _file(environment: Environment, path: str, fact: str, told: str = "") -> Exe
 
 @dataclass(frozen=True, slots=True)
 class _DeclaredProgram:
-    """`script`: path and interpreter of one of which nothing says that it is no wrapper around another program."""
+    """`script`: path and interpreter of a script that may be a wrapper around another program."""
 
     hashes: frozenset[str]
     script: tuple[str, str] | None = None
 
 
 def _declared(case: Case, path: str) -> _DeclaredProgram:
-    """A declared program, as the nodes found it: the first as the executable, others beside the prefix."""
+    """A declared program, as the nodes found it: the first one as the executable, others among the files of
+    the prefix.
+    """
     key = ("declared", path, case.run.executable, tuple(command.executable for command in case.run.launched))
     return case.evidence.environment.once(key, lambda: _found(case, path))
 
@@ -169,7 +171,7 @@ def _found(case: Case, path: str) -> _DeclaredProgram:
 
 
 def _started(case: Case, phase: str) -> frozenset[str]:
-    """SHA-256 of the system's programs that the pack lets a phase's program start itself."""
+    """SHA-256 of the system's programs that the pack allows a phase's program to start."""
     name = next(command.program for command in case.run.launched if command.phase == phase)
     starts = next((program.starts for program in case.pack.programs if program.id == name), ())
     paths = {f"{place}/{each}" for place in SYSTEM for each in starts}
@@ -177,7 +179,7 @@ def _started(case: Case, phase: str) -> frozenset[str]:
 
 
 def _before(case: Case) -> frozenset[str]:
-    """SHA-256 of what the prefix lets run before a program: its files, and the interpreters of its scripts."""
+    """SHA-256 of the files of the prefix that may run before a program, and of the interpreters of scripts."""
     environment, programs = case.evidence.environment, frozenset(command.executable for command in case.run.launched)
 
     def of_job() -> frozenset[str]:

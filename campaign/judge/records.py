@@ -1,7 +1,7 @@
 """The rules that compare the records around results with each other, each pair once. Pure.
 
-What driver, job, Slurm and benchmark wrote down of one execution has to be one story; so has what a whole campaign
-did on its targets. A record that is missing contradicts nothing: that is "not checked".
+What driver, job, Slurm and benchmark recorded of one execution must be consistent, and so must the jobs of a whole
+campaign on its targets. A missing record contradicts nothing: that is "not checked".
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment
 from campaign.results.environment.slurm_text import expand_nodes
 
-SAME_S = 1.0  # between two copies of one time of which one may be cut to a second
+SAME_S = 1.0  # between two copies of a time, one of which may be cut to a second
 _OF_SRUN = re.compile("[0-9]{1,6}")  # other steps have names, or numbers from 4294967290
 _WITH_EXIT_CODE = ("COMPLETED", "FAILED")  # states of jobs that ended by themselves
-# What statfs and the mount table call the same file system, as far as both have a name for it.
+# Names of one file system in statfs and in the mount table, where both have one.
 _KINDS = {
     "tmpfs": "tmpfs", "ramfs": "ramfs", "ext2/ext3": "ext", "ext4": "ext", "ext3": "ext", "ext2": "ext", "xfs": "xfs",
     "btrfs": "btrfs", "zfs": "zfs", "overlayfs": "overlay", "overlay": "overlay", "nfs": "nfs", "nfs4": "nfs",
@@ -55,7 +55,7 @@ def agree(case: Case) -> Iterator[Finding]:
 
 
 def _driver(case: Case) -> Iterator[Finding]:
-    """The journal's words of the attempt against the job's record."""
+    """The journal's record of the attempt against the job's."""
     completion, attempt = case.evidence.completion, case.attempt
     if completion is None:
         yield unchecked("completion.json is missing: nothing to compare the other records with")
@@ -90,8 +90,8 @@ _CLOCK_SET = "the clock of the job's first node was set during the run"
 
 
 def _clock(case: Case) -> Iterator[Finding]:
-    """A clock that was set during the run, as sites correct theirs, breaks nothing: lengths are those by the kernel's
-    clock. The built-in benchmark also saw both clocks.
+    """A clock that was corrected during the run is no contradiction: lengths are measured by the kernel's clock. The
+    built-in benchmark also read both clocks.
     """
     by_s = clock_set_s(case)
     if abs(by_s) > CONTROLLER_S:
@@ -110,7 +110,7 @@ def _clock(case: Case) -> Iterator[Finding]:
 
 
 def _order(case: Case) -> Iterator[Finding]:
-    """The environment was recorded before the run, and the file system's state around it."""
+    """The environment was recorded before the run, and the file system's state before and after it."""
     evidence, completion = case.evidence, case.evidence.completion
     if completion is None:
         return
@@ -128,7 +128,7 @@ def _order(case: Case) -> Iterator[Finding]:
 
 
 def _slurm(case: Case) -> Iterator[Finding]:
-    """Slurm's words during the job, after it, and in its accounting; and the job's own variables."""
+    """Slurm's records during the job, after it, and in its accounting; and the job's own variables."""
     environment, after = case.evidence.environment, case.evidence.accounting or Accounting()
     during, allocation, completion = environment.job, after.allocation, case.evidence.completion
     if not after.job and not after.steps:
@@ -136,7 +136,7 @@ def _slurm(case: Case) -> Iterator[Finding]:
         return
     variables, began = environment.variables, after.job.get("StartTime")
     if started_again(case):
-        # Slurm keeps no record of this start; only what the job was submitted with is the same for each start.
+        # Slurm has no record of this start; only what the job was submitted with is the same for each start.
         yield unchecked(STARTED_AGAIN)
         began, allocation = None, {}
     yield from disagreement(
@@ -156,7 +156,7 @@ def _slurm(case: Case) -> Iterator[Finding]:
         },
     )
     if after.ended:
-        # sacct writes that a job was cancelled before its script has ended.
+        # sacct reports a cancelled job before its script has ended.
         codes = {"scontrol after the job": after.job.get("ExitCode"), "sacct": allocation.get("ExitCode")}
         yield from disagreement("exit code of the job", codes if _word(allocation) in _WITH_EXIT_CODE else {})
         yield from disagreement(
@@ -170,7 +170,7 @@ def _slurm(case: Case) -> Iterator[Finding]:
         )
     submitted, slurms = case.attempt.submitted, after.job.get("SubmitTime", during.get("SubmitTime", ""))
     if submitted is not None and slurms.isdigit() and completion is not None:
-        # The jobs of a campaign are put on record together, and submitted as slurmctld takes them and has room.
+        # The jobs of a campaign are recorded together, and submitted as slurmctld has room.
         window = submitted - CONTROLLER_S, completion.started + CONTROLLER_S
         if not window[0] <= int(slurms) <= window[1]:
             expected = f"{utc(submitted)} to {utc(completion.started)}"
@@ -183,7 +183,7 @@ def _word(row: Mapping[str, str]) -> str:
 
 
 def _step(case: Case) -> Iterator[Finding]:
-    """The step of the accounting that this execution was: how it ended, how long it took, where it ran."""
+    """The execution's step in the accounting: how it ended, how long it took, where it ran."""
     after, completion = case.evidence.accounting, case.evidence.completion
     if after is None or not after.steps or completion is None or case.seen.step_id is None:
         return
@@ -191,7 +191,7 @@ def _step(case: Case) -> Iterator[Finding]:
         return  # its phases are steps of their own, on nodes of their own
     step = next((row for row in after.steps if row.get("JobIDRaw") == f"{completion.job_id}.{case.seen.step_id}"), None)
     if step is None:
-        return  # which RUN-03 says
+        return  # RUN-03 reports it
     yield from _ended_as(case, step)
     program = case.run.commands[0].step
     if step.get("JobName", program) != program:
@@ -243,8 +243,8 @@ def _file_system(environment: Environment) -> Iterator[Finding]:
 
 
 def one_story(submission: Submission) -> Iterator[Finding]:
-    """EVD-07: runs on one storage do not overlap, each job ran the benchmark as often as it has attempts, and nodes
-    were not started again unsaid.
+    """EVD-07: runs on one storage do not overlap, each job ran the benchmark as often as it has attempts, and restarts
+    of nodes are reported.
     """
     done = [case for case in submission.results if case.attempt.state is State.DONE]
     if not done:
@@ -258,7 +258,7 @@ def one_story(submission: Submission) -> Iterator[Finding]:
 
 
 def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
-    last: dict[str, Case] = {}  # by target, the one that ended last
+    last: dict[str, Case] = {}  # by target: the attempt that ended last
     targets = submission.campaign.targets
     others = {target.name: matrix.apart(targets, target.name) for target in targets}
     for case in _by_time(done):
@@ -289,12 +289,12 @@ def _window(case: Case) -> tuple[float, float]:
 
 
 def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
-    """The accounting's steps of the benchmark that ended well against the attempts of their job."""
+    """The benchmark's successful steps in the accounting against the attempts of their job."""
     jobs: dict[str, list[Case]] = {}
     for case in done:
         jobs.setdefault(case.attempt.job, []).append(case)
     launched = {run.id: len(run.launched) for run in submission.all_runs}
-    most: dict[str, int] = {}  # steps that end well
+    most: dict[str, int] = {}  # expected number of successful steps
     for attempt in submission.attempts:
         most[attempt.job] = most.get(attempt.job, 0) + launched.get(attempt.run, 1)
     silent = []
@@ -326,7 +326,7 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
 
 
 def _steps_overlap(steps: Sequence[Mapping[str, str]], case: Case) -> Iterator[Finding]:
-    """Steps of one job that measure follow one another."""
+    """Measuring steps of one job do not overlap."""
     times = sorted(
         (int(row["Start"]), int(row["End"]), row["JobIDRaw"])
         for row in steps
@@ -345,7 +345,7 @@ def _steps_overlap(steps: Sequence[Mapping[str, str]], case: Case) -> Iterator[F
 
 
 def _steps_lacking(after: Accounting, case: Case) -> Iterator[Finding]:
-    """Slurm numbers the steps of a job from 0: a number that is not there is of a step that somebody took out."""
+    """Slurm numbers the steps of a job from 0: a missing number means that a step was removed from the record."""
     names = (row.get("JobIDRaw", "").partition(".")[2] for row in after.steps)
     numbers = {int(name) for name in names if _OF_SRUN.fullmatch(name)}
     lacking = sorted(set(range(max(numbers, default=0))) - numbers)
@@ -360,7 +360,7 @@ def _steps_lacking(after: Accounting, case: Case) -> Iterator[Finding]:
 
 
 def _one_step_each(done: Iterable[Case]) -> Iterator[Finding]:
-    """Each output that names its step is of a step of its own. A controller that lost its state gives an id again."""
+    """No two outputs name the same step. A controller that lost its state reuses ids."""
     first: dict[tuple[str, str], Case] = {}
     for case in done:
         for _, phase in case.phases or (("", case),):
@@ -378,7 +378,7 @@ def _one_step_each(done: Iterable[Case]) -> Iterator[Finding]:
 
 
 def _copied(done: Iterable[Case]) -> Iterator[Finding]:
-    """Two measurements never give the same numbers to the last digit: one output is a copy of the other."""
+    """Two measurements never have the same numbers to the last digit: one output is a copy of the other."""
     first: dict[tuple[tuple[str, float], ...], Case] = {}
     for case in done:
         numbers = _numbers(case)
@@ -393,7 +393,7 @@ def _copied(done: Iterable[Case]) -> Iterator[Finding]:
 
 
 def fingerprint(case: Case) -> tuple[tuple[str, float], ...]:
-    """The values of a measurement, where they have so many digits that no other one has all of them by chance."""
+    """The values of a measurement, if they have too many digits to be equal by chance."""
     numbers = _numbers(case)
     return numbers if are_their_own(value for _, value in numbers) else ()
 
@@ -403,8 +403,8 @@ def _numbers(case: Case) -> tuple[tuple[str, float], ...]:
 
 
 def _restarted(done: Iterable[Case]) -> Iterator[Finding]:
-    """A node that was started again between two runs may be another than before."""
-    boots: dict[str, dict[str, str]] = {}  # node -> boot -> the first attempt that met it
+    """A node that was restarted between two runs may have changed."""
+    boots: dict[str, dict[str, str]] = {}  # node -> boot id -> the first attempt with it
     for case in done:
         for node in case.evidence.environment.nodes:
             if node.name and node.boot:

@@ -1,4 +1,4 @@
-"""The rule on sizes and counts that a pack requires of what was run. Pure."""
+"""The rule about sizes and counts that a pack requires. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from campaign.judge.attempt import BANDWIDTH, WITHIN
 from campaign.judge.findings import at_full_size, unchecked, violation
 from campaign.results.case import Case
 
-PRINTED = 1e-4  # IOR prints the bytes moved in tenths of a MiB
+PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
 
 
 def hold(case: Case) -> Iterator[Finding]:
-    """GEO-05: each condition of the pack, of what the output and the job recorded; `moved` of each bandwidth."""
+    """GEO-05: each condition of the pack holds for what the output and the job recorded; `moved` for each bandwidth."""
     if not case.pack.requires:
         return
     recorded = _recorded(case)
@@ -79,7 +79,7 @@ def _holds(
 
 
 def _recorded(case: Case) -> dict[str, float]:
-    """The numbers of a run as they were recorded, as far as they are; variables as the executed words have them."""
+    """The recorded numbers of a run; variables as in the executed words."""
     seen, run, environment = case.seen, case.run, case.evidence.environment
     numbers = {name: formulas.number(text) for name, text in case.values.items() if formulas.is_number(text)}
     values: dict[str, float | None] = {

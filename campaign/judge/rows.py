@@ -1,4 +1,4 @@
-"""Rows: every cell of the plan with what was measured for it. Starts from the plan, never from the results."""
+"""Rows: every cell of the plan with its measurement. Starts from the plan, never from the results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from campaign.statistics import intervals
 def table_rows(
     campaign: Campaign, pack: RulePack, runs: Sequence[Run], attempts: Sequence[Attempt], results: Sequence[Case]
 ) -> list[Row]:
-    """Every cell of the plan, in the table's order."""
+    """A row for every cell of the plan, in the table's order."""
     wanted = {run.id: run.fingerprint for run in runs}
     others = Counter(attempt.run for attempt in attempts if wanted.get(attempt.run, "") != attempt.fingerprint)
     recorded = _RecordedByCell(runs, attempts, results)
@@ -35,7 +35,7 @@ def table_rows(
 
 
 class _RecordedByCell:
-    """Runs, attempts and results by the cell and the run that they belong to: there may be a hundred thousand."""
+    """Runs, attempts and results by their cell and run: there may be a hundred thousand."""
 
     def __init__(self, runs: Sequence[Run], attempts: Sequence[Attempt], results: Sequence[Case]) -> None:
         self.runs: dict[Cell, list[Run]] = {}
@@ -51,7 +51,7 @@ class _RecordedByCell:
 
 
 def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row, ...]:
-    """The rows with what the rules say of the campaign as a whole: a violation about a cell makes it invalid."""
+    """The rows with the findings about the campaign as a whole: a violation about a cell makes it invalid."""
     by_cell = CellIndex([row.cell for row in rows])
     of_origin: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
@@ -70,7 +70,7 @@ def _number_of(row: Row, record: Record) -> tuple[str, str]:
 
 
 def _of_valid_parts(row: Row, invalid: Mapping[tuple[str, str], Cell]) -> Row:
-    """A number that was computed of one that is not valid is not valid either."""
+    """A number computed from an invalid one is invalid too."""
     parts = list(row.record.parts) if row.record and row.status is Status.MEASURED else []
     while parts:
         part = parts.pop()
@@ -106,7 +106,7 @@ def _row(
         note = _origin_of(projection, value)
         return replace(row, status=Status.PROJECTED, run=None, value=value, note=note, projection=projection)
     row = replace(row, attempts=len(tried))
-    if declined is not None:  # what is wrong with attempts that give no result, RUN-08 says
+    if declined is not None:  # RUN-08 reports problems of attempts without a result
         counted = units.several(len(tried), "attempt")
         note = f"{declined} ({counted}, none valid)" if tried else declined
         return replace(row, status=Status.DECLINED, note=note)
@@ -121,7 +121,7 @@ def _row(
 
 
 def _origin_of(projection: Projection, value: float) -> str:
-    """How a projected number came about, for its note."""
+    """How a projected number was computed, for its note."""
     inputs = ", ".join(f"{name} = {number:.15g}" for name, number in projection.inputs)
     low, high = (units.digits(value * (1 + sign * projection.uncertainty)) for sign in (-1, 1))
     return (
@@ -142,11 +142,11 @@ def _why_missing(of_cell: Sequence[Run], attempts: Sequence[Attempt]) -> str:
 
 
 def _why_failed(result: Case) -> str:
-    """The attempt's own reason; where it went well but gave no number, what the rules say of it."""
+    """The attempt's own reason; if it ended well without a number, the rules' finding about that."""
     if result.attempt.state is not State.DONE:
         return result.attempt.in_words
     broken = [finding for finding in result.findings if finding.blocks]
-    # RUN-06, about the output, is the nearest to why there is no number.
+    # RUN-06, about the output, is the most direct reason for a missing number.
     nearest = min(broken, key=lambda finding: finding.rule != "RUN-06", default=None)
     return f"{nearest.rule} {nearest.message}" if nearest else "no result in the output"
 

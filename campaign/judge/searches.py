@@ -1,4 +1,4 @@
-"""The rules about how the counts of a launch condition were found. Pure."""
+"""The rules about how the counts of a launch condition were determined. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from campaign.plan.search.nouns import DRIFT, Decision
 
 
 def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
-    """SEL-01: an optimum has points on both sides of it."""
+    """SEL-01: an optimum has measured points on both sides."""
     yield from _given(submission)
     for standing in submission.searches:
         decision = standing.decision
@@ -30,9 +30,11 @@ def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
 
 
 def claim_confirmed(submission: Submission) -> Iterator[Finding]:
-    """SEL-02: confirmation runs confirmed the count; they also say whether it is the fewest, and whether rates moved.
+    """SEL-02: confirmation runs confirmed the count; they also show whether it is the fewest, and whether rates
+    drifted.
 
-    Of several nodes the minimum is asked for; of one node the optimum, for which any count within the margin will do.
+    On several nodes the minimum is required; on one node the optimum, for which any count within the margin is
+    accepted.
     """
     yield from _given(submission)
     for standing in submission.searches:
@@ -66,7 +68,7 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
 
 
 def _unsteady(decision: Decision, key: str) -> Iterator[Finding]:
-    """What the runs show of a system that was not the same all the time."""
+    """Signs that the system was not steady during the runs."""
     if (drift := decision.drift) and drift.reported:
         found = f"{drift.change:+.0%} from the first third of the runs to the last, p-value {drift.p_value:.2g}"
         yield note(
@@ -96,7 +98,7 @@ def _apart(decision: Decision) -> str:
 
 
 def confirmed_by_others(submission: Submission) -> Iterator[Finding]:
-    """SEL-03: no run of the table is a tuning run; the phases of a search see to it, and it is checked here."""
+    """SEL-03: no run of the table is a tuning run. The phases of a search ensure this; here it is checked."""
     searched = {run.id for standing in submission.searches for run in standing.runs}
     for row in submission.rows:
         if row.run and row.run.id in searched:
@@ -109,7 +111,7 @@ def confirmed_by_others(submission: Submission) -> Iterator[Finding]:
 
 
 def _given(submission: Submission) -> Iterator[Finding]:
-    """What the file gives as a number was not searched for; a count that the RFP fixes needs no search."""
+    """A count given in the file was not searched for; a count that the RFP fixes needs no search."""
     for condition in submission.pack.launch:
         fixed = condition.processes is not None or condition.by_partition
         if not fixed and isinstance(submission.campaign.launch.get(condition.id), Geometry):

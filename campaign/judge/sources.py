@@ -13,14 +13,14 @@ from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.source.facts import ChangeClass, TreeComparison
 
-MOST_FLAGS = 50  # findings of SRC-03; what is beyond is counted
+MOST_FLAGS = 50  # findings of SRC-03; further ones are only counted
 _Executed = Sequence[tuple[Case, Sequence[ran.ExecutedFile]]]
 PRELOADS = ("LD_PRELOAD", "LD_AUDIT")
-PRELOAD_FILE = "ld.so.preload"  # a fact that a job records of each node
+PRELOAD_FILE = "ld.so.preload"  # a fact that a job records for each node
 
 
 def pinned(submission: Submission) -> Iterator[Finding]:
-    """SRC-01: the published source is the RFP's version, by its hash. The built-in one is disclosed."""
+    """SRC-01: the published source is the RFP's version, by its hash. The built-in one is noted."""
     pin, source = submission.pack.source, submission.campaign.source
     builtin = not submission.campaign.benchmark.external
     if builtin and pin.program:
@@ -68,7 +68,7 @@ def _version(submission: Submission, comparison: TreeComparison) -> Iterator[Fin
 
 
 def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
-    """SRC-02: the published source and the patch give the source that was built."""
+    """SRC-02: the published source with the patch gives the source that was built."""
     comparison = submission.sources.comparison
     if comparison is None:
         yield unchecked(submission.sources.problem)
@@ -100,7 +100,7 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
 
 
 def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
-    """SRC-03: the patch touches building and running only; every other edit needs the buyer's waiver."""
+    """SRC-03: the patch changes only building and running; every other change needs the buyer's waiver."""
     comparison = submission.sources.comparison
     if comparison is None:
         yield unchecked(submission.sources.problem)
@@ -124,7 +124,7 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
 
 
 def one_binary(submission: Submission) -> Iterator[Finding]:
-    """SRC-04: one binary on all ranks and through the campaign, that of the recorded build."""
+    """SRC-04: one binary on all ranks and throughout the campaign, that of the recorded build."""
     ended = _ended(submission)
     if not ended:
         yield unchecked("nothing has been measured")
@@ -181,7 +181,7 @@ def _age(case: Case) -> tuple[float, str, int]:
 
 
 def binary(case: Case) -> str:
-    """The hash of the program of an attempt's first phase; "" where nothing tells."""
+    """The hash of the program of an attempt's first phase; "" if unknown."""
     return ran.programs(case)[0].sha256
 
 
@@ -203,7 +203,7 @@ def _on_all_nodes(case: Case, files: Iterable[ran.ExecutedFile]) -> Iterator[Fin
 
 
 def build_recorded(submission: Submission) -> Iterator[Finding]:
-    """SRC-05: compiler, flags and libraries of what ran are recorded, and preloaded libraries disclosed."""
+    """SRC-05: compiler, flags and libraries of what ran are recorded, and preloaded libraries are named."""
     ended = _ended(submission)
     yield from _preloads(submission, ended)
     yield from _replaced(submission, ended)
@@ -234,7 +234,7 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
 
 
 def published_build(submission: Submission) -> Iterator[Finding]:
-    """SRC-06: where the built-in benchmark ran, what was built is the source of the version that it names."""
+    """SRC-06: if the built-in benchmark ran, it was built from the published source of the version that it names."""
     builtin = [case for case in _ended(submission) if case.seen.program.startswith(BUILTIN)]
     for digest in sorted({binary(case) for case in builtin}):
         build = submission.sources.build_of(digest)
@@ -272,12 +272,12 @@ def published_build(submission: Submission) -> Iterator[Finding]:
 
 
 def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
-    """Libraries that get into a program before its own: named in the campaign file, or not."""
+    """Libraries loaded before a program's own, whether or not the campaign file names them."""
     campaign = submission.campaign
     preloads = [(name, value) for name, value in campaign.slurm.environment if name in PRELOADS]
     for name, value in preloads:
         yield note("the campaign file sets {name}", "", value, name=name)
-    met: dict[tuple[str, str], str] = {}  # the first attempt that met it
+    met: dict[tuple[str, str], str] = {}  # the first attempt with it
     for case in ended:
         environment = case.evidence.environment
         for name in PRELOADS:
@@ -306,7 +306,7 @@ def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
 
 
 def _replaced(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
-    """Libraries that took the place of the functions that measure: named in the campaign file, or not."""
+    """Libraries that replace functions that measure, whether or not the campaign file names them."""
     campaign = submission.campaign
     told = " ".join(text for _, text in (*campaign.slurm.environment, *campaign.system))
     met: dict[tuple[str, str], str] = {}

@@ -1,6 +1,6 @@
-"""A whole campaign, and the rules about what was recorded of it. Pure.
+"""A whole campaign, and the rules about its records. Pure.
 
-A finding's subject says what it is about: a cell or a glob over cells (`scratch/single/*/*`), a run's attempt
+A finding's subject says what it is about: a cell or a glob over cells (`scratch/single/*/*`), an attempt of a run
 (`scratch.single.shared.r1/1`), or `campaign`. A violation about cells makes them invalid.
 """
 
@@ -27,36 +27,35 @@ from campaign.results.cells import Row, patterns
 from campaign.results.source.facts import OwnSource, Sources
 from campaign.slurm.partitions import Partition
 
-# Rules over records that others than the benchmark wrote.
+# Rules about records that the benchmark did not write.
 RECORDS = frozenset({"RUN-02", "RUN-03", "SRC-04", "CMP-04", "EVD-02", "EVD-06", "EVD-07"})
 Key = tuple[str, int]  # a run's id and the number of its attempt
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A campaign at this moment: all that its rules are judged on. `rows` have the findings of their attempts already.
-
-    What is outside of the database comes in as data, and is None where it was not looked up: then the rules that need
-    it are not checked.
+    """A campaign at this moment: everything that its rules are judged on. `rows` have the findings of their attempts
+    already. Data from outside of the database is None if it was not looked up: then the rules that need it are not
+    checked.
     """
 
     campaign: Campaign
     pack: RulePack
     runs: tuple[Run, ...]  # that the cells report
-    attempts: tuple[Attempt, ...]  # every one on record, also those that no longer count
+    attempts: tuple[Attempt, ...]  # all recorded ones, including those that no longer count
     results: tuple[Case, ...]  # the ended ones that count
     rows: tuple[Row, ...]
     searches: tuple[SearchProgress, ...] = ()
     again: Mapping[Key, tuple[Record, ...]] | None = None  # the reported attempts' raw outputs, read again
     journal: Chain | None = None
-    folders: frozenset[Key] | None = None  # attempts whose folder is there
-    unused: frozenset[Key] = frozenset()  # attempts that ended well by their job's record, and not by the journal
+    folders: frozenset[Key] | None = None  # attempts whose folder exists
+    unused: frozenset[Key] = frozenset()  # attempts that ended well by their job's record, but not by the journal
     answers: Answers = NO_ANSWERS
     sources: Sources = field(default_factory=Sources)  # of the benchmark
-    own_source: OwnSource | None = None  # of the built-in benchmark, where it ran
+    own_source: OwnSource | None = None  # if the built-in benchmark ran
     partition: Partition | None = None  # as it was when the campaign began
-    logs: Mapping[Path, str] | None = None  # texts of the projections' logs that are there
-    findings: tuple[Finding, ...] = ()  # once it is judged: those beyond single attempts, also where a row has them
+    logs: Mapping[Path, str] | None = None  # texts of the projections' logs, if they exist
+    findings: tuple[Finding, ...] = ()  # once judged: those beyond single attempts, including those that rows have
 
     @property
     def all_runs(self) -> tuple[Run, ...]:
@@ -76,13 +75,12 @@ class Submission:
 
     @property
     def full(self) -> bool:
-        """Whether it is of the RFP's size: what is inherent to a rehearsal is a note and no violation."""
+        """Whether it is of the RFP's size: what is inherent to a rehearsal is a note, not a violation."""
         return self.pack.profile == "full"
 
     def over(self, form: Form, cells: Iterable[Cell], *texts: Hashable, **values: Hashable) -> Iterator[Finding]:
-        """One finding of this form, these texts and values for each line of the table, or for its cells concerned.
-
-        Not for more at once: the finding of one line must not change with another line.
+        """One finding with this form, texts and values for each line of the table, or for its concerned cells. Not for
+        several lines: the finding of one line must not change with another line.
         """
         whole = Counter((cell.target, cell.launch, cell.files) for cell in set(self.cells))
         lines: dict[tuple[str, str, str], list[Cell]] = {}
@@ -143,7 +141,7 @@ def every_cell_answered(submission: Submission) -> Iterator[Finding]:
 
 
 def every_number_traced(submission: Submission) -> Iterator[Finding]:
-    """CMP-04: every number that was measured has its run and its log line, and that line, read again, gives it."""
+    """CMP-04: every measured number has its run and its log line, and reading that line again gives it."""
     unread, traceless = [], []
     for row in submission.rows:
         if row.value is None or row.status is Status.PROJECTED:
@@ -175,7 +173,7 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
 
 
 def offset_interpreted(submission: Submission) -> Iterator[Finding]:
-    """FLG-08: where -N in the words of the rules would not shift by a node, its interpretation is recorded."""
+    """FLG-08: if -N as the rules write it would not shift by a node, its interpretation is recorded."""
     if "{rank_offset}" not in submission.pack.arguments:
         return  # the pack itself gives the value: nothing was translated
     apart = [
@@ -207,7 +205,7 @@ def offset_interpreted(submission: Submission) -> Iterator[Finding]:
 
 
 def attempts_kept(submission: Submission) -> Iterator[Finding]:
-    """RUN-08: every attempt that no result uses is still there, and they are counted."""
+    """RUN-08: every attempt that no result uses is still there, and these are counted."""
     present = {run.id: run.fingerprint for run in submission.all_runs}
     against = {
         (result.run.id, result.attempt.number): sorted({finding.rule for finding in result.findings if finding.blocks})
@@ -255,7 +253,7 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
 
 
 def _measured_and_failed(submission: Submission) -> Iterator[Finding]:
-    """Attempts with all results that count for nothing: a program that fails where it is slow makes a choice too."""
+    """Attempts with all results that do not count: a program that fails when it is slow also selects results."""
     found = [
         f"{case.attempt.run}/{case.attempt.number} ({case.attempt.state})"
         for case in submission.results
@@ -272,7 +270,7 @@ def _measured_and_failed(submission: Submission) -> Iterator[Finding]:
 
 
 def _measured_again(submission: Submission) -> Iterator[Finding]:
-    """Runs that had a valid result and were measured again: the more results, the better is the best of them."""
+    """Runs with a valid result that were measured again: more results make their best one better."""
     valid: dict[str, list[Case]] = {}
     for case in submission.results:
         if case.valid and case.complete:
@@ -291,7 +289,7 @@ def _measured_again(submission: Submission) -> Iterator[Finding]:
 
 
 def measured_and_hidden(submission: Submission) -> Iterator[Finding]:
-    """Attempts that measured, by their job's own record, and have no result: a choice among results begins so."""
+    """Attempts that measured, by their job's own record, but have no result: results may have been selected so."""
     runs = {run.id: run for run in submission.all_runs}
     for attempt in submission.attempts:
         if (attempt.run, attempt.number) not in submission.unused:

@@ -1,4 +1,4 @@
-"""The rules over the system: how it is described, and whether it stayed what it was while it was measured. Pure."""
+"""The rules about the system: its description, and whether it stayed the same during the campaign. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
 
-MEMORY_SHARE = 0.02  # nodes of one kind have so much more or less memory, by what firmware keeps
-# Facts that pass, and variables that say which job and which login it was: they differ without anything having changed.
+MEMORY_SHARE = 0.02  # relative difference in memory of equal nodes, reserved by firmware
+# Facts that change with time, and variables that identify the job and the login: they differ between jobs without any
+# change of the system.
 _PASSING = ("state.", "zone")
 _OF_THE_JOB = ("SLURM", "SBATCH_", "BENCH_", "PMIX_SERVER", "PATH", "TMPDIR", "LANG", "LC_ALL", "TZ")
 # Variables by which a user tunes MPI, the network or the loader.
@@ -24,7 +25,7 @@ _TUNES = re.compile(
     r"|LD_(?:PRELOAD|AUDIT|BIND_NOW)|ROMIO_HINTS"
 )
 _LOCAL = frozenset({"tmpfs", "ramfs", "ext2", "ext3", "ext4", "xfs", "btrfs", "overlay", "f2fs", "jfs"})
-# By what names a file system is described, by its type in a mount table; others by their type.
+# Names of file systems in descriptions, by their type in a mount table; others by their type.
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "gpfs": ("gpfs", "spectrum scale", "storage scale", "ess"),
     "nfs": ("nfs", "vast", "isilon", "powerscale", "netapp", "flashblade", "qumulo", "hammerspace", "ganesha"),
@@ -47,12 +48,12 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "zfs": ("zfs",),
 }
 _OF_THE_TARGET = ("mount.", "fs.", "nfs.", "lustre.", "beegfs.", "gluster.")
-# Of file systems without a device of their own, such as those of a network: each kernel numbers its mounts itself.
+# Of file systems without a device of their own, such as network file systems: each kernel numbers its mounts itself.
 _ANONYMOUS = "0:"
 
 
 def described(submission: Submission) -> Iterator[Finding]:
-    """ENV-01: the system, the contact and each target are described; in a rehearsal gaps are only noted."""
+    """ENV-01: the system, the contact and each target are described; in a rehearsal, gaps are only noted."""
     campaign, lacks = submission.campaign, at_full_size(violation, submission.full)
     entries = [*gaps("system", campaign.system, SYSTEM), *gaps("contact", campaign.contact, CONTACT)]
     for target in campaign.targets:
@@ -68,7 +69,7 @@ def described(submission: Submission) -> Iterator[Finding]:
 
 
 def tuning_split(submission: Submission) -> Iterator[Finding]:
-    """ENV-02: what users can set and what only administrators can is listed separately."""
+    """ENV-02: tuning by users and tuning by administrators are listed separately."""
     known = dict(submission.campaign.system)
     user, administrator = known.get(USER_TUNING, ""), known.get(ADMINISTRATOR_TUNING, "")
     lacking = [key for key in (USER_TUNING, ADMINISTRATOR_TUNING) if placeholder(known.get(key, ""))]
@@ -82,7 +83,7 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
     told = " ".join(text for _, text in submission.campaign.system).casefold()
     names: set[str] = set()
     environments = [case.evidence.environment for case in submission.results]
-    for environment in {id(each): each for each in environments}.values():  # attempts share their job's
+    for environment in {id(each): each for each in environments}.values():  # attempts share their job's environment
         of_ranks = (name.removeprefix("env.") for name in environment.facts.under("env."))
         names |= {*environment.variables, *of_ranks}.difference(environment.set_by_slurm)
     names -= {name for name, _ in submission.campaign.slurm.environment}
@@ -99,7 +100,7 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
 
 
 def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
-    """ENV-04: what the nodes mounted at each target is the file system that the campaign file describes."""
+    """ENV-04: the file system mounted at each target is the one that the campaign file describes."""
     mounted: dict[str, dict[str, None]] = {}
     written = [case for case in submission.results if any("{directory}" in word for word in case.run.arguments)]
     for case in written:
@@ -132,7 +133,7 @@ def _as_described(
     for kind in kinds:
         if any(name in text for name in names_of(kind)):
             continue
-        # A node's own file system, under the name of a shared one, is another storage.
+        # A node's own file system under the name of a shared one is a different storage.
         wrong = kind in _LOCAL and any(case.run.geometry.nodes > 1 for case in cases)
         form = at_full_size(violation if wrong else to_explain, submission.full)
         yield form(
@@ -145,7 +146,7 @@ def _as_described(
 
 
 def names_of(kind: str) -> tuple[str, ...]:
-    """By what names a file system of that type in a mount table is described."""
+    """Names by which a file system of that type may be described."""
     return _NAMES.get(kind.removeprefix("fuse."), (kind.removeprefix("fuse."),))
 
 
@@ -154,7 +155,7 @@ def names_of(kind: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """What one job's environment says of one thing on one node ("" where it is the whole job's)."""
+    """What one job's environment reports about one item on one node ("" if about the whole job)."""
 
     text: str
     node: str
@@ -162,7 +163,7 @@ class _Stated:
 
 
 def unchanged(submission: Submission) -> Iterator[Finding]:
-    """ENV-03: kernel, settings, mounts, executable and libraries stayed the same, and are the same on all nodes."""
+    """ENV-03: kernel, settings, mounts, executable and libraries did not change, and are the same on all nodes."""
     jobs, without = _jobs(submission.results)
     if without:
         yield unchecked(
@@ -186,7 +187,7 @@ def unchanged(submission: Submission) -> Iterator[Finding]:
 
 
 def _silent(jobs: Sequence[_Job]) -> Iterator[Finding]:
-    """Nodes of which nothing, or not everything, is known."""
+    """Nodes of which nothing, or not everything, is recorded."""
     told: dict[tuple[str, str], list[str]] = {}
     for environment, _, _, attempts in jobs:
         if environment.recorded and environment.silent:
@@ -207,7 +208,7 @@ _Job = tuple[Environment, str, str, tuple[str, ...]]  # with target, executable 
 
 
 def _jobs(results: Sequence[Case]) -> tuple[list[_Job], list[str]]:
-    """The environments on record with those that share each, in the order of time; attempts that have none."""
+    """The recorded environments with the attempts that share each, in the order of time; and attempts without one."""
     shared: dict[tuple[int, str, str], list[str]] = {}
     environments: dict[int, Environment] = {}
     without = []
@@ -224,7 +225,7 @@ def _jobs(results: Sequence[Case]) -> tuple[list[_Job], list[str]]:
 
 
 def _differing(jobs: Sequence[_Job]) -> dict[str, list[_Stated]]:
-    """What not all jobs and nodes say the same of, in the order in which jobs say it."""
+    """The items that differ between jobs or nodes, in the order in which jobs report them."""
     texts: dict[str, list[str]] = {}
     read: set[tuple[int, str, str]] = set()  # facts, which many jobs share
     for environment, target, executable, _ in jobs:
@@ -249,7 +250,7 @@ def _differing(jobs: Sequence[_Job]) -> dict[str, list[_Stated]]:
 
 
 def _of_nodes(environment: Environment, target: str, executable: str) -> Iterator[tuple[str, Sequence[str]]]:
-    """What must stay as it is of the nodes, each with the values that they say."""
+    """Items about nodes that must not change, each with the reported values."""
     for name in environment.facts:
         if name.startswith(_PASSING):
             continue
@@ -258,7 +259,7 @@ def _of_nodes(environment: Environment, target: str, executable: str) -> Iterato
 
 
 def _of_job(environment: Environment, target: str) -> Iterator[tuple[str, Sequence[str]]]:
-    """The same of what the job says once for all its nodes."""
+    """The same for items that a job reports once for all its nodes."""
     for name, text in environment.software.items():
         yield f"version of {name}", (text,)
     for name, text in environment.storage.items():
@@ -269,7 +270,7 @@ def _of_job(environment: Environment, target: str) -> Iterator[tuple[str, Sequen
 
 
 def _changed(name: str, statements: Sequence[_Stated]) -> tuple[_Stated, _Stated] | None:
-    """The first two that one node said differently, one after the other."""
+    """The first two different values that one node reported, in the order of time."""
     first: dict[str, _Stated] = {}
     for statement in statements:
         earlier = first.setdefault(statement.node, statement)

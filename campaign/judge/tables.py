@@ -1,6 +1,6 @@
-"""A table by itself, without the campaign behind it: what its numbers alone reveal. Pure.
+"""A table judged on its own, without the records of its campaign: what its numbers alone reveal. Pure.
 
-Everything else that the pack asks for cannot be checked on it: each such rule is reported as not checked.
+All other rules of the pack are reported as not checked.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, vi
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 
-BEYOND = 2.0  # times the same operation on files of their own: a count of all processes, not of what was done
-ROUND = 100  # multiples of it are rare among numbers that nobody rounded
-FEWEST = 6  # numbers that tell whether they were rounded
+BEYOND = 2.0  # times the rate with separate files: such a rate counts all processes, not what was done
+ROUND = 100  # multiples of it are rare among unrounded numbers
+FEWEST = 6  # numbers needed to see that they were rounded
 
 
 def units_of_the_rules(whole: Submission) -> Iterator[Finding]:
-    """STA-05: the unit is the one that the rules ask for, and the numbers are as they came from the benchmark."""
+    """STA-05: units are those that the rules require, and numbers are as the benchmark printed them."""
     wanted = {operation.id: operation.unit for operation in whole.pack.operations}
     rows = numbers.measured_rows(whole.rows)
     wrong: dict[tuple[str, str], list[Cell]] = {}
@@ -41,7 +41,7 @@ _TABLE_ONLY = "cannot be checked from a table alone"
 
 
 def full_size(whole: Submission) -> Iterator[Finding]:
-    """FLG-04: no number was measured with fewer items than the rules ask for, by the table's own words."""
+    """FLG-04: no number was measured with fewer items than the rules require, according to the table itself."""
     asked = whole.pack.items_total.get("full", 0)
     smaller: dict[int, list[Cell]] = {}
     for row in numbers.measured_rows(whole.rows):
@@ -56,7 +56,7 @@ def full_size(whole: Submission) -> Iterator[Finding]:
 
 
 def above_zero(whole: Submission) -> Iterator[Finding]:
-    """RUN-06: every number is above zero. What else the rule asks for is in an output."""
+    """RUN-06: every number is above zero. The rest of the rule is about outputs."""
     nothing = [row for row in numbers.measured_rows(whole.rows) if row.value is not None and not row.value > 0]
     for row in nothing:
         message, name = "the rate of {name} is not above zero", row.cell.operation
@@ -65,7 +65,7 @@ def above_zero(whole: Submission) -> Iterator[Finding]:
 
 
 def inflation_told(whole: Submission) -> Iterator[Finding]:
-    """PHY-03: where the benchmark's formula counts what every process would do, the actual number is beside it."""
+    """PHY-03: if the benchmark's formula counts what every process would do, the table also gives the actual number."""
     alone = {launch.id for launch in whole.pack.launch if launch.processes == 1}
     unsure = []
     for row in numbers.measured_rows(whole.rows):
@@ -87,7 +87,7 @@ def inflation_told(whole: Submission) -> Iterator[Finding]:
 
 
 def _same_elsewhere(whole: Submission, row: Row) -> dict[str, float]:
-    """The values of the same operation in layouts where every process has its own files."""
+    """The values of the same operation with separate files for every process."""
     plain = {files.id for files in whole.pack.files if row.cell.operation not in files.inflated}
     return {
         other.cell.files: other.value

@@ -20,10 +20,8 @@ UNCERTAINTY_STEPS = (0.001, 0.01, 0.05, 0.1, 0.5)
 
 
 def long_enough(case: Case) -> Iterator[Finding]:
-    """RUN-07: each phase that the rules allow to make longer lasts long enough to be measured.
-
-    Where the RFP fixes the size of a phase, its length and what that means for the number are disclosed. A rehearsal is
-    too small to last, which is disclosed too.
+    """RUN-07: each phase that the rules allow to be made longer is long enough to be measured. If the RFP fixes its
+    size, its length and the resulting uncertainty are noted, as they are in a rehearsal.
     """
     minimum, unusable = (case.pack.parameter("RUN-07", name) for name in ("minimum", "unusable"))
     lasted: list[tuple[Operation, Record, float]] = []
@@ -57,7 +55,7 @@ def long_enough(case: Case) -> Iterator[Finding]:
 
 
 def _at_most(case: Case, operation: Operation) -> float | None:
-    """How long the job saw a phase whose output does not say, where even that is shorter than the RFP's time."""
+    """For a phase whose output gives no time: how long the job saw it, if even that is shorter than the RFP's time."""
     completion = case.evidence.completion
     if completion is None or not operation.lasts:
         return None
@@ -66,7 +64,7 @@ def _at_most(case: Case, operation: Operation) -> float | None:
 
 
 def _below_rule(case: Case, lasted: Sequence[tuple[Operation, Record, float]]) -> Iterator[Finding]:
-    """Phases for which the RFP gives a shortest time, and that are shorter."""
+    """Phases that are shorter than the RFP's minimum for them."""
     for operation, record, seconds in lasted:
         wanted = parse(Quantity.DURATION, operation.lasts) if operation.lasts else 0.0
         if seconds < wanted:
@@ -80,7 +78,7 @@ def _below_rule(case: Case, lasted: Sequence[tuple[Operation, Record, float]]) -
 
 
 def _lengths(wanted: float, phases: Sequence[tuple[Operation, Record, float]]) -> tuple[str, str]:
-    """What is wanted, and how long these phases lasted."""
+    """The required and the actual length of these phases."""
     lasted = [f"{operation.id} {_two_digits(seconds)} s" for operation, _, seconds in phases]
     return _or_more(wanted), ", ".join(lasted)
 
@@ -91,7 +89,7 @@ def _or_more(seconds: float) -> str:
 
 
 def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Record, float]]) -> Finding:
-    """The note on phases whose length is fixed: how long they lasted, and how exact their times are."""
+    """The note about phases whose length is fixed: how long they took, and how exact their times are."""
     step = case.seen.clock_step_s
     uncertain: list[float | None] = []
     parts = []
@@ -115,7 +113,7 @@ def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Re
 
 
 def _in_steps(shares: Sequence[float | None]) -> str:
-    """The largest uncertainty, in steps: cells that differ little share one line of a table's notes."""
+    """The largest uncertainty, rounded up to a step, so that similar cells share one note of a table."""
     known = [share for share in shares if share is not None]
     if len(known) < len(shares):
         return "not recorded"
@@ -131,14 +129,14 @@ def _short(seconds: float) -> str:
 
 
 def _two_digits(value: float) -> str:
-    """Two digits and never an exponent, however long a phase or exact a clock."""
+    """Two digits without an exponent, however long a phase or exact a clock."""
     if 0 < value < 1e-4:
         return "less than 0.0001"
     return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
 
 
 def phase_seconds(case: Case, record: Record) -> float | None:
-    """How long a phase lasted: as the output says, otherwise by its own formula, all items over the rate."""
+    """How long a phase took: from the output, otherwise all its items divided by the rate."""
     if record.elapsed_s is not None:
         return record.elapsed_s
     if record.unit == RATE and case.run.items_total and record.value > 0 and not case.stonewalled:
@@ -147,10 +145,8 @@ def phase_seconds(case: Case, record: Record) -> float | None:
 
 
 def remote_latency(case: Case) -> Iterator[Finding]:
-    """CCH-03: no operation is quicker than a remote file system can answer.
-
-    On one node its client may answer for it, and in a rehearsal the file system may be a local one: then it is
-    disclosed.
+    """CCH-03: no operation is faster than a remote file system can answer. On a single node the client's cache may
+    answer, and in a rehearsal the file system may be local: then it is noted.
     """
     floor = case.pack.parameter("CCH-03", "floor")
     quick = []
@@ -177,9 +173,10 @@ def remote_latency(case: Case) -> Iterator[Finding]:
 
 
 def servers_took_part(submission: Submission) -> Iterator[Finding]:
-    """CCH-02: the servers performed as many operations as the stats of a phase whose files another node had made.
+    """CCH-02: the servers performed as many operations as the stats of a phase whose files another node had created.
 
-    Only where they were asked while it ran, or the campaign file gives what they counted: no client can tell.
+    Checked only if the servers were asked during the run, or the campaign file gives their counters: clients cannot
+    tell.
     """
     threshold = submission.pack.parameter("CCH-02", "operations")
     given = {(counter.attempt, counter.operation): counter for counter in submission.campaign.server_counters}
@@ -202,7 +199,7 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
             )
             unknown.setdefault(missing, []).append(row.cell)
         elif served.most < threshold * stats:
-            # Each node opened the files that all share: a shift takes none of them out of its client's cache.
+            # Each node opened the shared files: a shift cannot remove them from its client's cache.
             form, message = (
                 (
                     note,
@@ -230,7 +227,7 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
 
 
 def _claims_remote_stats(row: Row, pack: RulePack) -> bool:
-    """Whether it has a measured rate of stats by several nodes."""
+    """Whether it has a measured rate of stats on several nodes."""
     records = {operation.id: operation.record for operation in pack.operations}
     remote = row.run is not None and row.run.geometry.nodes > 1
     return (
