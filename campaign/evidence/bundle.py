@@ -49,7 +49,7 @@ from campaign.results.store import begun
 
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
 ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
-RESULTS = ("journal.jsonl", "plan.json", "source", "jobs", "runs")  # what of the results is evidence
+RESULTS = ("journal.jsonl", "plan.json", "source", "jobs", "runs")  # the parts of the results that are evidence
 OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".lzma", ".rar", ".tar", ".tbz", ".tgz", ".txz", ".xz", ".zst")
 
 
@@ -67,11 +67,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a bundle is made of. It is not judged: what counts is how its copy in the bundle is."""
+    """The content of a bundle. It is not judged here: its copy in the bundle is."""
 
     planned: Plan
     attempts: Sequence[Attempt]
-    counted: set[tuple[str, int]]  # those that the tables and the searches use: (run, number)
+    counted: set[tuple[str, int]]  # attempts that the tables and the searches use: (run, number)
 
 
 def recorded(opened: Opened, say: Say) -> Recorded:
@@ -80,7 +80,7 @@ def recorded(opened: Opened, say: Say) -> Recorded:
 
 
 def open_recorded(file: Path) -> tuple[Opened, Names]:
-    """The campaign, with the values of its names on this machine."""
+    """Open the campaign and record the values of its variables and paths on this machine."""
     with resolution.using(Names()) as names:
         opened = open_campaign(file)
         planning.binaries(opened)
@@ -88,9 +88,8 @@ def open_recorded(file: Path) -> tuple[Opened, Names]:
 
 
 def write(opened: Opened, names: Names, recorded: Recorded, out: Path, key: Path | None) -> Written:
-    """Write the bundle to a new directory, or a new .zip or .tar.gz, signed with an SSH key where one is given.
-
-    Raises InputError where `out` already exists, and where attempts have not ended; NoRoom where its disk is full.
+    """Write the bundle to a new directory, .zip or .tar.gz, signed if an SSH key is given. Raises InputError if `out`
+    already exists, or if attempts have not ended; NoRoom if the disk is full.
     """
     check_place(out)
     _check(opened, recorded.attempts)
@@ -129,7 +128,7 @@ def write(opened: Opened, names: Names, recorded: Recorded, out: Path, key: Path
 
 
 def check_place(out: Path) -> None:
-    """Raises InputError where no bundle can be written there."""
+    """Raises InputError if no bundle can be written there."""
     if out.exists() or out.is_symlink():
         raise InputError(f"{out}: already exists; name a new directory, .zip or .tar.gz")
     if out.suffix.lower() in OTHER_ARCHIVES and not bagit.is_archive(out):
@@ -138,7 +137,7 @@ def check_place(out: Path) -> None:
 
 @contextmanager
 def _beside(out: Path) -> Iterator[Path]:
-    """A directory in which the bundle is made before it is moved to its place."""
+    """A temporary directory in which the bundle is made before it is moved to its place."""
     parent = out.absolute().parent
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -198,12 +197,12 @@ def _copy_evidence(opened: Opened, names: Names, recorded: Recorded, data: Path)
 
 
 def is_evidence(top: str) -> bool:
-    """Whether what has this name in the results is a part of a bundle."""
+    """Whether a file with this name in the results is part of a bundle."""
     return top in RESULTS or bool(events.DAMAGED.fullmatch(top))
 
 
 def _named(campaign: Campaign) -> Iterator[Path]:
-    """Files beside the results that the tables refer to."""
+    """Files outside of the results that the tables refer to."""
     paths = [log for projection in campaign.projections for log in projection.logs]
     paths += [counter.log for counter in campaign.server_counters if counter.log]
     paths += [waiver.signature for waiver in campaign.waivers if waiver.signature]
@@ -245,7 +244,7 @@ def _make_readable(root: Path) -> None:
 
 
 def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, int]]) -> dict[str, Any]:
-    """Every attempt on record; of those that are not in the bundle, the files that there were."""
+    """Every recorded attempt; for those that are not in the bundle, the files that there were."""
     listed = []
     for attempt in attempts:
         entry = entry_of(attempt, counted)
@@ -259,12 +258,12 @@ def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, in
 
 
 def counts(attempts: Sequence[Attempt]) -> dict[str, int]:
-    """How many attempts ended in each state."""
+    """The number of attempts by their state at the end."""
     return dict(Counter(attempt.state for attempt in attempts))
 
 
 def entry_of(attempt: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:
-    """What the index says of an attempt; of one that is not in the bundle it also says why, and which files it had."""
+    """An attempt's entry in the index; if it is not in the bundle, with the reason and the files that it had."""
     return {
         "run": attempt.run,
         "attempt": attempt.number,

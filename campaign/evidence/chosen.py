@@ -1,4 +1,4 @@
-"""Whose rules a bundle is judged by: the buyer's, and how the pack in the bundle differs from them."""
+"""Selects the rules for judging a bundle: the buyer's; and finds how the bundle's pack differs from them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ NOT_COMPARED = frozenset({"id", "path", "digest", "profile", "values", "checks",
 
 class Copy(StrEnum):
     GIVEN = "given"  # with --rules
-    INSTALLED = "installed"  # the buyer's own of that id
+    INSTALLED = "installed"  # the buyer's own pack with that id
     BUNDLE = "bundle"  # the vendor's: the buyer has none
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """`path` is the pack to judge by, None for the one in the bundle; `differences`: what is otherwise in that one."""
+    """`path` is the pack to judge by, None for the one in the bundle; `differences`: how that one differs."""
 
     copy: Copy
     path: Path | None = None
@@ -43,15 +43,15 @@ class Rules:
 
 
 def given(id_or_path: str | None) -> RulePack | None:
-    """The pack that the buyer names. Raises InputError where there is none, or where it is wrong."""
+    """The pack that the buyer names. Raises InputError if it does not exist or is wrong."""
     return rules.load(id_or_path) if id_or_path else None
 
 
 def choose(named: RulePack | None, evidence: Path) -> Rules:
-    """By which pack to judge the evidence. Raises InputError where the pack in it cannot be read."""
+    """Select the pack for judging the evidence. Raises InputError if the pack in it cannot be read."""
     packs = list((evidence / "rules").glob("*.yaml"))
     if len(packs) != 1:
-        return Rules(Copy.BUNDLE)  # which the re-evaluation says
+        return Rules(Copy.BUNDLE)  # the re-evaluation reports it
     vendors = rules.load(packs[0])
     buyers, copy = named, Copy.GIVEN
     if buyers is None:
@@ -65,7 +65,7 @@ def choose(named: RulePack | None, evidence: Path) -> Rules:
 
 
 def _differences(vendors: RulePack, buyers: RulePack) -> Iterator[str]:
-    """What the vendor's pack has otherwise, the checks first."""
+    """How the vendor's pack differs, the checks first."""
     for rule in buyers.checks:
         if rule not in vendors.checks:
             yield f"it does not check {rule} ({buyers.statement(rule)})"

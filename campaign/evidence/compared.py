@@ -1,4 +1,4 @@
-"""What a bundle says beside its evidence, compared with what follows from the evidence."""
+"""Compares the other parts of a bundle with what follows from its evidence."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from campaign.evidence import bundle, crate, provenance, replay
 from campaign.evidence.replay import Judged
 from campaign.slurm import script_text, scripts
 
-LARGEST_TEXT = 16 << 20  # bytes of a text that is compared with what it should be
+LARGEST_TEXT = 16 << 20  # bytes of a text that is compared
 LARGEST_INDEX = 16 << 20
 LONGEST_LINE = 1 << 16  # characters that are compared at once
-SHOWN_BEFORE = 30  # characters of a line before what differs
+SHOWN_BEFORE = 30  # characters of a line shown before the difference
 LARGEST_SCRIPT = 4 << 20  # characters of a job script that are compared
 
 
 def text_of(path: Path) -> str | None:
-    """None where it is not there, no UTF-8, or longer than anything that is compared."""
+    """None if it does not exist, is not UTF-8, or is larger than any file that is compared."""
     try:
         return path.read_bytes().decode("utf-8") if path.stat().st_size <= LARGEST_TEXT else None
     except (OSError, UnicodeDecodeError):
@@ -40,9 +40,8 @@ _NOT_IN_BUNDLE = "missing from the bundle, or not UTF-8"
 
 
 def differing(data: Path, bag: Bag, rederived: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """Files that differ from the bundle's when derived again, with the first line that differs.
-
-    Each is derived in parts, which end where a line does and can be gone through again.
+    """Files that differ when derived again, with the first differing line. Each is derived in parts, which end with a
+    line and can be iterated over again.
     """
     differing: dict[str, str] = {}
     for name, parts in rederived.items():
@@ -61,7 +60,7 @@ _NUMBER = ("target", "launch", "files", "operation", "value", "unit", "processes
 
 
 def is_earlier(tool: str) -> bool:
-    """Whether an earlier version of this program made the bundle, whose words are not those of today."""
+    """Whether an earlier version of this program made the bundle, whose texts may differ."""
     return bool(re.fullmatch(r"campaign \d+\.\d+\.\d+", tool)) and _numbers(tool) < _numbers(__version__)
 
 
@@ -70,7 +69,7 @@ def _numbers(version: str) -> list[int]:
 
 
 def same_numbers(data: Path, rederived: Mapping[str, str]) -> bool:
-    """Whether both tables have the same numbers from the same log lines, whatever else they say."""
+    """Whether both tables have the same numbers from the same log lines, whatever else differs."""
     name = "tables/table.json"
     try:
         kept, again = (
@@ -83,9 +82,9 @@ def same_numbers(data: Path, rederived: Mapping[str, str]) -> bool:
 
 
 def planned_otherwise(data: Path, bag: Bag, judged: Judged) -> dict[str, str]:
-    """Attempts whose own description, or job script, is not of the run that the plan made again has."""
+    """Attempts whose description or job script does not fit the run in the recomputed plan."""
     differing: dict[str, str] = {}
-    steps: dict[str, Mapping[str, Sequence[str]] | None] = {}  # by a script's hash: those of a job have the same one
+    steps: dict[str, Mapping[str, Sequence[str]] | None] = {}  # by a script's hash: attempts of a job have the same one
     runs = {run.id: run for run in judged.submission.all_runs}
     for attempt in judged.submission.attempts:
         run = runs.get(attempt.run)
@@ -152,12 +151,12 @@ def _first_difference(kept: Path, rebuilt: Iterable[str]) -> str:
 
 
 def _lines(file: IO[str]) -> Iterator[str]:
-    """Of one that is too long for a line, its pieces."""
+    """The lines of a file; a line that is too long is given in pieces."""
     return iter(lambda: file.readline(LONGEST_LINE), "")
 
 
 def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
-    """CMP-05: folders of attempts that no table refers to, and attempts that the index does not have."""
+    """CMP-05: folders of attempts that no table refers to, and attempts that are missing in the index."""
     known = {(attempt.run, attempt.number): attempt for attempt in judged.submission.attempts}
     wanted = {run.id: run.fingerprint for run in judged.submission.all_runs}
     folders: dict[tuple[str, str], set[str]] = {}
@@ -189,7 +188,7 @@ def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
 
 
 def beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
-    """CMP-05: files that no bundle has, whatever they are."""
+    """CMP-05: files that do not belong in a bundle."""
     fixed = {*replay.OUTPUTS, crate.NAME, provenance.SOURCE, "campaign.yaml", "names.json", "index.json"}
     named = {str(path.relative_to(data)) for path in judged.files_named.values()}
     jobs = {attempt.job for attempt in judged.submission.attempts}
@@ -212,11 +211,11 @@ def _of_results(first: str, rest: Sequence[str], jobs: set[str]) -> bool:
         return False
     if rest[0] == "jobs":
         return rest[1] in jobs and len(rest) == 3 and rest[2] in JOB
-    return rest[0] != "runs" or (len(rest) in (4, 5) and rest[-1] in FOLDER)  # of a phase in a folder of its own
+    return rest[0] != "runs" or (len(rest) in (4, 5) and rest[-1] in FOLDER)  # a phase's folder is one level deeper
 
 
 def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
-    """What the index says of each attempt, as `bundle.entry_of` gives it, and its counts."""
+    """The index's entry for each attempt, as `bundle.entry_of` gives it, and its counts."""
     try:
         if path.stat().st_size > LARGEST_INDEX:
             return {}, None

@@ -23,8 +23,8 @@ ONLY_A_REHEARSAL = 5
 
 class VerifyOutcome(StrEnum):
     COMPLIANT = "compliant"  # and fully checked
-    OPEN = "not fully checked"  # nothing is known to be wrong
-    REHEARSAL = "rehearsal"  # nothing is known to be wrong, and it never complies
+    OPEN = "not fully checked"  # no known violation
+    REHEARSAL = "rehearsal"  # no known violation, but a rehearsal never complies
     NOT_VALID = "NOT VALID"
 
 
@@ -45,7 +45,7 @@ _KINDS = {
 
 
 class Seal(StrEnum):
-    """What is known of who closed the bundle, and whether it was changed since."""
+    """What is known about who closed the bundle, and whether it was changed since."""
 
     TRUSTED = "trusted key"
     UNKNOWN = "unknown key"
@@ -55,7 +55,9 @@ class Seal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """`reasons` says all that is below the outcome. `asks` and `unchecked` count findings over bundle and campaign."""
+    """`reasons` are why the outcome is not a better one. `asks` and `unchecked` count findings about bundle and
+    campaign.
+    """
 
     outcome: VerifyOutcome
     seal: Seal
@@ -63,8 +65,8 @@ class Conclusion:
     rules: str
     rules_sha256: str
     rules_copy: Copy
-    compliance: str  # as in verdict.json; "" where it could not be re-evaluated
-    results: dict[str, int]  # how many, by status
+    compliance: str  # as in verdict.json; "" if it could not be re-evaluated
+    results: dict[str, int]  # number by status
     asks: int
     answered: int
     unchecked: int
@@ -76,7 +78,7 @@ class Conclusion:
 
     @property
     def verdict(self) -> Verdict:
-        """As the report shows it."""
+        """The verdict as the report shows it."""
         return Verdict(_KINDS[self.outcome], f"VERDICT: {self.outcome}", (Reason(self.reasons),))
 
     @property
@@ -93,15 +95,15 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a verification found; `submission` is None where the campaign cannot be re-evaluated."""
+    """What a verification found; `submission` is None if the campaign cannot be re-evaluated."""
 
-    findings: tuple[Finding, ...]  # over the bundle
+    findings: tuple[Finding, ...]  # about the bundle
     submission: Submission | None
-    signature: str  # whose it is, or by what key; "" where there is none
+    signature: str  # whose it is, or the key; "" if there is none
     trusted: bool
     copy: Copy
-    headed: bool = False  # the buyer gave a head of the journal, or a time stamp
-    source: bool = False  # that of the benchmark is in the bundle
+    headed: bool = False  # the buyer gave a journal head, or a time stamp
+    source: bool = False  # the benchmark's source is in the bundle
 
 
 def conclude(found: Found) -> Conclusion:
@@ -250,7 +252,7 @@ def _compliance(said: Conclusion, whole: Submission) -> str:
 
 
 def file_systems(results: tuple[Case, ...]) -> dict[str, str]:
-    """The types of the file systems of each target, by the mount tables of the nodes that measured it."""
+    """The types of the file systems of each target, from the mount tables of the nodes that measured it."""
     types: dict[str, dict[str, None]] = {}
     for case in results:
         for kind in case.evidence.environment.values("mount.type"):

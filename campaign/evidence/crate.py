@@ -1,4 +1,4 @@
-"""RO-Crate 1.1 of a bundle: its files, and each number of the tables with the attempt and the log that it is from."""
+"""RO-Crate 1.1 of a bundle: its files, and each number of the tables with its attempt and log."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _text = json.JSONEncoder(ensure_ascii=False).encode
 
 @dataclass(frozen=True, slots=True)
 class Crate:
-    """The lines of the crate of what lies below `data`: an entity on each, since a bundle may have a hundred thousand
-    files. They can be gone through again, and are never held together.
+    """The lines of the crate for everything below `data`: one entity per line, since a bundle may have a hundred
+    thousand files. They can be iterated over again, and are never all in memory.
     """
 
     judged: Judged
@@ -65,7 +65,7 @@ class Crate:
 
 
 def _joined(entities: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """The members of a list that has some, each on a line."""
+    """The members of a non-empty list, each on a line."""
     last = next(entities)
     for entity in entities:
         yield f"{_text(last)},\n"

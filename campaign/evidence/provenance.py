@@ -27,13 +27,15 @@ from campaign.results.source.trees import Tree
 
 FOLDER, SOURCE = "provenance", "source/benchmark.tar.gz"
 STATEMENT, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
-LARGEST_SOURCE = 32 << 20  # bytes: it is held in memory; that of today has 1 MB
-TYPES = "https://campaign.invalid/types"  # names alone: nothing is there to be fetched
+LARGEST_SOURCE = 32 << 20  # bytes: it is held in memory; today's has 1 MB
+TYPES = "https://campaign.invalid/types"  # only names: nothing can be fetched there
 INPUTS = ("campaign.yaml", "names.json", "results/journal.jsonl", "results/plan.json")
 
 
 def source_of(judged: Judged) -> bytes | None:
-    """The source of the built-in benchmark as an archive; None where another one ran, or one of another source."""
+    """The source of the built-in benchmark as an archive; None if another benchmark, or another version's
+    source, ran.
+    """
     published = judged.submission.own_source
     if published is None or published.tree not in {build.source_tree for build in judged.submission.sources.builds}:
         return None
@@ -118,12 +120,12 @@ def _time(seconds: float) -> str:
 
 
 def source_in(data: Path) -> Tree:
-    """The source in a bundle. Raises InputError where it cannot be read, or is larger than it ever is."""
+    """The source in a bundle. Raises InputError if it cannot be read, or is too large."""
     return trees.read(SOURCE, data, most=LARGEST_SOURCE)
 
 
 def other_source(data: Path, judged: Judged) -> Iterator[tuple[str, str]]:
-    """The hash of the source in the bundle, after those of the recorded builds, where it is of none of them."""
+    """The hash of the source in the bundle, after those of the recorded builds, if it belongs to none of them."""
     if not (data / SOURCE).is_file():
         return
     found = source_in(data).hash

@@ -1,6 +1,7 @@
 """Builds the built-in benchmark again from the source in a bundle, and compares it with the recorded build.
 
-A build runs the Makefile of the source: that of the buyer's own version of this program only, unless he says otherwise.
+A build runs the Makefile of the source, so only the source of the buyer's own version of this program is built, unless
+the buyer allows another.
 """
 
 from __future__ import annotations
@@ -43,9 +44,8 @@ class Rebuilt:
 
 
 def rebuild(data: Path, whole: Submission, mpicc: str, cflags: str, foreign: bool) -> tuple[Rebuilt, ...]:
-    """Each recorded build of the source in the bundle's `data`, beside a new one.
-
-    Raises InputError where the bundle has no source, or one that must not be built; EnvironmentLacks as `build` does.
+    """Each recorded build of the source in the bundle's `data`, with a new one. Raises InputError if the bundle has no
+    source, or one that must not be built; EnvironmentLacks as `build` does.
     """
     if not (data / provenance.SOURCE).is_file():
         raise InputError(
@@ -76,7 +76,7 @@ def rebuild(data: Path, whole: Submission, mpicc: str, cflags: str, foreign: boo
 
 
 def differences(recorded: Build, again: Build) -> Iterator[BuildDifference]:
-    """What the two records say differently, from the cause to the effect."""
+    """The differences between the two records, causes before effects."""
     for what in ("source_tree", "compiler", "mpi", "command"):
         before, after = getattr(recorded, what), getattr(again, what)
         if before and before != after:
@@ -102,7 +102,7 @@ def _words(text: str | tuple[str, ...]) -> list[str]:
 
 
 def as_json(rebuilt: tuple[Rebuilt, ...]) -> dict[str, Any]:
-    """What `rebuild --json` prints."""
+    """The output of `rebuild --json`."""
     builds = [{"identical": one.identical, **asdict(one)} for one in rebuilt]
     return {"format": 1, "identical": all(one.identical for one in rebuilt), "builds": builds}
 

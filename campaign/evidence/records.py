@@ -1,4 +1,6 @@
-"""What a bundle's evidence has twice: the copies are compared, and what follows from the plan is made again."""
+"""Checks the redundancy of a bundle's evidence: copies are compared, and what follows from the plan is
+derived again.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ def _source(data: Path, judged: Judged) -> Iterator[Finding]:
 
 
 def _bound(data: Path, bag: Bag) -> Iterator[Finding]:
-    """The raw outputs of what ended well are those whose hashes the journal has since then."""
+    """The raw outputs of successful attempts have the hashes that the journal recorded at their end."""
     bound = 0
     for event in journal.Reading(data / "results" / "journal.jsonl"):
         if event["event"] != "ended" or event["state"] != State.DONE:
@@ -84,7 +86,7 @@ def _bound(data: Path, bag: Bag) -> Iterator[Finding]:
 
 
 def _challenged(whole: Submission) -> Iterator[Finding]:
-    """Each attempt has the buyer's challenge in its name, so that its output was made after it was given."""
+    """Each attempt has the buyer's challenge in its name, so that its output is newer than the challenge."""
     challenge = journal.challenge(whole.campaign.nonce)
     without = [attempt for attempt in whole.attempts if not attempt.token.startswith(challenge)]
     if without:
@@ -98,13 +100,13 @@ def _challenged(whole: Submission) -> Iterator[Finding]:
 
 
 def _scripts(data: Path, bag: Bag, whole: Submission, tool: str) -> Iterator[Finding]:
-    """Each job's script as it is rendered again from the plan, whole; and its copies."""
+    """Each job's script is, line by line, the one rendered from the plan; and so are its copies."""
     jobs: dict[str, list[Attempt]] = {}
     for attempt in whole.attempts:
         jobs.setdefault(attempt.job, []).append(attempt)
     runs = {run.id: run for run in whole.all_runs}
     made = frozenset(runs[each.run].attempt_directory(each.token) for each in whole.attempts if each.run in runs)
-    planned: dict[str, list[tuple[Attempt, Run]]] = {}  # by job, where its runs are those of the plan
+    planned: dict[str, list[tuple[Attempt, Run]]] = {}  # by job, if its runs are those of the plan
     for job, attempts in jobs.items():
         original = f"jobs/{job}/job.sbatch"
         if text_of(data / "results" / original) is None:
@@ -134,11 +136,11 @@ def _scripts(data: Path, bag: Bag, whole: Submission, tool: str) -> Iterator[Fin
 def _against_plan(
     data: Path, planned: Mapping[str, Sequence[tuple[Attempt, Run]]], made: Set[str], whole: Submission
 ) -> Iterator[Finding]:
-    """Scripts that differ alike are one finding."""
+    """Scripts with the same difference are one finding."""
     differing: dict[_Differing, list[str]] = {}
     for job, attempts in planned.items():
         place = f"jobs/{job}/job.sbatch"
-        text = text_of(data / "results" / place) or ""  # one at a time
+        text = text_of(data / "results" / place) or ""  # one in memory at a time
         try:
             difference = _first_difference(text, _rendered(text, job, attempts, made, whole))
         except (CampaignError, ValueError) as error:
@@ -158,7 +160,7 @@ def _against_plan(
         )
 
 
-_Differing = tuple[Form, int, str, str]  # the form of its finding, the line, what it should be, what it is
+_Differing = tuple[Form, int, str, str]  # form of the finding, line, expected, found
 
 
 def _first_difference(text: str, again: str) -> _Differing | None:
@@ -175,8 +177,8 @@ def _first_difference(text: str, again: str) -> _Differing | None:
 
 
 def _rendered(text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made: Set[str], whole: Submission) -> str:
-    """The script of a job. Where the results lay, and what submitted it, only the script itself tells; it removes none
-    but directories that runs of the campaign `made`.
+    """Render the script of a job. Where the results were, and which machine submitted it, is only in the script itself;
+    it must remove no directories other than those that runs of the campaign `made`.
     """
     folder, _, _ = script_text.directive(text, "chdir").rpartition("/jobs/")
     if not folder:
@@ -197,7 +199,7 @@ def _rendered(text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made
 
 
 def _environments(data: Path, judged: Judged) -> Iterator[Finding]:
-    """An attempt's environment is its job's, beside what is the attempt's own."""
+    """An attempt's environment is its job's, except for the attempt's own fields."""
     for job, attempts in groupby(judged.submission.attempts, lambda attempt: attempt.job):
         original = f"jobs/{job}/environment.json"
         if (text := text_of(data / "results" / original)) is None:
@@ -213,7 +215,7 @@ def _environments(data: Path, judged: Judged) -> Iterator[Finding]:
 
 
 def _plan(data: Path, judged: Judged) -> Iterator[Finding]:
-    """The command lines in plan.json are those of the plan as it is made again."""
+    """The command lines in plan.json are those of the recomputed plan."""
     runs = {run.id: run for run in judged.submission.runs}
     kept = object_of(text_of(data / "results" / "plan.json") or "").get("runs")
     for entry in kept if isinstance(kept, list) else ():

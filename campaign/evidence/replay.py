@@ -1,7 +1,7 @@
-"""A campaign re-evaluated from its evidence alone: the result must be what the bundle says, on any machine.
+"""Re-evaluates a campaign from its evidence alone: the result must be the bundle's, on any machine.
 
-The evidence is a folder with `campaign.yaml`, `names.json`, `rules/<id>.yaml` and `results/`. Nothing of this machine
-is asked: no Slurm, no environment, no program. The same function gives the bundle its tables and the buyer his.
+The evidence is a folder with `campaign.yaml`, `names.json`, `rules/<id>.yaml` and `results/`. Nothing on this machine
+is used: no Slurm, no environment, no program. The same function makes the tables for the bundle and for the buyer.
 """
 
 from __future__ import annotations
@@ -31,34 +31,36 @@ OUTPUTS = ("tables/table.txt", "tables/table.csv", "tables/table.json", "finding
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """`files`: what is rendered, by its name in the evidence, as in `OUTPUTS`."""
+    """`files`: the rendered files, by their names in the evidence, as in `OUTPUTS`."""
 
     submission: Submission
     files: dict[str, str]
-    files_named: Mapping[Path, Path]  # what the campaign file names, and where in the evidence it is
+    files_named: Mapping[Path, Path]  # files that the campaign file names, with their places in the evidence
 
 
 @dataclass(frozen=True, slots=True)
 class BundleNames:
-    """names.json: the values of the campaign file's names where it was run, and which program made the bundle."""
+    """names.json: the values of the campaign file's variables and paths where it was run, and the program that made the
+    bundle.
+    """
 
     format: int
     tool: str
     rules: str  # as the campaign file names them
-    pack: str  # the path that the rule pack had
+    pack: str  # the rule pack's path there
     variables: Mapping[str, str]
     paths: Mapping[str, str]
-    files: Mapping[str, str]  # where in the evidence files that the campaign file names are, by their paths there
+    files: Mapping[str, str]  # places in the evidence of files that the campaign file names, by their paths there
 
 
 def names_as_json(names: Names, rules: str, pack: Path, files: Mapping[str, str]) -> str:
-    """names.json of a bundle that this version makes."""
+    """The names.json of a bundle that this version makes."""
     record = BundleNames(FORMAT, f"campaign {__version__}", rules, str(pack), names.variables, names.paths, files)
     return json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n"
 
 
 def read_names(evidence: Path) -> BundleNames:
-    """Raises ValueError for a record that is not one."""
+    """Raises ValueError if it is not a valid record."""
     path = evidence / "names.json"
     if not path.is_file() or path.stat().st_size > LARGEST_NAMES:
         raise ValueError(f"names.json: missing, or larger than {LARGEST_NAMES} bytes")
@@ -75,15 +77,14 @@ def read_names(evidence: Path) -> BundleNames:
 
 @dataclass(frozen=True, slots=True)
 class BuyersTerms:
-    """The buyer's: `pack` in the place of the one in the evidence, and whose waivers count."""
+    """The buyer's rules: `pack` instead of the one in the evidence, and whose waivers count."""
 
     pack: Path | None
     waiver_signers: Path | None
 
 
 def rederive(evidence: Path, terms: BuyersTerms | None = None) -> Judged:
-    """Judge the evidence in a private folder, in which the database is built: as the vendor did, or by other terms.
-
+    """Judge the evidence in a private folder, where the database is built: by the vendor's terms, or by other ones.
     Raises ValueError, or a CampaignError, for evidence that cannot be judged.
     """
     record = read_names(evidence)
@@ -110,8 +111,8 @@ def rederive(evidence: Path, terms: BuyersTerms | None = None) -> Judged:
 
 
 def _check_no_database(paths: Paths) -> None:
-    """A database is built here from the logs: one that came with them could hold triggers, which change every number
-    on its way in, and its side files could bring such a one back.
+    """Refuse a database in the evidence: it could contain triggers that change every number on import, and its side
+    files could restore one. The database is built here from the logs.
     """
     for entry in paths.root.iterdir() if paths.root.is_dir() else ():
         if entry.name.casefold().startswith(paths.database.name):
@@ -119,7 +120,7 @@ def _check_no_database(paths: Paths) -> None:
 
 
 def _without(submission: Submission, place: str) -> Submission:
-    """Findings that name a file name it within the evidence, wherever that lies."""
+    """Findings with paths relative to the evidence, wherever that is."""
 
     def plain(text: str) -> str:
         return text.replace(f"{place}/", "")
@@ -129,7 +130,7 @@ def _without(submission: Submission, place: str) -> Submission:
 
     def without(finding: Finding) -> Finding:
         texts = finding.wording, finding.expected, finding.actual
-        # Most name no file. Ten thousand attempts share them and their texts, of which each would get its own.
+        # Most contain no path. Ten thousand attempts share their texts, which would be copied.
         if not any(place in text for text in (*texts, *finding.values.values())):
             return finding
         wording, expected, actual = map(plain, texts)

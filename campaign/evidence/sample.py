@@ -1,8 +1,8 @@
 """Acceptance by sample: the buyer draws cells of a bundle, and has them measured again on the installed system.
 
-Logs can be invented; a system cannot. A challenge is a campaign file of the vendor's own settings in which every row of
-the table that was not drawn is declined. Drawing is by a seed, so that both sides get the same cells. What was measured
-is verified as a bundle is: an answer that was made from the bundle's own logs is none.
+Logs can be invented, a system cannot. A challenge is a campaign file with the vendor's settings that declines every row
+of the table that was not drawn. Cells are drawn by a seed, so that both sides get the same ones. The measurement is
+verified like a bundle: one made from the bundle's own logs is refused.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from campaign.results.store import begun
 
 HEAD = "# challenge of the bundle with journal head {head}, seed {seed}, cells: {cells}\n"
 _HEAD = re.compile(r"# challenge of the bundle with journal head (\S+), seed (\S+), cells: (.+)")
-# Keys of a campaign file that may be others on the installed system.
+# Keys of a campaign file that may differ on the installed system.
 OF_MACHINE = ("slurm", "launcher", "targets", "benchmark", "results")
 MOST_OBJECTIONS = 8
-SPREAD = 0.05  # coefficient of variation where the bundle has none
+SPREAD = 0.05  # coefficient of variation if the bundle has none
 FACTORS, SHARES = (1.1, 1.25, 1.5, 2.0), (0.1, 0.25, 0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """Which cells were drawn of which bundle."""
+    """Which cells were drawn, from which bundle."""
 
     head: str
     seed: str
@@ -57,8 +57,8 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True)
 class SampleOutcome:
-    """`objections`: why the answer is not one to this challenge. `other_settings`: keys of the challenge that are the
-    machine's and were changed.
+    """`objections`: why the answer is not one to this challenge. `other_settings`: changed keys of the challenge that
+    describe the machine.
     """
 
     challenge: Challenge
@@ -72,24 +72,26 @@ class SampleOutcome:
 
 
 def drawn(rows: Sequence[Row], number: int, seed: str) -> list[Row]:
-    """So many measured rows of a table, weighted towards those of many nodes. Raises InputError for too few."""
+    """Draw this many measured rows of a table, preferring those on many nodes. Raises InputError if there are
+    too few.
+    """
     measured = [row for row in rows if row.status is Status.MEASURED and row.value is not None and row.geometry]
     if not 1 <= number <= len(measured):
         raise InputError(f"--cells {number}: allowed: 1 to {len(measured)} (the number of measured results)")
     chance = random.Random(hashlib.sha256(f"campaign sample {seed}".encode()).digest())
-    # By exponential keys: the same as to draw one after another, each by its weight among those left.
+    # By exponential keys: equivalent to drawing one after another, each by its weight among the remaining ones.
     keys = {str(row.cell): chance.expovariate(_weight(row)) for row in sorted(measured, key=lambda row: str(row.cell))}
     first = sorted(keys, key=keys.__getitem__)[:number]
     return [row for row in measured if str(row.cell) in first]
 
 
 def _weight(row: Row) -> float:
-    """One node can be compared anywhere; what an offer is about runs on many."""
+    """A single node can be compared anywhere; an offer is about runs on many."""
     return 1.0 + math.log2(row.geometry.nodes) if row.geometry else 1.0
 
 
 def challenge(whole: Submission, file: str, head: str, number: int, seed: str) -> str:
-    """The campaign file for the buyer's sample. Raises InputError where it cannot be drawn."""
+    """The campaign file for the buyer's sample. Raises InputError if it cannot be drawn."""
     import yaml
 
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", seed):
@@ -113,14 +115,14 @@ def challenge(whole: Submission, file: str, head: str, number: int, seed: str) -
 
 
 def _geometries(rows: Sequence[Row]) -> Iterator[tuple[str, dict[str, int]]]:
-    """The geometry of each launch condition as it was reported: nothing is searched for again."""
+    """The reported geometry of each launch condition: nothing is searched for again."""
     for row in rows:
         if row.geometry is not None:
             yield row.cell.launch, {"nodes": row.geometry.nodes, "processes": row.geometry.processes}
 
 
 def read(file: Path) -> Challenge:
-    """What the first line of a challenge says. Raises InputError where it is none."""
+    """Parse the first line of a challenge. Raises InputError if it is none."""
     try:
         with file.open(encoding="utf-8") as stream:
             match = _HEAD.fullmatch(stream.readline(1 << 20).rstrip("\n"))
@@ -136,8 +138,8 @@ def _no_challenge_file(path: object) -> str:
 
 
 def accept(place: Path, file: Path, whole: Submission, head: str, terms: Terms, say: Say) -> SampleOutcome:
-    """The drawn cells of the bundle at `place` against the sample that was measured. Raises InputError where they do
-    not belong together.
+    """Compare the drawn cells of the bundle at `place` with the measured sample. Raises InputError if they do not
+    belong together.
     """
     asked = read(file)
     if asked.head != head:
@@ -160,7 +162,7 @@ def accept(place: Path, file: Path, whole: Submission, head: str, terms: Terms, 
 
 
 def _other_settings(asked: Challenge, file: Path, whole: Submission) -> tuple[str, ...]:
-    """Keys whose values are not those that were drawn. Raises InputError where they are not the machine's alone."""
+    """Keys whose values differ from the drawn ones. Raises InputError if they do not describe the machine."""
     import yaml
 
     written = whole.campaign.path.read_text(encoding="utf-8")
@@ -176,7 +178,7 @@ def _other_settings(asked: Challenge, file: Path, whole: Submission) -> tuple[st
 
 
 def _objections(asked: Challenge, answer: Path, whole: Submission) -> tuple[str, ...]:
-    """Why what is recorded under the challenge is no measurement of it."""
+    """Why the recorded runs are not a measurement for this challenge."""
     with verify.verify(answer, verify.Asked(nonce=asked.nonce)) as verified:
         judged = verified.judged
         findings = (*verified.findings, *(judged.submission.all_findings if judged else ()))
@@ -199,13 +201,15 @@ def _objections(asked: Challenge, answer: Path, whole: Submission) -> tuple[str,
 
 
 def _times(cases: Sequence[Case], choose: Callable[..., float]) -> float | None:
-    """When the first run began, or the last one."""
+    """When the first or the last run began."""
     times = [case.evidence.completion.started for case in cases if case.evidence.completion]
     return choose(times) if times else None
 
 
 def error_rates(rows: Sequence[Row], drawn: int, least: float) -> str:
-    """With what probability a vendor who inflates a share of the cells by a factor is caught, and an honest one too."""
+    """The probabilities that a vendor who inflates a share of the cells by a factor is caught, and that an honest one
+    is.
+    """
     spread = _spread(rows)
     honest = 1 - NormalDist(1.0, spread).cdf(least)
     lines: list[str] = [
@@ -229,7 +233,7 @@ def error_rates(rows: Sequence[Row], drawn: int, least: float) -> str:
 
 
 def caught_with(every: int, drawn: int, inflated: int, passes: float, honest: float) -> float:
-    """The probability that at least one of the drawn cells fails, where so many of all are inflated."""
+    """The probability that at least one of the drawn cells fails, if so many of all are inflated."""
     survives = sum(
         math.comb(inflated, hit) * math.comb(every - inflated, drawn - hit) * passes**hit * honest ** (drawn - hit)
         for hit in range(min(drawn, inflated) + 1)

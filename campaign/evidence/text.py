@@ -1,4 +1,4 @@
-"""What 'campaign verify' prints of a bundle: as JSON, line by line, and its conclusion."""
+"""The output of `campaign verify`: as JSON, as text, and its last line."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from campaign.report import text as views
 from campaign.report.contents import Contents
 from campaign.report.verdict import sentence
 
-# Rules that are judged over a bundle only where they find something, and what they are about.
+# Rules that are printed for a bundle only if they have findings, and what they are about.
 _OTHERS = {"WVR-01": "waivers", "RUN-08": "the campaign as a whole", "EVD-06": "agreement of duplicate records"}
 TOLD = 3  # problems of the bundle in the last line
 
 
 def as_json(verified: VerifiedBundle) -> dict[str, Any]:
-    """What `verify --json` prints."""
+    """The output of `verify --json`."""
     return {
         "format": 1,
         "bundle": verified.name,
@@ -45,7 +45,7 @@ def as_json(verified: VerifiedBundle) -> dict[str, Any]:
 
 
 def as_junit(verified: VerifiedBundle) -> str:
-    """What `verify --junit` writes: the rules over the bundle, and those over the campaign in it."""
+    """The output of `verify --junit`: the rules about the bundle, and those about its campaign."""
     pack = verified.judged.submission.pack if verified.judged else None
     rules = [rule for rule in CATALOGUE if rule in (*BUNDLE_RULES, "EVD-02", "EVD-05", *_OTHERS)]
     statements = {rule: pack.statement(rule) if pack else CATALOGUE[rule].statement for rule in rules}
@@ -56,7 +56,7 @@ def as_junit(verified: VerifiedBundle) -> str:
 
 
 def as_text(verified: VerifiedBundle, width: int = printing.WIDEST) -> str:
-    """What `verify` prints: each check, and what is wrong with it."""
+    """The output of `verify`: each check, and its problems."""
     wrong, broad = _by_rule(verified.findings), _by_rule(verified.broad)
     signer = f"{plain(verified.signed.signer or 'unknown')}, {verified.signed.key}" if verified.signed else ""
     tool = plain(verified.tool or "?")
@@ -89,14 +89,14 @@ def _journal(chain: Chain) -> str:
 
 
 def contents(verified: VerifiedBundle, judged: Judged) -> Contents:
-    """What the buyer's report is made of: the campaign as re-evaluated, with what was found over the bundle."""
+    """The contents of the buyer's report: the campaign as re-evaluated, with the findings about the bundle."""
     campaign = judged.submission
     whole = views.contents(replace(campaign, findings=(*verified.findings, *campaign.findings)))
     return replace(whole, verified=verified.conclusion.verdict)
 
 
 def conclusion(verified: VerifiedBundle) -> str:
-    """The last line: what is wrong with what."""
+    """The last line: a summary of the problems."""
     errors = [finding for finding in verified.findings if finding.severity is Severity.ERROR and finding.checked]
     wrong = [f"{finding.rule}: {plain(finding.message)}" for finding in errors]
     more = f" and {len(wrong) - TOLD} more" if len(wrong) > TOLD else ""
@@ -118,7 +118,7 @@ def _by_rule(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
 
 
 def _line(rule: str, wrong: dict[str, list[Finding]], what: str, holds: str) -> str:
-    """`what` is checked, and what `holds` where nothing is wrong with it."""
+    """`what` is checked, and `holds` is printed if nothing is wrong with it."""
     findings = wrong.get(rule, [])
     if not findings:
         return f"  ok           {holds}"

@@ -1,7 +1,7 @@
-"""A bundle verified offline: its hashes, its signature, its journal, and every number re-evaluated.
+"""Verifies a bundle offline: its hashes, its signature, its journal, and every number re-evaluated.
 
-It comes from an untrusted source: it is copied into a private directory by `bagit`, which trusts nothing, and nothing
-that it names is opened or executed on this machine.
+A bundle is untrusted: `bagit` copies it into a private directory, and nothing that it names is opened or executed on
+this machine.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from campaign.judge.evidence import BUNDLE, HandedIn, recovered
 from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, violation
 from campaign.judge.submission import measured_and_hidden
 
-CLOCKS_S = 60.0  # by which the driver's clock may be before the authority's
-FUTURE_S = 3600.0  # by which the driver's clock may be before this machine's
+CLOCKS_S = 60.0  # how much the driver's clock may be behind the authority's
+FUTURE_S = 3600.0  # how much the driver's clock may be ahead of this machine's
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the buyer knows beside the bundle: keys that he trusts, the nonce that he gave, heads that he was sent, his
-    rules, and keys that may sign waivers.
+    """What the buyer provides besides the bundle: trusted keys, the nonce issued, journal heads received, rules, and
+    keys that may sign waivers.
     """
 
     signers: Path | None = None
@@ -51,12 +51,12 @@ class Asked:
     rules: str | None = None  # id of a pack, or a path to one
     waiver_signers: Path | None = None
     timestamps: tuple[Path, ...] = ()
-    authority: Path | None = None  # whose certificates the time stamps are held against
+    authority: Path | None = None  # the certificates for checking the time stamps
 
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """`signer` as the list of keys names it, "" without a list; `problem`: why the signature does not hold."""
+    """`signer`: the name in the list of keys, "" without a list; `problem`: why the signature is invalid."""
 
     key: str = ""
     signer: str = ""
@@ -65,8 +65,8 @@ class Signed:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedBundle:
-    """`findings` are about the bundle; those of the campaign, by the buyer's rules, are with `judged`, which is None
-    where it cannot be re-evaluated.
+    """`findings` are about the bundle; those about the campaign, by the buyer's rules, are in `judged`, which is None
+    if it cannot be re-evaluated.
     """
 
     name: str
@@ -81,12 +81,14 @@ class VerifiedBundle:
 
     @property
     def intact(self) -> bool:
-        """Whether the bundle is what it says: a question open for want of a key or nonce does not break it."""
+        """Whether the bundle is unaltered and reproducible: a check that lacks a key or nonce does not count against
+        it.
+        """
         return not any(finding.severity is Severity.ERROR for finding in self.findings)
 
     @property
     def broad(self) -> tuple[Finding, ...]:
-        """Findings that are about no cell but the campaign as a whole."""
+        """Findings about the campaign as a whole."""
         findings = self.judged.submission.findings if self.judged else ()
         return tuple(finding for finding in findings if finding.subject == CAMPAIGN)
 
@@ -98,9 +100,9 @@ class VerifiedBundle:
 
 @contextmanager
 def verify(path: Path, asked: Asked) -> Iterator[VerifiedBundle]:
-    """Look at a bundle; within the context the judged campaign's files are there to be reported.
+    """Verify a bundle; the judged campaign's files exist within the context, for a report.
 
-    Raises InputError where there is nothing that could be a bundle, and for what is wrong in what is asked.
+    Raises InputError if it cannot be a bundle, and for mistakes in what is asked.
     """
     named = _checked(asked)
     with tempfile.TemporaryDirectory(prefix="campaign-verify.") as place:
@@ -110,7 +112,7 @@ def verify(path: Path, asked: Asked) -> Iterator[VerifiedBundle]:
 
 
 def _checked(asked: Asked) -> RulePack | None:
-    """The buyer's rule pack where one is named. What is wrong in the buyer's own words is no fault of the bundle."""
+    """The buyer's rule pack, if one is named. Mistakes in the buyer's own arguments are not the bundle's fault."""
     for option, keys in (("--signers", asked.signers), ("--waiver-signers", asked.waiver_signers)):
         if keys is not None and not keys.is_file():
             raise InputError(f"{option} {keys}: not found; give the file with the public keys that you trust")
@@ -144,7 +146,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         judged = by_buyer = replay.rederive(data)
         differing, reworded = _differing(data, bag, judged, tool)
         if rules.path is not None or judged.submission.campaign.waivers:
-            # Most of the memory is that of the cases, of which the next evaluation makes its own.
+            # The cases take most of the memory, and the next evaluation makes its own.
             judged = by_buyer = replace(judged, submission=replace(judged.submission, results=()), files={})
             by_buyer = replay.rederive(data, BuyersTerms(rules.path, asked.waiver_signers))
     except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the verification
@@ -167,7 +169,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         tool=tool if tool != f"campaign {__version__}" else "",
     )
     stamps = _stamps(asked)
-    # A time stamp of the bundle says nothing of what was done before it was written.
+    # A time stamp of the bundle says nothing about what was done before it was written.
     headed = any(head not in chain.earlier for head in asked.heads) or any(
         stamp.digest in chain.heads for stamp in stamps.values() if not stamp.problem
     )
@@ -198,7 +200,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
 
 
 def _differing(data: Path, bag: Bag, judged: Judged, tool: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """What is derived from the evidence and differs in the bundle, and what an earlier version only said otherwise."""
+    """Derived files that differ in the bundle, and those that an earlier version only worded differently."""
     texts = {**judged.files, **provenance.statements(data, judged, tool)}
     rederived: dict[str, Iterable[str]] = {name: (text,) for name, text in texts.items()}
     rederived[crate.NAME] = Crate(judged, data, bag.info.get("Bagging-Date", ""))
@@ -209,7 +211,7 @@ def _differing(data: Path, bag: Bag, judged: Judged, tool: str) -> tuple[dict[st
 
 
 def _of_campaign(judged: Judged) -> Judged:
-    """Without the rules over the bundle, which were judged now, and EVD-05, by which the buyer's own pack decides."""
+    """Without the rules about the bundle, which were judged now, and EVD-05, which the buyer's pack decides."""
     others = {*engine.BUNDLE_RULES, "EVD-05"}
     findings = tuple(each for each in judged.submission.findings if each.rule not in others)
     return replace(judged, submission=replace(judged.submission, findings=findings))
@@ -227,19 +229,19 @@ def _signed(bag: Bag, asked: Asked) -> Signed | None:
 
 
 def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
-    """WVR-01: whose waivers count only the buyer can say; the keys in the bundle are the vendor's word."""
+    """WVR-01: only the buyer knows whose waivers count; keys in the bundle prove nothing."""
     if asked.waiver_signers is None and judged and any(each.signature for each in judged.submission.campaign.waivers):
         yield unchecked("waivers have no effect: pass the keys of those who may grant them with --waiver-signers")
 
 
 def _hidden(judged: Judged | None) -> Iterator[Finding]:
-    """RUN-08, of a pack that does not list it: a choice among results is one by any rules."""
+    """RUN-08, for a pack that does not list it: results may have been selected under any rules."""
     if judged and "RUN-08" not in judged.submission.pack.checks:
         yield from measured_and_hidden(judged.submission)
 
 
 def _recovered(chain: Chain, judged: Judged | None) -> Iterator[Finding]:
-    """EVD-02, of a pack that does not list it."""
+    """EVD-02, for a pack that does not list it."""
     if judged and "EVD-02" not in judged.submission.pack.checks:
         for event in chain.recovered:
             yield from recovered(event)
@@ -251,7 +253,7 @@ def _stamps(asked: Asked) -> dict[Path, timestamps.Stamp]:
 
 
 def _stamped(bag: Bag, data: Path, chain: Chain, stamps: Mapping[Path, timestamps.Stamp]) -> Iterator[Finding]:
-    """EVD-02: what each time stamp proves to have been there at its time."""
+    """EVD-02: what each time stamp proves to have existed at its time."""
     for path, stamp in stamps.items():
         if stamp.problem or stamp.time is None:
             yield violation("{path}: not a valid time stamp: {why}", path=path.name, why=stamp.problem)
@@ -287,7 +289,7 @@ def _head_stamped(data: Path, name: str, head: str, stamped: datetime) -> Iterat
 
 
 def _of_journal(chain: Chain, asked: Asked, stated_head: str, headed: bool) -> Iterator[Finding]:
-    """EVD-02, with what the buyer alone knows."""
+    """EVD-02, with what only the buyer knows."""
     if chain.problem:
         yield violation("journal.jsonl: {problem}", problem=chain.problem)
         return

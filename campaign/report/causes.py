@@ -1,4 +1,4 @@
-"""One cause is reported once: like findings, which differ in one value alone, are told with all their values. Pure."""
+"""Reports one cause once: findings that differ in a single value are merged into one text with all values. Pure."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import replace
 from campaign.core.model import Finding
 from campaign.results.cells import Row
 
-LISTED = 6  # different values that one text writes out
+LISTED = 6  # different values that one text lists
 _NAMES = re.compile(r"[^\s,]+(, [^\s,]+)*")
-_PLACE = re.compile(r"\bruns/[^\s:]+(?::\d+)?:")  # of a line in a run's raw output
-_OWN = re.compile(r"/campaign-[0-9a-f]{8,}[^\s'\",;)]*")  # what is in an attempt's own directory
+_PLACE = re.compile(r"\bruns/[^\s:]+(?::\d+)?:")  # the place of a line in a run's raw output
+_OWN = re.compile(r"/campaign-[0-9a-f]{8,}[^\s'\",;)]*")  # paths in an attempt's own directory
 
 
 def told(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, in their order: of those of one rule and wording that differ in one value, each with all values, so
-    that they have the same message.
+    """The findings, in their order; those of one rule and wording that differ in a single value get one message with
+    all values.
     """
     alike: dict[Hashable, dict[tuple[str, ...], None]] = {}
     for finding in findings:
@@ -28,7 +28,7 @@ def told(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def told_beside(rows: Sequence[Row]) -> list[Row]:
-    """The rows with their findings as `told` gives them."""
+    """The rows with their findings changed by `told`."""
     findings = iter(told([finding for row in rows for finding in row.findings]))
     return [replace(row, findings=tuple(itertools.islice(findings, len(row.findings)))) for row in rows]
 
@@ -42,7 +42,7 @@ def _values(finding: Finding) -> tuple[str, ...]:
 
 
 def _differing(values: Sequence[tuple[str, ...]]) -> tuple[int | None, str]:
-    """The place in which they differ, if that is one, and all that is there."""
+    """The position at which they differ, if only one, and the values there."""
     places = [place for place, there in enumerate(zip(*values, strict=True)) if len(set(there)) > 1]
     if len(places) != 1:
         return None, ""
@@ -57,17 +57,17 @@ def _with(finding: Finding, place: int | None, value: str) -> Finding:
 
 
 def general(text: str) -> str:
-    """A line of a run's raw output without its place, its own directory and its numbers; any other text as it is."""
+    """A line of raw output without its place, own directory and numbers; other texts unchanged."""
     return general_cause(text) if _PLACE.search(text) else text
 
 
 def general_cause(text: str) -> str:
-    """Why a run failed, without what differs from run to run: places, own directories, ids and numbers."""
+    """Why a run failed, without places, own directories, ids and numbers, which differ between runs."""
     return re.sub(r"\d+", "#", _OWN.sub("/#", _PLACE.sub("", text)))
 
 
 def once(texts: Iterable[str]) -> list[str]:
-    """The different texts; of lines that differ in their place alone, the first."""
+    """The different texts; of lines that differ only in their place, the first."""
     different: dict[str, str] = {}
     for text in texts:
         different.setdefault(general(text), text)
@@ -75,7 +75,7 @@ def once(texts: Iterable[str]) -> list[str]:
 
 
 def listed(values: Sequence[str]) -> str:
-    """The first of different values, and how many more there are; of lists of names, all their names."""
+    """The first of different values, and how many more there are; of lists of names, all names."""
     different = once(values)
     if all(_NAMES.fullmatch(value) for value in different):
         different = once(name for value in different for name in value.split(", "))

@@ -1,4 +1,4 @@
-"""All that the files for people are made of: one campaign as recorded, judged. Pure."""
+"""Everything that the files of a report are made of: a campaign as recorded, judged. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from campaign.report.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A table with a heading and a sentence, from a part of the project that the page needs to know nothing of."""
+    """A table with a heading and a sentence, for the page to show as it is."""
 
     title: str
     about: str
@@ -27,20 +27,20 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Contents(Submission):
-    """A judged campaign, with all its findings, and the sections on what is around its numbers."""
+    """A judged campaign with all its findings, and sections about its environment."""
 
     modifications: Sequence[Section] = ()
     environment: Sequence[Section] = ()
-    verified: Verdict | None = None  # that of the buyer's verification
+    verified: Verdict | None = None  # the verdict of the buyer's verification
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:
-        """Those of rows are among `findings` here."""
+        """All findings; those of rows are among `findings` here."""
         return self.findings
 
     @property
     def root(self) -> Path:
-        """The results directory, to which the paths of the rows' sources are relative."""
+        """The results directory, to which paths of the rows' sources are relative."""
         return self.campaign.results
 
     @property
@@ -50,7 +50,7 @@ class Contents(Submission):
 
     @property
     def measured(self) -> str:
-        """When, in UTC; "" if nothing was."""
+        """When, in UTC; "" if nothing was measured."""
         times = measured(self.attempts)
         if times is None:
             return ""
@@ -65,12 +65,12 @@ class Contents(Submission):
 
 
 def measured(attempts: Sequence[Attempt]) -> tuple[datetime, datetime] | None:
-    """The first start and the last end of the attempts on record, in UTC; None where none is known."""
+    """The first start and the last end of recorded attempts, in UTC; None if none is known."""
     started = [attempt.started for attempt in attempts if attempt.started is not None]
     ended = [attempt.ended for attempt in attempts if attempt.ended is not None]
     try:
         first, last = (datetime.fromtimestamp(time, UTC) for time in (min(started), max(ended)))
-    except (ValueError, OverflowError, OSError):  # there is none, or none that can be a time
+    except (ValueError, OverflowError, OSError):  # none, or not a valid time
         return None
     return first, last
 

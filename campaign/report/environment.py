@@ -1,4 +1,6 @@
-"""What the jobs found around themselves, as tables for the report: each fact once, and where it was otherwise. Pure."""
+"""What the jobs recorded about their environment, as tables for the report: each fact once, and its
+deviations. Pure.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,19 @@ from campaign.report.contents import Section
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, FileSystemSpace
 
-# The parts by the beginnings of the facts that they hold; what begins with none of these is of the nodes.
+# Headings by the beginnings of facts; facts with none of these are about the nodes.
 _STORAGE = ("fs.", "mount.")
 _PROGRAM = ("executable.", "library.", "prefix.")
 _VARIABLES = ("env.",)
-_PASSING = ("state.",)  # differs from one moment to the next
-_NAMED = 4  # nodes by name, where a value is not on all
+_PASSING = ("state.",)  # changes from moment to moment
+_NAMED = 4  # nodes that are named if a value is not on all
 
 _COLUMNS = ("what", "value", "nodes (if not all)")
 _Observation = tuple[str, str, tuple[str, str]]  # a fact, its value, and the job and node that it is from
 
 
 def sections(results: Sequence[Case]) -> tuple[Section, ...]:
-    """Sections on the jobs whose attempts have ended; none if nothing was recorded."""
+    """Sections about jobs whose attempts have ended; none if nothing was recorded."""
     jobs = {result.attempt.job: result.evidence.environment for result in results if result.evidence.environment.nodes}
     if not jobs:
         return ()
@@ -54,7 +56,7 @@ def _facts(jobs: Mapping[str, Environment]) -> list[_Observation]:
 
 
 def _by_job(by_job: Mapping[str, Mapping[str, str]]) -> list[_Observation]:
-    """What a job says of itself, by its name."""
+    """What a job reports about itself, by the job's name."""
     return [(name, text, (job, job)) for job, texts in by_job.items() for name, text in texts.items()]
 
 
@@ -63,7 +65,7 @@ def _chosen(facts: Sequence[_Observation], beginnings: tuple[str, ...]) -> list[
 
 
 def _rows(observations: Sequence[_Observation]) -> tuple[tuple[str, ...], ...]:
-    """A line for each value of each fact, that of the most nodes first."""
+    """A line for each value of each fact, the most common value first."""
     facts: dict[str, dict[str, set[tuple[str, str]]]] = {}
     for fact, text, place in observations:
         facts.setdefault(fact, {}).setdefault(text, set()).add(place)
@@ -80,7 +82,7 @@ def _names(places: set[tuple[str, str]]) -> str:
 
 
 def _space(jobs: Mapping[str, Environment]) -> str:
-    """Size and what was free, in the units of storage, as the first and the last job found them."""
+    """Size and free space, in storage units, as the first and the last job recorded them."""
     spaces = sorted((job.space for job in jobs.values() if job.space), key=lambda space: space.time)
     if not spaces:
         return ""

@@ -1,4 +1,4 @@
-"""What ran, for the report of modifications: launcher, programs, the words before them, libraries. Pure."""
+"""What was executed, for the report of modifications: launcher, programs, words before them, libraries. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from campaign.judge import ran
 from campaign.report.contents import Section
 from campaign.results.case import Case
 
-_NAMED = 4  # attempts by name, where a line is not of all
+_NAMED = 4  # attempts that are named if a line is not about all
 _LIBRARY = "library."
 _COLUMNS = ("what", "file or words", "SHA-256", "attempts (if not all)")
-_Line = tuple[str, str, str]  # what it is, its path or words, its hash
+_Line = tuple[str, str, str]  # kind, path or words, hash
 
 
 def sections(results: Sequence[Case]) -> tuple[Section, ...]:
-    """One section, of the attempts that ended well; none if there are none."""
+    """A section about the attempts that ended well; none if there are none."""
     ended = [result for result in results if result.attempt.state is State.DONE]
     met: dict[_Line, list[str]] = {}
     for result in ended:
@@ -61,7 +61,7 @@ def _lines(case: Case) -> Iterator[_Line]:
     environment = case.evidence.environment
     named = {name: environment.values(name) for name in environment.facts.under(_LIBRARY)}
     seen = {f"{_LIBRARY}{name}": values for name, values in witness.libraries.items()}
-    for _, values in sorted((named | seen).items()):  # where ranks were seen, what they loaded
+    for _, values in sorted((named | seen).items()):  # where ranks were observed: what they loaded
         for value in values:
             path, _, digest = value.rpartition(" ")
             if digest not in witness.programs:

@@ -1,4 +1,6 @@
-"""Tables of plain text in a given width: headers and texts folded, and where that is not enough, in parts. Pure."""
+"""Fits plain text tables into a width: headers and texts are folded, and if that is not enough, the table is split.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,15 @@ from dataclasses import dataclass, replace
 
 from campaign.core import escaping
 
-LABEL = 36  # width of a table's first column, where a line may go on below
-LEAST = (16, 10)  # to which the first column and other texts are folded
-HEADER = 9  # width that a folded header may have in any case
+LABEL = 36  # width of a table's first column beyond which it is folded
+LEAST = (16, 10)  # smallest width to which the first column and other texts are folded
+HEADER = 9  # smallest width of a folded header
 GAP = 2  # between columns
 
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """`texts`: whether each column is one of texts, which are aligned left and may be folded, or of numbers."""
+    """`texts`: whether each column is text, aligned left and foldable, or numbers."""
 
     headers: Sequence[str]
     lines: Sequence[Sequence[str]]
@@ -37,25 +39,25 @@ class TextTable:
 
 
 class _Folding(textwrap.TextWrapper):
-    """Breaks the names of cells and paths behind a slash too, where a line needs it."""
+    """Breaks names of cells and paths after a slash too, if necessary."""
 
     wordsep_simple_re = re.compile(rf"([ \n]+)|(?<=[/{escaping.shielded('/', 'simple')}])(?=[^\s])")
 
 
 def wrapped(text: str, width: int, first: str, others: str) -> list[str]:
-    """Lines of whole words, behind `first` and `others`."""
+    """Lines of whole words, indented by `first` and `others`."""
     return textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
     )
 
 
 def labelled(table: TextTable) -> TextTable:
-    """With first columns of several lines where they are long."""
+    """The table with long first columns folded."""
     return replace(table, lines=_folded(table.lines, {0: LABEL}))
 
 
 def fitted(table: TextTable, width: int) -> list[TextTable]:
-    """The table, or its parts, each no wider than asked as far as whole words allow it. Texts that come first are in
+    """The table, or its parts, each no wider than requested as far as whole words permit. Leading text columns are in
     each part.
     """
     table = labelled(table)
@@ -67,16 +69,16 @@ def fitted(table: TextTable, width: int) -> list[TextTable]:
     room = width - taken - GAP * (len(natural) - 1)
     whole = {place: _widest(word for line in table.lines for word in line[place].split()) for place in natural}
     widths = limits(natural, {place: max(whole[place], LEAST[min(place, 1)]) for place in natural}, room)
-    if sum(widths.values()) > room:  # names of cells and paths are broken too
+    if sum(widths.values()) > room:  # break names of cells and paths too
         widths = limits(natural, {place: LEAST[min(place, 1)] for place in natural}, room)
-    if sum(widths.values()) > room:  # it comes in parts, each with room for its texts
+    if sum(widths.values()) > room:  # split it into parts, with room for its texts in each
         widths = {place: min(size, width // 2) for place, size in natural.items()}
     lines = _folded(table.lines, widths)
     return list(_parts(replace(table, headers=_narrow(table.headers, lines), lines=lines), width))
 
 
 def limits(natural: Mapping[int, int], least: Mapping[int, int], room: int) -> dict[int, int]:
-    """How wide each text may be, so that all of them are no wider than the room: what can most gives way."""
+    """How wide each text may be, so that all fit into the room: the longest is reduced first."""
     widths = dict(natural)
     while sum(widths.values()) > room:
         widest = max(widths, key=lambda place: widths[place] - least[place])
@@ -87,7 +89,7 @@ def limits(natural: Mapping[int, int], least: Mapping[int, int], room: int) -> d
 
 
 def unbroken(text: str) -> list[str]:
-    """The parts of a text that no line is broken within."""
+    """The parts of a text between which lines may be broken."""
     return [part for part in _Folding.wordsep_simple_re.split(text) if part and not part.isspace()]
 
 
@@ -99,7 +101,7 @@ def _folded(body: Sequence[Sequence[str]], limits: dict[int, int]) -> list[list[
 
 
 def _fold(text: str, width: int, deeper: int) -> str:
-    """A cell in lines, those after the first indented as it is and `deeper`."""
+    """A cell in lines; those after the first are indented like it, and `deeper`."""
     if _widest([text]) <= width:
         return text
     indent = " " * (len(text) - len(text.lstrip()))
@@ -114,13 +116,13 @@ def _fold(text: str, width: int, deeper: int) -> str:
 
 
 def _narrow(headers: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
-    """Headers folded into lines no wider than what is below them, where whole words allow it."""
+    """Headers folded to the width of the column below them, as far as whole words permit."""
     widths = [max(HEADER, _widest(line[place] for line in body)) for place in range(len(headers))]
     return ["\n".join(wrapped(text, width, "", "")) for text, width in zip(headers, widths, strict=True)]
 
 
 def _parts(table: TextTable, width: int) -> Iterator[TextTable]:
-    """The table in parts that are no wider: texts that come first, with as many of the others as there is room for."""
+    """Parts of the table that fit: the leading text columns, with as many others as there is room for."""
     last = len(table.headers)
     first = next((place for place, text in enumerate(table.texts) if not text), last)
     begin = first

@@ -1,7 +1,7 @@
-"""Findings as JUnit XML for CI: a test case for each rule, or for each subject that a rule has findings about. Pure.
+"""Findings as JUnit XML for CI: a test case for each rule, or for each subject with findings of the rule. Pure.
 
 A violation that is not waived is a failure. A required explanation, and what could not be checked, is a skipped test:
-neither changes the command's exit status, so that the tests fail where the command does. What is explained, waived or
+neither changes the command's exit status, so tests fail if and only if the command does. What is explained, waived or
 noted passes, with the finding as the test's output.
 """
 
@@ -24,19 +24,19 @@ HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 class Suite:
     name: str
     group: str  # of its test cases
-    statements: Mapping[str, str]  # what each of its rules demands, by the rule's id
+    statements: Mapping[str, str]  # the requirement of each of its rules, by id
     findings: Sequence[Finding]
 
 
 def of_campaign(whole: Submission, leave_out: Container[str] = ()) -> Suite:
-    """The rules of a judged campaign's pack, but for those that are judged elsewhere."""
+    """The rules of a judged campaign's pack, except those judged elsewhere."""
     pack = whole.pack
     statements = {rule: pack.statement(rule) for rule in pack.checks if rule not in leave_out}
     return Suite(whole.campaign.name, pack.id, statements, whole.all_findings)
 
 
 def document(name: str, suites: Sequence[Suite]) -> str:
-    """The XML file of several suites."""
+    """The XML file with these suites."""
     root = ElementTree.Element("testsuites", name=plain(name))
     for suite in suites:
         root.append(_suite(suite))
@@ -71,7 +71,7 @@ def _case(suite: ElementTree.Element, of: Suite, rule: str, name: str) -> Elemen
 
 
 def _tell(case: ElementTree.Element, findings: Sequence[Finding]) -> None:
-    """The outcome of a rule over a subject by the most severe of the findings, and all that they say."""
+    """Write the outcome of a rule for a subject: that of its most severe finding, with the texts of all."""
     violated = [finding for finding in findings if finding.violated]
     asked = [finding for finding in findings if finding.unanswered]
     unchecked = [finding for finding in findings if not finding.checked]

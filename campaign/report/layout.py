@@ -1,4 +1,4 @@
-"""The lines and columns of the table, from the settled rule pack alone. Every form of the table follows it. Pure."""
+"""The lines and columns of the table, from the settled rule pack alone; used for every form of the table. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class LayoutLine:
 
 
 def columns(pack: RulePack) -> tuple[str, ...]:
-    """Titles of the operations, each once."""
+    """Titles of the operations, without duplicates."""
     return tuple(dict.fromkeys(operation.title for operation in pack.operations))
 
 
 def lines(pack: RulePack, files: FileConfiguration, items_total: str) -> tuple[LayoutLine, ...]:
-    """The heading of a file configuration and its lines; `items_total` replaces its placeholder."""
+    """The heading and lines of each file configuration; `items_total` replaces its placeholder."""
     titles = columns(pack)
     layout = [LayoutLine(0, files.title.replace("{items_total}", items_total))]
     for launch in pack.launch:

@@ -1,4 +1,4 @@
-"""A fitted model of contention in words. Pure."""
+"""The fitted contention model in words. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from campaign.statistics import contention
 
 
 def model_lines(fit: contention.ContentionFit) -> list[tuple[str, str]]:
-    """A fitted model in words: what a number is, and the number with its unit."""
+    """The parameters of a fitted model: meaning, and number with its unit."""
     low_high = fit.ranges
 
     def rate(name: str, value: float) -> str:

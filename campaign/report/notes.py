@@ -1,4 +1,4 @@
-"""The notes of a table: what must be shown beside its numbers, each cause once, numbered in reading order. Pure."""
+"""The notes of a table: what has to be shown beside its numbers, each cause once, numbered in reading order. Pure."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from campaign.report import causes
 from campaign.results.cells import Row, patterns
 from campaign.statistics.ranks import median
 
-LISTED = 6  # different values that one note writes out
-SHORT = 60  # characters of a value in the note of an explanation required
-VALUED = ("RUN-07",)  # rules whose values (seconds) are shown even if the numbers are valid
+LISTED = 6  # different values that one note lists
+SHORT = 60  # characters of a value in a note about a required explanation
+VALUED = ("RUN-07",)  # rules whose values (seconds) are shown even for valid numbers
 
 
-Cause = tuple[str, str]  # a note without what differs from cell to cell, which goes between its two parts
+Cause = tuple[str, str]  # a note without what differs between cells, which is inserted between its two parts
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What must be shown beside one number. `found` and `expected` are its own, the rest may be said of many."""
+    """A remark on one number. `found` and `expected` are its own, the rest may be shared with other numbers."""
 
     before: str
     found: str = ""
@@ -35,13 +35,13 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class TableNotes:
-    """Texts in the order of their numbers, from 1 on; the cells of each."""
+    """Texts numbered from 1, and the cells of each."""
 
     texts: tuple[str, ...]
     cells: tuple[frozenset[Cell], ...]
 
     def of(self, *rows: Row | None) -> tuple[int, ...]:
-        """The numbers of the notes beside these rows."""
+        """The numbers of the notes on these rows."""
         wanted = {row.cell for row in rows if row}
         return tuple(number for number, cells in enumerate(self.cells, 1) if not wanted.isdisjoint(cells))
 
@@ -49,7 +49,7 @@ class TableNotes:
 def notes(lines: Sequence[Sequence[Row]], pack: RulePack) -> TableNotes:
     """The notes of one target's table; `lines` are its rows, from the top."""
     by_cause: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
-    alike: dict[str, str] = {}  # values without their place in the raw output: the first such value
+    alike: dict[str, str] = {}  # values without their place in the raw output -> the first such value
     for row in causes.told_beside(list(itertools.chain.from_iterable(lines))):
         for remark in remarks(row, pack):
             values = by_cause.setdefault((remark.before, remark.after), {})
@@ -63,7 +63,7 @@ def notes(lines: Sequence[Sequence[Row]], pack: RulePack) -> TableNotes:
 
 
 def _text(cause: Cause, by_values: dict[tuple[str, str], list[Cell]], beside: Sequence[Sequence[Cell]]) -> str:
-    """A note; it names cells where its number in a line does not tell which are meant, or where their values differ."""
+    """A note's text; it names cells if its number in the table does not identify them, or if their values differ."""
     universe = list(itertools.chain.from_iterable(beside))
     noted = set(itertools.chain.from_iterable(by_values.values()))
     several = len(by_values) > 1
@@ -82,12 +82,12 @@ def _text(cause: Cause, by_values: dict[tuple[str, str], list[Cell]], beside: Se
 
 
 def places(cells: Sequence[Cell], universe: Sequence[Cell]) -> str:
-    """Cells of one target as patterns without it: `node/*/*, peak/unique/stat`."""
+    """Cells of one target as patterns without the target: `node/*/*, peak/unique/stat`."""
     return ", ".join(pattern.split("/", 1)[1] for pattern in patterns(cells, universe))
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Ascending numbers as short as they can be written: `1-3, 6`."""
+    """Ascending numbers, shortened: `1-3, 6`."""
     groups = itertools.groupby(enumerate(numbers), lambda placed: placed[1] - placed[0])
     runs = [[number for _, number in group] for _, group in groups]
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
@@ -97,7 +97,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def remarks(row: Row, pack: RulePack) -> list[Remark]:
-    """What must be said of a number, or in its place, the most severe first."""
+    """The remarks on a number, or on its absence, most severe first."""
     findings = [finding for finding in row.findings if finding.blocks or finding.concerns(row.cell)]
     gathered = []
     if row.status is Status.FAILED and row.attempt and row.attempt.state is not State.DONE and row.attempt.reason:
@@ -134,7 +134,7 @@ def _asked(finding: Finding) -> Remark:
 
 
 def _attempts(row: Row) -> Iterator[Remark]:
-    """How many there were, and which one is reported."""
+    """The number of attempts, and which one is reported."""
     if row.value is not None and row.attempts > 1 and row.attempt:
         if row.summary.n > 1:
             yield Remark(f"{row.attempts} attempts, {row.summary.n} valid; reported by the run rules' selection")
@@ -149,7 +149,7 @@ def _attempts(row: Row) -> Iterator[Remark]:
 
 
 def _iterations(row: Row) -> Iterator[Remark]:
-    """What the number is of the iterations of its execution, and how they vary."""
+    """How the number was chosen from its iterations, and how they vary."""
     record = row.record
     if record is None or record.iterations < 2:
         return
@@ -167,7 +167,7 @@ def _iterations(row: Row) -> Iterator[Remark]:
 
 
 def _counted(row: Row, pack: RulePack) -> Iterator[Remark]:
-    """What the number counts, and what was there to be counted."""
+    """What the number counts, and what there really was."""
     record, run = row.record, row.run
     program = Path(run.executable).name if run and run.executable else "the benchmark"
     if record is not None and record.true_value is not None and record.value > 1.01 * record.true_value:
@@ -184,7 +184,7 @@ def _counted(row: Row, pack: RulePack) -> Iterator[Remark]:
 
 
 def measures_memory(row: Row, pack: RulePack) -> bool:
-    """Whether more of the number's bytes were in memory than a bandwidth of the storage may have there (CCH-05)."""
+    """Whether more of the number's bytes were in memory than CCH-05 allows for a bandwidth of the storage."""
     if row.record is None or "CCH-05" not in pack.checks:
         return False
     shares = (row.record.cached_share, row.record.dirty_share)
@@ -192,10 +192,10 @@ def measures_memory(row: Row, pack: RulePack) -> bool:
 
 
 def overall(rows: Sequence[Row]) -> list[str]:
-    """Notes of the rules on one target, and what they did not check: a line for each matter, with its cells."""
+    """Notes about one target as a whole, and rules that were not checked: a line for each, with its cells."""
     cells = [row.cell for row in rows]
     about = [
-        (row.cell, replace(finding, operation=""))  # which the cells tell
+        (row.cell, replace(finding, operation=""))  # the cells show it
         for row in rows
         for finding in row.findings
         if (finding.severity is Severity.INFO or not finding.checked) and finding.concerns(row.cell)
@@ -207,7 +207,7 @@ def overall(rows: Sequence[Row]) -> list[str]:
     rules: dict[tuple[bool, str], list[str]] = {}
     for (unchecked, rule, text), mentions in noted.items():
         concerned, values = {cell for cell, _ in mentions}, [actual for _, actual in mentions if actual]
-        if rule in VALUED and len(set(values)) == 1:  # those of many runs are in `campaign check`
+        if rule in VALUED and len(set(values)) == 1:  # those of several runs are in `campaign check`
             text = f"{text}: {values[0]}"
         named = f"{text} ({places([cell for cell in cells if cell in concerned], cells)})"
         rules.setdefault((unchecked, named), []).append(rule)
@@ -217,7 +217,7 @@ def overall(rows: Sequence[Row]) -> list[str]:
 
 
 def _selection(rows: Sequence[Row]) -> Iterator[str]:
-    """How much better the reported values are than the medians of their repetitions."""
+    """By how much reported values exceed the medians of their repetitions."""
     selected = [row for row in rows if row.selection is not None and row.status is Status.MEASURED]
     if selected:
         shares = sorted(row.selection or 0.0 for row in selected)

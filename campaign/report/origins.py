@@ -1,5 +1,6 @@
-"""Where each number comes from: its run, job, nodes, command line, findings, and its line of the log with those around
-it. Reads the raw outputs, within bounds.
+"""The origin of each number: its run, job, nodes, command line, findings, and its log line with those around it.
+
+Reads the raw outputs, within limits.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from campaign.slurm import scripts
 AROUND = 5  # lines of the log before and after that of a number
 LONGEST = 200  # characters of a line that are shown
 READ_BYTES = 16 << 20  # of a log
-EXCERPTS = 1_500_000  # characters of all excerpts of a page: a browser has to open it
+EXCERPTS = 1_500_000  # characters of all excerpts on a page, which a browser has to open
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of the raw output that a number was read from, with those around it; `unread`: why they are not there."""
+    """A line of the raw output that a number was read from, with those around it; `unread`: why they are missing."""
 
     record: Record
     link: str  # to the raw output, relative to the page
@@ -47,11 +48,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """All of one number; what does not apply is empty. `anchor` is the address of its part of the page."""
+    """The origin of one number; fields that do not apply are empty. `anchor` is the address of its part of the page."""
 
     row: Row
     anchor: str
-    places: tuple[Place, ...]  # several of a number that was computed
+    places: tuple[Place, ...]  # several for a computed number
     formula: str
     command: str
     ran: str  # `8 processes × 2 nodes (4 on each)`
@@ -68,7 +69,7 @@ class Origin:
 
     @property
     def record(self) -> Record | None:
-        """None unless an attempt is behind it."""
+        """None if no attempt is behind it."""
         return self.row.record if self.row.attempt is not None else None
 
     @property
@@ -77,7 +78,7 @@ class Origin:
 
 
 def origins(directory: Path, contents: Contents) -> list[Origin]:
-    """One for each row of the table, in its order. `directory` is where the page will lie."""
+    """One for each row of the table, in its order. `directory` is where the page will be."""
     logs = _Logs(contents)
     cases = {(case.run.id, case.attempt.number): case for case in contents.results}
     return [_origin(directory, contents, row, logs, cases) for row in contents.rows]
@@ -142,7 +143,7 @@ def _spread(row: Row) -> str:
 
 
 class _Logs:
-    """The lines around each number, of which all together are bounded; each file is read once."""
+    """Reads lines around numbers, limited in total; each file is read once."""
 
     def __init__(self, contents: Contents) -> None:
         self.root = contents.root
@@ -154,7 +155,7 @@ class _Logs:
         self.read: dict[str, dict[int, str] | str] = {}
 
     def around(self, record: Record) -> tuple[tuple[LogLine, ...], str]:
-        """The lines, or why there are none."""
+        """The lines, or why they are missing."""
         source = record.source
         if source.file not in self.read:
             self.read[source.file] = _lines(self.root / source.file, self.wanted[source.file])

@@ -1,7 +1,7 @@
-"""The page: one campaign's contents -> HTML by templates/report.html.j2, which decides nothing.
+"""The page: a campaign's contents -> HTML by templates/report.html.j2, which decides nothing.
 
-Its style and its script lie beside the template, become part of the page, and are the only ones that its
-Content-Security-Policy lets run, by their hashes.
+Style and script are beside the template and are inserted into the page; its Content-Security-Policy allows only these,
+by their hashes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TEMPLATE, STYLE, SCRIPT = "report.html.j2", "report.css", "report.js"
 
 @dataclass(frozen=True, slots=True)
 class SearchSummary:
-    """How a number of processes was found; `drawn` is None before anything was measured."""
+    """How a number of processes was determined; `drawn` is None before anything was measured."""
 
     key: str
     reason: str
@@ -53,7 +53,7 @@ def html(
     models: Mapping[str, contention.ContentionFit],
     searches: Sequence[SearchSummary],
 ) -> str:
-    """`directory` is where the page will lie."""
+    """`directory` is where the page will be."""
     from markupsafe import Markup
 
     campaign, pack, rows = contents.campaign, contents.pack, contents.rows
@@ -98,7 +98,7 @@ def html(
 
 
 def _policy(style: str, script: str) -> str:
-    """Nothing is fetched, sent or run but this style and this script."""
+    """A policy under which nothing is loaded, sent or run except this style and this script."""
     hashed = [
         f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
         for text in (style, script)
@@ -154,7 +154,7 @@ def _run(run: Run) -> dict[str, Any]:
 
 
 def _columns(pack: RulePack) -> list[dict[str, str]]:
-    """The columns with their unit, where all its values have the same one."""
+    """The columns, with their unit if all values have the same."""
     columns = []
     for title in layout.columns(pack):
         units = {operation.unit for operation in pack.operations if operation.title == title}
@@ -163,7 +163,7 @@ def _columns(pack: RulePack) -> list[dict[str, str]]:
 
 
 def _table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
-    """The lines of one target's table, and the notes that their marks name."""
+    """The lines of one target's table, and the notes that their marks refer to."""
     placed = tables.lines(rows, pack)
     noted = notes.notes([line.cells for line in placed], pack)
     lines = [
@@ -181,7 +181,7 @@ def _table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> d
 def _overview(
     rows: Sequence[Row], targets: Sequence[Target], pack: RulePack, numbers: Mapping[str, int]
 ) -> list[dict[str, Any]]:
-    """The lines of several targets beside each other; none of one alone."""
+    """Several targets side by side; empty for one target."""
     if len(targets) == 1:
         return []
     noted = notes.notes([], pack)  # notes are below the tables of the targets
@@ -224,8 +224,8 @@ def _projection(row: Row) -> dict[str, Any]:
 
 
 def _grouped(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]]:
-    """Findings that say the same once, each with its `times` and its different values in `each`, and what those are
-    about. Violations come first, rules that were not checked last.
+    """Findings without duplicates, each with its `times`, its different values in `each`, and its subjects. Violations
+    come first, rules that were not checked last.
     """
     groups: dict[tuple[object, ...], dict[str, Any]] = {}
     for finding in causes.told(findings):

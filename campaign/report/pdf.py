@@ -1,4 +1,4 @@
-"""The page as PDF, printed by an installed browser: its own style for print is what decides how it looks."""
+"""The page as PDF, printed by an installed browser with the page's style for print."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from campaign.core.errors import EnvironmentLacks
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
 PATIENCE_S = 120.0
-# Nothing is to be fetched, kept or shown, and the page's address is not to be printed on each sheet.
+# Nothing must be loaded, stored or shown, and the page's address must not be printed on each sheet.
 FLAGS = (
     *("--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-pdf-header-footer"),
@@ -23,7 +23,7 @@ FLAGS = (
 
 
 def write(page: Path) -> Path:
-    """Print a page to a PDF of the same name. Raises EnvironmentLacks without a browser, or where it fails."""
+    """Print a page to a PDF with its name. Raises EnvironmentLacks without a browser, or if it fails."""
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
         raise EnvironmentLacks(
@@ -44,7 +44,7 @@ def write(page: Path) -> Path:
 
 
 def _call(command: list[str]) -> str:
-    """The last line of what a program says as errors; it and all that it started have ended then."""
+    """The last line of a program's stderr, after it and all processes that it started have ended."""
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
     )

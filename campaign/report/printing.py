@@ -1,4 +1,4 @@
-"""Tables and the texts around them in any format of tabulate, which reads none of their characters as its own. Pure."""
+"""Tables and texts in any format of tabulate, with all characters of the format escaped. Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from campaign.core import escaping
 from campaign.core.errors import InputError
 from campaign.report import fitting
 
-WIDEST = 100  # of plain text, where no terminal is narrower
-PADDING = 2  # of headers in the library's tables, where there is room
+WIDEST = 100  # of plain text: every terminal has as many columns
+PADDING = 2  # of headers in tabulate's tables, where there is room
 HTML = ("html", "unsafehtml")
 LATEX = ("latex", "latex_raw", "latex_booktabs", "latex_longtable")
 FOLDED = ("plain", "simple")  # formats in which it may
@@ -27,7 +27,7 @@ MEANT = {
 
 
 def check_format(style: str, *others: str) -> None:
-    """Raises InputError where a format is not one of tabulate's; `others` are allowed too, and handled elsewhere."""
+    """Raises InputError if a format is not one of tabulate's; `others` are allowed too, and handled elsewhere."""
     import tabulate
 
     known = [*sorted(tabulate.tabulate_formats), *others]
@@ -49,14 +49,14 @@ def titled(
     left: Sequence[str],
     width: int = WIDEST,
 ) -> list[str]:
-    """A table and its caption: in HTML and LaTeX inside of it, in all other formats above. `label`: for references."""
+    """A table and its caption: inside of it in HTML and LaTeX, above it in other formats. `label`: for references."""
     shown = escaping.shielded(caption, style).strip()
     if style in HTML:
         table = grid(headers, body, style, left)
         return [table.replace("<table>", f"<table>\n<caption>{shown}</caption>", 1)]
     if style not in LATEX:
         return [paragraph(caption, style, width), grid(headers, body, style, left, width)]
-    name = "tab:" + re.sub("[^A-Za-z0-9]+", "-", label)  # LaTeX takes none of its own characters in a label
+    name = "tab:" + re.sub("[^A-Za-z0-9]+", "-", label)  # LaTeX accepts none of its special characters in a label
     head = f"\\caption{{{shown}}}\n\\label{{{name}}}"
     table = grid(headers, body, style, left)
     if style == "latex_longtable":
@@ -68,7 +68,7 @@ def grid(
     headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str], width: int = WIDEST
 ) -> str:
     """A table. The first column and those named in `left` are aligned left, the others right. Plain text is fitted into
-    the width; other formats are for programs.
+    the width; other formats are read by programs.
     """
     table = _shielded(headers, body, style, left)
     if style not in FOLDED:
@@ -84,7 +84,7 @@ def grid(
 def _shielded(
     headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str]
 ) -> fitting.TextTable:
-    """With each text on one line, whatever it holds."""
+    """The table with each text on one line and escaped."""
     return fitting.TextTable(
         [escaping.shielded(text, style) for text in headers],
         [[escaping.shielded(text, style) for text in line] for line in body],
@@ -94,7 +94,7 @@ def _shielded(
 
 @contextmanager
 def _tight() -> Iterator[None]:
-    """Without the room that the library leaves on both sides of each header."""
+    """Without tabulate's padding on both sides of each header."""
     import tabulate
 
     before, tabulate.MIN_PADDING = tabulate.MIN_PADDING, 0
@@ -110,7 +110,7 @@ def _grid(table: fitting.TextTable, style: str) -> str:
     text = tabulate.tabulate(
         table.lines,
         table.headers,
-        tablefmt="pipe" if style == "github" else style,  # the same table, and it says which columns are aligned right
+        tablefmt="pipe" if style == "github" else style,  # the same table, which says which columns are aligned right
         disable_numparse=True,
         colalign=["left" if text else "right" for text in table.texts],
         preserve_whitespace=True,  # first columns are indented
@@ -119,8 +119,8 @@ def _grid(table: fitting.TextTable, style: str) -> str:
 
 
 def _scoped(table: str) -> str:
-    """HTML in which headings say what they head, and classes beside the styles say what is aligned."""
-    left = ' style="text-align: left"'  # browsers center headings, which hides how they are indented
+    """HTML whose headings name their columns and rows, with classes besides the styles for alignment."""
+    left = ' style="text-align: left"'  # browsers center headings, which hides their indentation
     table = re.sub(r"<th( [^>]*)?>", lambda found: f'<th scope="col"{found[1] or left}>', table)
     table = re.sub(r"<tr><td( [^>]*)?>", lambda found: f'<tr><th scope="row"{found[1] or left}>', table)
     table = re.sub(r'(<tr><th scope="row"[^>]*>.*?)</td>', r"\1</th>", table)
@@ -129,8 +129,8 @@ def _scoped(table: str) -> str:
 
 
 def _indented(table: fitting.TextTable, style: str) -> fitting.TextTable:
-    """With first columns whose indentation is seen where spaces are dropped; some readers of Markdown also drop a
-    no-break space that is no entity.
+    """Indentation of first columns that survives formats that drop spaces; some readers of Markdown also drop a
+    no-break space that is not an entity.
     """
     space = "&nbsp;" if style in ("pipe", "github") else "\N{NO-BREAK SPACE}"
     firsts = [(line[0], line[0].lstrip()) for line in table.lines]
@@ -139,7 +139,7 @@ def _indented(table: fitting.TextTable, style: str) -> fitting.TextTable:
 
 
 def paragraph(text: str, style: str, width: int, indent: int = 0) -> str:
-    """A text above or below a table; where it is folded, lines after the first are indented."""
+    """A text above or below a table; if it is folded, lines after the first are indented."""
     return _folded(escaping.paragraph(text, style), style, width, " " * indent)
 
 
@@ -148,5 +148,5 @@ def _folded(text: str, style: str, width: int, indent: str) -> str:
 
 
 def document(parts: Sequence[str], style: str) -> str:
-    """Tables and paragraphs below each other, ready to be shown."""
+    """Tables and paragraphs one below another, ready to be shown."""
     return escaping.released(escaping.below_each_other(parts, style), style)

@@ -1,4 +1,4 @@
-"""What a rule pack reads from sample outputs, for whoever writes one: `campaign rules --test PACK LOG...`."""
+"""What a rule pack reads from sample outputs, for authors of packs: `campaign rules --test PACK LOG...`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LEFT = ("record", "unit", "line")
 
 
 def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bool:
-    """Says what each output gives; whether all are complete and nothing in them is wrong or unrecognised."""
+    """Print what is read from each output; gives whether all are complete, without errors or unrecognised lines."""
     if not logs:
         raise InputError(f"--test {pack.id}: no LOG; expected one or more outputs of {pack.applets}")
     read = [(log, *_read(pack, log)) for log in logs]
     seen_records = {record.operation for _, _, (records, _) in read for record in records}
-    # A newcomer's sample is of a rehearsal, a published one of full size.
+    # A newcomer's sample is of a rehearsal, a published one is of full size.
     profiles = [settle(pack, profile, {}, {}) for profile in PROFILES]
     settled = min(profiles, key=lambda one: len(_asked(one).keys() - seen_records))
     clean = True
@@ -48,7 +48,7 @@ def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bo
 
 
 def _read(pack: RulePack, log: Path) -> tuple[list[str], tuple[Sequence[Record], Observation]]:
-    """As output of the program of the pack that it fits best; with the phases that it may be of."""
+    """Read as the output of the pack's program that fits it best; with the phases that it may belong to."""
 
     def fits(read: tuple[Program, tuple[Sequence[Record], Observation]]) -> tuple[bool, int, int]:
         records, seen = read[1]
@@ -61,7 +61,7 @@ def _read(pack: RulePack, log: Path) -> tuple[list[str], tuple[Sequence[Record],
 
 
 def _say_computed(settled: RulePack, records: Mapping[str, Record], say: Callable[[str], None]) -> None:
-    """The numbers that formulas make of these records, those of several phases too."""
+    """Print the numbers that formulas compute from these records, also from those of several phases."""
     numbers = {name: formulas.number(text) for name, text in settled.values.items() if formulas.is_number(text)}
     lines = []
     for operation in settled.operations:
@@ -73,7 +73,7 @@ def _say_computed(settled: RulePack, records: Mapping[str, Record], say: Callabl
 
 
 def _asked(settled: RulePack) -> dict[str, None]:
-    """Names of the records that the pack's operations are; sweeps over the geometry have no values."""
+    """Names of the records of the pack's operations; sweeps over the geometry have no values."""
     return dict.fromkeys(operation.record for operation in settled.operations if operation.record)
 
 
@@ -91,7 +91,7 @@ def _text(log: Path, records: Sequence[Record], seen: Observation) -> str:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Two spaces between columns; those of words begin at the left."""
+    """Columns two spaces apart; those of words are aligned left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  "

@@ -42,7 +42,7 @@ def as_json(table: Sequence[Row]) -> str:
 
 
 def as_csv(table: Sequence[Row]) -> str:
-    """Quoted as RFC 4180 says, with lines that end in a line feed. No text is a formula to a spreadsheet."""
+    """Quoted as in RFC 4180, with lines that end in a line feed. No text is a formula for a spreadsheet."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -53,7 +53,7 @@ def as_csv(table: Sequence[Row]) -> str:
 
 
 def flattened(row: Row) -> dict[str, Any]:
-    """The fields of the JSON form, those of its source and its statistics beside the others."""
+    """The fields of the JSON form, with those of its source and statistics on the same level."""
     flat = row.as_json()
     flat |= {**(flat["source"] or {"file": None, "line": None}), **flat["statistics"]}
     of_iterations = flat["iterations"] or dict.fromkeys(ITERATIONS)
@@ -67,12 +67,12 @@ def _field(value: object) -> object:
 
 
 def _marks(row: Row) -> list[str]:
-    """Ids of the rules that say something about a cell, those not checked with a question mark."""
+    """Ids of the rules with findings about a cell; those not checked have a question mark."""
     return list(dict.fromkeys(f.rule if f.checked else f"{f.rule}?" for f in row.findings))
 
 
 def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str, width: int = printing.WIDEST) -> str:
-    """The layout of the RFP's table, one for each target, with the notes that belong to its numbers."""
+    """The layout of the RFP's table, one for each target, with the notes on its numbers."""
     printing.check_format(style, "csv", "json", "xlsx")
     parts = []
     for target in campaign.targets:
@@ -110,23 +110,22 @@ def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) ->
 
 
 def origin(pack: RulePack) -> str:
-    """Origin of the rules, for a pack that is not one of the project's own: its id alone does not identify it."""
+    """The origin of the rules, if the pack is not one of the project's own: its id alone does not identify it."""
     if pack.digest in ("", digest_of_own(pack.id)):
         return ""
     return f" [custom rule pack {pack.path}, SHA-256 {pack.digest[:16]}]"
 
 
 def items_total(rows: Sequence[Row], pack: RulePack) -> str:
-    """How many items the rows of a file configuration have, for its heading."""
+    """The number of items of a file configuration, for its heading."""
     totals = {row.run.items_total for row in rows if row.run and row.run.items_total}
     return "/".join(str(total) for total in sorted(totals)) or str(pack.items_total.get("full", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """A line of the printed table: its place in the layout, a row of the table for each column or None.
-
-    `geometries`: of its columns, once where they agree.
+    """A line of the printed table: its layout, and for each column a row or None. `geometries`: of its columns, one if
+    they agree.
     """
 
     place: layout.LayoutLine
@@ -161,7 +160,7 @@ def lines(of_target: Sequence[Row], pack: RulePack) -> list[TableLine]:
 
 
 def overview(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> list[TableLine]:
-    """Files, then operations, then launch conditions below each other, with the targets beside each other."""
+    """File configurations, operations and launch conditions downwards, with the targets side by side."""
     placed = []
     for files in pack.files:
         group = [row for row in table if row.cell.files == files.id]
@@ -198,7 +197,7 @@ def _overview(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> t
 
 
 def _body(placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes) -> tuple[list[str], list[list[str]]]:
-    """Headers and lines. Status and notes are columns of their own, where any line has them, so that numbers align."""
+    """Headers and lines. Status and notes are columns of their own, if any line has them, so that numbers align."""
     titles = layout.columns(pack)
     headers = ["", *titles, "Processes", "Nodes", STATUS, NOTES]
     body = [
@@ -224,7 +223,7 @@ def _entry(row: Row) -> str:
 
 
 def status(line: TableLine, titles: Sequence[str]) -> str:
-    """What the numbers of a line are where they are not measured and valid, with the columns if not all of them are."""
+    """The status of a line's numbers that are not measured and valid, with their columns unless it is that of all."""
     marked: dict[Status, list[str]] = {}
     for title, row in zip(titles, line.rows, strict=True):
         if row and row.value is not None and row.status is not Status.MEASURED:

@@ -1,4 +1,4 @@
-"""Plan, states and findings as people and programs read them."""
+"""Plan, states and findings as text and as JSON."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def plan_text(
     width: int = printing.WIDEST,
     folded_commands: bool = False,
 ) -> str:
-    """What `plan` prints: the runs by geometry with their command lines, each on one line or folded as a shell reads
-    it, and what is not settled.
+    """`plan`'s output: the runs by geometry with their command lines (each on one line, or folded so that a shell can
+    read it), and what is not settled.
     """
     campaign, pack = opened.campaign, opened.pack
     planned = replace(planned, runs=tuple(run for run in planned.runs if not left_out(campaign, run.cells())))
@@ -73,7 +73,7 @@ def plan_text(
     lines += [printing.document([printing.grid(headers, body, "simple", (), width)], "simple"), ""]
     lines += [_variable(variable, pack) for variable in pack.variables]
     lines += [""] * bool(pack.variables)
-    commands: dict[str, list[str]] = {}  # by what they execute, which repetitions have in common
+    commands: dict[str, list[str]] = {}  # by what they execute, which repetitions share
     for run in planned.runs:
         if run.fingerprint not in commands:
             within = width if folded_commands else math.inf
@@ -96,7 +96,7 @@ def plan_text(
 
 
 def _command(words: Sequence[str], width: float) -> list[str]:
-    """A command in lines that a shell takes for one."""
+    """A command on several lines that a shell reads as one."""
     lines = [f"  {shlex.quote(words[0])}"]
     for word in map(shlex.quote, words[1:]):
         if len(lines[-1]) + len(word) + 3 > width:  # with a space, and the backslash that may follow
@@ -127,8 +127,8 @@ def _standing(standing: searching.SearchProgress) -> str:
 
 
 def states(submission: Submission) -> list[dict[str, Any]]:
-    """Each run with its latest attempt. Where there is none yet it is `planned`, or `left out` if it measures nothing
-    that is asked for: all its cells are declined or projected.
+    """Each run with its latest attempt; without one it is `planned`, or `left out` if all its cells are declined or
+    projected.
     """
     runs = submission.all_runs
     counted = matrix.attempts_by_run(runs, submission.attempts)
@@ -164,8 +164,8 @@ def states_text(rows: Sequence[dict[str, Any]], width: int = printing.WIDEST) ->
 
 
 def findings_json(pack: RulePack, findings: Sequence[Finding], ascii_only: bool = False) -> str:
-    """Findings with what is known of their rules, as `check --json` gives them. Written one by one: a large campaign
-    has thousands.
+    """Findings with the texts of their rules, for `check --json`. Written one by one: a large campaign has
+    thousands.
     """
     texts = (json.dumps(_as_json(pack, each), indent=1, ensure_ascii=ascii_only) for each in findings)
     inner = ",\n".join(" " + text.replace("\n", "\n ") for text in texts)
@@ -182,8 +182,8 @@ def _of_rule(pack: RulePack, finding: Finding) -> dict[str, str]:
 
 
 class _Group(NamedTuple):
-    """Findings under one title. `counted`: what a rule is called of which these are the worst; `guided`: whether it is
-    said why the rule matters and what to do.
+    """Findings under one title. `counted`: the name of rules whose worst findings these are; `guided`: whether it is
+    printed why the rule matters and what to do.
     """
 
     title: str
@@ -192,7 +192,7 @@ class _Group(NamedTuple):
     guided: bool = False
 
 
-# The most severe first.
+# Most severe first.
 GROUPS = (
     _Group("Violations (these results are invalid)", "violated", lambda finding: finding.violated, guided=True),
     _Group("Waived violations", "waived", lambda finding: finding.checked and bool(finding.waived)),
@@ -216,15 +216,15 @@ GROUPS = (
 
 
 def _group(finding: Finding) -> int:
-    """The one group of a finding: the first that it belongs to."""
+    """The group of a finding: the first that it fits."""
     return next(number for number, group in enumerate(GROUPS) if group.belongs(finding))
 
 
-LISTED = 4  # subjects and values that are written out
+LISTED = 4  # subjects and values that are listed
 
 
 def check_text(submission: Submission, width: int = printing.WIDEST) -> str:
-    """What `check` prints: the findings, how many rules are kept, and what is wrong in one sentence."""
+    """`check`'s output: the findings, how many rules are kept, and the verdict in one sentence."""
     pack, rows, findings = submission.pack, submission.rows, submission.all_findings
     lines = [_FindingLine(text) for text in _head(submission)] + [_FindingLine()]
     lines += [*_grouped(pack, findings, rows), *_clauses(pack, findings), _FindingLine(rules_summary(pack, findings))]
@@ -245,7 +245,7 @@ def _planned(name: object, rules: object, version: object, profile: object) -> s
 
 
 def _clauses(pack: RulePack, findings: Sequence[Finding]) -> Iterator[_FindingLine]:
-    """What the words in brackets behind the rules mean."""
+    """What the words in brackets after the rules mean."""
     named = {pack.checks.get(finding.rule, "") for finding in findings} - {""}
     if named:
         sources = [
@@ -265,13 +265,13 @@ def _clauses(pack: RulePack, findings: Sequence[Finding]) -> Iterator[_FindingLi
 def findings_text(
     pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row] = (), width: int = printing.WIDEST
 ) -> str:
-    """Findings by weight, each cause once. `rows`: the table, by which cells are folded."""
+    """Findings by severity, each cause once. `rows`: the table, whose cells are merged into patterns."""
     return _folded(_grouped(pack, findings, rows), width) or "no findings"
 
 
 @dataclass(frozen=True, slots=True)
 class _FindingLine:
-    """A text behind so many spaces, and in further lines behind so many."""
+    """A text with its indentation, and that of continuation lines."""
 
     text: str = ""
     first: int = 0
@@ -285,13 +285,13 @@ def _folded(lines: Sequence[_FindingLine], width: int) -> str:
 
 def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[_FindingLine]:
     lines: list[_FindingLine] = []
-    guided: set[str] = set()  # each rule says it once
+    guided: set[str] = set()  # once for each rule
     members: list[list[Finding]] = [[] for _ in GROUPS]
     for finding in findings:
         members[_group(finding)].append(finding)
     for group, of_group in zip(GROUPS, members, strict=True):
         by_cause: dict[tuple[str, str, str], list[Finding]] = {}
-        # Rows name the cells.
+        # Rows already name the cells.
         told = causes.told([replace(finding, operation="") for finding in of_group] if rows else of_group)
         for finding, text in zip(of_group, (each.message for each in told), strict=True):
             rule = finding.rule if finding.checked else ""  # unchecked rules are merged into one sentence
@@ -345,7 +345,7 @@ def _values(finding: Finding) -> str:
 
 
 def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
-    """The cells, folded, and what else is spoken of; nothing where it is the campaign."""
+    """The cells as patterns, and other subjects; "" for the campaign as a whole."""
     wanted = set(same)
     cells, of_rows = [], set()
     for row in rows:
@@ -358,7 +358,7 @@ def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
 
 
 def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
-    """How many rules the pack has, and what became of each: the worst that any finding says."""
+    """How many rules the pack has, and the status of each by its worst finding."""
     worst = {rule: len(GROUPS) for rule in pack.checks}
     for finding in findings:
         place = _group(finding)
@@ -371,7 +371,7 @@ def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
 
 
 def contents(submission: Submission) -> Contents:
-    """What the files for people are made of."""
+    """The contents of the report's files."""
     same = {field.name: getattr(submission, field.name) for field in fields(Submission)}
     return Contents(
         **{**same, "findings": submission.all_findings},

@@ -1,4 +1,4 @@
-"""Whether a submission complies with its run rules, in the words that come first in everything submitted. Pure."""
+"""Whether a submission complies with its run rules, in the words that come first in all forms of the report. Pure."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from campaign.report import causes
 from campaign.report.table import origin
 from campaign.results.cells import Row
 
-TOLD = 2  # texts of one matter in a sentence
+TOLD = 2  # texts of one kind in a sentence
 OPEN = (Status.INVALID, Status.FAILED, Status.MISSING)
 
 
 class Compliance(StrEnum):
     REHEARSAL = "rehearsal"  # says nothing about compliance, whatever its numbers
     BROKEN = "broken"
-    UNCHECKED = "unchecked"  # nothing is known to be broken
+    UNCHECKED = "unchecked"  # no known violation
     COMPLIES = "complies"
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """`rules`: (id, statement, how often) of those that it is about."""
+    """`rules`: (id, statement, number of findings) of those that it is about."""
 
     text: str
     rules: tuple[tuple[str, str, int], ...] = ()
@@ -43,7 +43,7 @@ class Verdict:
 
 
 def verdict(submission: Submission) -> Verdict:
-    """A rule that was not checked has not passed, so it never leaves a plain "complies"."""
+    """A rule that was not checked has not passed, so that it always prevents "complies"."""
     pack, rows, profile = submission.pack, submission.rows, submission.campaign.profile
     findings = submission.all_findings
     checked = [finding for finding in findings if finding.checked]
@@ -86,13 +86,13 @@ def verdict(submission: Submission) -> Verdict:
 
 
 def counted(rows: Sequence[Row]) -> str:
-    """How many results there are, by status."""
+    """The number of results by status."""
     statuses = ", ".join(f"{number} {status}" for status, number in Counter(row.status for row in rows).items())
     return f"{several(len(rows), 'cell')}: {statuses}"
 
 
 def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) -> str:
-    """What is wrong with what, in one line: of the campaign as a whole, and of the results by their status."""
+    """The problems in one line: of the campaign as a whole, and of the results by their status."""
     violated = violated_as_a_whole(rows, findings)
     told = causes.told(violated)
     texts = [(each.rule, f"{each.message}{f' ({each.actual})' if each.actual else ''}") for each in told]

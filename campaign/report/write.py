@@ -1,7 +1,7 @@
-"""What a person hands in or opens: the table in every form, the findings, the plots, and one page that holds it all.
+"""Writes the report: the table in every form, the findings, the plots, and one page with all of it.
 
-The page, index.html, needs nothing beside it and nothing from a network. Every text of the campaign and of raw outputs
-is escaped. Described in docs/report.md.
+The page, index.html, needs no other file and no network. Every text of the campaign and of raw outputs is escaped.
+Described in docs/report.md.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from campaign.statistics import contention
 
 
 def write_report(directory: Path, contents: Contents) -> Path:
-    """Write the report's files into a directory, which is made; gives the path of its page.
+    """Write the report's files into a directory, which is created if necessary; gives the path of its page.
 
-    Files of an earlier report are written over, others stay. Raises InputError or EnvironmentLacks where it cannot be
+    Files of an earlier report are overwritten, others stay. Raises InputError or EnvironmentLacks if it cannot be
     written.
     """
     try:
@@ -52,7 +52,7 @@ def write_report(directory: Path, contents: Contents) -> Path:
 
 
 def _pictures(directory: Path, contents: Contents) -> dict[str, list[kinds.Picture]]:
-    """By target."""
+    """The plots by target."""
     return {
         target.name: kinds.draw_plots(
             contents.pack,
@@ -66,7 +66,7 @@ def _pictures(directory: Path, contents: Contents) -> dict[str, list[kinds.Pictu
 
 
 def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
-    """Each search in words, with its picture."""
+    """Each search in words, with its plot."""
     units = {operation.id: operation.unit for operation in contents.pack.operations}
     summaries = []
     for number, standing in enumerate(contents.searches, 1):
@@ -88,7 +88,7 @@ def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
 
 
 def _law(standing: searching.SearchProgress, unit: str) -> list[str]:
-    """What the Universal Scalability Law makes of the search's points at twice what was measured."""
+    """What the Universal Scalability Law predicts at twice the largest measured count."""
     most = max((request.processes for request in standing.points), default=0)
     law = searching.fitted(standing)
     if law is None:

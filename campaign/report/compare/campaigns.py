@@ -1,4 +1,4 @@
-"""Campaigns against each other: offers, acceptance against commitment, before and after."""
+"""Compares campaigns: offers, acceptance against commitment, before and after."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from campaign.report.compare.verdicts import OfferComparison, Terms
 def compare(
     paths: Sequence[Path], terms: Terms | None = None, targets: Mapping[str, str] | None = None
 ) -> OfferComparison:
-    """The first of the campaigns that the paths name against each other one. Raises InputError."""
+    """Compare the first of the campaigns with each other one. Raises InputError."""
     if len(paths) < 2:
         raise InputError(
             f"compare needs two or more campaigns; found {len(paths)} (the others are compared with the first)"
@@ -26,7 +26,7 @@ def compare(
 
 
 def parse_terms(tolerance: str | None, at_least: str | None, reported: bool) -> Terms | None:
-    """Of an acceptance, from `5%` or `0.95`; None where neither is given. Raises InputError."""
+    """The terms of an acceptance, from `5%` or `0.95`; None if neither is given. Raises InputError."""
     if tolerance is not None:
         try:
             return Terms(1 - parse_percent(0, 99)(tolerance), reported)
@@ -42,7 +42,7 @@ def parse_terms(tolerance: str | None, at_least: str | None, reported: bool) -> 
 
 
 def parse_targets(words: Sequence[str]) -> dict[str, str]:
-    """`NAME=OTHER`, the first campaign's name of a target and that of the others -> {OTHER: NAME}."""
+    """`NAME=OTHER`, the first campaign's name of a target and the others' -> {OTHER: NAME}."""
     names: dict[str, str] = {}
     for word in words:
         name, separator, other = word.partition("=")

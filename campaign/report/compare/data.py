@@ -21,7 +21,7 @@ COLUMNS = (
 
 
 def as_csv(comparison: OfferComparison) -> str:
-    """A line for each cell of each offer but the first."""
+    """A line for each cell of each offer except the first."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -38,7 +38,7 @@ def as_csv(comparison: OfferComparison) -> str:
 
 
 def as_json(comparison: OfferComparison) -> str:
-    """One object; each cell is on a line of its own."""
+    """One object, with each cell on a line of its own."""
     terms = {"least": comparison.terms.least, "reported_alone": comparison.terms.reported} if comparison.terms else None
     offers = ",\n".join(_offer_json(place, offer, comparison) for place, offer in enumerate(comparison.offers))
     return (

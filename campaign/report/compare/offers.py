@@ -1,6 +1,6 @@
-"""Campaigns as they are compared: their cells with all values. From rows as `campaign table --format json` has them.
+"""Campaigns to compare: their cells with all values, read from rows in the form of `campaign table --format json`.
 
-The rows may come from an untrusted source: every value that is used is checked, an error names the row and the key.
+The rows may come from an untrusted source: every value that is used is checked, and errors name the row and the key.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from campaign.core.strict_yaml import shown
 from campaign.results.tabular.table import NOT_A_NUMBER
 
 MAX_ROWS = 100_000
-MAX_VALUES = 1000  # of one cell: the most repetitions that a campaign file may ask for
+MAX_VALUES = 1000  # per cell: the most repetitions that a campaign file may request
 NAMES = "letters, digits and .-_, a letter or digit first"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -25,7 +25,9 @@ _STATUSES = tuple(Status)
 
 @dataclass(frozen=True, slots=True)
 class OfferedCell:
-    """One cell of one offer. `values` are those of its valid repetitions, empty where only the number is known."""
+    """One cell of one offer. `values` are those of its valid repetitions, empty if only the reported number
+    is known.
+    """
 
     cell: Cell
     status: Status
@@ -33,7 +35,7 @@ class OfferedCell:
     unit: str
     best: str = "highest"  # or lowest
     values: tuple[float, ...] = ()
-    jobs: int | None = None  # that carried the values
+    jobs: int | None = None  # number of jobs that measured the values
     processes: int | None = None
     nodes: int | None = None
     files_total: int | None = None
@@ -41,18 +43,20 @@ class OfferedCell:
 
     @property
     def inflation(self) -> float:
-        """How often the value counts what was done: 1 where it is what was done."""
+        """The value divided by the actual rate: 1 if the formula counts what was done."""
         return self.value / self.performed if self.value and self.performed else 1.0
 
     @property
     def number(self) -> float | None:
-        """The value, where it is one to rely on: not of an invalid cell."""
+        """The value, if it can be used: not that of an invalid cell."""
         return self.value if self.status in (Status.MEASURED, Status.PROJECTED) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A campaign with its cells. `rules`, `version`, `profile`, `variables` are None where the source does not say."""
+    """A campaign with its cells. `rules`, `version`, `profile`, `variables` are None if the source does not contain
+    them.
+    """
 
     source: str
     campaign: str
@@ -61,8 +65,8 @@ class Offer:
     profile: str | None
     variables: Mapping[str, str] | None
     entries: Mapping[Cell, OfferedCell]
-    digest: str = ""  # SHA-256 of the rule pack's file, where the source says
-    remark: str = ""  # on the source
+    digest: str = ""  # SHA-256 of the rule pack's file, if the source has it
+    remark: str = ""  # about the source
 
     @property
     def rehearsal(self) -> bool:
@@ -70,7 +74,7 @@ class Offer:
 
 
 def renamed(offer: Offer, targets: Mapping[str, str]) -> Offer:
-    """The offer with other names of its targets. Raises InputError where two would have one name."""
+    """The offer with other names of its targets. Raises InputError if two would have the same name."""
     there = {cell.target for cell in offer.entries}
     for old, new in targets.items():
         if old in there and new in there and new not in targets:
@@ -87,9 +91,8 @@ def renamed(offer: Offer, targets: Mapping[str, str]) -> Offer:
 
 
 def read(source: str, rows: Any, places: Sequence[str] = ()) -> Offer:
-    """The offer of a table's rows, as parsed JSON. Raises InputError with the row and the key.
-
-    `places`: where each row is, if the table is not JSON.
+    """The offer of a table's rows, as parsed JSON. Raises InputError with the row and the key. `places`: where each row
+    is, if the table is not JSON.
     """
     if not isinstance(rows, list) or not rows:
         raise InputError(f"{source}: found {_kind(rows)}; give a table as 'campaign table --format json' writes it")
@@ -141,7 +144,7 @@ def _offer(source: str, first: str, campaign: Any, rules: Any, entries: Mapping[
 
 
 def _kind(value: Any) -> str:
-    """What was found, in few words whatever it is."""
+    """What was found, shortened."""
     if isinstance(value, str):
         return shown(value)
     if isinstance(value, list | dict):

@@ -1,8 +1,8 @@
-"""Where offers are read from: a campaign file, its results, a bundle, a table as JSON, CSV or XLSX.
+"""Reads offers from a campaign file, its results, a bundle, or a table as JSON, CSV or XLSX.
 
-Everything but a campaign of one's own may come from an untrusted source: sizes are bounded, links are not followed,
-nothing is unpacked to disk. Of a bundle its table alone is read and compared with the manifest, a thousand times in
-some seconds; `bagit` reads a bundle as a whole, for `verify`.
+Everything except one's own campaign may come from an untrusted source: sizes are limited, links are not followed,
+nothing is unpacked to disk. From a bundle only the table is read and compared with the manifest, so that a thousand
+take seconds; `bagit` reads a whole bundle, for `verify`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from campaign.core.errors import InputError
 from campaign.report.compare.offers import Offer, read
 from campaign.results.tabular import table as tabular
 
-MAX_BYTES = 64 * 1024 * 1024  # of a table, of a manifest
+MAX_BYTES = 64 * 1024 * 1024  # of a table or a manifest
 MAX_MEMBERS = 1_000_000  # of an archive
-MAX_UNPACKED_BYTES = 16 * 1024**3  # of a compressed archive, on the way to its table
+MAX_UNPACKED_BYTES = 16 * 1024**3  # read from a compressed archive until its table is found
 
 _COUNTS = ("processes", "nodes", "files_total")
 _OPTIONAL = ("status", "unit", "best", "true_value", *_COUNTS)  # columns
@@ -41,7 +41,7 @@ _TABLE = "a table; its values are not verified"
 
 
 def load(path: Path) -> Offer:
-    """One offer. Raises InputError with the file and the place in it."""
+    """Read one offer. Raises InputError with the file and the place in it."""
     try:
         if path.is_dir():
             return _directory(path)
@@ -68,7 +68,7 @@ def _campaign(path: Path) -> Offer:
 
 
 def _tabular(path: Path) -> Offer:
-    """A table of text as the rows that its JSON form would have."""
+    """A table as text, converted to the rows of its JSON form."""
     rows = tabular.read(path)
     remark = (
         _TABLE
@@ -80,7 +80,7 @@ def _tabular(path: Path) -> Offer:
 
 
 def _json_row(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of CSV or XLSX in the form of JSON; what is no number where one belongs stays what it is."""
+    """A row of CSV or XLSX in the form of JSON; text in place of a number is kept, to be reported."""
     given = {name: value for name, value in fields.items() if value not in (None, "")}
     row: dict[str, Any] = {name: given.get(name) for name in (*tabular.NEEDED, *_OPTIONAL)}
     row["value"], row["true_value"] = tabular.number(row["value"]), tabular.number(row["true_value"])
@@ -131,7 +131,7 @@ def _directory(path: Path) -> Offer:
 
 
 def _bundled(source: str, files: Mapping[str, bytes]) -> Offer:
-    """The offer of a bundle's table, which has to be the one that its manifest lists."""
+    """The offer of a bundle's table, which must be the one that its manifest lists."""
     for name in (TABLE, MANIFEST):
         if name not in files:
             raise InputError(f"{source}: {name} missing; not a bundle as 'campaign bundle' writes it")
@@ -148,7 +148,7 @@ def _bundled(source: str, files: Mapping[str, bytes]) -> Offer:
 
 
 def _wanted(name: str) -> str | None:
-    """Which of the files that are read a member of an archive is: at its top, or in the one folder there."""
+    """Which of the wanted files a member of an archive is: at its top, or in its only top folder."""
     name = name.removeprefix("./")
     if archives.leads_out(name):
         return None

@@ -1,4 +1,4 @@
-"""One offer against the first in a few numbers, and the letters that name the offers. Pure."""
+"""An offer compared with the first in a few numbers, and the letters that name the offers. Pure."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from campaign.statistics import ranks
 
 @dataclass(frozen=True, slots=True)
 class GainSummary:
-    """One offer compared with the first: geometric means of the gains (above 1 is better), and counts of verdicts."""
+    """An offer compared with the first: geometric means of the gains (above 1 is better), and counts of verdicts."""
 
     mean: float | None
     by_launch: dict[str, float | None]
     by_operation: dict[str, float | None]
-    compared: int  # cells that the means are of
+    compared: int  # cells in the means
     verdicts: dict[CellVerdict, int]
 
 

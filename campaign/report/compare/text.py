@@ -22,7 +22,7 @@ MARKS = {
     CellVerdict.NONE: "/",
 }
 BEST, NOT_TOLD = "*", "°"
-MOST_GROUPS = 8  # of operations that a summary has columns for
+MOST_GROUPS = 8  # operations for which a summary has columns
 MOST_SAID = 50  # cells that are named below a table
 VERDICT = "verdict"
 
@@ -30,7 +30,7 @@ Table = tuple[list[str], list[list[str]]]  # headers and lines
 
 
 def printed(comparison: OfferComparison, style: str, width: int = printing.WIDEST) -> str:
-    """The offers, every cell, the summary, and what the marks and numbers mean, in a format of tabulate."""
+    """The offers, every cell, the summary, and the meaning of marks and numbers, in a format of tabulate."""
     printing.check_format(style, "csv", "json")
 
     def paragraphs(texts: Iterable[str]) -> list[str]:
@@ -64,7 +64,7 @@ def _made(offer: Offer) -> str:
 
 
 def _number(entry: OfferedCell | None) -> str:
-    """The reported number, marked where it is not a measured one."""
+    """The reported number, marked if it is not a measured one."""
     if entry is None:
         return "-"
     if entry.value is None:
@@ -90,7 +90,7 @@ def _verdict(cell: CellComparison) -> str:
 
 
 def _pair(comparison: OfferComparison) -> Table:
-    """Two offers: everything about each cell."""
+    """Two offers: every cell in detail."""
     body = []
     for cell in comparison.cells[0]:
         entries = (cell.first, cell.second)
@@ -102,7 +102,7 @@ def _pair(comparison: OfferComparison) -> Table:
 
 
 def _many(comparison: OfferComparison) -> Table:
-    """Many offers: a column each, with the ratio to the first and the mark of its verdict."""
+    """Several offers: a column for each, with its ratio to the first and the mark of its verdict."""
     columns = [{compared.cell: compared for compared in column} for column in comparison.cells]
     body = []
     for cell in dict.fromkeys(cell for column in columns for cell in column):
@@ -118,7 +118,7 @@ def _many(comparison: OfferComparison) -> Table:
 
 
 def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
-    """Marks by place: the best median of what was measured in one unit, and those not shown to differ from it."""
+    """Marks by place: the best median among values with one unit, and those not shown to differ from it."""
     measured = {place: entry for place, entry in enumerate(entries) if entry and entry.status is Status.MEASURED}
     if len(measured) < 2 or len({(entry.unit, entry.best) for entry in measured.values()}) > 1:
         return {}
@@ -189,7 +189,7 @@ def _legend(comparison: OfferComparison) -> Iterable[str]:
 
 
 def _power(comparison: OfferComparison) -> Iterable[str]:
-    """What the numbers of repetitions cannot show, for the fewest that there are."""
+    """What cannot be shown with the smallest number of repetitions."""
     tested = [[cell for cell in column if cell.ratio is not None] for column in comparison.cells]
     sides = [side for column in tested for cell in column for side in (cell.first, cell.second) if side]
     if not sides:
@@ -209,7 +209,7 @@ def _power(comparison: OfferComparison) -> Iterable[str]:
 
 
 def _failures(comparison: OfferComparison) -> Iterable[str]:
-    """In an acceptance the verdict; whatever makes the exit status 1, cell by cell."""
+    """The verdict of an acceptance, and every cell that makes the exit status 1."""
     failing = comparison.failing
     if comparison.terms is not None:
         for place in range(1, len(comparison.offers)):

@@ -1,7 +1,9 @@
-"""Cell by cell: the ratio of an offer to the first one, its interval, and whether the difference is real. Pure.
+"""Compares cell by cell: the ratio of an offer to the first one, its interval, and whether the difference is
+significant. Pure.
 
-Without a tolerance it is asked whether there is a difference (two-sided, 95% intervals). With one it is an acceptance:
-whether each number of the first offer, the commitment, is reached (one-sided, 95% certainty of each bound).
+Without a tolerance, the question is whether there is a difference (two-sided, 95% intervals). With one it is an
+acceptance: whether each number of the first offer, the commitment, is reached (one-sided, 95% confidence of each
+bound).
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from campaign.core.units import several
 from campaign.report.compare.offers import Offer, OfferedCell, renamed
 from campaign.statistics import intervals, ranks
 
-INFLATED = 1.01  # of a number that counts more than was performed, beyond rounding
-MAX_PAIRS = 10**8  # of values, all cells of an offer together: some ten seconds
-LEVEL = 0.05  # of false alarms, of campaigns as of bounds
+INFLATED = 1.01  # value over actual rate from which a formula inflates a number, not just by rounding
+MAX_PAIRS = 10**8  # of values, over all cells of an offer: about ten seconds
+LEVEL = 0.05  # of false alarms, per campaign and per bound
 
 
 class CellVerdict(StrEnum):
@@ -34,9 +36,8 @@ class CellVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Of an acceptance. `least`: the share of the committed number that has to be reached, 0.95 for 5% tolerance.
-
-    `reported`: the reported numbers alone decide, as in a contract that names no repetitions.
+    """Terms of an acceptance. `least`: the share of the committed number that must be reached, 0.95 for 5% tolerance.
+    `reported`: only the reported numbers decide, as in a contract that does not mention repetitions.
     """
 
     least: float
@@ -45,9 +46,8 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class CellComparison:
-    """A cell of one offer against the first. Ratios are the offer's over the first's, whatever is the best.
-
-    `ratio`: of the repetitions on both sides; if there are none, None. `fails`: it alone makes the exit status 1.
+    """A cell of one offer compared with the first. Ratios are the offer's over the first's, even if the lowest value is
+    the best. `ratio`: of the repetitions; None if a side has none. `fails`: it alone makes the exit status 1.
     """
 
     cell: Cell
@@ -60,7 +60,7 @@ class CellComparison:
     low: float | None = None
     high: float | None = None
     p: float | None = None
-    adjusted: float | None = None  # p as one of many
+    adjusted: float | None = None  # p adjusted for the number of cells
     fails: bool = False
 
     @property
@@ -70,12 +70,12 @@ class CellComparison:
 
     @property
     def shown_ratio(self) -> float | None:
-        """The ratio of the repetitions, of the reported numbers if there are none."""
+        """The ratio of the repetitions, or of the reported numbers if there are none."""
         return self.reported if self.ratio is None else self.ratio
 
     @property
     def gain(self) -> float | None:
-        """The ratio of the actual rates, inverted where the lowest is the best: above 1 is better."""
+        """The ratio of the actual rates, inverted if the lowest value is the best: above 1 is better."""
         if self.ratio is None or self.first is None or self.second is None:
             return None
         actual = self.ratio * self.first.inflation / self.second.inflation
@@ -84,35 +84,33 @@ class CellComparison:
 
 @dataclass(frozen=True, slots=True)
 class OfferComparison:
-    """`cells`: of each offer but the first, one for each cell that either has, in the first's order."""
+    """`cells`: for each offer except the first, one for each cell that either has, in the first's order."""
 
     offers: tuple[Offer, ...]
     terms: Terms | None
     cells: tuple[tuple[CellComparison, ...], ...]
-    remarks: tuple[tuple[str, ...], ...]  # of each offer: what limits the comparison
+    remarks: tuple[tuple[str, ...], ...]  # for each offer: limitations of the comparison
 
     @property
     def failing(self) -> tuple[tuple[int, CellComparison], ...]:
-        """What makes the exit status 1, with the place of its offer."""
+        """The cells that make the exit status 1, each with the place of its offer."""
         return tuple((place, cell) for place, column in enumerate(self.cells, 1) for cell in column if cell.fails)
 
     def compared(self, place: int) -> bool:
-        """Whether any cell of an offer was compared: nothing compared is nothing shown."""
+        """Whether any cell was compared: otherwise nothing is shown."""
         return any(cell.reported is not None for cell in self.cells[place - 1])
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is worse and no number lacks; in an acceptance, whether all that was committed is reached."""
+        """Whether nothing is worse and no number is missing; in an acceptance, whether all commitments are reached."""
         return not self.failing and all(self.compared(place) for place in range(1, len(self.offers)))
 
 
 def compare(
     offers: Sequence[Offer], terms: Terms | None = None, targets: Mapping[str, str] | None = None
 ) -> OfferComparison:
-    """The first offer against each other one.
-
-    `targets`: names of the first offer's targets by those of the others. Raises InputError where the rules or the
-    profile differ.
+    """Compare the first offer with each other one. `targets`: names of the first offer's targets by those of the
+    others. Raises InputError if the rules or the profile differ.
     """
     first = offers[0]
     others = tuple(_mapped(first, offers[1:], targets or {}))
@@ -146,7 +144,7 @@ def _check_alike(first: Offer, other: Offer) -> None:
 
 
 def _check_size(first: Offer, others: Sequence[Offer]) -> None:
-    """Values are paired with those of the first offer, and of the best one, which may be any."""
+    """Refuse too many pairs of values: with the first offer, and with the best one, which may be any."""
     most: dict[Cell, int] = {}
     for offer in (first, *others):
         for cell, entry in offer.entries.items():
@@ -175,11 +173,11 @@ def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[CellCompar
 
 
 def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None:
-    """The answer for cells that cannot be compared; None where they can."""
+    """The verdict on cells that cannot be compared; None if they can."""
     first, second = pair.first, pair.second
     why = _no_ratio(first, second)
     if why or first is None or second is None or first.value is None or second.value is None:
-        # A cell that both declined is answered; what was declined or not offered was not committed.
+        # A cell that both declined is settled; what was declined or not offered was not committed.
         declined = [entry is not None and entry.status is Status.DECLINED for entry in (first, second)]
         fails = not all(declined) if terms is None else first is not None and not declined[0]
         return replace(pair, verdict=CellVerdict.NONE, reason=why, fails=fails)
@@ -196,7 +194,7 @@ def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None
 
 
 def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
-    """Why two cells have no ratio; "" where they have one."""
+    """Why two cells have no ratio; "" if they have one."""
     if first is None or second is None:
         return "only in this one" if first is None else "only in the first"
     if first.unit != second.unit:
@@ -208,7 +206,7 @@ def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
 
 
 def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
-    """The ratio with its interval, not judged yet; no ratio where there are too few values for it."""
+    """The ratio with its interval, without a verdict; no ratio if there are too few values."""
     assert pair.first and pair.second and pair.first.value and pair.second.value
     difference = differences(pair.first, pair.second)
     middle = difference.middle if difference.ordered else None
@@ -216,7 +214,7 @@ def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
     if bounds is not None:
         middle, p = difference.middle, difference.p
     elif terms is not None and pair.second.values:
-        # A commitment without repetitions is one number, a promise, that the other's repetitions have to keep.
+        # A commitment without repetitions is a single number, a promise, which the other's repetitions have to keep.
         alone = sorted(math.log(value / pair.first.value) for value in pair.second.values)
         bounds = intervals.median_interval(alone, 1 - 2 * LEVEL, _dependence(pair.second))
         middle = ranks.median(alone)
@@ -225,9 +223,8 @@ def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
 
 
 def differences(first: OfferedCell, second: OfferedCell) -> ranks.Differences:
-    """Of the logarithms of two cells' values, which are above zero.
-
-    Repetitions of one job count as one, by the factor on the variance: which they are is not known here.
+    """Differences between the logarithms of two cells' values. Repetitions of one job count as one, by increasing the
+    variance: which they are is not known here.
     """
     ours, theirs = ([math.log(value) for value in entry.values] for entry in (first, second))
     blocks = first.jobs or len(ours), second.jobs or len(theirs)
@@ -241,7 +238,7 @@ def _dependence(entry: OfferedCell) -> float:
 
 # --- verdicts
 
-Answer = tuple[CellVerdict, str, bool]  # with the reason, and whether the cell fails
+Answer = tuple[CellVerdict, str, bool]  # verdict, reason, whether the cell fails
 
 
 def _judged(cell: CellComparison, adjusted: float | None, terms: Terms | None) -> CellComparison:
@@ -271,7 +268,7 @@ def _repetitions(entry: OfferedCell) -> str:
 
 
 def _accepted(cell: CellComparison, adjusted: float | None, terms: Terms) -> Answer:
-    """Reached is a cell whose reported number is, and whose repetitions show that it was not luck."""
+    """Reached: the reported number reaches it, and the repetitions show that this was not luck."""
     share, low, high = cell.reported, cell.low, cell.high
     if cell.best == "lowest":
         share, low, high = (None if x is None else 1 / x for x in (share, high, low))
@@ -293,7 +290,7 @@ def _accepted(cell: CellComparison, adjusted: float | None, terms: Terms) -> Ans
 
 
 def _limits(offer: Offer) -> Iterable[str]:
-    """What limits any comparison with an offer."""
+    """Limitations of any comparison with an offer."""
     if offer.remark:
         yield offer.remark
     if offer.rules is None:
@@ -325,7 +322,7 @@ _UNLIKE: tuple[tuple[Callable[[OfferedCell, OfferedCell], bool], str], ...] = (
 
 
 def _differences(first: Offer, other: Offer, column: Sequence[CellComparison]) -> Iterable[str]:
-    """What two offers did otherwise."""
+    """Differences between the campaigns of two offers."""
     if None not in (first.version, other.version) and first.version != other.version:
         yield f"rules {other.rules} version {other.version}; the first has version {first.version}"
     elif first.digest and other.digest and first.digest != other.digest:

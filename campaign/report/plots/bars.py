@@ -1,4 +1,4 @@
-"""Groups of bars: launch conditions, or configurations where the plot says `x: files`."""
+"""Bar charts: groups are launch conditions, or file configurations with `x: files`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from campaign.report.plots.shapes import Bar, Key, Panel, colour, value_axis
 from campaign.report.plots.svg import axis_of_groups
 from campaign.results.cells import Row
 
-WIDTH, MARGINS, NARROWEST = 340, 76, 62  # of a panel, beside its groups, and of a group
+WIDTH, MARGINS, NARROWEST = 340, 76, 62  # width of a panel, margins, least width of a group
 
 
 def bars(drawing: Drawing) -> DrawnPlot | None:
@@ -45,7 +45,7 @@ def bars(drawing: Drawing) -> DrawnPlot | None:
 
 
 def _panel(drawing: Drawing, panel: str, title: str, groups: Sequence[tuple[str, str]]) -> Panel:
-    """With an axis of values of its own, which the plot's panels then share."""
+    """A panel with its own value axis, which the plot's panels then share."""
     by_files = drawing.plot.x == "files"
     by_group = [_of(drawing, panel, group, by_files) for group, _ in groups]
     width = max(WIDTH, MARGINS + NARROWEST * len(groups))
@@ -67,7 +67,7 @@ def _of(drawing: Drawing, panel: str, group: str, by_files: bool) -> list[Row]:
 
 
 def _group(place: int, rows: Sequence[Row], drawing: Drawing) -> Iterator[Bar]:
-    """Where the benchmark counts more than was performed, the actual rate is the full part of a pale bar."""
+    """If the benchmark counts more than was performed, the actual rate is the solid part of a pale bar."""
     templates = list(drawing.plot.operations)
     width = 0.8 / len(templates)
     for row in rows:

@@ -1,4 +1,4 @@
-"""What the kinds of plots share: the rows that a plot is of, and the words around its numbers."""
+"""Shared by all kinds of plots: the rows of a plot, and the words around its numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from campaign.statistics import contention
 
 @dataclass(frozen=True, slots=True)
 class DrawnPlot:
-    """Panels; what they show, for those who do not see it; and the fits that were made for it, by name."""
+    """Panels; a description for those who cannot see it; and the models fitted for it, by name."""
 
     panels: tuple[Panel, ...]
     about: str
@@ -36,11 +36,11 @@ class Drawing:
     root: Path
 
     def of(self, files: str, launch: str) -> list[Row]:
-        """The rows with a number of the plot's operations."""
+        """The rows with numbers for the plot's operations."""
         return [row for row in self.planned(files, launch) if self.shows(row)]
 
     def planned(self, files: str, launch: str) -> list[Row]:
-        """The rows with and without a number."""
+        """The rows for the plot's operations, with and without numbers."""
         return [row for row in self.rows if (row.cell.files, row.cell.launch) == (files, launch)]
 
     def shows(self, row: Row) -> bool:
@@ -59,7 +59,7 @@ class Drawing:
         return [row for row in self.rows if self.shows(row)]
 
     def point(self, row: Row) -> dict[str, str]:
-        """The sweeps' values that a row was made for."""
+        """The sweeps' values for a row."""
         return dict(self.operations[row.cell.operation].at)
 
     def title(self, template: str) -> str:
@@ -68,14 +68,14 @@ class Drawing:
         )
 
     def sweep(self, name: str) -> str:
-        """What the values of a sweep are."""
+        """The meaning of a sweep's values."""
         return next((sweep.title for sweep in self.pack.sweeps if sweep.id == name), "") or name
 
     def units(self) -> str:
         return ", ".join(dict.fromkeys(row.unit for row in self.shown))
 
     def panels(self) -> list[tuple[str, str]]:
-        """(files, launch) of those that have numbers."""
+        """(files, launch) of the panels with numbers."""
         return [
             (files.id, launch.id)
             for files in self.pack.files
@@ -84,7 +84,7 @@ class Drawing:
         ]
 
     def name(self, files: str, launch: str) -> str:
-        """What tells a panel from the others; "" if there is one."""
+        """What distinguishes a panel from the others; "" if there is only one."""
         parts = []
         if len(self.pack.files) > 1:
             parts.append(next(entry.title for entry in self.pack.files if entry.id == files))
@@ -98,7 +98,7 @@ class Drawing:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What must be read beside any plot of these numbers."""
+        """Remarks that belong to any plot of these numbers."""
         texts = []
         if self.pack.profile not in ("", "full"):
             texts.append(f"{self.pack.profile} size: not a compliant result")
@@ -108,7 +108,7 @@ class Drawing:
 
 
 def inflated(row: Row) -> float | None:
-    """The actual rate, where the benchmark's formula counts more."""
+    """The actual rate, if the benchmark's formula counts more."""
     true = row.record.true_value if row.record else None
     return true if true is not None and row.value is not None and row.value > 1.01 * true else None
 
@@ -126,7 +126,7 @@ def processes_by_nodes(geometry: Geometry) -> str:
 
 
 def geometries(rows: Sequence[Row]) -> str:
-    """`64 × 4`: processes × nodes of all these, each once."""
+    """`64 × 4`: processes × nodes, without duplicates."""
     return ", ".join(dict.fromkeys(processes_by_nodes(row.geometry) for row in rows if row.geometry))
 
 
@@ -141,7 +141,7 @@ def with_geometry(title: str, rows: Sequence[Row]) -> str:
 
 
 def untold(title: str) -> str:
-    """A title without the number of items, which is in the table."""
+    """A title without the number of items, which the table shows."""
     return title.replace("{items_total} ", "")
 
 

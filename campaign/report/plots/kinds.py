@@ -1,6 +1,6 @@
-"""The plots of the report: a rule pack's plots drawn from the rows of the table.
+"""The plots of the report: a rule pack's plots, drawn from the rows of the table.
 
-A plot is made where its numbers are; what has none is left out. Numbers that are not valid are drawn, and marked.
+A plot without numbers is left out. Invalid numbers are drawn and marked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KINDS: Mapping[str, Callable[[Drawing], DrawnPlot | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A plot with its title, and the file that it is in beside the page."""
+    """A plot with its title, and its file beside the page."""
 
     file: str
     title: str
@@ -39,7 +39,7 @@ class Picture:
 
 
 def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, directory: Path) -> list[Picture]:
-    """Draw the plots of one target, whose rows these are, into `directory`; `root` is where the raw outputs lie."""
+    """Draw the plots of one target with these rows into `directory`; `root`: the directory of the raw outputs."""
     pictures = []
     for plot in pack.plots:
         drawn = _KINDS[plot.kind](Drawing(pack, plot, target, rows, root))
@@ -50,5 +50,5 @@ def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, dir
 
 
 def write(path: Path, title: str, drawn: DrawnPlot) -> None:
-    """As a file of its own, for a letter or slides."""
+    """Write it as a file of its own, for a letter or slides."""
     atomic.write(path, svg.document(title, drawn.remarks, drawn.panels, drawn.legend))

@@ -9,7 +9,7 @@ from campaign.report.plots.shapes import Key, Line, Panel, colour, value_axis
 from campaign.report.plots.svg import axis_of_groups
 from campaign.results.cells import Row
 
-LABELS = 7  # below an axis
+LABELS = 7  # labels below an axis
 
 
 def lines(drawing: Drawing) -> DrawnPlot | None:

@@ -11,7 +11,7 @@ from campaign.statistics import contention
 
 
 def pairs(drawing: Drawing) -> DrawnPlot | None:
-    """Total bandwidth and bandwidth of each pair over the number of pairs: measured points, and the model's curves."""
+    """Total bandwidth and bandwidth per pair over the number of pairs: measured points, and the model's curves."""
     panels = drawing.panels()
     if not panels:
         return None
@@ -41,7 +41,7 @@ def _remark(models: Sequence[tuple[str, contention.ContentionFit]]) -> str:
 
 
 def _points(drawing: Drawing, rows: Sequence[Row]) -> Iterator[contention.Point]:
-    """The time in which each pair sent one message, from the rates in messages a second or MB a second."""
+    """The time in which each pair sent one message, computed from rates in messages/s or MB/s."""
     for row in rows:
         at, value = drawing.point(row), row.value
         count, size = int(at[drawing.plot.x]), int(at[drawing.plot.series])

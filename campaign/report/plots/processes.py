@@ -1,4 +1,4 @@
-"""What each process moved over time, as a map."""
+"""Heat maps of what each process moved over time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from campaign.report.plots.shapes import Axis, Key, Panel, Raster, linear_axis, 
 from campaign.results.parsers.timeline import Timeline, timelines
 
 READ_BYTES = 256 << 20  # of a file with timelines
-ROWS, COLUMNS = 48, 100  # of a map: what is more is drawn as means
+ROWS, COLUMNS = 48, 100  # of a map: larger ones are drawn as means
 LABELS = 8
 
 
 def processes(drawing: Drawing) -> DrawnPlot | None:
-    """A map for each execution and operation: processes downwards, time to the right, colour is what was moved."""
+    """A map for each execution and operation: processes downwards, time to the right, colour for the rate."""
     maps = [
         (files.id, launch.id, operation, lines)
         for launch in drawing.pack.launch
@@ -70,7 +70,7 @@ def _reached(drawing: Drawing, files: str, launch: str, operation: str) -> str:
 
 
 def rates(lines: Sequence[Timeline]) -> list[list[float | None]]:
-    """MiB/s of each process in each interval, None where it moved nothing; means where there are too many."""
+    """MiB/s of each process in each interval, None if it moved nothing; means if there are too many."""
     deep = max(1, -(-len(lines) // ROWS))
     longest = max((len(line.bytes) for line in lines), default=0)
     wide = max(1, -(-longest // COLUMNS))

@@ -1,4 +1,4 @@
-"""What a search measured, over the number of processes: all points, intervals, and the chosen count."""
+"""A search's measurements over the number of processes: all points, intervals, and the chosen count."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from campaign.report.plots.shapes import Axis, Interval, Key, Line, Mark, Panel,
 RUN, CONFIRMED, CHOSEN = "#5b9bd0", "#12436d", "#c24a00"
 WIDTH = 520
 LABELS = 8  # below the axis
-APART = 44  # of the width of two labels, from which on both can be read
+APART = 44  # width of two labels at which both are readable
 
 
 def figure(standing: searching.SearchProgress, unit: str) -> DrawnPlot | None:
@@ -52,7 +52,7 @@ def figure(standing: searching.SearchProgress, unit: str) -> DrawnPlot | None:
 
 
 def _axis(counts: list[int]) -> Axis:
-    """By powers of two."""
+    """A logarithmic axis with powers of two."""
     step = -(-len(counts) // LABELS)
     ticks = tuple((float(count), str(count)) for count in counts[::step])
     return Axis(counts[0] / 1.25, counts[-1] * 1.25, ticks, "processes", log=True)

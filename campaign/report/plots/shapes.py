@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Differ in lightness too, so that grey print and people who see few colours tell them apart.
+# Colours that differ in lightness too, for grey print and colour-blind readers.
 COLOURS = ("#12436d", "#e07b12", "#8fd3c8", "#801650", "#a285d1", "#3d3d3d", "#28a197", "#f0c04a")
 MARKERS = ("circle", "square", "diamond", "triangle")
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
@@ -27,7 +27,7 @@ class Axis:
     log: bool = False
 
     def place(self, value: float) -> float:
-        """The position of a value, 0 at `low` and 1 at `high`; what lies outside is moved to the nearer end."""
+        """The position of a value, 0 at `low` and 1 at `high`; values outside are moved to the nearer end."""
         numbers = self.low, self.high, self._inside(value)
         low, high, value = map(math.log, numbers) if self.log else numbers
         return (value - low) / (high - low)
@@ -38,7 +38,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """`actual`: the actual rate where the benchmark counts more. `cell`: where its number is on the page."""
+    """`actual`: the actual rate if the benchmark counts more. `cell`: where its number is on the page."""
 
     x: float
     width: float
@@ -82,10 +82,10 @@ class Upright:
 
 @dataclass(frozen=True, slots=True)
 class Raster:
-    """Rows from the top, each of values from 0 to 1 over the whole width, None where there is nothing."""
+    """Rows from the top, each with values from 0 to 1 across the width, None where there is nothing."""
 
     rows: tuple[tuple[float | None, ...], ...]
-    high: float  # where on the x axis a row ends
+    high: float  # where a row ends on the x axis
 
 
 Mark = Bar | Line | Interval | Upright | Raster
@@ -112,7 +112,7 @@ class Key:
 
 
 def value_axis(values: Sequence[float], title: str) -> Axis:
-    """For values of which most are above 0: by powers of ten where they differ much, otherwise from zero."""
+    """An axis for values above 0: by powers of ten if they differ much, otherwise from zero."""
     positive = [value for value in values if value > 0]
     most = max(positive, default=1.0)
     if len(positive) == len(values) and positive and most > 30 * min(positive):
@@ -132,7 +132,7 @@ def linear_axis(high: float, title: str, most_ticks: int = 5) -> Axis:
 
 
 def amount(value: float) -> str:
-    """`20k`, `1.5M`: as short as a tick's label has to be."""
+    """`20k`, `1.5M`: as short as a tick's label must be."""
     for factor, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= factor:
             return f"{value / factor:.4g}{letter}"
@@ -148,7 +148,7 @@ _SHADES = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231,
 
 
 def shade(part: float) -> str:
-    """Dark blue at 0, yellow at 1; lightness grows all the way."""
+    """Dark blue at 0, yellow at 1; lightness increases throughout."""
     at = min(max(part, 0.0), 1.0) * (len(_SHADES) - 1)
     index = min(int(at), len(_SHADES) - 2)
     mixed = (

@@ -1,4 +1,4 @@
-"""Panels as SVG. Every attribute is a presentation attribute: no style, no id, nothing from outside. Pure."""
+"""Panels as SVG. Only presentation attributes: no style, no id, nothing from outside. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ INK, GRID = "#1a1a1a", "#dddddd"
 
 
 def panel_svg(panel: Panel, page: str = "") -> str:
-    """A panel by itself. `page`: address of the page that its bars lead to, "" inside that page."""
+    """A panel on its own. `page`: address of the page that its bars link to, "" inside that page."""
     width, height = size(panel)
     label = html.escape(escaping.plain(panel.title or panel.y.title))
     return (
@@ -47,7 +47,7 @@ def size(panel: Panel) -> tuple[int, int]:
 
 
 def document(title: str, remarks: Sequence[str], panels: Sequence[Panel], legend: Sequence[Key]) -> str:
-    """A file of its own: the panels two beside each other below their heading, the legend at the end."""
+    """A file of its own: the panels in two columns below their heading, the legend at the end."""
     columns = min(2, len(panels))
     width = max(panel.width for panel in panels) * columns
     parts, y = [], 20
@@ -152,7 +152,7 @@ def _bar(panel: Panel, bar: Bar, page: str) -> str:
     inner = f"<title>{html.escape(escaping.plain(bar.about))}</title>{inner}"
     if not bar.cell:
         return f"<g>{inner}</g>"
-    # The table has the same links, which the keyboard reaches: a second way through them would be in its way.
+    # The table has the same links, which the keyboard reaches: duplicates here would be in the way.
     return f'<a href="{page}#{html.escape(urllib.parse.quote(bar.cell))}" tabindex="-1">{inner}</a>'
 
 
@@ -192,7 +192,7 @@ def _interval(panel: Panel, mark: Interval) -> str:
 
 
 def _raster(panel: Panel, raster: Raster) -> Iterator[str]:
-    """A path for each shade; what has the same shade side by side is one line of it."""
+    """A path for each shade; adjacent cells with the same shade are one line of it."""
     tall = panel.height / max(1, len(raster.rows))
     ways: dict[int, list[str]] = {}
     for number, row in enumerate(raster.rows):
@@ -235,10 +235,10 @@ def _steps(first: float, last: float, step: float) -> Iterator[float]:
 
 
 def _n(value: float) -> str:
-    """With one decimal place at most."""
+    """At most one decimal place."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 def axis_of_groups(labels: Sequence[str], title: str = "") -> Axis:
-    """One place for each label, with half a place beside the first and the last."""
+    """A position for each label, with half a position at both ends."""
     return Axis(-0.5, len(labels) - 0.5, tuple(enumerate(labels)), title)

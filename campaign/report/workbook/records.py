@@ -1,4 +1,4 @@
-"""The sheets behind the numbers: system, projections, findings, provenance, runs."""
+"""The sheets with the evidence: system, projections, findings, provenance, runs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from campaign.report.workbook.sheets import LINKED, PROVENANCE, Sheets, Value, i
 from campaign.results.cells import Row
 from campaign.slurm import scripts
 
-SYSTEM_WIDTHS = (34, 76, 30, 30)  # a SHA-256 on one line
+SYSTEM_WIDTHS = (34, 76, 30, 30)  # a SHA-256 fits on one line
 
 
 def system(sheets: Sheets) -> None:
-    """As the campaign file describes it; then what the jobs found, and how the benchmark was changed."""
+    """The system as the campaign file describes it, as the jobs recorded it, and the modifications of the benchmark."""
     contents, campaign = sheets.contents, sheets.contents.campaign
     targets = tuple(
         (target.name, target.directory + (f": {target.description}" if target.description else ""))
@@ -98,7 +98,9 @@ def findings(sheets: Sheets) -> None:
 
 
 def provenance(sheets: Sheets, path: Path) -> None:
-    """One line a cell, with the columns of the CSV form. The first leads back to the table, the file's to the file."""
+    """A line for each cell, with the columns of the CSV form. The first column links to the table, that of the file to
+    the file.
+    """
     contents, widths = sheets.contents, {"target": 14, "operation": 20, "run": 30, "file": 52, "findings": 80}
     columns = {"cell": 34, **{name: widths.get(name, 11) for name in COLUMNS}}
     sheet = sheets.records(PROVENANCE, columns, [_origin(row) for row in contents.rows])

@@ -1,4 +1,4 @@
-"""The sheets that a reader sees first: the summary, and each target's table in the RFP's layout."""
+"""The first sheets: the summary, and each target's table in the RFP's layout."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COLOURS = {
     Compliance.COMPLIES: GREEN,
 }
 SUMMARY_WIDTH = 110
-FIRST_LINE = 4  # of a target's table, from 0: below caption, mark, headings and units
+FIRST_LINE = 4  # of a target's table, from 0: below caption, marking, headings and units
 
 
 _TABLE_MARKS = (
@@ -84,7 +84,7 @@ def _reasons(reasons: Sequence[Reason]) -> list[str]:
 
 
 def target(sheets: Sheets, target: Target, name: str) -> None:
-    """The table of one target, and below it what its marks name."""
+    """The table of one target with its notes."""
     contents, pack = sheets.contents, sheets.contents.pack
     columns = layout.columns(pack)
     sheet = sheets.add(name, (48, *(14 for _ in columns), 11, 9, 24, 12))
@@ -115,7 +115,7 @@ def target(sheets: Sheets, target: Target, name: str) -> None:
 
 
 def overview(sheets: Sheets) -> None:
-    """All targets beside each other."""
+    """All targets side by side."""
     contents, pack = sheets.contents, sheets.contents.pack
     targets = [target.name for target in contents.campaign.targets]
     sheet = sheets.add(OVERVIEW, (48, *(16 for _ in targets), 32))
@@ -148,7 +148,7 @@ def _label(sheets: Sheets, sheet: Worksheet, number: int, line: TableLine) -> No
 
 
 def _entry(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -> None:
-    """A number that counts is one; an invalid one is text, so that no sum takes it in."""
+    """A valid number as a number; an invalid one as text, so that no sum includes it."""
     address, tip = internal(PROVENANCE, sheets.origins[row.cell], 0), f"{row.cell}: {row.status}"
     style: dict[str, object] = {"align": "right"}
     value: str | float = str(row.status) if row.value is None else row.value

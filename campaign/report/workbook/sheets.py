@@ -1,4 +1,4 @@
-"""A workbook's sheets and what is written into them: names, text, formats, tables of records."""
+"""A workbook's sheets and their content: names, text, formats, tables of records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 OVERVIEW, PROVENANCE = "Overview", "Provenance"
-NAMES = ("Summary", OVERVIEW, "System", "Projections", "Findings", PROVENANCE, "Runs")  # beside those of the targets
+NAMES = ("Summary", OVERVIEW, "System", "Projections", "Findings", PROVENANCE, "Runs")  # besides those of the targets
 LONGEST_NAME, LONGEST_TEXT = 31, 32767
 
 LINE = 15  # points of a row with one line of text
@@ -29,9 +29,7 @@ Value = str | int | float | None
 
 
 def names(targets: Sequence[str]) -> list[str]:
-    """Sheets' names for targets: at most 31 characters, none that a workbook refuses, and different from each other in
-    more than case.
-    """
+    """Names of sheets for targets: at most 31 characters, valid in a workbook, and different in more than case."""
     taken = {name.lower() for name in (*NAMES, "history")}
     given = []
     for target in targets:
@@ -46,7 +44,7 @@ def names(targets: Sequence[str]) -> list[str]:
 
 
 def text(value: str) -> str:
-    """As a cell holds it: without what cannot be seen, and no longer than a cell may be, which is then said."""
+    """Text for a cell: without invisible characters; if it is too long it is cut, with a remark."""
     value = escaping.plain(value)
     encoded = value.encode("utf-16-le")  # a workbook counts in UTF-16: what is beyond its first plane counts twice
     if len(encoded) <= 2 * LONGEST_TEXT:
@@ -63,10 +61,10 @@ def internal(sheet: str, line: int, column: int) -> str:
 
 
 class Sheets:
-    """The workbook under way: makes sheets that print, formats once each, and lists with a heading.
+    """The workbook being written: creates sheets for printing, formats, and lists with a heading.
 
-    `targets` are the names of the targets' sheets, `results` the place of each cell on them: sheet, line and column
-    from 0. `origins` are the lines of the cells on the sheet of the provenance.
+    `targets` are the names of the targets' sheets, `results` the place of each cell on them (sheet, line, column from
+    0), `origins` the lines of the cells on the provenance sheet.
     """
 
     def __init__(self, book: Workbook, contents: Contents) -> None:
@@ -74,7 +72,7 @@ class Sheets:
         self.targets = names([target.name for target in contents.campaign.targets])
         self.results: dict[Cell, tuple[str, int, int]] = {}
         self.origins = {row.cell: line for line, row in enumerate(contents.rows, 1)}
-        self.widths: dict[str, list[int]] = {}  # of columns, by the names of sheets
+        self.widths: dict[str, list[int]] = {}  # widths of columns by sheet
         self._formats: dict[tuple[tuple[str, object], ...], Format] = {}
 
     def format(self, **properties: object) -> Format:
@@ -84,7 +82,9 @@ class Sheets:
         return self._formats[key]
 
     def add(self, name: str, widths: Iterable[int]) -> Worksheet:
-        """A sheet that prints on A4 as wide as the page, with the campaign's name and the page at its foot."""
+        """Add a sheet that prints on A4 at the page's width, with the campaign's name and the page number at
+        its foot.
+        """
         sheet = self.book.add_worksheet(name)
         self.widths[name] = list(widths)
         for column, width in enumerate(self.widths[name]):
@@ -100,7 +100,7 @@ class Sheets:
         return sheet
 
     def put(self, sheet: Worksheet, line: int, column: int, value: Value, **properties: object) -> None:
-        """Text as text, a number as a number, nothing as nothing."""
+        """Write text as text, a number as a number, None as an empty cell."""
         if isinstance(value, str):
             sheet.write_string(line, column, text(value), self.format(**properties))
         elif value is not None:
@@ -109,7 +109,7 @@ class Sheets:
     def link(
         self, sheet: Worksheet, line: int, column: int, address: str, value: Value, tip: str = "", **properties: object
     ) -> None:
-        """A value that leads somewhere. The address is the project's own, never a text of others."""
+        """Write a value with a link. The address is the project's own, never another party's text."""
         shown = self.format(**properties)
         if sheet.write_url(line, column, address, shown, "link", text(tip)[:255] or None) == 0:
             self.put(sheet, line, column, value, **properties)
@@ -117,7 +117,7 @@ class Sheets:
             self.put(sheet, line, column, value)
 
     def row(self, sheet: Worksheet, line: int, values: Iterable[Value], **properties: object) -> None:
-        """Values beside each other from the first column on."""
+        """Write values in adjacent columns, from the first on."""
         for column, value in enumerate(values):
             self.put(sheet, line, column, value, **properties)
 
@@ -128,7 +128,7 @@ class Sheets:
             sheet.set_row(line, LINE * min(lines, MOST_LINES))
 
     def paragraphs(self, sheet: Worksheet, first: int, texts: Sequence[str], columns: int) -> None:
-        """Texts below a table, each as wide as the table."""
+        """Write texts below a table, each as wide as the table."""
         width = sum(self.widths[sheet.get_name()][:columns])
         shown = self.format(text_wrap=True, align="left")
         for line, value in enumerate(texts, first):
@@ -138,9 +138,8 @@ class Sheets:
     def records(
         self, name: str, columns: Mapping[str, int], rows: Sequence[Sequence[Value]], key: Sequence[str] = ()
     ) -> Worksheet:
-        """A sheet with a heading that stays in sight and is printed on each page, and the rows below it, with a filter.
-
-        `columns`: their widths by name. `key`: what the letters in the rows mean, above the heading.
+        """Add a sheet with a heading that stays visible and is printed on each page, and the rows below it, with a
+        filter. `columns`: their widths by name. `key`: a text above the heading about the letters in the rows.
         """
         sheet = self.add(name, columns.values())
         for line, meaning in enumerate(key):
@@ -159,7 +158,7 @@ class Sheets:
 
 
 def _lines(value: str, width: int) -> int:
-    """How many lines a text takes in a column: some letters are wider than the digit by which widths are counted."""
+    """How many lines a text takes in a column: some letters are wider than the digit that is the unit of widths."""
     narrow = max(int(0.9 * width), 1)
     if len(value) <= narrow:
         return 1

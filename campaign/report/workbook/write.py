@@ -1,7 +1,7 @@
-"""What is submitted as an XLSX workbook: a summary, each target's table in the RFP's layout, and the evidence.
+"""The results as an XLSX workbook: a summary, each target's table in the RFP's layout, and the evidence.
 
-Text is text: a name that looks like a formula or a link stays a name. Numbers are numbers with all their digits, shown
-rounded; one that does not count (invalid) is text, so that no sum takes it in. Described in docs/report.md.
+Text is text: a name that looks like a formula or a link stays a name. Numbers have all their digits, and are shown
+rounded; an invalid number is text, so that no sum includes it. Described in docs/report.md.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from campaign.report.contents import Contents
 from campaign.report.workbook import records, results
 from campaign.report.workbook.sheets import Sheets
 
-# The library's temporary files would be where $TMPDIR may be full; it prints a traceback of its own then.
+# The library's temporary files would be in $TMPDIR, and if that is full it prints a traceback.
 _OPTIONS = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
-_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # of a workbook in which nothing is measured
+_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # of a workbook without measurements
 
 
 def workbook(path: Path, contents: Contents) -> bytes:
-    """The file to be written at `path`, from which its links lead to the raw outputs. The same contents give the same
+    """Write the workbook to `path`, from which its links lead to the raw outputs. The same contents give the same
     bytes.
     """
     import xlsxwriter
