@@ -86,9 +86,11 @@ class Bag:
 
 def files(folder: Path | str, prefix: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Every file below a directory, named `prefix` + relative path, always in the same order. Raises InputError if one
-    is not a plain file.
+    is not a plain file, or its name is not UTF-8.
     """
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if os.fsencode(entry.name).decode(errors="replace") != entry.name:
+            raise InputError(f"{folder}: {shown(entry.name)}: the name is not UTF-8; rename or remove it")
         if entry.is_file(follow_symlinks=False):
             yield prefix + entry.name, entry
         elif entry.is_dir(follow_symlinks=False):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, BinaryIO, overload
 
 FORMAT = 1  # of an event
@@ -28,6 +28,9 @@ class Hashes(Sequence[str]):
     def extend(self, others: Hashes) -> None:
         self._bytes += others._bytes
 
+    def __iter__(self) -> Iterator[str]:
+        return (self._bytes[place : place + _BYTES].hex() for place in range(0, len(self._bytes), _BYTES))
+
     def __len__(self) -> int:
         return len(self._bytes) // _BYTES
 
@@ -47,7 +50,7 @@ class Chain:
     """A journal as a whole. `heads` are the hashes of its lines, the last one that of the whole; `problem`: why it is
     no chain, "" where it is. `latest`: the latest time of an event; `back`: the line whose time lies furthest before
     that of an earlier line, and by how many seconds. `recovered`: its events of that kind; `earlier`: the hashes that
-    lines had which follow on lost ones.
+    lines had which follow on lost ones. `ends`: where in the file each line with the end of an attempt begins.
     """
 
     heads: Sequence[str]
@@ -57,7 +60,8 @@ class Chain:
     back: tuple[int, float] = (0, 0.0)
     cut_off: bool = False  # whether the problem is the end of the last line alone
     recovered: tuple[Event, ...] = ()
-    earlier: Sequence[str] = field(default=(), repr=False)
+    earlier: Sequence[str] = ()
+    ends: Sequence[int] = ()
 
     @property
     def head(self) -> str:
@@ -79,15 +83,15 @@ def is_cut_off(line: bytes) -> bool:
 
 
 def event_of(line: bytes) -> Event | None:
-    """None where it is no object of JSON in UTF-8, or longer than a line may be."""
-    if len(line) > LONGEST_LINE:
+    """None where it is no object of JSON in UTF-8, longer than a line may be, or not written to its end."""
+    if not line.endswith(b"\n") or len(line) > LONGEST_LINE:
         return None
     try:
-        text = line.decode("utf-8", "surrogatepass")
+        text = line.decode()
         event, end = _DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return None
-    return event if isinstance(event, dict) and not text[end:].strip() else None
+    return event if type(event) is dict and (end == len(text) - 1 or not text[end:].strip()) else None
 
 
 def hash_of(line: bytes) -> str:

@@ -101,8 +101,10 @@ _KINDS: Mapping[str, Mapping[str, _Form]] = {
 
 def unfit(event: Mapping[str, Any]) -> str:
     """How an event differs from its form: the field, what was found and what is allowed; "" if it does not."""
-    kind = event.get("event")
-    if not _is_text(kind) or not _is_time(event.get("time")):  # no allocation here: there may be a million events
+    kind, time = event.get("event"), event.get("time")
+    # The usual types need no calls: there may be a million events.
+    usual = type(kind) is str and kind.isascii() and type(time) is float and 0 <= time <= _LATEST
+    if not usual and not (_is_text(kind) and _is_time(time)):
         return next(_fields("", event, _ANY))
     forms = _KINDS.get(str(kind))
     return next(_fields(f"{kind}.", event, forms), "") if forms else ""

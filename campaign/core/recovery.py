@@ -85,7 +85,7 @@ class Salvage:
         if self.lost:
             self.earlier.add(line.hash)
             again = {**line.event, "previous": self.head}
-            data = (json.dumps(again, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+            data = f"{json.dumps(again)}\n".encode("ascii")
         self.head = hash_of(data)
         self.kept += 1
         kind = line.event["event"]

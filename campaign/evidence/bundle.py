@@ -34,7 +34,7 @@ from campaign.config import names as resolution
 from campaign.config.format import Campaign
 from campaign.config.names import Names
 from campaign.config.opened import Opened, open_campaign
-from campaign.core import bagit, events, journal, signatures
+from campaign.core import bagit, events, signatures
 from campaign.core.errors import InputError, no_room, typed, unwritten
 from campaign.core.model import Attempt, Paths, Run, State
 from campaign.core.units import several
@@ -108,7 +108,7 @@ def write(opened: Opened, names: Names, recorded: Recorded, out: Path, key: Path
             (data / provenance.SOURCE).write_bytes(source)
         for name, text in provenance.statements(data, judged, f"campaign {__version__}").items():
             _write(data / name, text)
-        head = journal.look(opened.paths.journal).head
+        head = judged.chain.head if judged.chain else ""
         today = f"{datetime.now(UTC):%Y-%m-%d}"
         with (data / crate.NAME).open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(Crate(judged, data, today))

@@ -14,6 +14,7 @@ from pathlib import Path
 from campaign import __version__
 from campaign.core import bagit, journal
 from campaign.core.bagit import Bag
+from campaign.core.chain import Event, event_of
 from campaign.core.errors import CampaignError, pass_on
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
@@ -34,13 +35,14 @@ _SETTING = re.compile(r"#SBATCH |campaign_count_by |\s+srun .*--time=")
 
 def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
     """EVD-06, of a bundle. `tool`: the version that made it."""
+    ends = judged.chain.ends if judged.chain else ()
     differences = (
         *_scripts(data, bag, judged.submission, tool),
         *_environments(data, judged),
         *_plan(data, judged),
         *_source(data, judged),
     )
-    yield from dict.fromkeys((*differences, *_bound(data, bag), *_challenged(judged.submission)))
+    yield from dict.fromkeys((*differences, *_bound(data, bag, ends), *_challenged(judged.submission)))
 
 
 _SOURCE_DIFFERS = "source/benchmark.tar.gz belongs to no recorded build"
@@ -56,11 +58,21 @@ def _source(data: Path, judged: Judged) -> Iterator[Finding]:
         yield violation(_SOURCE_DIFFERS, "an archive of the source", str(error).replace(f"{data}/", "")[:500])
 
 
-def _bound(data: Path, bag: Bag) -> Iterator[Finding]:
+def _ends(data: Path, places: Sequence[int]) -> Iterator[Event]:
+    """The journal's events that begin at these offsets: ends of attempts."""
+    if places:
+        with (data / "results" / "journal.jsonl").open("rb") as file:
+            for place in places:
+                file.seek(place)
+                if event := event_of(file.readline()):
+                    yield event
+
+
+def _bound(data: Path, bag: Bag, ends: Sequence[int]) -> Iterator[Finding]:
     """The raw outputs of successful attempts have the hashes that the journal recorded at their end."""
     bound = 0
-    for event in journal.Reading(data / "results" / "journal.jsonl"):
-        if event["event"] != "ended" or event["state"] != State.DONE:
+    for event in _ends(data, ends):
+        if event["state"] != State.DONE:
             continue
         attempt, written, ended = f"{event['run']}/{event['number']}", event["time"], event["ended"]
         if ended is not None and written < ended - CONTROLLER_S:

@@ -7,6 +7,7 @@ is used: no Slurm, no environment, no program. The same function makes the table
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from campaign.config import names as resolution
 from campaign.config.names import Names
 from campaign.config.opened import granted_by, open_campaign
 from campaign.core import bagit
+from campaign.core.chain import Chain
 from campaign.core.decode import decode
 from campaign.core.model import Finding, Paths
 from campaign.core.strict_yaml import shown
@@ -36,6 +38,8 @@ class Judged:
     submission: Submission
     files: dict[str, str]
     files_named: Mapping[Path, Path]  # files that the campaign file names, with their places in the evidence
+    chain: Chain | None = None  # the journal's
+    database: Path | None = None  # where the database was kept, beside the evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,12 @@ class BuyersTerms:
     waiver_signers: Path | None
 
 
-def rederive(evidence: Path, terms: BuyersTerms | None = None) -> Judged:
+def rederive(
+    evidence: Path, terms: BuyersTerms | None = None, before: Judged | None = None, keep: bool = False
+) -> Judged:
     """Judge the evidence in a private folder, where the database is built: by the vendor's terms, or by other ones.
+    `keep` moves the database beside the evidence, for another evaluation that gets this one as `before`.
+
     Raises ValueError, or a CampaignError, for evidence that cannot be judged.
     """
     record = read_names(evidence)
@@ -103,11 +111,18 @@ def rederive(evidence: Path, terms: BuyersTerms | None = None) -> Judged:
             pack=replace(opened.pack, path=Path(record.pack)),
             answers=granted_by(opened, terms.waiver_signers) if terms else opened.answers,
         )
-        if opened.paths.journal.exists():
-            standing.collect(opened)
-        submission = _without(standing.recorded(opened), str(evidence))
-        opened.paths.database.unlink(missing_ok=True)
-        return Judged(submission, _rendered(submission), {Path(path): place for path, place in files.items()})
+        database, chain = opened.paths.database, before.chain if before else None
+        if before and before.database:
+            before.database.rename(database)
+        elif opened.paths.journal.exists():
+            _, chain = standing.collect(opened)
+        submission = _without(standing.recorded(opened, chain), str(evidence))
+        kept = evidence.with_name(f"{secrets.token_hex(8)}.db") if keep and database.exists() else None
+        if kept:
+            database.rename(kept)
+        database.unlink(missing_ok=True)
+        named = {Path(path): place for path, place in files.items()}
+        return Judged(submission, _rendered(submission), named, chain, kept)
 
 
 def _check_no_database(paths: Paths) -> None:

@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from campaign import __version__
 from campaign.config.rules.pack import RulePack
 from campaign.core import bagit, journal, signatures, temporary, timestamps
 from campaign.core.bagit import Bag
-from campaign.core.chain import Chain
+from campaign.core.chain import Chain, event_of, lines
 from campaign.core.errors import CampaignError, InputError, no_room, pass_on
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
@@ -134,7 +135,6 @@ def _checked(asked: Asked) -> RulePack | None:
 
 def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> VerifiedBundle:
     data = bag.root / "data"
-    chain = journal.look(data / "results" / "journal.jsonl")
     signed = _signed(bag, asked)
     tool, why, judged, by_buyer = "", "", None, None
     differing: dict[str, str] | None = None
@@ -143,18 +143,19 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
     try:
         tool = replay.read_names(data).tool
         rules = chosen.choose(named, data)
-        judged = by_buyer = replay.rederive(data)
+        judged = by_buyer = replay.rederive(data, keep=True)
         differing, reworded = _differing(data, bag, judged, tool)
         if rules.path is not None or judged.submission.campaign.waivers:
             # The cases take most of the memory, and the next evaluation makes its own.
             judged = by_buyer = replace(judged, submission=replace(judged.submission, results=()), files={})
-            by_buyer = replay.rederive(data, BuyersTerms(rules.path, asked.waiver_signers))
+            by_buyer = replay.rederive(data, BuyersTerms(rules.path, asked.waiver_signers), judged)
     except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the verification
         pass_on(error)
         said = str(error) if isinstance(error, CampaignError | ValueError) else f"{type(error).__name__}: {error}"
         why = plain(said.replace(f"{data}/", "")[:2000])
     if why:
         by_buyer = None
+    chain = (judged and judged.chain) or journal.look(data / "results" / "journal.jsonl")
     if judged and differing is not None:
         differing |= compared.planned_otherwise(data, bag, judged)
     handed_in = HandedIn(
@@ -267,25 +268,24 @@ def _stamped(bag: Bag, data: Path, chain: Chain, stamps: Mapping[Path, timestamp
                 path=path.name,
             )
         else:
-            yield from _head_stamped(data, path.name, stamp.digest, stamp.time)
+            yield from _head_stamped(data, chain, path.name, stamp.digest, stamp.time)
 
 
-def _head_stamped(data: Path, name: str, head: str, stamped: datetime) -> Iterator[Finding]:
-    reading = journal.Reading(data / "results/journal.jsonl")
-    for number, event in enumerate(reading, 1):
-        if reading.previous == head:
-            said, at = event["time"], f"{stamped:%Y-%m-%d %H:%M:%S} UTC"
-            if said > stamped.timestamp() + CLOCKS_S:
-                yield violation(
-                    "{path}: the time stamp is earlier than event {event} of the stamped journal",
-                    f"before {at}",
-                    said,
-                    path=name,
-                    event=number,
-                )
-            else:
-                yield note("the first {events} events of the journal existed at {time}", events=number, time=at)
-            return
+def _head_stamped(data: Path, chain: Chain, name: str, head: str, stamped: datetime) -> Iterator[Finding]:
+    number, at = chain.heads.index(head) + 1, f"{stamped:%Y-%m-%d %H:%M:%S} UTC"
+    with (data / "results/journal.jsonl").open("rb") as file:
+        event = event_of(next(islice(lines(file), number - 1, None)))
+    assert event is not None, "the chain consists of events"
+    if event["time"] > stamped.timestamp() + CLOCKS_S:
+        yield violation(
+            "{path}: the time stamp is earlier than event {event} of the stamped journal",
+            f"before {at}",
+            event["time"],
+            path=name,
+            event=number,
+        )
+    else:
+        yield note("the first {events} events of the journal existed at {time}", events=number, time=at)
 
 
 def _of_journal(chain: Chain, asked: Asked, stated_head: str, headed: bool) -> Iterator[Finding]:

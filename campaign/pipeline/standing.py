@@ -35,9 +35,11 @@ LONGEST_LOG = 64 << 20  # bytes read of a projection's log
 Say = Callable[[str], None]
 
 
-def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources | None = None) -> Submission:
+def standing(
+    opened: Opened, planned: Plan, store: Store | None, source: Sources | None = None, chain: Chain | None = None
+) -> Submission:
     """Judge everything recorded; `store` is None if nothing is. `source`: sources to use instead of the
-    recorded ones.
+    recorded ones. `chain`: the journal's chain, if it was read already.
     """
     from campaign.judge import engine
     from campaign.judge.rows import table_rows
@@ -52,6 +54,7 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
         )
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
+    chain = chain or (journal.look(opened.paths.journal) if store else None)
     runs = opened.paths.runs.as_posix()  # no Path for each attempt, which takes longer than the look-up
     return engine.judged(
         Submission(
@@ -64,7 +67,7 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             planned.searches,
             again=read_again(opened.paths, pack.output, reported),
             # No rule needs its heads, which take much memory.
-            journal=replace(journal.look(opened.paths.journal), heads=(), earlier=()) if store else None,
+            journal=replace(chain, heads=(), earlier=(), ends=()) if chain else None,
             folders=frozenset((a.run, a.number) for a in attempts if os.path.isdir(f"{runs}/{a.run}/{a.number}")),  # noqa: PTH112
             unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(opened.paths, a)),
             sources=source or sources.recorded(opened.paths),
@@ -143,12 +146,12 @@ def on_record(opened: Opened, say: Say) -> tuple[Plan, tuple[Attempt, ...]]:
     return planned, attempts
 
 
-def recorded(opened: Opened) -> Submission:
+def recorded(opened: Opened, chain: Chain | None = None) -> Submission:
     """The campaign as its results say, without asking Slurm; without results, only projections and gaps."""
     if not begun(opened.paths):
         return standing(opened, Plan((), {}, ""), None)
     with open_store(opened.paths, opened.pack.output) as store:
-        return standing(opened, planning.plan(opened), store)
+        return standing(opened, planning.plan(opened), store, chain=chain)
 
 
 def with_source_rules(opened: Opened) -> Opened:
@@ -202,14 +205,14 @@ def follower_of(opened: Opened, store: Store, say: Say) -> Follower:
 
 def collect_and_catch_up(opened: Opened, say: Say) -> int:
     """`collect`, and ask Slurm for what is not recorded yet."""
-    number = collect(opened)
+    number, _ = collect(opened)
     with Store(opened.paths) as store:
         _catch_up(opened, store, say)
     return number
 
 
-def collect(opened: Opened) -> int:
-    """Rebuild the database from the journal and the raw outputs; gives the number of attempts."""
+def collect(opened: Opened) -> tuple[int, Chain | None]:
+    """Rebuild the database from the journal and the raw outputs. Gives the number of attempts, and the chain."""
     if not begun(opened.paths):
         raise InputError(
             f"campaign {opened.campaign.name} has no results yet; start with 'campaign run "
@@ -217,4 +220,4 @@ def collect(opened: Opened) -> int:
         )
     with Store(opened.paths) as store, store.transaction():
         store.rebuild()
-        return import_all(opened.paths, store, opened.pack.output)
+        return import_all(opened.paths, store, opened.pack.output), store.chain

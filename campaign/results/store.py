@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from campaign.core import journal
 from campaign.core.attestation import RankGroup
-from campaign.core.chain import START, Event
+from campaign.core.chain import START, Chain, Event
 from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom
 from campaign.core.model import (
@@ -67,8 +67,13 @@ def digests(folder: Path) -> dict[str, str]:
             with suppress(OSError):
                 if path.is_file() and not path.is_symlink():
                     with path.open("rb") as file:
-                        known[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
+                        known[_in_utf8(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
     return dict(sorted(known.items()))
+
+
+def _in_utf8(name: Path) -> str:
+    """A name of any bytes; those that are no UTF-8 as \\xff."""
+    return os.fsencode(name).decode(errors="backslashreplace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,7 @@ class Store:
         self._paths = paths
         self._journal = paths.journal
         self._path = paths.database
+        self.chain: Chain | None = None  # of the journal, where the last reading began with its first line
         self._unsynced = False  # whether the disk may lack events of this transaction
         _examine(paths)
         try:
@@ -247,12 +253,16 @@ class Store:
             self._apply(event)
         for key, value in (("journal_hash", reading.previous), ("journal_offset", str(reading.offset))):
             self._sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+        self.chain = reading.chain() if offset == 0 else None
 
     def rebuild(self) -> None:
-        """Forget everything and read the journal again from its first line, its chain with it. Results are lost."""
+        """Forget everything and read the journal from its first line, its chain with it, unless that was just done.
+        Results are lost.
+        """
         with self.transaction():
-            self._forget()
-            self._catch_up()
+            if self.chain is None:
+                self._forget()
+                self._catch_up()
 
     def _forget(self) -> None:
         results = ("evidence", "environments", "accounting", "observations", "records")

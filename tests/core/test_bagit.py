@@ -433,3 +433,9 @@ def test_a_manifest_without_lines_is_not_read_whole(tmp_path: Path, monkeypatch:
     found = problems(root, tmp_path)
     assert any("manifest-sha256.txt" in text for text in found)
     assert any("bag-info.txt" in text and "500" in text for text in found)
+
+
+def test_a_name_that_is_no_utf8_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"core.\xff")).write_text("x")
+    with pytest.raises(InputError, match=r'core\.\\udcff": the name is not UTF-8; rename or remove it'):
+        list(bagit.files(tmp_path))

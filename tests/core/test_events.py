@@ -83,11 +83,11 @@ def without(value: Json, at: tuple[str | int, ...]) -> Json:
 def look_at_everything(opened: Opened) -> None:
     """As `collect`, `status`, `table`, `check` and `verify` do."""
     opened.paths.database.unlink(missing_ok=True)
-    standing.collect(opened)
+    _, chain = standing.collect(opened)
     submission = standing.recorded(opened)
     replay._rendered(submission)
     data = opened.paths.root.parent
-    list(records._bound(data, Bag(data)))
+    list(records._bound(data, Bag(data), chain.ends if chain else ()))
 
 
 def test_no_value_of_a_journal_ends_a_command_with_a_traceback(opened: Opened) -> None:

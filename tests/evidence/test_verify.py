@@ -8,7 +8,7 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from xml.etree import ElementTree
 import pytest
 
 from campaign import __version__
-from campaign.core import bagit, signatures
+from campaign.core import bagit, journal, signatures
+from campaign.core.chain import Event
 from campaign.core.errors import InputError
 from campaign.core.model import Finding, Paths
 from campaign.evidence import bundle, verify
@@ -596,3 +597,21 @@ def test_an_attempt_that_measured_and_is_called_refused_is_found(made: Made, tmp
         assert found.judged is not None
         told = [one for one in found.judged.submission.all_findings if one.rule == "RUN-08" and one.blocks]
         assert [(one.expected, one.actual) for one in told] == [("done", "refused")]
+
+
+def test_a_journal_is_read_once_however_often_it_is_judged(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the vendor's rules and by the buyer's, for its heads and for the hashes of outputs."""
+    pack = tmp_path / "crossroads-mdtest.yaml"
+    pack.write_text((made.root / "plain/data/rules/crossroads-mdtest.yaml").read_text() + "\n# ours\n")
+    began, sound = [], journal.Reading.sound
+
+    def read(reading: journal.Reading) -> Iterator[Event]:
+        began.append(reading.offset)
+        return sound(reading)
+
+    monkeypatch.setattr(journal.Reading, "sound", read)
+    with verify.verify(made.root / "plain", Asked(rules=str(pack), heads=("0" * 64,))) as found:
+        assert found.judged is not None and found.chain.ends
+    assert began == [0]

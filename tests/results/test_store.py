@@ -502,3 +502,14 @@ def test_results_on_a_read_only_medium_are_read_by_their_journal_whatever_a_data
         "results/journal.jsonl: cannot be written: Read-only file system; the journal is written before "
         "every other step: free space or correct `results`\n"
     )
+
+
+def test_a_file_whose_name_is_no_utf8_does_not_keep_an_end_from_the_journal(tmp_path: Path) -> None:
+    run = builders.run()
+    with builders.filled_store(tmp_path, [run]) as store:
+        attempt = store.attempts()[0]
+        folder = Paths(tmp_path).attempt(attempt.run, attempt.number)
+        folder.mkdir(parents=True)
+        (folder / os.fsdecode(b"core.\xff\xe9")).write_text("x")
+        store.ended(attempt, State.DONE, "")
+    assert list(events(tmp_path)[-1]["files"]) == [r"core.\xff\xe9"]
