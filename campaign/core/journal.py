@@ -1,8 +1,8 @@
-"""journal.jsonl: what the driver did, one event a line, each carrying the hash of the line before it.
+"""journal.jsonl: what the driver did, one event per line, each with the hash of the line before it.
 
-Written before the thing is done, so that a driver that dies leaves a trace of what it may have started. The database
-is a projection of it. A last line without its newline was cut off by a crash before anything followed from it: it is
-taken back.
+An event is written before the action, so that a driver that dies leaves a trace of what it may have started. The
+database is built from it. A last line without a newline was cut off by a crash before anything followed from it: it is
+removed.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _EDITED = f"the journal was edited; {RESTORE}"
 
 
 def challenge(nonce: str) -> str:
-    """What of the buyer's nonce is in the name of each attempt, and so in the command lines of all outputs."""
+    """The part of the buyer's nonce's hash that is in the name of each attempt, and so in the command lines of all
+    outputs.
+    """
     return hash_of(f"campaign challenge {nonce}".encode())[:8] if nonce else ""
 
 
 def append(path: Path, event: Event, previous: str) -> None:
-    """Add one event after the line whose hash is `previous`; `sync` has it on the disk. The caller holds the campaign's
-    write lock.
-
-    Raises EnvironmentLacks where it cannot be written.
+    """Add an event after the line with the hash `previous`; `sync` writes it to disk. The caller holds the campaign's
+    write lock. Raises EnvironmentLacks if it cannot be written.
     """
     stamped = {"format": FORMAT, "time": round(time.time(), 3), **event, "previous": previous}
-    if problem := events.unfit(stamped):  # once it is there, nothing can be read any more
+    if problem := events.unfit(stamped):  # an unreadable event would make the rest of the journal unreadable
         raise EnvironmentLacks(f"{path}: {problem}")
     data = (json.dumps(stamped, ensure_ascii=False) + "\n").encode()
     with _opened(path) as descriptor:
@@ -48,7 +48,7 @@ def append(path: Path, event: Event, previous: str) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until the disk has what was added. Raises EnvironmentLacks where it refuses."""
+    """Wait until the disk has what was added. Raises EnvironmentLacks if it fails."""
     with _opened(path) as descriptor:
         os.fsync(descriptor)
 
@@ -70,8 +70,8 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 class Reading:
-    """One pass over a journal from byte `offset` on, before which the line has the hash `previous`; both move on with
-    each event.
+    """One pass over a journal from byte `offset` on; the line before it has the hash `previous`. Both advance with each
+    event.
     """
 
     def __init__(self, path: Path, offset: int = 0, previous: str = START) -> None:
@@ -82,8 +82,8 @@ class Reading:
         self._problem, self._advice, self._cut_off = "", "", False
 
     def __iter__(self) -> Iterator[Event]:
-        """For who holds the campaign's write lock: a last line that was cut off is taken back. Raises EnvironmentLacks
-        where a line is damaged or does not follow from the one before.
+        """For holders of the campaign's write lock: a last line that was cut off is removed. Raises EnvironmentLacks if
+        a line is damaged or does not follow from the one before.
         """
         yield from self.sound()
         if self._cut_off:
@@ -95,7 +95,7 @@ class Reading:
             raise EnvironmentLacks(f"{self._path}:{number}: {self._problem}; {self._advice}")
 
     def sound(self) -> Iterator[Event]:
-        """The events before the first line that is not as it should be; nothing is changed."""
+        """The events before the first invalid line; nothing is changed."""
         # A million events take two seconds: what is asked of each is a local name.
         number, previous, offset, latest = 0, self.previous, self.offset, self._latest
         with self._path.open("rb") as file:
@@ -147,7 +147,7 @@ class Reading:
             self._problem = events.unfit(event)
 
     def chain(self) -> Chain:
-        """That of all that was read, from the first line on."""
+        """The chain of what was read since the first line."""
         problem = f"line {len(self._heads) + 1}: {self._problem}" if self._problem else ""
         earlier = Hashes()
         if self._recovered:
@@ -160,7 +160,7 @@ class Reading:
 
 
 def look(path: Path) -> Chain:
-    """The chain of a journal in any state; nothing is changed. Raises OSError for what is this machine's trouble."""
+    """The chain of a journal in any state; nothing is changed. Raises OSError for this machine's problems."""
     reading = Reading(path)
     try:
         for _ in reading.sound():
@@ -172,7 +172,7 @@ def look(path: Path) -> Chain:
 
 
 def beginning(path: Path) -> str:
-    """The hash of a journal's first event, which no two campaigns share; "" where there is none, or it was lost."""
+    """The hash of a journal's first event, unique to a campaign; "" if there is none, or it was lost."""
     with suppress(OSError), path.open("rb") as file:
         line = next(lines(file), b"")
         event = event_of(line)

@@ -14,29 +14,29 @@ from campaign.judge.submission import Submission
 
 BUNDLE = "bundle"
 MOST_SHOWN = 20  # problems of one kind
-CLOCKS_S = 60.0  # by which the clocks of the machines that a campaign is driven from may differ
+CLOCKS_S = 60.0  # how much the clocks of the machines that drive a campaign may differ
 
 
 @dataclass(frozen=True, slots=True)
 class HandedIn:
-    """What was found of a bundle. `not_judged`: why it could not be re-evaluated, "" where it could."""
+    """What was found about a bundle. `not_judged`: why it could not be re-evaluated, "" if it could."""
 
-    problems: tuple[str, ...]  # of its form, names, sizes and hashes
-    unsupported: tuple[str, ...] = ()  # logs in it that nothing in the tables rests on, and those that lack
+    problems: tuple[str, ...]  # of its structure, names, sizes and hashes
+    unsupported: tuple[str, ...] = ()  # logs in it that no table refers to, and missing ones
     signature: str = ""  # whose it is, or by what key; "" where there is none
     signature_problem: str = ""
     signers_given: bool = False
     not_judged: str = ""
     differing: Mapping[str, str] | None = None  # what came out otherwise, by the name of its file; None: not judged
-    reworded: tuple[str, ...] = ()  # files in which another version says the same numbers otherwise
-    tool: str = ""  # that made it, where it is another than this one
+    reworded: tuple[str, ...] = ()  # files that another version words differently, with the same numbers
+    tool: str = ""  # the version that made it, if another than this one
 
 
 # --- of a campaign
 
 
 def chain_whole(submission: Submission) -> Iterator[Finding]:
-    """EVD-02: the journal is a whole chain without losses, which began with the buyer's nonce if there is one."""
+    """EVD-02: the journal is a complete chain that began with the buyer's nonce, if there is one."""
     chain, nonce = submission.journal, submission.campaign.nonce
     if chain is None:
         if submission.attempts:
@@ -109,7 +109,7 @@ def pack_current(submission: Submission) -> Iterator[Finding]:
 
 
 def complete(bundle: HandedIn) -> Iterator[Finding]:
-    """EVD-01: every file is listed with its hash and every listed file is there, and nothing points outside."""
+    """EVD-01: every file is listed with its hash, every listed file exists, and nothing points outside."""
     for problem in bundle.problems[:MOST_SHOWN]:
         yield violation(problem)
     if (more := len(bundle.problems) - MOST_SHOWN) > 0:
@@ -117,7 +117,7 @@ def complete(bundle: HandedIn) -> Iterator[Finding]:
 
 
 def all_and_only(bundle: HandedIn) -> Iterator[Finding]:
-    """CMP-05: all and only the supporting logs are in it; the rest is in an index."""
+    """CMP-05: it contains exactly the supporting logs; the index lists the others."""
     for problem in bundle.unsupported[:MOST_SHOWN]:
         yield to_explain(problem)
 

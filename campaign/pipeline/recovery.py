@@ -1,4 +1,4 @@
-"""A damaged journal recovered: the damaged file is kept beside it, and what is lost is on record."""
+"""Recovers a damaged journal: the damaged file is kept beside it, and what is lost is recorded."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ from campaign.slurm import submit
 
 
 def recover(opened: Opened, say: Say) -> bool:
-    """Put what a damaged journal proves in its place, and say what is lost; False where nothing is damaged.
-
-    Raises EnvironmentLacks where a driver is at work, and where nothing can be written.
+    """Replace a damaged journal by what it still proves, and report what is lost; False if nothing is damaged. Raises
+    EnvironmentLacks if a driver is running, and if nothing can be written.
     """
     paths, rewritten = opened.paths, []
 
@@ -52,7 +51,7 @@ def _rewritten(paths: Paths, known_bytes: int) -> Event | None:
     for _ in reading.sound():
         pass
     chain, missing = reading.chain(), max(0, known_bytes - path.stat().st_size)
-    # A crash cuts off what nothing has read yet.
+    # A crash only cuts off what nothing has read yet.
     if known_bytes <= reading.offset and (not chain.problem or chain.cut_off):
         return None
     salvage, new = Salvage(path), path.with_name(f"{path.name}.new")
@@ -93,14 +92,14 @@ def _beside(path: Path, number: int) -> Path:
 
 
 def _folders(paths: Paths) -> Iterator[str]:
-    """The attempts of which there is a folder."""
+    """The attempts that have a folder."""
     for folder in paths.runs.glob("*/*"):
         if folder.is_dir() and folder.name.isdecimal():
             yield f"{folder.parent.name}/{folder.name}"
 
 
 def _unfinished(paths: Paths, event: Event) -> Iterator[str]:
-    """The jobs of attempts that no line names and that have not written how they ended."""
+    """The jobs of attempts that no line names and that have not recorded their end."""
     for name in event["unnamed"]:
         folder = paths.runs / name
         if not (folder / "completion.json").exists():

@@ -1,4 +1,4 @@
-"""One attempt with all that is known of it, as judge, searches and table use it. Pure."""
+"""One attempt with everything known about it, for judge, searches and table. Pure."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from campaign.results import derived, iterations
 from campaign.results.environment.facts import NOTHING, Evidence
 from campaign.results.parsers import phased
 
-TIMED = ("-W", "-x", "--stonewall")  # beginnings of words with which a timer may end a phase before all items are done
+TIMED = ("-W", "-x", "--stonewall")  # beginnings of words that may end a phase by a timer before all items are done
 
 
 @dataclass(frozen=True, slots=True)
 class Case(Once):
-    """`findings` are what the rules say of it, once it is judged. What every rule asks for is put together once."""
+    """`findings` are those of the rules, once it is judged. What every rule asks for is cached."""
 
     pack: RulePack
     run: Run
@@ -51,7 +51,7 @@ class Case(Once):
         return None
 
     def _of_iterations(self, operation: Operation) -> Record | None:
-        """The record of an operation, of those iterations that the pack asks for."""
+        """The record of an operation, computed from the iterations that the pack selects."""
         printed, which = self.record(operation.key), self.pack.selection.iteration
         if printed is None or printed.iterations < 2:
             return printed
@@ -62,7 +62,7 @@ class Case(Once):
         return printed if place is None else iterations.of_iteration(printed, place)
 
     def result(self, operation: Operation) -> Record | None:
-        """What the operation's column reports: a record of the output, or what its formula makes of others."""
+        """The value of the operation's column: a record of the output, or computed from others by its formula."""
         known = self._results
         if operation.id not in known:
             known[operation.id] = derived.result(operation, self.operations, self._of_iterations, self._numbers)
@@ -88,12 +88,12 @@ class Case(Once):
 
     @cached_property
     def reported(self) -> tuple[tuple[Operation, Record], ...]:
-        """Its operations, each with its result, as far as the output has one."""
+        """Its operations with their results, as far as the output has them."""
         return tuple([(operation, record) for operation in self.operations if (record := self.result(operation))])
 
     @property
     def phases(self) -> tuple[tuple[str, Case], ...]:
-        """Each phase that began, with what is known of it as if it were an execution of its own; none without names."""
+        """Each phase that began, as if it were an execution of its own; empty if phases have no names."""
         completion = self.evidence.completion
         began = {each.phase for each in completion.phases} if completion else set()
         return tuple(
@@ -123,7 +123,7 @@ class Case(Once):
 
     @cached_property
     def values(self) -> Mapping[str, str]:
-        """Of the pack's variables, for this run."""
+        """The values of the pack's variables for this run."""
         return self.pack.values_of(self.run.target, self.run.launch, self.run.files)
 
     @property
@@ -138,7 +138,7 @@ class Case(Once):
 
     @cached_property
     def worth(self) -> float:
-        """The larger, the sooner it is the attempt that the pack's rule reports."""
+        """Sort key: the attempt with the largest one is reported."""
         operation = deciding(self.pack, self.run)
         record = self.result(operation)
         sign = 1 if self.pack.best(operation) == "highest" else -1
@@ -150,7 +150,7 @@ class Case(Once):
 
     @cached_property
     def complete(self) -> bool:
-        """Whether it ended well with a result for each of its operations: all that it reports comes from one run."""
+        """Whether it ended well with a result for each of its operations."""
         return self.attempt.state is State.DONE and len(self.reported) == len(self.operations)
 
     @cached_property
@@ -159,24 +159,24 @@ class Case(Once):
 
     @cached_property
     def planned(self) -> tuple[str, ...]:
-        """The planned arguments, as this attempt was given them."""
+        """The planned arguments with this attempt's directory."""
         return tuple(word.replace("{directory}", self.directory) for word in self.run.arguments)
 
     @cached_property
     def stonewalled(self) -> bool:
-        """Whether a timer, or the file of one (-x), may end a phase before all items are done."""
+        """Whether a timer, or a timer's file (-x), may end a phase before all items are done."""
         words = self.run.arguments
         return self.pack.once(("timed", words), lambda: any(word.startswith(TIMED) for word in words))
 
     @property
     def full(self) -> bool:
-        """Whether it is of the RFP's size: what is inherent to a rehearsal is noted and is no violation."""
+        """Whether it is of the RFP's size: what is inherent to a rehearsal is a note, not a violation."""
         return self.pack.profile == "full"
 
 
 def selected(results: Sequence[Case]) -> Case:
-    """The attempt that the pack's rule reports: the best of the selecting operation, the earlier one where equal; or
-    that of the median.
+    """The attempt that the pack reports: the best of the selecting operation, the earlier one if equal; or the median
+    one.
     """
 
     if results[0].pack.selection.best == MEDIAN:
@@ -185,7 +185,7 @@ def selected(results: Sequence[Case]) -> Case:
 
 
 def deciding(pack: RulePack, run: Run) -> Operation:
-    """That of the pack; of a run whose count was found for one operation alone, that one."""
+    """The pack's selecting operation; if a run's count was found for one operation alone, that one."""
 
     def of_run() -> Operation:
         operation = pack.deciding(run.launch)

@@ -1,4 +1,4 @@
-"""One entry of the table, and one ended attempt, with what the rules say of them: what judge and table share."""
+"""An entry of the table, with its findings: shared by judge and table."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from campaign.statistics import intervals
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a campaign's numbers are made by: only those of one basis can be compared."""
+    """What numbers were measured by: only those with the same basis can be compared."""
 
     campaign: str
     rules: str  # id of the pack
     version: int
     digest: str  # SHA-256 of its file
     profile: str
-    variables: tuple[tuple[str, str], ...]  # of the command line, as settled
+    variables: tuple[tuple[str, str], ...]  # of the command line, once settled
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -39,7 +39,7 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One cell. `value` is None where there is no number; an invalid number has status `invalid`."""
+    """One cell. `value` is None if there is no number; an invalid number has status `invalid`."""
 
     cell: Cell
     unit: str
@@ -49,25 +49,25 @@ class Row:
     attempt: Attempt | None = None
     record: Record | None = None
     attempts: int = 0  # ended ones, valid or not
-    other_attempts: int = 0  # of the same runs, under another definition of them
+    other_attempts: int = 0  # of the same runs with other settings
     summary: intervals.Summary = intervals.NOTHING
     findings: tuple[Finding, ...] = ()
     note: str = ""  # why there is no number
     projection: Projection | None = None
     best: str = "highest"  # which value is the best: highest | lowest
     values: tuple[float, ...] = ()  # of all valid attempts, in the order of the runs
-    jobs: int = 0  # that carried them: values of one job share its nodes and its hour
+    jobs: int = 0  # number of jobs that measured them: values of one job share its nodes and its time
     basis: Basis | None = None
 
     @property
     def geometry(self) -> Geometry | None:
-        """Nodes and processes that it is for."""
+        """Nodes and processes of the cell."""
         return self.projection.geometry if self.projection else self.run.geometry if self.run else None
 
     @property
     def selection(self) -> float | None:
-        """By how much the reported value is better than the median of its repetitions, as a share of that: what
-        reporting the best of them adds. None if there are none to select from.
+        """The advantage of the reported value over the median of its repetitions, as a share of that: the effect of
+        selecting. None if there was nothing to select from.
         """
         if self.value is None or self.summary.n < 2 or not self.summary.median:
             return None
@@ -76,7 +76,7 @@ class Row:
 
     @property
     def origin(self) -> str:
-        """The attempt that its number is from, as `Case.subject` has it; "" where that is not known."""
+        """The attempt that its number is from, named as in `Case.subject`; "" if unknown."""
         return f"{self.run.id}/{self.attempt.number}" if self.run and self.attempt else ""
 
     def as_json(self) -> dict[str, Any]:
@@ -148,13 +148,13 @@ def _projection_json(projection: Projection) -> dict[str, Any]:
 
 
 def matches(cell: Cell, pattern: str) -> bool:
-    """Whether a cell is meant by `target/launch/files/operation` with shell globs in each part."""
+    """Whether a cell matches `target/launch/files/operation` with shell globs in each part."""
     parts = pattern.split("/")
     return len(parts) == 4 and all(map(fnmatch.fnmatchcase, astuple(cell), parts))
 
 
 class CellIndex:
-    """Which of many cells a pattern means, without a look at each: `places` gives their places, in order."""
+    """An index of cells for matching patterns without testing each cell: `places` gives their positions, in order."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         self._cells = cells
@@ -175,13 +175,13 @@ class CellIndex:
 
 
 def _masked(cell: Cell, mask: tuple[bool, ...]) -> tuple[str, ...]:
-    """The parts of a cell, * for those of the mask."""
+    """The parts of a cell, with * for those in the mask."""
     parts = (cell.target, cell.launch, cell.files, cell.operation)
     return tuple(["*" if wide else part for wide, part in zip(mask, parts, strict=True)])
 
 
 def left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
-    """Whether each of the cells is declined or projected, so that nothing is measured for them."""
+    """Whether all cells are declined or projected, so that nothing is measured for them."""
     without = [declined.cells for declined in campaign.declined] + [
         projection.cells for projection in campaign.projections
     ]
@@ -192,11 +192,11 @@ _MASKS = sorted(itertools.product((False, True), repeat=4), key=sum, reverse=Tru
 
 
 def patterns(cells: Iterable[Cell], universe: Iterable[Cell]) -> list[str]:
-    """Patterns that match these cells and none else of the universe, each as wide as it can be, in the cells' order."""
+    """Patterns that match exactly these cells, each as wide as possible, in the cells' order."""
     wanted = list(dict.fromkeys(cells))
     everywhere = list(dict.fromkeys((*universe, *wanted)))
 
-    @functools.cache  # most cells are told by one of the first masks
+    @functools.cache  # most cells are matched by one of the first masks
     def counted(mask: tuple[bool, ...]) -> tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]:
         here, there = (Counter(_masked(cell, mask) for cell in each) for each in (wanted, everywhere))
         return here, there
@@ -214,7 +214,7 @@ def patterns(cells: Iterable[Cell], universe: Iterable[Cell]) -> list[str]:
         mask, key = next((mask, key) for mask in _MASKS if has_all(key := _masked(cell, mask), mask))
         alike = [wanted[place] for place in places("/".join(key))]
         covered.update(alike)
-        # The target is named where it is one, as people would.
+        # The target is named if there is only one, as people would.
         one_target = len({other.target for other in alike}) == 1 and not all(mask)
         globs.append("/".join((cell.target, *key[1:]) if one_target else key))
     return globs

@@ -1,4 +1,4 @@
-"""Numbers that a formula computes of others. Pure."""
+"""Numbers computed by a formula. Pure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def result(
     record: Callable[[Operation], Record | None],
     numbers: Callable[[], Mapping[str, float]],
 ) -> Record | None:
-    """What an operation's column reports: a record of the output, or what its formula makes of others.
+    """The value of an operation's column: a record of the output, or computed from others by its formula.
 
-    `operations`: those that a formula may name; `record` gives the record of one; `numbers`: what else may be named.
+    `operations`: those that a formula may name; `record` gives the record of one; `numbers`: other names.
     """
     measured = record(operation) if operation.record else None
     if not operation.formula:
@@ -31,7 +31,7 @@ def result(
 
 
 def _computed(operation: Operation, inputs: Mapping[str, Record | None], numbers: Mapping[str, float]) -> Record | None:
-    """The record with its parts; None where one of them is missing or the formula gives no number of them."""
+    """The record with its parts; None if one is missing or the formula has no value."""
     parts = {name: record for name, record in inputs.items() if record is not None}
     if not parts or len(parts) < len(inputs):
         return None

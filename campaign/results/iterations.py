@@ -1,7 +1,7 @@
-"""Which of an execution's iterations a number is of: that which the rule pack asks for, as far as the output shows it.
+"""Selects the iterations that a number is computed from: those that the rule pack requires, if the output shows them.
 
-A program that measures several times (`-i 3`) prints its best of each operation, which may be from different
-iterations. Where the output does not show what is asked for, the record stays as printed, and STA-01 says so. Pure.
+A program that measures several times (`-i 3`) prints the best of each operation, possibly from different iterations. If
+the output does not show what is required, the record stays as printed, and STA-01 reports it. Pure.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def by_statistic(record: Record, wanted: str) -> Record:
     if wanted in ("mean", "median"):
         among = [record.each[place] for place in (order if wanted == "mean" else middle)]
         chosen = replace(chosen, value=fmean(each.value for each in among), **_averaged(among))
-    # What the program prints beside its best is of the same line.
+    # What the program prints besides its best value is on the same line.
     source = chosen.source if printed is None else record.source
     return replace(chosen, value=chosen.value if printed is None else printed, source=source, statistic=wanted)
 
@@ -42,7 +42,7 @@ def of_iteration(record: Record, place: int) -> Record:
 
 
 def chosen(deciding: Record | None, which: str, best: str) -> int | None:
-    """The place of the iteration that all numbers of a row are of: `best` (by the deciding operation), first, last."""
+    """The iteration that all numbers of a row are from: `best` (by the deciding operation), first, last."""
     if deciding is None or not deciding.each:
         return None
     values = [each.value for each in deciding.each]
@@ -56,7 +56,7 @@ def _at(record: Record, each: Iteration) -> Record:
 
 
 def _averaged(iterations: Sequence[Iteration]) -> dict[str, Any]:
-    """What the iterations know, on average; a count is whole."""
+    """Averages over the iterations; a count is rounded."""
     known = {name: [iteration.details.get(name) for iteration in iterations] for name in iterations[0].details}
     means = {name: fmean(values) for name, values in known.items() if None not in values}  # type: ignore[arg-type]
     whole = {name for name, values in known.items() if all(isinstance(value, int) for value in values)}

@@ -1,9 +1,8 @@
 """The campaign's SQLite database: the only SQL of the project.
 
-It is an index. The journal says what the driver did, the attempts' folders what came of it; opening the database
-brings it up to the journal's end, and a deleted one is built again from there. Only drivers open it, never jobs. No
-WAL, which network file systems do not carry; a write holds the one lock there is, so that two drivers of one campaign
-take turns.
+It is an index: the journal records what the driver did, the attempts' folders what resulted. Opening the database
+updates it to the journal's end, and a deleted one is rebuilt. Only drivers open it, never jobs. No WAL, which network
+file systems do not support; a write holds the only lock, so that two drivers of one campaign take turns.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ FORMAT = 8  # of these tables: the database's user_version
 LOCK_TIMEOUT_S = 180.0  # `collect` of a large campaign holds it for more than a minute
 RECOVERY_TIMEOUT_S = 5.0  # a driver at work holds it for less than that at a time
 
-# What an event of the journal does to the tables; an event of another kind belongs to the history alone.
+# What an event of the journal changes in the tables; other events are only history.
 _PROJECTION: Mapping[str, tuple[str, ...]] = {
     "job": ("INSERT INTO jobs (name, target, submitter, created) VALUES (:job, :target, :submitter, :time)",),
     "submitted": (
@@ -60,7 +59,7 @@ Records = Mapping[tuple[str, int], tuple[Record, ...]]  # by run and number of t
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 of every plain file in an attempt's folder, by its name there; what cannot be read is left out."""
+    """The SHA-256 of every plain file in an attempt's folder, by relative path; unreadable files are left out."""
     known = {}
     for place, _, names in os.walk(folder):
         for path in (Path(place, name) for name in names):
@@ -120,7 +119,7 @@ class Store:
         try:
             self._db.row_factory = sqlite3.Row
             self._sql("PRAGMA foreign_keys = ON")
-            # Half the waits for the disk. What a power failure damages of an index is built again from the journal.
+            # Half the syncs. An index damaged by a power failure is rebuilt from the journal.
             self._sql("PRAGMA synchronous = NORMAL")
             if not damaged:
                 with self.transaction():
@@ -140,10 +139,10 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Holds the write lock: what is read inside stays true until its end, for other drivers too. At its end the
-        disk has what was put on record inside, by one wait for it.
+        """Holds the write lock: what is read inside stays true until its end, for other drivers too. At its end,
+        everything recorded inside is on disk, with a single sync.
 
-        It begins at the journal's end, which may have a last event that another driver wrote but did not store.
+        It begins at the journal's end, where another driver may have written an event without storing it.
         """
         if self._db.in_transaction:
             yield
@@ -171,7 +170,7 @@ class Store:
             return self._db.execute(statement, values).fetchall()
 
     def _rows(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        """One after another: of a large campaign all texts at once are as large as what is made of them."""
+        """Row by row: all texts of a large campaign together are as large as the objects made from them."""
         cursor = self._db.cursor()
         cursor.row_factory = None
         return cursor.execute(statement)
@@ -221,7 +220,7 @@ class Store:
         return str(rows[0][0]) if rows else default
 
     def read_as(self, form: str) -> bool:
-        """Whether the results are those of outputs that were read so; from now on they are."""
+        """Whether the stored results were read by this description of outputs; records it."""
         known = self._meta("read_as", form)
         if known != form or not self._meta("read_as", ""):
             self._sql("INSERT OR REPLACE INTO meta VALUES ('read_as', ?)", (form,))
@@ -256,7 +255,7 @@ class Store:
         self.chain = reading.chain() if offset == 0 else None
 
     def rebuild(self) -> None:
-        """Forget everything and read the journal from its first line, its chain with it, unless that was just done.
+        """Delete everything and read the journal again from its first line, with its chain, unless that was just done.
         Results are lost.
         """
         with self.transaction():
@@ -311,7 +310,7 @@ class Store:
     # --- what the driver does
 
     def plan_job(self, job: str, target: str, submitter: str, attempts: Sequence[Planned]) -> None:
-        """On record before sbatch is called: a job of this name may exist from now on."""
+        """Recorded before sbatch is called: from now on, a job with this name may exist."""
         steps = [
             {
                 "run": attempt.run.id,
@@ -329,8 +328,8 @@ class Store:
     def ended(
         self, attempt: Attempt, state: State, reason: str, started: float | None = None, ended: float | None = None
     ) -> None:
-        """An attempt's last word, with the hashes of its raw outputs, so that the journal's head binds them. A second
-        one for the same attempt (two drivers saw the end) is not written.
+        """Record how an attempt ended, with the hashes of its raw outputs, so that the journal's head covers them. A
+        second end of the same attempt (seen by two drivers) is not recorded.
         """
         with self.transaction():
             if self.attempt(attempt.run, attempt.number).state.active:
@@ -339,20 +338,20 @@ class Store:
                 self.note("ended", run=attempt.run, number=attempt.number, **word)
 
     def begin(self, **details: Any) -> None:
-        """The journal's first event, if it has none yet."""
+        """Record the journal's first event, if it has none yet."""
         with self.transaction():
             if self._meta("journal_offset", "0") == "0":
                 self.note("begin", **details)
 
     def note(self, event: str, **details: Any) -> None:
-        """Put an event on record, and do what it does to the tables, if anything."""
+        """Record an event, and apply it to the tables."""
         with self.transaction():
             journal.append(self._journal, {"event": event, **details}, self._meta("journal_hash", START))
             self._unsynced = True
             self._catch_up()
 
     def observe_state(self, attempt: Attempt, state: State, reason: str) -> None:
-        """What Slurm says of an attempt under way: passing, hence not in the journal."""
+        """What Slurm reports about an attempt that has not ended: transient, hence not in the journal."""
         self._sql(
             "UPDATE attempts SET state = ?, reason = ? WHERE run = ? AND number = ? AND state IN (?, ?, ?)",
             (state, reason, attempt.run, attempt.number, State.SUBMITTING, State.PENDING, State.RUNNING),
@@ -382,7 +381,7 @@ class Store:
             return _attempt(tuple(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0]))
 
     def cancelled(self) -> str:
-        """When `campaign cancel` was last called; empty where it never was."""
+        """When `campaign cancel` was last called; "" if never."""
         return self._meta("cancelled", "")
 
     def jobs(self) -> dict[str, StoredJob]:
@@ -399,7 +398,7 @@ class Store:
         observation: Observation,
         evidence: Evidence | None = None,
     ) -> None:
-        """Replace what is on record for an attempt."""
+        """Replace what is stored for an attempt."""
         with self.transaction():
             for table in ("records", "observations", "evidence"):
                 self._sql(f"DELETE FROM {table} WHERE run = ? AND attempt = ?", (run, attempt))
@@ -415,7 +414,7 @@ class Store:
                 self._sql("INSERT INTO evidence VALUES (?, ?, ?, ?, ?)", (run, attempt, digest, *rest))
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
-        """What Slurm said of a job at its end."""
+        """Store Slurm's final record of a job."""
         self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?)", (job, dumps(accounting)))
 
     def accounting(self) -> dict[str, Accounting]:
@@ -425,7 +424,7 @@ class Store:
             return {job: decode(Accounting, json.loads(data)) for job, data in rows}
 
     def evidence(self) -> dict[tuple[str, int], Evidence]:
-        """What the job and Slurm say around each execution, by (run, attempt)."""
+        """What the job and Slurm recorded around each execution, by (run, attempt)."""
         with self._explained():
             stored = self._rows(
                 "SELECT digest, data, facts FROM environments WHERE digest IN (SELECT environment FROM evidence)"
@@ -445,7 +444,7 @@ class Store:
         """All records by (run, attempt)."""
         with self._explained():
             by_attempt: dict[tuple[str, int], list[Record]] = {}
-            once: dict[str, str] = {}  # names, units and files: ten thousand attempts have the same ones
+            once: dict[str, str] = {}  # names, units and files, which are the same for thousands of attempts
             same = once.setdefault
             for row in self._rows(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY rowid"):
                 run, attempt, file, line, each, operation, value, unit, *others, statistic = row
@@ -457,14 +456,14 @@ class Store:
             return {key: tuple(records) for key, records in by_attempt.items()}
 
     def observations(self) -> dict[tuple[str, int], Observation]:
-        """What each attempt's output says beyond its numbers, by (run, attempt)."""
+        """What each attempt's output says besides its numbers, by (run, attempt)."""
         with self._explained():
             rows = self._rows("SELECT run, attempt, data FROM observations")
             alike: dict[str, tuple[RankGroup, ...]] = {}
             return {(run, attempt): _observation(json.loads(data), alike) for run, attempt, data in rows}
 
     def lacks_results(self) -> bool:
-        """Whether the raw output of an attempt that is done was not brought in."""
+        """Whether an attempt that is done has no stored results."""
         return bool(
             self._sql(
                 "SELECT 1 FROM attempts a WHERE a.state = ? AND NOT EXISTS "
@@ -475,8 +474,8 @@ class Store:
 
 
 def begun(paths: Paths) -> bool:
-    """Whether a campaign has a record of what it did. Raises EnvironmentLacks where only the index of it is left, or
-    something else is in its place.
+    """Whether a campaign has recorded anything. Raises EnvironmentLacks if only the database is left, or something else
+    is in its place.
     """
     _examine(paths)
     if not paths.journal.exists() and paths.database.exists():
@@ -486,7 +485,7 @@ def begun(paths: Paths) -> bool:
 
 
 def _examine(paths: Paths) -> None:
-    """Raises EnvironmentLacks where something else is in the place of the journal or of the database."""
+    """Raises EnvironmentLacks if something else is in the place of the journal or of the database."""
     if os.path.isdir(paths.journal):  # noqa: PTH112  # never raises, as Path.is_dir does
         raise EnvironmentLacks(
             f"{paths.journal} is a directory, where the journal must be: restore the journal from a backup; without "
@@ -498,7 +497,7 @@ def _examine(paths: Paths) -> None:
             "command rebuilds the database"
         )
     with suppress(FileNotFoundError, NotADirectoryError), paths.journal.open("rb"):
-        pass  # the error of one that must not be read names it
+        pass  # the error about an unreadable one names it
 
 
 def _attempt(row: tuple[Any, ...]) -> Attempt:
@@ -507,7 +506,7 @@ def _attempt(row: tuple[Any, ...]) -> Attempt:
 
 
 def _observation(data: dict[str, Any], alike: dict[str, tuple[RankGroup, ...]]) -> Observation:
-    """What many runs attest alike is kept once."""
+    """Equal attestations of many runs are stored once in memory."""
     seen = decode(Observation, data)
     if seen.attestation is None:
         return seen
@@ -515,7 +514,7 @@ def _observation(data: dict[str, Any], alike: dict[str, tuple[RankGroup, ...]]) 
     return replace(seen, attestation=replace(seen.attestation, groups=groups))
 
 
-_DERIVED = ("source", "parts", "iteration", "each")  # kept otherwise, or not those of an output
+_DERIVED = ("source", "parts", "iteration", "each")  # stored in another way, or not part of an output
 _RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name not in _DERIVED)
 _RECORD_COLUMNS = ", ".join(("run", "attempt", "file", "line", "each", *_RECORD_FIELDS))
 _INSERT_RECORD = f"INSERT INTO records ({_RECORD_COLUMNS}) VALUES ({', '.join('?' * (5 + len(_RECORD_FIELDS)))})"

@@ -1,8 +1,8 @@
-"""Reads counters.jsonl: what a target's servers had counted at several moments of an execution.
+"""Reads counters.jsonl: the counters of a target's servers at several times during an execution.
 
 A line with the name of a phase was written when that phase had ended, before the next one began. A benchmark that
-cannot be asked for this was sampled while it ran: then what the servers counted themselves shows when it created its
-last file and removed its first one, and what they did between is known as exactly as the samples are dense.
+cannot do this was sampled while it ran: then the servers' counters show when it created its last file and removed its
+first one, and what they did in between, as exactly as the samples are dense.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from campaign.core import plain_file
 from campaign.results.environment.facts import Served
 
-LARGEST_BYTES = 64 << 20  # a day of samples has 20 MB
+LARGEST_BYTES = 64 << 20  # a day of samples is 20 MB
 PHASES = ("create", "stat", "remove")
 
 
@@ -28,7 +28,7 @@ class Count:
 
 
 def read(path: Path) -> dict[str, Served]:
-    """What the servers did in each phase, as far as the file tells. Raises nothing: it may come from anybody."""
+    """What the servers did in each phase, as far as the file shows. Raises nothing: it may come from anybody."""
     try:
         content, size = plain_file.read(path, LARGEST_BYTES)
     except (OSError, ValueError, plain_file.NotPlain):
@@ -37,7 +37,7 @@ def read(path: Path) -> dict[str, Served]:
 
 
 def samples(content: bytes) -> list[Count]:
-    """The lines that are whole and hold numbers."""
+    """The complete lines with numbers."""
     samples_read = []
     for line in content.splitlines():
         try:
@@ -54,8 +54,8 @@ def _are_counts(value: Any) -> bool:
 
 
 def phases(found: Sequence[Count]) -> dict[str, Served]:
-    """By phase, operations of its own kind; of several iterations the one with the fewest. Nothing where servers
-    started anew.
+    """Operations of a phase's own kind, by phase; of several iterations, those with the fewest. Empty if servers were
+    restarted.
     """
     if any(
         later.counts.get(kind, 0) < count for sooner, later in pairwise(found) for kind, count in sooner.counts.items()
@@ -76,7 +76,7 @@ def phases(found: Sequence[Count]) -> dict[str, Served]:
 
 
 def _between(found: Sequence[Count]) -> Served | None:
-    """The stats after the last file was created and before the first one was removed."""
+    """The stats between the creation of the last file and the removal of the first."""
     usable = [sample for sample in found if all(phase in sample.counts for phase in PHASES)]
     if len(usable) < 2:
         return None

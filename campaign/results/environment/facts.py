@@ -1,4 +1,4 @@
-"""What is known of the surroundings of an execution."""
+"""What is known about the environment of an execution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from campaign.results.environment.witness import Witness
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of the job. `clock` is its time when it was asked, `boot` the same on what is one machine."""
+    """`clock` is its time when it was queried; `boot` is the same for nodes on one machine."""
 
     name: str  # Slurm's
     hostname: str
@@ -27,7 +27,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What some nodes said of one fact. `nodes` are indices of `Environment.nodes`."""
+    """The value of a fact on some nodes. `nodes` are indices of `Environment.nodes`."""
 
     nodes: tuple[int, ...]
     text: str
@@ -57,15 +57,17 @@ def _written(nodes: tuple[int, ...]) -> str:
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
 
 
-PREFIX = "prefix."  # facts of the words before the benchmark
+PREFIX = "prefix."  # facts about the words before the benchmark
 
 
 class Facts(Once, dict[str, tuple[Value, ...]]):
-    """What the nodes of a job said, by fact. Many jobs say the same and share it: its texts are put together once."""
+    """What the nodes of a job reported, by fact. Jobs with the same facts share them, so that their texts are computed
+    once.
+    """
 
     @cached_property
     def written(self) -> str:
-        """As the database keeps them: JSON, in which a value's nodes are one text."""
+        """The database's form: JSON, in which a value's nodes are one text."""
         written = {name: [(_written(value.nodes), value.text) for value in values] for name, values in self.items()}
         return json.dumps(written, ensure_ascii=False)
 
@@ -89,42 +91,42 @@ class Facts(Once, dict[str, tuple[Value, ...]]):
 
     @cached_property
     def beside(self) -> Mapping[str, tuple[str, str]]:
-        """Path and SHA-256 of the files that the job hashed beside the executable, by the names of their facts."""
+        """Path and SHA-256 of the files that the job hashed besides the executable, by the names of their facts."""
         names = [name for name in self.under(PREFIX) if not name.endswith(".interpreter") and self.texts[name]]
         split = {name: self.texts[name][0].rpartition(" ") for name in names}
         return {name: (path, digest) for name, (path, _, digest) in split.items()}
 
     @cached_property
     def told(self) -> Mapping[str, str]:
-        """Each fact's different values together; variables of the ranks by their own names."""
+        """The different values of each fact, joined; variables of the ranks by their own names."""
         return {name.removeprefix("env."): " ".join(texts) for name, texts in self.texts.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Environment(Once):
-    """What a job found around itself before its first run. All empty where nothing is `recorded`."""
+    """What a job recorded about itself before its first run. All empty if nothing is `recorded`."""
 
     recorded: bool = False
-    started: float | None = None  # the time in which the nodes were asked, by the clock of the job's first node
+    started: float | None = None  # the time in which the nodes were queried, by the clock of the job's first node
     ended: float | None = None
     host: str = ""
     directory: str = ""  # of the target
     executable: str = ""
     nodes: tuple[Node, ...] = ()
-    incomplete: tuple[int, ...] = ()  # nodes that did not say everything
+    incomplete: tuple[int, ...] = ()  # nodes with an incomplete answer
     facts: Facts = field(default_factory=Facts)
     variables: Mapping[str, str] = field(default_factory=dict)  # of the job's script
-    set_by_slurm: tuple[str, ...] = ()  # those of them that Slurm or the site sets for each job, but for SLURM_*
-    job: Mapping[str, str] = field(default_factory=dict)  # scontrol show job, as the job asked it
-    other_jobs: int | None = None  # that ran beside it on the cluster
+    set_by_slurm: tuple[str, ...] = ()  # those of them that Slurm or the site sets for each job, except SLURM_*
+    job: Mapping[str, str] = field(default_factory=dict)  # scontrol show job, from within the job
+    other_jobs: int | None = None  # running on the cluster at the same time
     software: Mapping[str, str] = field(default_factory=dict)
-    storage: Mapping[str, str] = field(default_factory=dict)  # what the file system's own tools say
+    storage: Mapping[str, str] = field(default_factory=dict)  # output of the file system's own tools
     space: FileSystemSpace | None = None
-    problems: tuple[str, ...] = ()  # that the job met, or that reading met
+    problems: tuple[str, ...] = ()  # of the job, or of reading its record
 
     @cached_property
     def _known(self) -> dict[Hashable, Any]:
-        """What `once` keeps depends on the facts and the names of the nodes: of many jobs it is the same."""
+        """What `once` caches depends on the facts and the nodes' names, which many jobs share."""
         return self.facts.once(tuple([node.name for node in self.nodes]), dict)
 
     @cached_property
@@ -133,23 +135,23 @@ class Environment(Once):
         return Once()
 
     def told(self, name: str) -> str:
-        """The different values of a fact or a variable, as its nodes or its script had it; "" where it is not known."""
+        """The different values of a fact or a variable, from the nodes or the job script; "" if unknown."""
         return self.facts.told.get(name, self.variables.get(name, ""))
 
     @cached_property
     def answered(self) -> Mapping[str, Node]:
-        """The nodes that told something of themselves, by each of their names."""
+        """The nodes that answered, by each of their names."""
         named = {name: node for node in self.nodes for name in (node.hostname, node.hostname.partition(".")[0])}
         return named | {node.name: node for node in self.nodes}  # several of a virtual cluster share a host's name
 
     @cached_property
     def job_nodes(self) -> tuple[str, ...]:
-        """The nodes of the job by its own variables, where they are understood; otherwise those that spoke."""
+        """The nodes of the job by its own variables, if they can be parsed; otherwise those that answered."""
         return expand_nodes(self.variables.get("SLURM_JOB_NODELIST", "")) or tuple([node.name for node in self.nodes])
 
     @cached_property
     def silent(self) -> tuple[str, ...]:
-        """The nodes of the job that did not tell everything of themselves."""
+        """The nodes of the job that did not answer completely."""
         cut = {self.nodes[node] for node in self.incomplete}
         return tuple([name for name in self.job_nodes if self.answered.get(name) in {None, *cut}])
 
@@ -158,14 +160,16 @@ class Environment(Once):
         return self.facts.texts.get(fact, ())
 
     def by_node(self, fact: str) -> Mapping[str, str]:
-        """A fact's value on each node that told it, by the node's name."""
+        """A fact's value on each node that reported it, by the node's name."""
         return self.once(
             fact,
             lambda: {self.nodes[node].name: value.text for value in self.facts.get(fact, ()) for node in value.nodes},
         )
 
     def clock_offset(self, name: str) -> float:
-        """By how many seconds at least a node's clock is before (below zero) or after that of the job's first node."""
+        """By how many seconds, at least, a node's clock is behind (negative) or ahead of that of the job's
+        first node.
+        """
         for node in self.nodes:
             if node.name == name and node.clock is not None and self.started is not None and self.ended is not None:
                 return min(0.0, node.clock - self.started) + max(0.0, node.clock - self.ended)
@@ -174,9 +178,9 @@ class Environment(Once):
 
 @dataclass(frozen=True, slots=True)
 class Accounting(Once):
-    """accounting.json: what slurmctld and the accounting said of a job when it had ended.
+    """accounting.json: the job's final record by slurmctld and the accounting.
 
-    `job` has the fields of scontrol, `steps` the rows of sacct; `accounting` is false where Slurm keeps none.
+    `job` has scontrol's fields, `steps` sacct's rows; `accounting` is false if Slurm has none.
     """
 
     asked: float = 0.0
@@ -187,12 +191,12 @@ class Accounting(Once):
 
     @cached_property
     def allocation(self) -> Mapping[str, str]:
-        """The row of sacct about the job itself; empty where there is none."""
+        """sacct's row about the job itself; empty if there is none."""
         return next((row for row in self.steps if row.get("JobIDRaw", ".").isdigit()), {})
 
     @cached_property
     def ended(self) -> bool:
-        """Whether both of Slurm's memories, as far as they know the job, saw it end.
+        """Whether slurmctld and the accounting, as far as they know the job, saw its end.
 
         While a job is COMPLETING, slurmctld lists only the nodes whose Epilog still runs.
         """
@@ -207,7 +211,7 @@ _UNDER_WAY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Operations that the target's servers performed in a phase: at least and at most so many."""
+    """Operations that the target's servers performed in a phase: a lower and an upper bound."""
 
     least: int
     most: int
@@ -215,9 +219,9 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the job and Slurm say around one execution.
+    """What the job and Slurm recorded around one execution.
 
-    `made`: the job made the attempt's directory, which was not there before; None where that is not on record.
+    `made`: the job created the attempt's directory, which did not exist before; None if that is not recorded.
     """
 
     environment: Environment = field(default_factory=Environment)
@@ -225,10 +229,10 @@ class Evidence:
     before: FileSystemSpace | None = None  # the target's file system right before and after the execution
     after: FileSystemSpace | None = None
     completion: Completion | None = None
-    accounting: Accounting | None = None  # None: nothing on record
-    placement: tuple[str, ...] = ()  # node of each rank, as the job saw it for an external benchmark
+    accounting: Accounting | None = None  # None: not recorded
+    placement: tuple[str, ...] = ()  # node of each rank, as the job found it for an external benchmark
     witness: Witness = field(default_factory=Witness)
-    served: Mapping[str, Served] = field(default_factory=dict)  # by phase, where the servers' counters tell
+    served: Mapping[str, Served] = field(default_factory=dict)  # by phase, if the servers' counters show it
 
 
 NOTHING = Evidence()

@@ -1,4 +1,4 @@
-"""What a job wrote down of its surroundings, as the database keeps it."""
+"""The environment of jobs in the form in which the database stores it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from campaign.results.environment.witness import Witness
 
 
 def dump(environment: Environment) -> tuple[str, str]:
-    """Its facts apart: jobs on the same nodes say the same, which is then read once."""
+    """As texts, with its facts separate: jobs on the same nodes have the same facts, which are then parsed once."""
     own = told(environment)
     own.pop("facts", None)
     return dumps(own), environment.facts.written
 
 
 def restore(text: str, facts: str) -> Environment:
-    """What `dump` gave."""
+    """The inverse of `dump`."""
     data = json.loads(text)
     return replace(decode(Environment, data), facts=_facts(facts, len(data.get("nodes", ()))))
 

@@ -1,7 +1,7 @@
 """Reads environment.json and accounting.json.
 
-Both may come from an untrusted source: they are read within bounds, and what is not as it should be becomes a problem
-in words, never an exception.
+Both may come from an untrusted source: they are read within limits, and errors in them become problems in words, never
+exceptions.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Fitting = TypeVar("Fitting")
 
 
 class WrongPart(ValueError):
-    """A part of the file is not as it should be; says which."""
+    """A part of the file is invalid; says which."""
 
 
 # --- environment.json
 
 
 def read(path: Path) -> Evidence:
-    """An attempt's or a job's environment.json. Raises nothing."""
+    """Read an attempt's or a job's environment.json. Raises nothing."""
     content, problem = _load(path)
     if problem:
         return Evidence(Environment(problems=(f"{path.name}: {problem}",)))
@@ -46,7 +46,7 @@ def read(path: Path) -> Evidence:
 
 
 def parse(content: bytes, name: str = "environment.json") -> Evidence:
-    """The content of an environment.json. What is wrong is in the environment's problems."""
+    """Parse an environment.json. Errors are in the environment's problems."""
     try:
         data = _object(content)
         kind = data.get("format")
@@ -60,7 +60,7 @@ def parse(content: bytes, name: str = "environment.json") -> Evidence:
 
 
 def _witness(data: Any, name: str) -> witness.Witness:
-    """What was seen of the ranks; nothing where the job did not look."""
+    """What was seen of the ranks; empty if the job did not look."""
     if not isinstance(data, dict):
         return witness.Witness()
     reader = _PartsReader(data, name)
@@ -93,7 +93,7 @@ def _environment(reader: _PartsReader) -> Environment:
 
 
 class _PartsReader:
-    """Takes parts out of a JSON object; what is not as it should be is left out and said in `problems`."""
+    """Takes parts out of a JSON object; invalid ones are left out and reported in `problems`."""
 
     def __init__(self, data: Mapping[str, Any], name: str) -> None:
         self._data, self._name = data, name
@@ -104,7 +104,7 @@ class _PartsReader:
             self.problems.append(f"{self._name}: {key}: {what}")
 
     def _take(self, key: str, absent: Fitting, fits: Callable[[Any], bool], expected: str) -> Fitting:
-        """The value of a key; `absent` where there is none or it does not fit, which is a problem: `expected`."""
+        """The value of a key; `absent` if it is missing or invalid, which is a problem: `expected`."""
         value: Fitting = self._data.get(key, absent)
         if fits(value):
             return value
@@ -212,7 +212,7 @@ class _PartsReader:
 
 @functools.lru_cache(maxsize=256)
 def _facts(told: str, nodes: int, name: str) -> tuple[Facts, tuple[str, ...]]:
-    """Facts and what is wrong with them: jobs on the same nodes say the same, which is then read once."""
+    """Facts and their problems: jobs on the same nodes have the same facts, which are then parsed once."""
     reader = _PartsReader({"facts": json.loads(told)}, name)
     facts = reader.read_facts(nodes)
     return facts, tuple(reader.problems)
@@ -241,7 +241,7 @@ def ranges_of(text: Any, nodes: int) -> tuple[int, ...]:
 
 
 def read_accounting(path: Path) -> Accounting | None:
-    """jobs/<job>/accounting.json; None if there is none. Raises nothing."""
+    """Read jobs/<job>/accounting.json; None if it does not exist. Raises nothing."""
     if not path.exists():
         return None
     content, problem = _load(path)
@@ -251,7 +251,7 @@ def read_accounting(path: Path) -> Accounting | None:
 
 
 def parse_accounting(content: bytes, name: str = "accounting.json") -> Accounting:
-    """The content of an accounting.json; what is wrong with it is in its problems."""
+    """Parse an accounting.json; errors are in its problems."""
     try:
         data = _object(content)
         if data.get("format") != 1:
@@ -273,14 +273,14 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> Accountin
 
 
 def clean(text: str) -> str:
-    """A text that can be stored and shown: no lone surrogate, no control character, not endless."""
+    """A text that can be stored and shown: no lone surrogates, no control characters, limited length."""
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]} ... (cut)"
     text = text.encode("utf-8", "replace").decode("utf-8")
     return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
 
 
 def _load(path: Path) -> tuple[bytes, str]:
-    """The content of a plain file within bounds, and what is wrong with it."""
+    """The content of a plain file within limits, and its problem."""
     try:
         content, size = plain_file.read(path, LARGEST_BYTES)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What Slurm writes of jobs and nodes, taken apart."""
+"""Parses Slurm's texts about jobs and nodes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ MOST_NODES = 100_000
 
 
 def slurm_fields(oneline: str) -> dict[str, str]:
-    """The fields of `scontrol show job --oneliner`: a value goes on to where the next KEY= begins. The first of a name
-    counts: comments come last. A job's name may contain what looks like a field, so it ends where the user's begins.
+    """The fields of `scontrol show job --oneliner`: a value ends where the next KEY= begins. The first one with a name
+    counts, since comments come last. A job's name may contain what looks like a field, so it ends where the user's
+    field begins.
     """
     name = _NAME.search(oneline)
     rest = oneline[: name.start()] + oneline[name.end() :] if name else oneline
@@ -28,7 +29,7 @@ _KEY = re.compile(r"(?:^| )([A-Z][A-Za-z0-9_/:.]*)=")
 
 @functools.lru_cache(maxsize=1024)
 def expand_nodes(text: str) -> tuple[str, ...] | None:
-    """The names in a list of nodes as Slurm writes it, `n[1-3,07],x1`; None where it is no such list or too long."""
+    """The names in Slurm's list of nodes, `n[1-3,07],x1`; None if it is not such a list or too long."""
     nodes: list[str] = []
     for part in re.split(r",(?![^\[]*\])", text):  # at the commas outside of brackets
         names = _expand(part, MOST_NODES - len(nodes))

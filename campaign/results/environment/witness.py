@@ -15,25 +15,25 @@ SHORT = 16  # digits of a hash in ran.txt
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """The SHA-256 of the files that a rank executed, in this order; the first digits of one that is not known whole."""
+    """The SHA-256 of the files that a rank executed, in order; its first digits if the whole is not known."""
 
     rank: int
-    phase: str  # "" in a run of one
+    phase: str  # "" if the run has one phase
     node: str
     digests: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """`ranks`: as "RANK PHASE" or "RANK", the node of each rank that was seen and the first digits of the hashes of
-    what it executed: "node1 0123456789abcdef,…".
+    """`ranks`: by "RANK PHASE" or "RANK", the node of each observed rank and the first digits of the hashes of what it
+    executed: "node1 0123456789abcdef,…".
     """
 
     watched: bool = False  # the job looked
     programs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 -> path
-    libraries: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> "path SHA-256", each that differs
+    libraries: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> "path SHA-256", each different one
     preloads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # LD_PRELOAD, LD_AUDIT of the ranks
-    threads: tuple[str, ...] = ()  # OMP_NUM_THREADS of the ranks, each value that differs
+    threads: tuple[str, ...] = ()  # OMP_NUM_THREADS of the ranks, each different value
     ranks: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -46,13 +46,13 @@ class Witness:
             yield Executed(int(rank), phase, node, tuple(whole.get(digest, digest) for digest in digests.split(",")))
 
     def placement(self, phase: str = "") -> tuple[str, ...]:
-        """The node of each rank of a phase; nothing unless all from 0 on were seen."""
+        """The node of each rank of a phase; empty unless all ranks were observed."""
         nodes = {each.rank: each.node for each in self.executed() if each.phase == phase}
         return tuple(nodes[rank] for rank in range(len(nodes))) if nodes.keys() == set(range(len(nodes))) else ()
 
 
 def of_facts(facts: Mapping[str, tuple[str, ...]], problems: tuple[str, ...]) -> Witness:
-    """From the facts of `ran`, each with the different values that nodes gave it."""
+    """From the facts of `ran`, each with its different values."""
 
     def under(prefix: str) -> dict[str, tuple[str, ...]]:
         return {name.removeprefix(prefix): values for name, values in facts.items() if name.startswith(prefix)}
@@ -64,6 +64,6 @@ def of_facts(facts: Mapping[str, tuple[str, ...]], problems: tuple[str, ...]) ->
 
 
 def ranks_of(text: str) -> dict[str, str]:
-    """The lines of ran.txt: RANK NODE HASH,HASH [PHASE]; what is none is left out."""
+    """Parse the lines of ran.txt: RANK NODE HASH,HASH [PHASE]; others are ignored."""
     matches = filter(None, map(_LINE.fullmatch, text.splitlines()))
     return {f"{int(match[1])} {match[4] or ''}".rstrip(): f"{match[2]} {match[3]}" for match in matches}

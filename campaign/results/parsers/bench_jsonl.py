@@ -22,10 +22,10 @@ MOST_RANKS = 10_000_000
 
 
 def parse(text: str, file: str) -> tuple[list[Record], Observation]:
-    """`text` is the content of a bench.jsonl, `file` its name in sources and messages. Nothing is raised.
+    """Parse a bench.jsonl; `file` is its name in sources and messages. Nothing is raised.
 
-    A record's `source` is its `result` line; what belongs to one iteration is taken from the best one. A file of
-    another format than the known one is refused whole: no records, and an error that says so.
+    A record's `source` is its `result` line; fields of one iteration are those of the best one. A file of another
+    format is refused as a whole: no records, and an error.
     """
     notes = Notes(file)
     run: Execution | None = None
@@ -51,7 +51,7 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
     if not run.ended:
         notes.error(None, "no `end` line: the benchmark ended early")
     records = _records(run)
-    # Without its end, the file says how many failed only where some did.
+    # Without its end, the file gives the number of failures only if there were some.
     failed = max(run.seen.failed_operations or 0, run.failed_operations)
     failed_operations = failed if run.ended or failed else None
     return records, notes.added_to(replace(run.seen, failed_operations=failed_operations, complete=run.ended))
@@ -134,7 +134,7 @@ def _id(line: JsonLine, key: str) -> str | None:
 
 
 def _against_map(line: JsonLine, seen: Observation) -> str:
-    """What the map of ranks to nodes says against the numbers and the placement beside it, "" for nothing."""
+    """Contradictions between the map of ranks to nodes and the numbers and placement beside it, "" for none."""
     ranks = [_ranks(node.get("ranks")) for node in line.objects("rank_to_node")]
     if not ranks:
         return ""
@@ -180,7 +180,7 @@ def _error(run: Execution, line: JsonLine) -> None:
 
 
 def _message(line: JsonLine) -> str:
-    """The message with what the line says of its place: "stat '/scratch/x' on rank 3 (n2): No such file (ENOENT)"."""
+    """The message with its place on the line: "stat '/scratch/x' on rank 3 (n2): No such file (ENOENT)"."""
     forms = {"operation": "{}", "path": "'{}'", "rank": "on rank {}", "node": "({})"}
     where = " ".join(form.format(line.get(key)) for key, form in forms.items() if line.get(key) is not None)
     return f"{where}: {line.text('message')}" if where else line.text("message")
@@ -237,6 +237,6 @@ def _records(run: Execution) -> list[Record]:
 
 
 def _each(run: Execution, record: Record) -> tuple[Iteration, ...]:
-    """Its iterations, where there are several: some operations are the best of several phases of one iteration."""
+    """Its iterations, if there are several: some operations are the best of several phases of one iteration."""
     each = run.each[record.operation]
     return tuple(each) if len(each) == record.iterations > 1 else ()

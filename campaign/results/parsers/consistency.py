@@ -1,6 +1,6 @@
-"""Whether printed numbers can belong together, as far as their digits tell. Pure.
+"""Whether printed numbers are consistent within their digits. Pure.
 
-An output that contradicts itself was changed or damaged: which of its numbers is the true one cannot be known.
+An output that contradicts itself was changed or damaged: it is unknown which of its numbers is the true one.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-_FLOAT = 1e-9  # relative: sums and quotients of doubles
+_FLOAT = 1e-9  # relative error of sums and quotients of doubles
 
 
 def half_digit(text: str) -> float:
@@ -18,7 +18,7 @@ def half_digit(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Where an exact number is, none of them negative, of which a rounded one is known."""
+    """The interval of an exact number, not negative, of which a rounded value is known."""
 
     low: float
     high: float
@@ -43,13 +43,13 @@ class Range:
         return (self.low + self.high) / 2
 
     def meets(self, other: Range) -> bool:
-        """Whether both can be of one number."""
+        """Whether both may contain the same number."""
         return self.low <= other.high * (1 + _FLOAT) and other.low <= self.high * (1 + _FLOAT)
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Of `count` numbers, each printed to within `error`."""
+    """The statistics of `count` numbers, each printed to within `error`."""
 
     count: int
     maximum: float
@@ -59,13 +59,13 @@ class Spread:
     error: float
 
     def possible(self) -> bool:
-        """Whether some numbers have this spread; the deviation is that of a sample or of all."""
+        """Whether some numbers can have these statistics; the deviation is that of a sample or of all."""
         n, error = self.count, 2 * self.error + _FLOAT * self.maximum
         if n < 1 or not self.minimum - error <= self.mean <= self.maximum + error:
             return False
         if n == 1:
             return self.maximum == self.minimum == self.mean and self.deviation == 0
-        # The numbers beside the maximum and the minimum have a known mean, between the two.
+        # The other numbers have a known mean, between minimum and maximum.
         ends = (self.maximum - self.mean) ** 2 + (self.minimum - self.mean) ** 2
         if n == 2:
             rest, most = self.mean, 0.0
@@ -74,7 +74,7 @@ class Spread:
             rest = (n * self.mean - self.maximum - self.minimum) / (n - 2)
             most = max(0.0, (self.maximum - rest) * (rest - self.minimum)) if n > 3 else 0.0
             fits = self.minimum - n * error <= rest <= self.maximum + n * error
-        # Their squares are smallest where they are alike, and largest where each is at one of the ends.
+        # Their squares are smallest if they are equal, and largest if each is at one of the ends.
         low = math.sqrt(ends + (n - 2) * (rest - self.mean) ** 2)
         high = math.sqrt(ends + (n - 2) * ((rest - self.mean) ** 2 + most))
         slack = 2 * n * error

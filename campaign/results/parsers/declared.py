@@ -1,7 +1,7 @@
 """Output as a rule pack's `results` describes it -> records and an observation. Pure.
 
-Every line is read by something: a record, a fact, a heading, the closing line, or the pack's patterns of errors,
-warnings and harmless lines. What nothing reads is an unrecognised line, as for the parsers.
+Every line has a meaning: a record, a fact, a heading, the closing line, or a match of the pack's patterns for errors,
+warnings and harmless lines. Other lines are unrecognised, as for the parsers.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from campaign.results.parsers.declared_records import Numbers
 from campaign.results.parsers.lines import TWO_RUNS, Notes, is_fatal, line_too_long, tells_of_nothing
 from campaign.results.parsers.text_reader import Parsed
 
-LONGEST_LINE = 10_000  # of those that patterns are tried on
+LONGEST_LINE = 10_000  # characters of a line that patterns are tried on
 
 _BEGINS_JSON = re.compile(r"[ \t]*(?:\{|\[[ \t\r]*(?:$|[\[{]))", re.MULTILINE)
 _RULER = re.compile(r"[-=_+|\s]*")
 
 
 def parse(form: OutputFormat, text: str, file: str) -> Parsed:
-    """`text` is the output of one execution, `file` its name in sources and messages. Nothing is raised."""
+    """Parse `text`, the output of one execution; `file` is its name in sources and messages. Nothing is raised."""
     reader = _READERS[form.format](form, file)
     reader.read(text)
     records, fields = reader.numbers.records(), reader.numbers.observed()
@@ -48,7 +48,7 @@ def parse(form: OutputFormat, text: str, file: str) -> Parsed:
 
 
 def notes(form: OutputFormat, text: str, file: str) -> Notes:
-    """What a program says on stderr."""
+    """Remarks from a program's stderr."""
     reader = _DeclaredReader(form, file)
     for number, line in reader.numbered(text):
         reader.grade(number, line)
@@ -56,10 +56,10 @@ def notes(form: OutputFormat, text: str, file: str) -> Notes:
 
 
 class _DeclaredReader:
-    """What all formats have in common; `read` is theirs."""
+    """The common part of all formats; each defines `read`."""
 
     complete = False
-    missing = ""  # why there is no number, where more is known than that
+    missing = ""  # the reason for a missing number, if a more specific one is known
 
     def __init__(self, form: OutputFormat, file: str) -> None:
         self.form = form
@@ -72,7 +72,7 @@ class _DeclaredReader:
             (line_pattern.compile(each.after), line_pattern.compile(each.until)) for each in form.passages
         ]
         self._explained = [(line_pattern.compile(pattern), says) for pattern, says in form.explain]
-        self._within: LinePattern | None = None  # the last line of the passage at hand
+        self._within: LinePattern | None = None  # the pattern of the last line of the current passage
 
     def read(self, text: str) -> None:
         raise NotImplementedError
@@ -81,7 +81,7 @@ class _DeclaredReader:
         return any(pattern.fullmatch(line) for pattern in patterns)
 
     def numbered(self, text: str) -> Iterator[tuple[int, str]]:
-        """The lines without notices of libraries, except where the pack calls such a line an error."""
+        """The lines without notices of libraries, except those that the pack calls errors."""
         return self.notes.numbered(text, lambda line: self.any(self._errors, line))
 
     def grade(self, number: int, line: str, known: bool = False) -> None:
@@ -97,12 +97,12 @@ class _DeclaredReader:
             self.notes.unknown(number, line)
 
     def _says(self, line: str) -> str:
-        """The line, or what the pack says in its place."""
+        """The line, or the pack's text for it."""
         explained = ((pattern.fullmatch(line), says) for pattern, says in self._explained)
         return next((sweeps.fill(says, _groups(match)) for match, says in explained if match), line.strip())
 
     def _is_in_passage(self, line: str) -> bool:
-        """Within one of the pack's passages, its first and last line included."""
+        """Whether a line is in one of the pack's passages, including their first and last lines."""
         if self._within is None:
             self._within = next((last for first, last in self._passages if first.fullmatch(line)), None)
             return self._within is not None
@@ -112,7 +112,7 @@ class _DeclaredReader:
 
 
 class _DeclaredLines(_DeclaredReader):
-    """Formats whose results are lines; `results` gives what those lines give is theirs."""
+    """The common part of formats whose results are lines; each defines `results`."""
 
     def __init__(self, form: OutputFormat, file: str) -> None:
         super().__init__(form, file)
@@ -130,7 +130,7 @@ class _DeclaredLines(_DeclaredReader):
             if len(line) > LONGEST_LINE:
                 self.grade(number, line)
                 continue
-            cut = number == last and bool(line)  # a line that is whole ends with a newline
+            cut = number == last and bool(line)  # a complete line ends with a newline
             ends = self._end is not None and self._end.fullmatch(line) is not None
             known = ends | self._is_heading(number, line)
             known |= self._has_facts(number, line)
@@ -224,13 +224,13 @@ class _DeclaredTable(_DeclaredLines):
     """A heading with all columns that a record names begins a table; its rows have as many cells."""
 
     _columns: tuple[str, ...] = ()
-    _most = 0  # columns of a record in one line that lacks others
+    _most = 0  # most columns of one record that a line has, if it lacks others
 
     def cells(self, line: str) -> list[str]:
         return line.split()
 
     def headings(self, line: str) -> Iterator[list[str]]:
-        """The columns that the line may be the heading of: names with single spaces in them, or one word each."""
+        """The columns of the heading that a line may be: names with single spaces in them, or single words."""
         yield re.split(r" {2,}|\t+", line.strip())
         yield line.split()
 
@@ -251,7 +251,7 @@ class _DeclaredTable(_DeclaredLines):
     def _is_heading(self, number: int, line: str) -> bool:
         wanted = [_columns_of(record) for record in self.form.records]
         for words, columns in enumerate(self.headings(line)):
-            # One word alone may be one of any sentence.
+            # A single word may be part of any sentence.
             if any(names <= set(columns) and len(names) > words for names in wanted):
                 self._columns = tuple(columns)
                 super()._is_heading(number, line)
@@ -260,7 +260,7 @@ class _DeclaredTable(_DeclaredLines):
         return super()._is_heading(number, line)
 
     def _note_lacking(self, wanted: list[set[str]], columns: list[str]) -> None:
-        """Keep the missing columns of a line that has some columns of a record."""
+        """Remember the missing columns of a line that has some columns of a record."""
         for names in wanted:
             shared = names & set(columns)
             if len(shared) > self._most:
@@ -303,7 +303,7 @@ class _DeclaredJson(_DeclaredReader):
             at = end
 
     def _document(self, text: str, at: int, end: int, line: int) -> int:
-        """Reads the document at `at`; gives where the line ends with which it ends, 0 where it cannot be read."""
+        """Read the document at `at`; gives the end of its last line, 0 if it cannot be read."""
         lines = self.form.format == "jsonl"
         try:
             root, length = read_json(text[at:end] if lines else text[at:], line)

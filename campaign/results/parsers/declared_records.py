@@ -1,4 +1,4 @@
-"""Numbers that a pack's `results` found in an output -> records. Pure."""
+"""Values that a pack's `results` found in an output -> records. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from campaign.results.parsers.lines import TWO_RUNS, Notes
 from campaign.results.parsers.repeats import deviation
 
 _FLOAT = 1e-9  # relative: sums and quotients of doubles
-_MOST_DIGITS = 100  # of a number; larger ones are none
+_MOST_DIGITS = 100  # of a number; longer ones are refused
 _COUNTS, _MOST_COUNTED = ("iterations", "count", "moved_bytes"), 2.0**63  # what an integer of the database holds
 _NUMBER = re.compile(r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?")
 _NAME = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
@@ -36,7 +36,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """One match of a record: the number in the record's unit, and all named values as they are printed."""
+    """One match of a record: the number in the record's unit, and all named values as printed."""
 
     line: int
     value: float
@@ -46,7 +46,7 @@ class _Sample:
 
 
 class Numbers:
-    """Collects what lines or entries give, record by record; what is wrong with them goes to `notes`."""
+    """Collects the values of lines or entries, record by record; problems go to `notes`."""
 
     def __init__(self, form: OutputFormat, file: str, notes: Notes) -> None:
         self._form, self._file, self._notes = form, file, notes
@@ -61,7 +61,7 @@ class Numbers:
         return bool(self._samples)
 
     def add(self, record: DeclaredRecord, line: int, text: str, values: Mapping[str, str]) -> None:
-        """A match of the record; `values` holds the number as `value`."""
+        """Add a match of the record; `values` contains the number as `value`."""
         try:
             name = _name(record, self._texts | dict(values))
             sample = _sample(record, line, values)
@@ -78,7 +78,7 @@ class Numbers:
         samples.append(sample)
 
     def _not_used(self, name: str, line: int | None, error: str) -> None:
-        """An output that contradicts itself: which of its numbers is the true one cannot be known."""
+        """The output contradicts itself, and it is unknown which of its numbers is the true one."""
         self._notes.error(line, f"{error}; result not used")
         self._doubtful.add(formulas.name_of(name))
 
@@ -143,7 +143,7 @@ class Numbers:
         ]
 
     def _expected(self, record: DeclaredRecord) -> int | None:
-        """The required number of matches of one name; None where there is none, or it is not known."""
+        """The required number of matches of one name; None if there is none, or it is not known."""
         if record.matches == SAME:
             return max(len(samples) for other, samples in self._samples.values() if other.matches == SAME)
         if isinstance(record.matches, str) and record.matches != SECTION:
@@ -223,7 +223,7 @@ class Numbers:
         return f"{said} does not agree with {condition.right} = {expected:.8g}"
 
     def _known(self, sample: _Sample) -> dict[str, tuple[float, float]]:
-        """What a formula may use: numbers with half of their last printed digit; records in their units."""
+        """The numbers that a formula may use, with half of their last printed digit; records in their units."""
         printed = {name: text for name, text in (self._texts | dict(sample.values)).items() if _is_number(text)}
         own = {name: (float(text), _rounded(text)) for name, text in printed.items()}
         return {**self._found, **own, "value": (sample.value, _half(sample))}
@@ -238,7 +238,7 @@ def _middles(known: Mapping[str, tuple[float, float]]) -> dict[str, float]:
 
 
 def _ends(plausible: str, known: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
-    """Between which numbers lies what the formula gives, whose inputs were rounded in print."""
+    """The interval of a formula's value, whose inputs were rounded when printed."""
     return _extreme(plausible, known, min), _extreme(plausible, known, max)
 
 
@@ -282,7 +282,7 @@ def _number(name: str, text: str) -> float:
 
 
 def _sample(record: DeclaredRecord, line: int, values: Mapping[str, str]) -> _Sample:
-    """Raises ValueError where the line's number or unit is not what the pack says."""
+    """Raises ValueError if the line's number or unit does not fit the pack."""
     factor, unit, printed = record.factor, record.unit, values.get("unit")
     if printed is not None and record.units:
         known = dict(record.units)
@@ -320,7 +320,7 @@ def _spread(values: list[float]) -> dict[str, Any]:
 
 
 def _own_statistics(sample: _Sample) -> dict[str, Any]:
-    """As the program prints them beside the number."""
+    """The statistics that the program prints beside the number."""
     statistics: dict[str, Any] = {
         name: float(sample.values[name]) * sample.factor for name in STATISTICS if name in sample.values
     }

@@ -1,4 +1,4 @@
-"""IOR's JSON and CSV output (summaryFormat) on stdout -> records and an observation, as of its text. Pure."""
+"""IOR's JSON and CSV output (summaryFormat) on stdout -> the records and observation of its text. Pure."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from campaign.results.parsers.lines import Notes, appears_twice
 from campaign.results.parsers.repeats import Repeats
 
 _MAXIMUM = re.compile(r'\s*"bwMaxMIB": *(.*?),? *\r?$')
-# What IOR prints among its lines in whichever format.
+# Lines that IOR prints in all formats.
 _BETWEEN = re.compile(r"^(?!(?:true|false|null)\b|(?:access|write|read),)[A-Za-z#].*$", re.MULTILINE)
 _WARNING = re.compile(r"(?:ior )?WARNING: .*")
 _SHOWN = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 _COLUMNS = ("Max", "Min", "Mean")
-_DIGIT = 0.00005  # half of the last of four
-_LARGEST = 1e15  # MiB/s: beyond it is no number of a benchmark
+_DIGIT = 0.00005  # half of the last of four digits
+_LARGEST = 1e15  # MiB/s; larger numbers are no results
 
 
 def parse(text: str, file: str) -> tuple[list[Record], Observation]:
-    """IOR's output in whichever of its three formats it is. Nothing is raised."""
+    """Parse IOR's output in any of its three formats. Nothing is raised."""
     without = _BETWEEN.sub("", text)
     start = without.lstrip()[:20]
     if not start.startswith(("{", "access,bw(MiB/s)")):
@@ -109,9 +109,8 @@ def _summary(text: str, file: str, data: dict[str, Any], notes: Notes) -> list[R
 
 
 def _entry(source: Source, shown: str, data: Any) -> tuple[str, Record]:
-    """The record of an entry of the summary, and its name with the test's number. Raises WrongLine.
-
-    `shown` is what the line has where the maximum is looked for: a damaged file may have two of its key.
+    """The record of an entry of the summary, and its name with the test's number. Raises WrongLine. `shown` is the text
+    around the place of the maximum: a damaged file may have two of its key.
     """
     entry = JsonLine(source.line, data if isinstance(data, dict) else {})
     value, lowest, mean, deviation = (entry.number_of(f"bw{which}MIB") for which in ("Max", "Min", "Mean", "Std"))
@@ -150,7 +149,7 @@ CSV_NO_END = "CSV has no closing line: cannot tell whether the benchmark finishe
 
 
 def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]:
-    """A row for each iteration and no closing line: whether the execution reached its end is not in it."""
+    """A row for each iteration and no closing line: the file does not show whether the execution reached its end."""
     values, counted = Repeats(), Counter[str]()
     tasks: int | None = None
     lines = text.replace("\r\n", "\n").split("\n")
@@ -181,6 +180,6 @@ def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]
 
 
 def _of_all(record: Record) -> Record:
-    """With the deviation that IOR gives in its other formats: of all values, not of a sample."""
+    """With the deviation of all values, as IOR computes it in its other formats."""
     n, deviation = record.iterations, record.stddev or 0.0
     return replace(record, stddev=deviation * math.sqrt((n - 1) / n))

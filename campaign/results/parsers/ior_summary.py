@@ -1,4 +1,4 @@
-"""A summary of IOR's against the iterations that it summarises. Pure."""
+"""Compares IOR's summary with the iterations that it summarises. Pure."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ _MIB = 1 << 20
 
 
 class Claim(NamedTuple):
-    """What a column of the summary should hold."""
+    """The expected content of a column of the summary."""
 
     column: str  # max | min | mean
     expected: Range
 
 
 def contradiction(record: Record, error: float, rates: Sequence[float] | None, claims: Sequence[Claim]) -> str:
-    """What the rest of the output says against a row of the summary, "" for nothing.
+    """A contradiction between a row of the summary and the rest of the output, "" for none.
 
-    Numbers of the row are printed to within `error`; `rates` are those of the iterations; None where
-    the output has none at all.
+    Numbers of the row are printed to within `error`; `rates` are those of the iterations, None if the output has none.
     """
     name, value = record.operation, record.value
     lowest, mean, deviation = record.minimum or 0.0, record.mean or 0.0, record.stddev or 0.0
@@ -41,8 +40,8 @@ def contradiction(record: Record, error: float, rates: Sequence[float] | None, c
 
 
 def row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> str:
-    """What the columns of an iteration's row say against each other: bytes, as the rate and the time give them, and as
-    the transfers do; iterations are counted.
+    """A contradiction between the columns of an iteration's row: bytes from rate and time, and from the transfers;
+    iterations are counted.
     """
     if row.get("iter") != str(iteration):
         return contradicts(name=access, column="iter", found=row.get("iter"), expected=iteration)
@@ -65,5 +64,5 @@ def by_iterations(rates: Sequence[float], error: float) -> Iterator[Claim]:
 
 
 def by_transfers(column: str, rate: Range, size: int) -> Claim:
-    """Of a rate in transfers a second, and the bytes of a transfer."""
+    """Bytes per second from a rate in transfers per second."""
     return Claim(column, rate * Range.of(size / _MIB))

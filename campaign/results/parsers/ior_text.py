@@ -1,10 +1,9 @@
 """IOR's text output -> records and an observation. Pure.
 
 Layouts: IOR 3.x and 4.x, and this project's applet, which prints that of 4.x. A row of `Summary of all tests` is a
-result, read by the names of its columns; the rows of single iterations must bear it out. IOR as a library (IO500)
-prints neither a summary nor a closing line: there the rows are the result, once each repetition has its own.
-
-Records are `write` and `read` in MiB/s; where a script made several tests, `write-0`, `write-1` by the test's number.
+result, read by the names of its columns; it must agree with the rows of single iterations. IOR as a library (IO500)
+prints neither a summary nor a closing line: then the rows are the result, if each repetition has one. Records are
+`write` and `read` in MiB/s; with several tests in a script, `write-0`, `write-1` by the test's number.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _ROW = r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})?) +\S.* (?P<iteration>[0-9]{1,9}) *"
 _SHOWN = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,6})?")
-_WORDS_OF = {"write": "-w", "read": "-r"}  # options that ask for one of the two; without any IOR does both
+_WORDS_OF = {"write": "-w", "read": "-r"}  # options that request one of the two; without any, IOR does both
 _WRONG = re.compile(r"ncorrect data|inconsistent file size by different tasks")
 _HARMLESS = re.compile(r"WARNING: Backend returned error during statfs\.?")  # a line of the heading is not told
 _KNOWN = (
@@ -54,11 +53,11 @@ class _IorReader(TextReader):
         self._own = False
         self._test = 0
         self._options: dict[str, int] = {}
-        self._iterations: dict[tuple[int, str], list[tuple[int, str]]] = {}  # of a test and access: line and rate
+        self._iterations: dict[tuple[int, str], list[tuple[int, str]]] = {}  # line and rate, by test and access
         self._row_columns: tuple[str, ...] = ()  # of iterations
         self._row_of: dict[int, dict[str, str]] = {}  # columns of an iteration's row, by its line
         self._doubts: list[tuple[int, str]] = []  # rows that contradict themselves
-        self._best: dict[tuple[int, str], str] = {}  # as printed below them
+        self._best: dict[tuple[int, str], str] = {}  # as printed below the iterations
         self._in_summary = False
         self._columns: tuple[str, ...] = ()
         self._rows: list[tuple[int, Record, dict[str, str]]] = []  # of the summary, with the test's number
@@ -72,7 +71,9 @@ class _IorReader(TextReader):
 
     @rules(r"Command line(?: used)? *: ?(?P<text>.*)")
     def command(self, number: int, match: re.Match[str]) -> None:
-        """IOR joins the words with blanks, so that one with a blank in it comes back as two; the applet quotes them."""
+        """IOR separates the words by blanks, so that a word with a blank appears as two; the applet quotes
+        such words.
+        """
         try:
             words = shlex.split(match["text"]) if self._own else match["text"].split()
         except ValueError:
@@ -162,8 +163,8 @@ class _IorReader(TextReader):
 
     @rules(r"(?:ior )?WARNING: .*")
     def warning(self, number: int, match: re.Match[str]) -> None:
-        """IOR calls data that is not what was written a warning, and files of which tasks see different sizes; the
-        applet's own warnings are what they say.
+        """IOR prints wrong data, and files whose sizes differ between tasks, as warnings; the applet's own warnings are
+        only that.
         """
         if tells_of_wrong(match[0]) and not self._own:
             self.notes.error(number, match[0])
@@ -241,13 +242,13 @@ class _IorReader(TextReader):
         claims = list(by_iterations(rates, error))
         if best := self._best.get((test, record.operation)):
             claims.append(Claim("max", Range.printed(best)))
-        if not self._own:  # the applet's own operations a second are of the transfers' time alone
+        if not self._own:  # the applet's operations per second are those of the transfers' time alone
             claims += _by_transfers(row)
         return contradiction(record, half_digit(row["Max(MiB)"]), rates if self._iterations else None, claims)
 
 
 def tells_of_wrong(warning: str) -> bool:
-    """Whether what IOR calls a warning makes its numbers worthless."""
+    """Whether one of IOR's warnings makes its numbers worthless."""
     return bool(tells_of_failure(warning) or _WRONG.search(warning)) and not _HARMLESS.fullmatch(warning)
 
 

@@ -1,4 +1,6 @@
-"""What the readers of the benchmark's JSON lines share: a line's fields, and what the lines so far have said. Pure."""
+"""Shared by the readers of the benchmark's JSON lines: the fields of a line, and the state after the lines so far.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +15,22 @@ from campaign.results.parsers.repeats import Repeats
 
 
 class WrongLine(Exception):
-    """A line that is not as the format says; the text says what is wrong with it."""
+    """A line that violates the format; the text says how."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLine:
-    """An object in JSON. Each getter raises WrongLine where the field is absent or of another kind."""
+    """An object in JSON. Getters raise WrongLine if the field is missing or of another type."""
 
     number: int  # of the line
     data: Mapping[str, Any]
 
     def get(self, key: str) -> Any:
-        """Whatever is there, None where nothing is."""
+        """The value of any type, None if it is missing."""
         return self.data.get(key)
 
     def _fitting(self, key: str, fits: bool, otherwise: str) -> Any:
-        """The field, where it fits; raises `otherwise`, where it does not."""
+        """The field, if it fits; raises `otherwise` if not."""
         if not fits:
             raise WrongLine(otherwise.format(key=key, found=self.get(key)))
         return self.get(key)
@@ -43,7 +45,7 @@ class JsonLine:
         return value
 
     def word(self, key: str) -> str:
-        """A name, a version or a unit: what goes into tables."""
+        """A name, a version or a unit, which is printed in tables."""
         value = self.text(key)
         if not value.isprintable() or len(value) > 100:
             raise WrongLine(f"{key}: {value!r} is not a short printable text")
@@ -78,24 +80,24 @@ class JsonLine:
         return [JsonLine(self.number, entry) for entry in value]
 
     def texts(self, key: str) -> dict[str, str]:
-        """An object of strings; null is "", and so is an absent object empty."""
+        """An object of strings; null becomes "", and a missing object is empty."""
         value = self._fitting(key, isinstance(self.get(key), dict | None), "{key}: {found!r} is not an object") or {}
         entries = JsonLine(self.number, value)
         return {_encodable(name): "" if text is None else entries.text(name) for name, text in value.items()}
 
     def spread(self, key: str) -> dict[str, float | None]:
-        """The fields of a record that `{"fastest": …, "median": …, "slowest": …}` gives."""
+        """The record fields for `{"fastest": …, "median": …, "slowest": …}`."""
         given = self._fitting(key, isinstance(self.get(key), dict | None), "{key}: {found!r} is not an object")
         ranks = JsonLine(self.number, given or {})
         return {f"rank_{name}": ranks.optional(name) for name in ("fastest", "median", "slowest")}
 
 
 def decode(number: int, raw: str, last: bool = False) -> JsonLine:
-    """A line as an object with a `type`. Raises WrongLine; `last`: it has no newline behind it."""
+    """A line as an object with a `type`. Raises WrongLine; `last`: it has no newline."""
     try:
         data = json.loads(raw, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        # A whole line ends with a newline, so the last piece of the text is one that was cut.
+        # A complete line ends with a newline, so the last piece of the text was cut.
         raise WrongLine("last line truncated" if last else f"not JSON: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("type"), str):
         raise WrongLine("not a JSON object with a `type`")
@@ -107,15 +109,14 @@ def _no_constant(word: str) -> NoReturn:
 
 
 def _encodable(text: str) -> str:
-    # JSON can escape half a character, which no file and no database takes.
+    # JSON can escape half a surrogate pair, which neither files nor databases accept.
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @dataclass(slots=True)
 class Execution:
-    """What the lines so far have said.
-
-    Records come from `results`, which have a line of their own, or from `repeats`, which are made of single phases.
+    """The state after the lines so far. Records come from `results`, which have lines of their own, or from `repeats`,
+    which combine phases.
     """
 
     file: str
@@ -126,9 +127,9 @@ class Execution:
     repeats: Repeats = field(default_factory=Repeats)
     best: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
     each: dict[str, list[Iteration]] = field(default_factory=dict)  # phases of an operation
-    earlier: dict[tuple[int, ...], float] = field(default_factory=dict)  # what a later line is compared with
+    earlier: dict[tuple[int, ...], float] = field(default_factory=dict)  # previous values, for comparison
     failed_operations: int = 0  # of the phases
-    phases_s: float = 0.0  # that follow one another
+    phases_s: float = 0.0  # of phases that follow one another
     ended: bool = False
 
     def result(self, operation: str, line: JsonLine) -> None:
@@ -143,12 +144,12 @@ class Execution:
     def measured(
         self, line: JsonLine, operation: str, value: float, unit: str, rate: float, details: dict[str, Any]
     ) -> None:
-        """A value of one phase, whose rate was `rate`; of values in seconds the lowest is the best."""
+        """Add the value of one phase, whose rate was `rate`; of values in seconds the lowest is the best."""
         self.repeats.add(operation, value, unit, line.number, lowest=unit == "s")
         self._offer(line, operation, value, rate, details)
 
     def offer(self, line: JsonLine, operation: str, rate: float, details: dict[str, Any]) -> None:
-        """Fields of the record that one phase knows; those of the phase with the highest rate count."""
+        """Record fields from one phase; those of the phase with the highest rate count."""
         self._offer(line, operation, rate, rate, details)
 
     def _offer(self, line: JsonLine, operation: str, value: float, rate: float, details: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ def _of_all(take: LineReader) -> LineReader:
 def _timed(take: LineReader) -> LineReader:
     def counted(run: Execution, line: JsonLine) -> None:
         take(run, line)
-        # What was renamed is renamed back behind the phase.
+        # What was renamed is renamed back after the phase.
         run.phases_s += line.number_of("elapsed_s") * (2 if line.text("operation") == "rename" else 1)
 
     return counted
@@ -41,7 +41,7 @@ def _phase(run: Execution, line: JsonLine) -> None:
     counted, done = line.count("operations_counted"), line.count("operations_done")
     files, files_true = line.count("files_counted"), line.count("files_true")
     true_rate, elapsed_s = line.number_of("true_rate_ops_s"), line.number_of("elapsed_s")
-    # Where the formula counts what happened, there is no second number to show.
+    # If the formula counts what happened, there is no second number to show.
     inflated = done != counted or files_true != files
     spread = line.spread("rank_rate_ops_s")
     details = {
@@ -64,16 +64,16 @@ def _phase(run: Execution, line: JsonLine) -> None:
 
 
 def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> None:
-    """An edited rate does not agree with the count and the time of its line."""
+    """The rate must fit the count and the time on its line."""
     if elapsed_s <= 0:
         return
-    printed = 1e-6 + 1e-9 / elapsed_s  # relative: the time has nine decimals
+    printed = 1e-6 + 1e-9 / elapsed_s  # relative; the time has nine decimals
     if abs(rate * elapsed_s - operations) > operations * printed + 1e-3 * elapsed_s:
         raise WrongLine(f"{name}: {rate:.3f} is not {operations} operations in {elapsed_s:.9f} s: inconsistent output")
 
 
 def _check_shift(run: Execution, line: JsonLine, operation: str) -> None:
-    """The stats of files are the first phase on another node: shifted as the line before says."""
+    """The stat phase is the first on another node: it must be shifted as the previous line says."""
     shift, effective = line.optional("rank_shift"), run.seen.shift_effective
     if operation == "stat" and shift is not None and effective is not None and shift != effective:
         raise WrongLine(
@@ -82,8 +82,8 @@ def _check_shift(run: Execution, line: JsonLine, operation: str) -> None:
 
 
 def _check_spread(spread: Mapping[str, float | None], rate: float, processes: int | None, alike: bool) -> None:
-    """All ranks together are as fast as the phase or faster, since the phase waits for the slowest. `alike`: each that
-    took part did the same number of operations.
+    """All ranks together are at least as fast as the phase, which waits for the slowest. `alike`: all of them did the
+    same number of operations.
     """
     fastest, median, slowest = spread.values()
     if fastest is None or median is None or slowest is None or processes is None:

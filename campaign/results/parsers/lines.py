@@ -1,4 +1,4 @@
-"""Lines of raw output that hold no result: errors, warnings, unknown ones, each with its place, bounded in number."""
+"""Lines of raw output that hold no result: errors, warnings, unknown ones, each with its place, limited in number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TWO_RUNS = "a second run in one output: several copies were started instead of o
 
 
 LONGEST_LINE = 1 << 20  # a node map has one character a rank
-KEPT = 20  # errors, and warnings, of one file; the rest is counted
+KEPT = 20  # errors, and warnings, of one file; further ones are only counted
 UNPARSED_KEPT = 50
 SHOWN = 300  # characters of a line
 _KINDS = {
@@ -23,7 +23,7 @@ _KINDS = {
     "unparsed": (UNPARSED_KEPT, "{count} more unrecognised lines"),
 }
 
-# The end of a process or of the job, and states of a file system that make a measurement invalid.
+# The end of a process or of the job, and conditions of a file system that make a measurement invalid.
 _FATAL = re.compile(
     r"MPI_ABORT was invoked|MPI_Abort\(|MPI_ERRORS_ARE_FATAL|Fatal error in|BAD TERMINATION"
     r"|\b(?:srun|slurmstepd|sbatch): (?:\S+: )?(?:error|fatal):"
@@ -43,24 +43,24 @@ _ERROR = re.compile(
     r"|\bORTE_ERROR_LOG\b|\bretry count exceeded\b",
     re.IGNORECASE,
 )
-# Open MPI's closing remark on messages that it has printed before; it says "error messages" whatever they were.
+# Open MPI's closing remark about earlier messages; it says "error messages" whatever they were.
 _REMARK = re.compile(r"orte_base_help_aggregate|more process(?:es)? ha(?:s|ve) sent help message")
 
 
-# What a launcher says once a process has ended, in no order with what that process itself has said.
+# A launcher's messages about an ended process, in no particular order with that process's own.
 _AFTERWARDS = re.compile(
     r"\bsrun: error: .*\b(?:Exited with exit code|Killed|Terminated)\b|\bsrun: (?:error: )?Job step aborted\b"
     r"|_step_signal: Terminating\b|\bslurmstepd\S*: error: .*\bCANCELLED AT\b(?!.*\bDUE TO\b)"
     r"|\bmpirun .*\bnon-zero (?:status|exit code)\b"
 )
-# What Open MPI explains below "MPI_ABORT was invoked", which is an error.
+# Open MPI's explanations after "MPI_ABORT was invoked", which is an error.
 _EXPLAINED = re.compile(
     r"with errorcode -?\d+\.|NOTE: invoking MPI_ABORT causes Open MPI to kill all MPI processes\."
     r"|You may or may not see output from other processes, depending on|exactly when Open MPI kills them\."
 )
 
 
-# srun's wait for the nodes of the step before, which precedes the benchmark.
+# srun waiting for the nodes of the previous step, before the benchmark starts.
 _WAITED = re.compile(
     r"srun: (?:Job (?:\S+ )?step creation temporarily disabled, retrying(?: \(.*\))?"
     r"|Step created for (?:job \S+|StepId=\S+))"
@@ -73,7 +73,7 @@ def follows_from_end(text: str) -> bool:
 
 
 def grade(text: str) -> str | None:
-    """`error`, `warning` or None for a line of a program that nothing else is known of."""
+    """`error`, `warning` or None for a line of an unknown program."""
     if _FATAL.search(text) or _AFTERWARDS.search(text):
         return "error"
     if _WARNING.search(text) or _REMARK.search(text):
@@ -82,22 +82,22 @@ def grade(text: str) -> str | None:
 
 
 def is_fatal(text: str) -> bool:
-    """Does it tell of a crash, or of a file system on which nothing can be measured?"""
+    """Whether it reports a crash, or a file system on which nothing can be measured."""
     return _FATAL.search(text) is not None
 
 
 def tells_of_failure(text: str) -> bool:
-    """Do its words say that something did not work, whatever the line calls itself?"""
+    """Whether its words say that something failed, whatever the line calls itself."""
     return bool(_FATAL.search(text) or _ERROR.search(text))
 
 
 def tells_of_nothing(text: str) -> bool:
-    """Neither an error nor a warning by its words."""
+    """Whether its words are neither those of an error nor of a warning."""
     return grade(text) is None
 
 
 def shown(text: str) -> str:
-    """The line as it can be printed anywhere: control characters escaped, of bounded length."""
+    """A line that can be printed anywhere: control characters escaped, limited length."""
     cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
 
@@ -134,15 +134,15 @@ class Notes:
         self._add("unparsed", line, text)
 
     def unknown(self, line: int, text: str) -> None:
-        """A line that no rule knows: by its words an error, a warning, or unparsed. An empty one says nothing."""
+        """Classify an unknown line by its words: error, warning, or unparsed. Empty lines are ignored."""
         if not text.strip(" \t-=") or _EXPLAINED.fullmatch(text.strip()) or _WAITED.fullmatch(text.strip()):
             return
         add = {"error": self.error, "warning": self.warning, None: self.unparsed}[grade(text)]
         add(line, text.strip())
 
     def numbered(self, text: str, is_known: Callable[[str], bool] = lambda line: False) -> Iterator[tuple[int, str]]:
-        """The lines of a text without the notices of libraries, of which the first of a kind is a warning. `is_known`:
-        whether something else is known of a line, which is then no notice.
+        """The lines of a text without notices of libraries, the first of each kind of which becomes a warning.
+        `is_known`: whether a line has another meaning and so is no notice.
         """
         lines = [line.removesuffix("\r") for line in text.split("\n")]
         taken = set[int]()
@@ -157,7 +157,7 @@ class Notes:
         return ((at + 1, line) for at, line in enumerate(lines) if at not in taken)
 
     def unreadable(self, line: int, text: str, error: str) -> None:
-        """A line that should hold a result, and whose number is not taken."""
+        """A line that should contain a result, but whose number is not used."""
         self.error(line, error)
         self.unparsed(line, text)
 

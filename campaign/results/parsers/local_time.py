@@ -1,4 +1,4 @@
-"""Times as benchmarks print them: a clock on a wall, without its zone. Pure."""
+"""Local times without a zone, as benchmarks print them. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CTIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d
 
 
 def parse(text: str) -> float | None:
-    """Seconds from 1970 to what a clock shows; None where `text` shows no time that there is."""
+    """Seconds since 1970 of the local time; None if `text` is not a valid time."""
     if match := _MDTEST.fullmatch(text.strip()):
         month, day, year, *clock = (int(part) for part in match.groups())
     elif (match := _CTIME.fullmatch(text.strip())) and match[1] in _MONTHS:

@@ -1,4 +1,4 @@
-"""mdtest's command line: how each version prints it, and what it asks for. Pure."""
+"""mdtest's command line: how each version prints it, and what it requests. Pure."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _LONG_TAKES_VALUE = frozenset(
         "saveRankPerformanceDetails", "savePerOpDataCSV", "allocateBufferOnGPU", "GPUid",
     }
 )  # fmt: skip
-_QUOTED = re.compile(r"""(?:^| )["']-""")  # the word behind a quote that was lost
+_QUOTED = re.compile(r"""(?:^| )["']-""")  # the word after a lost quote
 _PHASES = {"C": "create", "T": "stat", "E": "read", "r": "remove", "U": "rename"}
 
 
 def split(text: str, escaped: bool) -> tuple[str, ...] | None:
-    """The words of a printed command line, the program first; None where it was cut off or damaged.
+    """The words of a printed command line, the program first; None if it was cut or damaged.
 
-    1.x joins the words with blanks, so that one with a blank in it comes back as two. IOR up to 3.2 puts each in double
-    quotes, later ones in single quotes, none of them escaping a quote inside. `escaped`: the printer did, in a shell's
-    way (the applet of this project).
+    1.x separates the words by blanks, so that a word with a blank appears as two. IOR up to 3.2 puts each in double
+    quotes, later versions in single quotes, none of them escaping a quote inside. `escaped`: escaped as by a shell
+    (this project's applet).
     """
     for quote in ("'", '"'):
         program, opening, rest = text.partition(f" {quote}")
@@ -46,7 +46,9 @@ def split(text: str, escaped: bool) -> tuple[str, ...] | None:
 
 
 def options(arguments: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """(letter or long name, value or None) of each option, grouped letters (-FCT) and joined values (-n16) apart."""
+    """(letter or long name, value or None) for each option; grouped letters (-FCT) and joined values (-n16) are
+    separated.
+    """
     words = iter(arguments)
     for word in words:
         if word.startswith("--"):
@@ -60,12 +62,12 @@ def options(arguments: Sequence[str]) -> Iterator[tuple[str, str | None]]:
                     yield letter, word[position:].removeprefix("=") or next(words, None)
                     break
                 yield letter, None
-                if letter == "R":  # its value, a seed, is joined to it or absent
+                if letter == "R":  # its value, a seed, is joined to it or missing
                     break
 
 
 def rank_offset(argv: Sequence[str]) -> int | None:
-    """The value of -N, 0 where it is not given, None where it is no whole number."""
+    """The value of -N, 0 if it is not given, None if it is not a whole number."""
     value: str | None = "0"
     for name, given in options(argv[1:]):
         if name == "N":
@@ -74,10 +76,10 @@ def rank_offset(argv: Sequence[str]) -> int | None:
 
 
 def asked(argv: Sequence[str]) -> frozenset[str]:
-    """The operations that this command line has mdtest measure: all of them where it names no phase."""
+    """The operations that this command line measures: all of them if it names no phase."""
     given = {name for name, _ in options(argv[1:])}
     phases = {phase for letter, phase in _PHASES.items() if letter in given} or set(_PHASES.values())
-    within = {"t", "u"} <= given  # trees are made within the time of the items, and have none of their own
+    within = {"t", "u"} <= given  # trees are created within the time of the items, and have no phases of their own
     operations = set() if within else {f"tree_{phase}" for phase in phases & {"create", "remove"}}
     if "F" in given or "D" not in given:
         operations |= phases - {"rename"}

@@ -1,9 +1,8 @@
 """mdtest's text output -> records and an observation. Pure.
 
 Layouts: mdtest 1.8.x and 1.9.x, the mdtest of IOR 3.x and 4.x, and this project's applet, which prints that of 4.x.
-
-Only a row of a summary is a result: in a block that a line `SUMMARY` opens, below its line of headings, with as many
-numbers as there are headings, each with three decimals. The same words anywhere else are a line that is not known.
+Only a row of a summary is a result: in a block that begins with `SUMMARY`, below its line of headings, with as many
+numbers as headings, each with three decimals. The same words elsewhere are an unknown line.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _OPERATIONS: Mapping[str, str] = {
     for thing, prefix in (("File", ""), ("Directory", "dir_"), ("Tree", "tree_"))
     for doing, operation in _DOING.items()
 }
-# Printed by every version where they were asked for; a directory has no read, and only 4.x renames.
+# Printed by every version if requested; a directory has no read, and only 4.x renames.
 _ALWAYS_PRINTED = frozenset(
     {"create", "stat", "read", "remove", "dir_create", "dir_stat", "dir_remove", "tree_create", "tree_remove"}
 )
@@ -33,17 +32,17 @@ _ALWAYS_PRINTED = frozenset(
 _WORDS = r"(?:File|Directory|Tree) (?:creation|stat|read|rename|removal)"
 # The applet of this project marks the rows of phases in which operations failed.
 _ROW = re.compile(rf"   (?P<label>{_WORDS})(?: *:)? +(?P<numbers>\S.*?)(?P<invalid> +INVALID)?")
-# A row of a table that mdtest does not have; up to 0.3.0 it began as mdtest's do.
+# A row of a table that is not mdtest's.
 _OWN_ROW = re.compile(r"   (?:create|stat|read|rename|remove) +(?:file|directory|tree) +\S.*")
-# Three decimals, and at most twelve digits before: what a double holds and prints again without loss.
+# Three decimals, and at most twelve digits before: what a double represents exactly.
 _NUMBER = re.compile(r"[0-9]{1,12}\.[0-9]{3}")
 _HEADINGS = re.compile(r"   Operation +(?P<ranks>per Rank: Max +Min +Mean +per Iteration: +)?Max +Min +Mean +Std Dev")
 _RULE = re.compile(r"   -{9}(?: +-+)+")
 _OTHER_HEADINGS = re.compile(r"   Operation +\S.*")
 _BY_RANK = re.compile(r"mdtest-(?:3\.[34]|1\.9\.3$)")
-# A line of the heading that is not told; a creation that -W did not cut short, which leaves no file of how far it came.
+# Lines of the heading that are ignored; a creation that -W did not cut short, which leaves no file with its progress.
 _HARMLESS = re.compile(r"WARNING: (?:Backend returned error during statfs|could not read stonewall status file)\.?")
-# The verbose trace (-v), and what 1.x prints verbosely without a mark of its own.
+# The verbose trace (-v), and verbose lines of 1.x, which have no mark.
 _TRACE = re.compile(r"V-[0-9]+: .*")
 _KNOWN = (
     r"Path *: .*|FS *: .*Inodes: .*"
@@ -62,7 +61,7 @@ _KNOWN = (
 
 @dataclass(slots=True)
 class _SummaryTable:
-    """One summary, at `line`; `tasks` and `files` as the line before it says."""
+    """One summary, at `line`; `tasks` and `files` are from the line before."""
 
     line: int
     rates: bool
@@ -72,11 +71,13 @@ class _SummaryTable:
     columns: int = 0  # of numbers, once the headings are seen
     ruled: bool = False  # the line under them seen
     rows: dict[str, Record] = field(default_factory=dict)
-    seen: dict[str, int] = field(default_factory=dict)  # operation -> line, also of rows that could not be read
+    seen: dict[str, int] = field(default_factory=dict)  # operation -> line, also for rows that could not be read
 
 
 class _MdtestReader(TextReader):
-    """Records are rates in ops/s: `value` is the column Max, over the iterations. A phase not asked for has none."""
+    """Records are rates in ops/s: `value` is the column Max over the iterations. A phase that was not requested has
+    none.
+    """
 
     rules = LineRules(_KNOWN)
 
@@ -98,7 +99,8 @@ class _MdtestReader(TextReader):
 
     # --- a summary
 
-    # 1.x prints its one table, of rates, under the bare word. Tables of times, latencies and counts hold no rates.
+    # 1.x prints its only table, of rates, with this single word. Tables of times, latencies and counts contain no
+    # rates.
     @rules(
         r"(?:SUMMARY(?: rate(?: \(in ops/sec\))?)?:|(?P<other>SUMMARY (?:time|latency)(?: \(in [a-z/ ]+\))?:"
         r"|Shared files \(-S\): what was really performed)) \(of (?P<iterations>[0-9]{1,9}) iterations\)"
@@ -112,7 +114,7 @@ class _MdtestReader(TextReader):
         self._summaries.append(self._open)
 
     def _in_summary(self, summary: _SummaryTable, number: int, text: str) -> bool:
-        """Takes a line that belongs to an open summary. A message of another program in between does not close it."""
+        """Handle a line of an open summary. A message of another program in between does not close it."""
         if not summary.ruled:
             if headings := (_HEADINGS if summary.rates else _OTHER_HEADINGS).fullmatch(text):
                 summary.columns = 7 if summary.rates and headings["ranks"] else 4
@@ -144,7 +146,7 @@ class _MdtestReader(TextReader):
             return
         summary.seen[operation] = number
         words = row["numbers"].split()
-        # The clock can be too coarse for what one rank did.
+        # The clock can be too coarse for one rank's operations.
         known = all(_NUMBER.fullmatch(word) for word in words if word != "inf" or word in words[-4:])
         if len(words) != summary.columns or not known:
             self.notes.unreadable(
@@ -167,8 +169,8 @@ class _MdtestReader(TextReader):
         summary.rows[operation] = Record(operation, maximum, "ops/s", source, minimum, mean, stddev, iterations)
 
     def _counts(self, summary: _SummaryTable, operation: str) -> tuple[int, ...]:
-        """Of how many numbers a row may be: IOR 3.3's mdtest, also called 1.9.3, takes every rank and iteration, not
-        for trees.
+        """How many numbers a row summarises: IOR 3.3's mdtest, also called 1.9.3, summarises all ranks and iterations,
+        except for trees.
         """
         program, _, processes, _ = self._programs[-1] if self._programs else ("", False, 1, 1)
         ranks = (summary.tasks or 1, processes) if _BY_RANK.match(program) and not operation.startswith("tree_") else ()
@@ -235,10 +237,10 @@ class _MdtestReader(TextReader):
         self.notes.error(number, match[0])
 
     def unknown(self, number: int, text: str) -> None:
-        # A trace of another rank's may have been broken into by a message: only then it says something.
+        # A message may have interrupted another rank's trace line: only then the rest is a message.
         if _TRACE.fullmatch(text) and "WARNING: " not in text and "ERROR: " not in text:
             return
-        # mdtest 4.x calls a failure to do what it was told a warning, and goes on.
+        # mdtest 4.x prints some failures as warnings, and continues.
         if text.startswith("WARNING: ") and not _HARMLESS.fullmatch(text) and tells_of_failure(text):
             self.notes.error(number, text)
         else:
@@ -284,7 +286,7 @@ class _MdtestReader(TextReader):
             self.notes.error(None, f"{count} runs in one output; the last one is used")
 
     def _chosen(self, processes: int | None) -> _SummaryTable | None:
-        """The summary whose rows are the results: that of all processes, where -f, -l and -s made several."""
+        """The summary with the results: that of all processes, if -f, -l and -s produced several."""
         rates = [summary for summary in self._summaries if summary.rates]
         if not rates:
             if self._summaries:
@@ -304,7 +306,7 @@ class _MdtestReader(TextReader):
         return chosen
 
     def _asked(self, summary: _SummaryTable, argv: tuple[str, ...]) -> dict[str, Record]:
-        """The rows of the operations that the command line asks for, and others that were measured."""
+        """The rows of the requested operations, and of others that were measured."""
         if self._argv is None and self.seen.complete:
             self.notes.warning(
                 summary.line, "no command line in the output: requested phases unknown; rows of 0 are not used"
@@ -319,7 +321,7 @@ class _MdtestReader(TextReader):
         return {name: record for name, record in summary.rows.items() if record.value > 0 or name in asked}
 
     def _placement(self, processes: int | None, nodes: int | None) -> tuple[str | None, int | None]:
-        """(placement, processes per node), as far as the map of the ranks that share the first node tells it."""
+        """(placement, processes per node), as far as the map of ranks on the first node shows it."""
         if processes == 1:
             return "block", 1
         if self._nodemap is None or processes is None or not nodes:
@@ -345,7 +347,7 @@ def _tasks(summary: _SummaryTable) -> str:
 
 
 def _moves_every_rank(shift: int | None, processes: int | None, nodes: int | None, per_node: int | None) -> bool | None:
-    """Does a shift by `shift` ranks bring every rank to another node, with block placement?"""
+    """Whether a shift by `shift` ranks moves every rank to another node, with block placement."""
     if shift is None or processes is None or nodes is None or not per_node:
         return None
     return nodes > 1 and per_node <= shift % processes <= processes - per_node

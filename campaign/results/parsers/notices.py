@@ -1,8 +1,8 @@
-"""Notices of MPI, of the libraries under it, of launchers and of login shells: no failure of the benchmark. Pure.
+"""Notices of MPI, its libraries, launchers and login shells, which are no failures of the benchmark. Pure.
 
-They are known by who speaks, at the beginning of a line, and by what is said: a component that was tried and left out,
-a device that is not there, an option that was ignored. "error" or "unable to" in them is no error of the run. What
-tells of a crash, of an abort or of a full file system is never one.
+They are recognised by their source, at the beginning of a line, and by their content: a component that was tried and
+skipped, a missing device, an ignored option. "error" or "unable to" in them is not an error of the run. Messages about
+a crash, an abort or a full file system are never notices.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 LONGEST = 2000  # characters of a notice
-MOST_LINES = 40  # of one that fills several
+MOST_LINES = 40  # of a notice with several lines
 
 _FROM = r"(?:\[[\w.-]+:\d+(?::\d+)?\] )?"  # of Open MPI: [node:process]
 _LINE = re.compile(
@@ -49,15 +49,15 @@ _LINE = re.compile(
     r"|(?:\S*/)?(?:id|groups): cannot find name for (?:user|group) ID \d+"
 )
 _UCX = r"(?:\[\d+\.\d+\] \[[\w.-]+:\w+ *:\w+\] +)?"
-# Of a way of communication that was tried and left out, or of what only shows UCX's state: notices, though they name an
-# error that would be fatal of a file system.
+# About a transport that was tried and skipped, or UCX's state: notices, though they contain an error that would be
+# fatal for a file system.
 _LEFT_OUT = re.compile(
     rf"{_UCX}rdmacm_cm\.c:\d+ +UCX +ERROR rdma_create_event_channel failed: .*"
     rf"|{_UCX}ucp_worker\.c:\d+ +UCX +ERROR failed to open CM on component rdmacm with status .*"
     rf"|{_UCX}vfs_fuse\.c:\d+ +UCX +ERROR inotify_add_watch\(.*\) failed: .*"
     rf"|{_FROM}(?:\S*/)?pml_ucx\.c:\d+ +Error: Failed to create UCP worker"
 )
-# What a message of several lines is framed with: Open MPI's by dashes, hwloc's by asterisks.
+# Frames of messages with several lines: dashes by Open MPI, asterisks by hwloc.
 _FRAME = re.compile(r"-{60,}|\*{60,}")
 _OPENS = re.compile(
     r"(?:\[\[\d+,\d+\],\d+\]: )?(?:WARNING: |A (?:requested component was not found|high-performance Open MPI"
@@ -70,17 +70,17 @@ _OPENS = re.compile(
 _LIBRARY = re.compile(
     r"Open ?MPI|OpenFabrics|CUDA-aware|Libfabric|PMIX|\bMCA\b|\b(?:BTL|MTL|PML|btl|mtl|pml)_?\b|PSM|[Hh]wloc|Local host"
 )
-_ANOTHER = re.compile(r"\[|(?:ior )?(?:WARNING|ERROR): |[a-z_]+: ")  # who else speaks in the midst of the message
+_ANOTHER = re.compile(r"\[|(?:ior )?(?:WARNING|ERROR): |[a-z_]+: ")  # another source in the middle of the message
 _ENDS = re.compile(r"(?<!either )(?<!and/or )\babort|terminated|\bMPI_INIT\b", re.IGNORECASE)
 
 
 def kind(text: str) -> str:
-    """The text without numbers and places, so that notices differing only in node, process or time are equal."""
+    """The text without numbers and places, so that notices that differ only in node, process or time are equal."""
     return re.sub(r"\[[^]]*\]|\S*[0-9]\S*", "", text)
 
 
 def found(lines: Sequence[str], fatal: re.Pattern[str]) -> Iterator[tuple[int, range]]:
-    """Each notice by the index of the line that tells it, with all lines that it fills, frames included."""
+    """Each notice by the index of the line with its text, with all of its lines, including frames."""
     framed = _framed(lines)
     at = 0
     while at < len(lines):
@@ -101,7 +101,7 @@ def _is_notice(line: str, fatal: re.Pattern[str]) -> bool:
 
 
 def _framed(lines: Sequence[str]) -> dict[int, int]:
-    """Where each message between two like frames begins and ends: a frame that ends one does not begin the next."""
+    """Begin and end of each message between two equal frames: a frame that ends one does not begin the next."""
     pairs: dict[int, int] = {}
     begun: int | None = None
     for at, line in enumerate(lines):
@@ -122,5 +122,5 @@ def _is_framed_notice(lines: Sequence[str], fatal: re.Pattern[str]) -> bool:
 
 
 def _crash(text: str, fatal: re.Pattern[str]) -> bool:
-    """A notice of Slurm has its mark of an error, which alone is not meant."""
+    """A notice of Slurm contains its mark of an error, which alone is harmless."""
     return fatal.search(re.sub(r"^(?:srun|slurmstepd): error: ", "", text)) is not None

@@ -1,7 +1,7 @@
 """Raw output of an execution -> records and an observation.
 
-The number reported, and its place, are those of the text that people read; what else is known of it comes from the
-benchmark's own JSON lines. Where the two do not agree, that is an error.
+The reported number and its place are those of the text that people read; further details come from the benchmark's own
+JSON lines. If the two disagree, that is an error.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BUILTIN = "campaign bench "
 
 @dataclass(frozen=True, slots=True)
 class _Raw:
-    """A file as far as it could be read. `text` is None where it is absent or not a file to read."""
+    """A file as far as it could be read. `text` is None if it is missing or not a regular file."""
 
     name: str
     text: str | None
@@ -98,7 +98,7 @@ def _with_stderr(seen: Observation, err: _Raw, noted: Observation) -> Observatio
 
 
 def parser(form: Form) -> tuple[str, Callable[[str, str], Parsed]]:
-    """The applet, and what reads its text. Raises InputError for a name of none."""
+    """An applet and the reader of its text. Raises InputError for an unknown name."""
     if form in DESCRIBED:
         form = applets.form(str(form))
     if isinstance(form, OutputFormat):
@@ -109,7 +109,7 @@ def parser(form: Form) -> tuple[str, Callable[[str, str], Parsed]]:
 
 
 def read_sample(form: Form, path: Path) -> Parsed:
-    """What the parser reads from one file by itself. Raises InputError where it is no file that can be read."""
+    """What the parser reads from one file alone. Raises InputError if it is not a readable file."""
     raw = _load(path, path.parent)
     if raw.text is None:
         why = "; ".join(problem.text for problem in raw.trouble) or "not found"
@@ -119,7 +119,7 @@ def read_sample(form: Form, path: Path) -> Parsed:
 
 
 def _load(path: Path, root: Path) -> _Raw:
-    """At most READ_BYTES of a plain file; a link is not followed, and of a pipe or a device nothing is read."""
+    """At most READ_BYTES of a plain file; links are not followed, pipes and devices are not read."""
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     try:
         content, size = plain_file.read(path, READ_BYTES)
@@ -141,7 +141,7 @@ def _load(path: Path, root: Path) -> _Raw:
 
 
 def _notes(applet: str, err: _Raw) -> Notes:
-    """What a program says on stderr; the benchmark's own messages are errors unless they say that they are warnings."""
+    """Remarks from stderr; the benchmark's own messages are errors unless they are marked as warnings."""
     notes = Notes(err.name)
     message = re.compile(rf"{re.escape(applet)}: (?!(?:rank \d+(?: on \S+)?: )?warning: )")
     for number, line in notes.numbered(err.text or ""):
@@ -151,7 +151,7 @@ def _notes(applet: str, err: _Raw) -> Notes:
 
 
 def _once(warnings: Sequence[OutputRemark], applet: str) -> tuple[OutputRemark, ...]:
-    """Each warning once: the benchmark writes its own to the JSON lines, and to stdout or stderr too."""
+    """Each warning once: the benchmark writes its own to the JSON lines, and also to stdout or stderr."""
     by_words: dict[str, OutputRemark] = {}
     for warning in warnings:
         words = warning.text.removeprefix(f"{applet}: warning: ").removeprefix("WARNING: ")
@@ -159,12 +159,12 @@ def _once(warnings: Sequence[OutputRemark], applet: str) -> tuple[OutputRemark, 
     return tuple(by_words.values())
 
 
-# What both the text and the JSON lines may say of an execution: the latter are exact, the former is partly inferred.
+# What both the text and the JSON lines may give: the latter are exact, the former is partly inferred.
 _BOTH_SAY = (
     "argv", "processes", "nodes", "processes_per_node", "placement", "shift_requested", "shift_effective",
     "whole_nodes", "failed_operations",
 )  # fmt: skip
-# Those that the text prints, by the name that an error gives them.
+# Those that the text prints, by their names in errors.
 _COMPARED: Mapping[str, str] = {
     "argv": "command line",
     "processes": "processes",
@@ -175,7 +175,7 @@ _COMPARED: Mapping[str, str] = {
 
 
 def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
-    """The text's records and observation, with what the JSON lines, read from `name`, add to them."""
+    """The text's records and observation, supplemented by the JSON lines, read from `name`."""
     (records, seen), (exact_records, exact) = text, lines
     known = {key: value for key in _BOTH_SAY if (value := getattr(exact, key)) not in (None, ())}
     errors = [OutputRemark(what, name) for what in _disagreements(text, lines, digits)] if exact.program else []
@@ -191,7 +191,7 @@ def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
         for record in records
     ]
     told = tuple(warning for warning in seen.warnings if warning.text != CSV_NO_END)
-    ended = seen.complete or len(told) < len(seen.warnings)  # as far as the text can tell
+    ended = seen.complete or len(told) < len(seen.warnings)  # as far as the text shows
     return merged, replace(
         seen,
         **known,
@@ -212,7 +212,7 @@ def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
 
 
 def _each(printed: Record, exact: Record) -> tuple[Iteration, ...]:
-    """The iterations as the text prints them, with what the JSON lines know of them."""
+    """The iterations as the text prints them, supplemented by the JSON lines."""
     if len(printed.each) != len(exact.each):
         return exact.each
     return tuple(replace(text, details=line.details) for text, line in zip(printed.each, exact.each, strict=True))
@@ -225,7 +225,7 @@ def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator
     for key, name in _COMPARED.items():
         text, line = getattr(seen, key), getattr(exact, key)
         if key == "shift_effective" and None not in (text, line) and exact.processes:
-            # The text has the number as given, the JSON lines what it comes to among so many ranks.
+            # The text has the number as given, the JSON lines its effect with so many ranks.
             text, line = text % exact.processes, line % exact.processes
         if text not in (None, ()) and line not in (None, ()) and not _same(text, line):
             yield _say_different(what=name, lines=_shown(line), printed=_shown(text))

@@ -1,4 +1,4 @@
-"""What the outputs of an execution's phases say, together. Pure."""
+"""Combines the outputs of an execution's phases. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Value = TypeVar("Value", bound=Hashable)
 
 
 def together(phases: Sequence[tuple[str, Parsed]]) -> Parsed:
-    """Records by `phase/record`; an observation of what is the same in all phases, with that of each."""
+    """Records by `phase/record`; an observation of what is the same in all phases, and those of each."""
     records = [replace(each, operation=f"{phase}/{each.operation}") for phase, (found, _) in phases for each in found]
     seen = [observation for _, (_, observation) in phases]
     failed = [each.failed_operations for each in seen if each.failed_operations is not None]
@@ -37,7 +37,7 @@ def together(phases: Sequence[tuple[str, Parsed]]) -> Parsed:
 
 
 def of_phase(records: Iterable[Record], phase: str) -> tuple[Record, ...]:
-    """The records of a phase, as its own output names them."""
+    """The records of a phase, named as in its own output."""
     mark = f"{phase}/"
     return tuple(
         replace(record, operation=record.operation.removeprefix(mark))
@@ -47,6 +47,6 @@ def of_phase(records: Iterable[Record], phase: str) -> tuple[Record, ...]:
 
 
 def _same(values: Iterable[Value | None]) -> Value | None:
-    """The value that all have; None where they differ."""
+    """The value if all have the same; otherwise None."""
     distinct = set(values)
     return distinct.pop() if len(distinct) == 1 else None

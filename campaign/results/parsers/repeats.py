@@ -1,4 +1,4 @@
-"""Numbers of the same operation over the iterations of an execution -> one record. Pure."""
+"""Numbers of one operation over the iterations of an execution -> one record. Pure."""
 
 from __future__ import annotations
 
@@ -50,28 +50,28 @@ class Repeats:
         series.lines.append(line)
 
     def discard(self, operation: str) -> None:
-        """Drop an operation of which a value is unknown: its best value cannot be determined."""
+        """Drop an operation with an unknown value: its best value cannot be determined."""
         self._discarded.add(operation)
 
     def counts(self) -> dict[str, int]:
-        """How many values each operation has."""
+        """The number of values of each operation."""
         return {name: len(series.values) for name, series in self._series.items()}
 
     def highest(self, prefix: str) -> tuple[float, str] | None:
-        """(highest value, its unit) of all operations whose names begin so; None if there are none."""
+        """(highest value, its unit) of all operations with this prefix; None if there are none."""
         return max(
             ((max(series.values), series.unit) for name, series in self._series.items() if name.startswith(prefix)),
             default=None,
         )
 
     def records(self, file: str) -> list[Record]:
-        """A record of each operation: the best value, at its line, with the spread over all."""
+        """A record for each operation: the best value, at its line, with the spread of all."""
         known = {name: series for name, series in self._series.items() if name not in self._discarded}
         return [series.record(operation, file) for operation, series in known.items()]
 
 
 def deviation(values: Sequence[float]) -> float:
-    """Standard deviation of a sample, 0 of one value."""
+    """Standard deviation of a sample, 0 for one value."""
     n = len(values)
     if n < 2:
         return 0.0

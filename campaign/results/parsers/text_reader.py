@@ -27,14 +27,14 @@ Take = TypeVar("Take", bound=Callable[..., None])
 
 
 class LineRules:
-    """Patterns of whole lines, tried in their order, and at last `known`: lines that hold nothing of interest."""
+    """Patterns of whole lines, tried in order, and finally `known`: lines of no interest."""
 
     def __init__(self, known: str) -> None:
         self._known = re.compile(known)
         self._rules: list[tuple[re.Pattern[str], Callable[..., None]]] = []
 
     def __call__(self, pattern: str) -> Callable[[Take], Take]:
-        """Adds a rule: `take` gets the reader, the line's number and the match."""
+        """Add a rule: the decorated function gets the reader, the line's number and the match."""
 
         def add(take: Take) -> Take:
             self._rules.append((re.compile(pattern), take))
@@ -43,7 +43,7 @@ class LineRules:
         return add
 
     def apply(self, reader: TextReader, number: int, text: str) -> bool:
-        """Gives the line to the first rule that matches; False where no rule knows it."""
+        """Pass the line to the first rule that matches; False if none does."""
         for pattern, take in self._rules:
             if match := pattern.fullmatch(text):
                 take(reader, number, match)
@@ -61,11 +61,11 @@ class TextReader:
         self.notes = Notes(file)
         self.seen = Observation()
         self.records: dict[str, Record] = {}  # by operation
-        self.values = Repeats()  # of operations whose records are made of single iterations
+        self.values = Repeats()  # of operations whose records combine iterations
 
     @classmethod
     def parse(cls, text: str, file: str) -> Parsed:
-        """`text` is the output of one execution, `file` its name in sources and messages. Nothing is raised."""
+        """Parse `text`, the output of one execution; `file` is its name in sources and messages. Nothing is raised."""
         return cls(file).read(text)
 
     def read(self, text: str) -> Parsed:
@@ -83,11 +83,11 @@ class TextReader:
             self.unknown(number, text)
 
     def unknown(self, number: int, text: str) -> None:
-        """A line that no rule knows."""
+        """Handle a line that no rule knows."""
         self.notes.unknown(number, text)
 
     def finish(self, text: str) -> None:
-        """After the last line: what only the whole tells, above all whether it is complete."""
+        """After the last line: checks on the whole output, above all whether it is complete."""
         raise NotImplementedError
 
     # --- for the methods of readers
@@ -96,13 +96,13 @@ class TextReader:
         return Record(operation, float(value), unit, Source(self.file, number))
 
     def program(self, number: int, name: str) -> None:
-        """The line that names the program, with which an output begins."""
+        """The line that names the program, at the beginning of an output."""
         if self.seen.program:
             self.notes.error(number, TWO_RUNS)
         self.seen = replace(self.seen, program=name, complete=False)
 
     def began(self, number: int, match: re.Match[str]) -> None:
-        """A beginning at the group `time`: the first one counts."""
+        """A beginning, at the group `time`: the first one counts."""
         if self.seen.began_local is None:
             self.seen = replace(self.seen, began_local=local_time.parse(match["time"]))
 

@@ -12,7 +12,7 @@ MOST_PROCESSES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Bytes that a process moved in each interval from the start of the phase; intervals of one phase are alike."""
+    """Bytes that a process moved in each interval from the start of the phase; intervals of one phase are equal."""
 
     operation: str
     rank: int
@@ -22,7 +22,7 @@ class Timeline:
 
 
 def timelines(text: str) -> dict[str, list[Timeline]]:
-    """By operation, in the order of the ranks. What is no timeline, or no whole one, is left out: nothing is raised."""
+    """By operation, in the order of the ranks. Invalid or incomplete timelines are left out: nothing is raised."""
     by_operation: dict[str, list[Timeline]] = {}
     for number, raw in enumerate(text.splitlines(), 1):
         with contextlib.suppress(WrongLine):

@@ -1,7 +1,6 @@
-"""A patch + a tree -> the tree that it makes, by `git apply`: git's form with all that it has, or that of diff -u.
+"""A patch + a tree -> the patched tree, by `git apply`: git's format with all its features, or diff -u's.
 
-What is applied may come from an untrusted source: no file is written, and every line that it takes away or leaves must
-be there as it says.
+The patch may come from an untrusted source: no file is written, and every removed or context line must be there.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ class DoesNotApply(ValueError):
 
 
 def apply_patch(patch: bytes, tree: Mapping[str, TreeEntry]) -> dict[str, TreeEntry]:
-    """The files of a tree with a patch applied, paths as of -p1. Raises DoesNotApply."""
+    """The files of a tree after a patch, with paths as for -p1. Raises DoesNotApply."""
     if not _CHANGES.search(patch):
         return dict(tree)
     if any(len(size) > 9 or int(size) > LARGEST_FILE for size in _SIZE.findall(patch)):

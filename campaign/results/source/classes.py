@@ -1,6 +1,6 @@
-"""What a change in a benchmark's source may mean: rules over paths and over the lines that changed. Pure data.
+"""What a change in a benchmark's source may mean: rules about paths and changed lines. Pure data.
 
-A class is given by the first path rule that matches; what a line says goes before what its file is called.
+The first matching path rule gives the class; a line rule takes precedence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class PathRule:
 
 @dataclass(frozen=True, slots=True)
 class LineRule:
-    """What a line of the measurement path looks like."""
+    """The pattern of a line on the measurement path."""
 
     pattern: re.Pattern[bytes]
     why: str
@@ -60,7 +60,7 @@ PATHS = (
 # Languages whose lines are treated as code.
 _BRACES = r"c|h|cc|cpp|cxx|c\+\+|hh|hpp|hxx|inc|inl|cu|hip|y|l|go|rs|java"
 SOURCE = re.compile(rf"\.({_BRACES}|f|f77|f90|f95|f03|f08|for|ftn|s|d)$")
-BRACES = re.compile(rf"\.({_BRACES})$")  # of these, functions are found
+BRACES = re.compile(rf"\.({_BRACES})$")  # languages in which functions are recognised
 
 _CLOCK = (
     rb"P?MPI_W(?:time|tick)|mpi_wtime|clock_gettime|clock_getres|gettimeofday|GetTimeStamp|__?rdtscp?|getrusage"
@@ -96,11 +96,11 @@ LINES = (
     _line(_REPLACED, rb"(?:#\s*define\s+|-D\s*)(?:" + _CLOCK + rb"|" + _SYNC + rb"|" + _IO + rb"|P?MPI_\w+)(?![\w])"),
 )
 
-# What decides whether the lines around it are executed at all.
+# What decides whether the lines around it are executed.
 CONTROL = re.compile(
     rb"(?<!\w)(?:if|else|for|while|do|switch|case|return|goto|break|continue|exit|abort|longjmp)(?!\w)"
     rb"|#\s*(?:if|ifdef|ifndef|elif|else|endif)|/\*|\*/|^[ \t]*[{}]"
 )
-# Of the preprocessor, or nothing at all; not a macro that contains code.
+# Preprocessor lines or empty ones, but not a macro that contains code.
 DIRECTIVE = re.compile(rb"\s*(?:#(?!\s*define\s+\w+(?:\(|\s+[^\n]*[(;{])).*|extern\b[^(){}]*;?)?\s*")
-CALL = re.compile(rb"\w\s*\(.*;")  # a statement, in a file that calls itself documentation
+CALL = re.compile(rb"\w\s*\(.*;")  # a statement, in a file that claims to be documentation

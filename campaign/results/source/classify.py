@@ -1,5 +1,5 @@
-"""A pristine tree against the one that was built -> every file that differs, what it may mean, and what a reviewer has
-to look at. Pure.
+"""Compares a pristine tree with the one that was built -> every file that differs, what it may mean, and what a
+reviewer has to look at. Pure.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ LONGEST_JUDGED = 4000  # bytes of a line
 def compare(
     pristine: Tree, built: Tree, version: str = "", supplied: tuple[str, bytes] | None = None
 ) -> tuple[TreeComparison, bytes]:
-    """The comparison, and the patch from one tree to the other.
-
-    `version`: what the pristine tree is said to be. `supplied`: name and content of a patch to be judged.
+    """The comparison, and the patch from one tree to the other. `version`: the stated version of the pristine tree.
+    `supplied`: name and content of a patch to be judged.
     """
     modified = without_products(built, pristine)
     differences = diff.differences(pristine, modified)
@@ -107,7 +106,7 @@ def _judged(difference: Difference, path: str) -> tuple[ChangeClass, str, tuple[
 
 
 class _File:
-    """A file's lines, with those of each function that measures."""
+    """A file's lines, with those in functions that measure."""
 
     def __init__(self, entry: TreeEntry | None, path: str) -> None:
         self.lines = lines_of(entry.data) if entry else []
@@ -121,8 +120,8 @@ class _File:
 
 
 def _bodies(lines: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    """First and last line of each function's body: from the brace after a head that begins in the first column, on one
-    line or several, to the next brace there.
+    """First and last line of each function's body: from the brace after a head that begins in the first column to the
+    next brace there.
     """
     start: int | None = None
     head = False
@@ -145,16 +144,16 @@ def _bodies(lines: Sequence[bytes]) -> Iterator[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=1 << 16)  # both trees share most of their lines
 def _touched(line: bytes) -> tuple[str, ...]:
-    """Why a line is of the measurement path."""
+    """Why a line is on the measurement path."""
     if len(line) > LONGEST_JUDGED:
         return ("a line too long to classify",)
     return () if _comment(line) else tuple(rule.why for rule in LINES if rule.pattern.search(line))
 
 
 def _comment(line: bytes) -> bool:
-    """A line that is a comment as a whole, and leaves the lines around it alone."""
+    """Whether a line is only a comment, without effect on the lines around it."""
     text = line.strip()
-    if text.endswith(b"\\") or b"??/" in text:  # goes on in the next line
+    if text.endswith(b"\\") or b"??/" in text:  # continues on the next line
         return False
     if text.startswith(b"//"):
         return True
@@ -176,7 +175,7 @@ class _HunkLine:
 
     @property
     def idle(self) -> bool:
-        """Nothing that is executed."""
+        """Whether it is not executed."""
         return _comment(self.text) or not self.text.strip()
 
 
@@ -214,7 +213,7 @@ def _judged_hunk(
 
 
 def _measuring(lines: Sequence[_HunkLine], source: bool, prose: bool) -> dict[int, tuple[str, ...]]:
-    """Changed lines, by number in the hunk, that measure themselves, and why."""
+    """Changed lines, by number in the hunk, that are on the measurement path, and why."""
     measuring = {}
     for number, line in enumerate(lines):
         if line.sign == b" " or (source and line.idle):
@@ -228,7 +227,7 @@ def _measuring(lines: Sequence[_HunkLine], source: bool, prose: bool) -> dict[in
 def _near_measuring(
     lines: Sequence[_HunkLine], direct: Container[int], old: _File, new: _File
 ) -> dict[int, tuple[str, ...]]:
-    """Changed lines in functions that measure which are beside a line that does, or decide whether one is executed."""
+    """Changed lines in functions that measure that are next to a measuring line, or control whether one is executed."""
     near: dict[int, tuple[str, ...]] = {}
     for number, line in enumerate(lines):
         if line.sign == b" " or line.idle or number in direct:
@@ -243,7 +242,7 @@ def _near_measuring(
 
 
 def _text(hunk: Hunk, first: int) -> str:
-    """A hunk for people: the part around its first flagged line, where it is long."""
+    """A hunk for people: if it is long, the part around its first flagged line."""
     start = max(0, min(first - diff.CONTEXT, len(hunk.lines) - LONGEST_SHOWN))
     part = hunk.lines[start : start + LONGEST_SHOWN]
     texts = [line.decode("utf-8", "backslashreplace").rstrip("\r\n")[:LONGEST_LINE] for line in part]

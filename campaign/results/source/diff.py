@@ -1,4 +1,4 @@
-"""Differences of two trees -> a patch that git apply takes, and patch -p1 where no file is binary. Pure."""
+"""Differences of two trees -> a patch for git apply, and for patch -p1 if no file is binary. Pure."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Literal
 from campaign.results.source.trees import LINK, Tree, TreeEntry
 
 CONTEXT = 3  # lines
-LONGEST_COMPARED = 20_000  # lines that differ: beyond, they are replaced as one, which takes no time to find
+LONGEST_COMPARED = 20_000  # differing lines beyond which they are replaced as a whole, without a search
 
 _NO_NEWLINE = b"\\ No newline at end of file\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines start with a space, - or +, and end with a newline but where the file has none at its end."""
+    """Lines start with a space, - or +, and end with a newline unless the file lacks one at its end."""
 
-    old_start: int  # from 1; of an empty side, the line before
+    old_start: int  # from 1; if a side is empty, the line before
     old_count: int
     new_start: int
     new_count: int
@@ -39,7 +39,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One file that is not the same in two trees; None where it is not there. `hunks` only of texts."""
+    """A file that differs between two trees; None on the side where it is missing. `hunks` only for texts."""
 
     path: str
     old: TreeEntry | None
@@ -48,12 +48,14 @@ class Difference:
     binary: bool = False
 
     def count(self, sign: bytes) -> int:
-        """Lines with a sign: + are added, - removed."""
+        """The number of lines with this sign: + added, - removed."""
         return sum(line.startswith(sign) for hunk in self.hunks for line in hunk.lines)
 
 
 def differences(old: Tree, new: Tree) -> tuple[Difference, ...]:
-    """In the order of paths. A file that became a link, or a link a file, is there twice: taken away, then made."""
+    """In the order of paths. A file that became a link, or the other way round, is listed twice: removed,
+    then added.
+    """
     differing = []
     for path in sorted({*old.entries, *new.entries}, key=os.fsencode):
         before, after = old.entries.get(path), new.entries.get(path)
@@ -67,7 +69,7 @@ def differences(old: Tree, new: Tree) -> tuple[Difference, ...]:
 
 
 def render(differing: Sequence[Difference]) -> bytes:
-    """The patch. What is taken away comes first, so that a directory can take the place of a file."""
+    """The patch. Removals come first, so that a directory can take the place of a file."""
     return b"".join(map(_rendered, sorted(differing, key=lambda difference: difference.new is not None)))
 
 
@@ -76,7 +78,7 @@ def is_binary(data: bytes) -> bool:
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """Lines with their newlines; only \\n ends one."""
+    """Lines with their newlines; only \n ends a line."""
     lines = data.split(b"\n")
     last = lines.pop()
     return [line + b"\n" for line in lines] + ([last] if last else [])
@@ -112,7 +114,7 @@ Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, i
 
 
 def _opcodes(old: Sequence[bytes], new: Sequence[bytes]) -> list[Opcode]:
-    """As of difflib, which is quick only where little differs: what both ends share is left out."""
+    """As difflib's, after removing what both ends share: difflib is fast only with few differences."""
     start, shorter = 0, min(len(old), len(new))
     while start < shorter and old[start] == new[start]:
         start += 1
@@ -132,7 +134,7 @@ def _opcodes(old: Sequence[bytes], new: Sequence[bytes]) -> list[Opcode]:
 
 
 class _Grouped(difflib.SequenceMatcher[bytes]):
-    """Groups changes that are known with their context."""
+    """Groups known changes with their context."""
 
     def __init__(self, codes: list[Opcode]) -> None:
         super().__init__(None, (), ())
@@ -148,12 +150,12 @@ def _blob(entry: TreeEntry | None) -> str:
     return hashlib.sha1(b"blob %d\0" % len(entry.data) + entry.data, usedforsecurity=False).hexdigest()
 
 
-# Bytes that have a letter of their own in a quoted name.
+# Bytes with an escape letter in a quoted name.
 QUOTED = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
 
 
 def _quoted(name: str) -> str:
-    """A name as git writes it: in quotes where it has bytes that need them."""
+    """A name as git writes it: in quotes if it has bytes that need them."""
     data = os.fsencode(name)
     if all(0x20 <= byte < 0x7F and byte not in b'"\\' for byte in data):
         return name
@@ -183,7 +185,7 @@ def _rendered(difference: Difference) -> bytes:
         body = b"GIT binary patch\n" + _literal(new) + b"\n" + _literal(old) + b"\n"
         return "\n".join(head).encode() + b"\n" + body
     if difference.hunks:
-        # A name with a space ends with a tab, by which patch tells it from a date.
+        # A name with a space ends with a tab, by which patch separates it from a date.
         head.append("--- /dev/null" if old is None else f"--- {before}" + "\t" * (" " in before))
         head.append("+++ /dev/null" if new is None else f"+++ {after}" + "\t" * (" " in after))
     return "\n".join(head).encode() + b"\n" + b"".join(hunk.render() for hunk in difference.hunks)
@@ -195,6 +197,6 @@ def _literal(entry: TreeEntry | None) -> bytes:
     lines = [b"literal %d\n" % len(data)]
     for at in range(0, len(packed), 52):
         part = packed[at : at + 52]
-        length = len(part) + (64 if len(part) <= 26 else 70)  # A to Z for 1 to 26, a to z beyond
+        length = len(part) + (64 if len(part) <= 26 else 70)  # A to Z for 1 to 26, a to z above
         lines.append(bytes([length]) + base64.b85encode(part, pad=True) + b"\n")
     return b"".join(lines)

@@ -1,4 +1,4 @@
-"""What is known of the benchmark's source and build: nouns, and their JSON. The rules SRC-* are judged on them."""
+"""What is known about the benchmark's source and build: nouns, and their JSON. The rules SRC-* are judged on them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FORMAT = 1
 
 
 class ChangeClass(StrEnum):
-    """Classes of changes, the weightiest first: a file has that of its weightiest hunk."""
+    """Classes of changes, most significant first: a file has that of its most significant hunk."""
 
     MEASUREMENT = "measurement path"
     OTHER = "other"
@@ -25,7 +25,7 @@ class ChangeClass(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """What was there and is not part of a tree."""
+    """A file or directory that is not part of a tree."""
 
     path: str
     why: str
@@ -34,15 +34,15 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class FlaggedHunk:
-    """A hunk that touches the measurement path. `line` is its first such line: of the built file, or of the pristine
-    one where nothing came in the place of what is gone.
+    """A hunk that touches the measurement path. `line` is its first such line: in the built file, or in the pristine
+    one if lines were only removed.
     """
 
     path: str
     line: int
     gone: bool
     why: tuple[str, ...]
-    hunk: str  # for people: cut where it is long, and always printable
+    hunk: str  # for people: shortened if it is long, and always printable
 
     @property
     def place(self) -> str:
@@ -81,7 +81,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Supplied:
-    """A patch that was submitted. `problem`: why it does not turn the pristine tree into the built one, or ""."""
+    """A submitted patch. `problem`: why it does not turn the pristine tree into the built one, or ""."""
 
     name: str
     sha256: str
@@ -95,7 +95,7 @@ class TreeComparison:
     changes: tuple[Change, ...]
     patch_sha256: str
     applied: str  # hash of the pristine tree with the patch applied
-    names_version: bool  # some pristine file names the version of the campaign file
+    names_version: bool  # whether a pristine file contains the version that the campaign file names
     supplied: Supplied | None = None
 
     @property
@@ -104,13 +104,13 @@ class TreeComparison:
 
     @property
     def reproduced(self) -> bool:
-        """The pristine tree and the patch give the built tree."""
+        """Whether the pristine tree with the patch is the built tree."""
         return self.applied == self.modified.hash
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The record of one build; "" and () where it does not say."""
+    """The record of one build; "" and () for what is not recorded."""
 
     binary_sha256: str
     compiler: str = ""
@@ -119,18 +119,18 @@ class Build:
     libraries: tuple[str, ...] = ()
     source_tree: str = ""  # hash of what was built
     version: str = ""
-    revision: str | None = ""  # of the repository that the source lay in; None where it lay in none
+    revision: str | None = ""  # of the source's repository; None if it was in none
     dirty: bool | None = None
     unix_time: float | None = None
-    log: str = ""  # name of the build's log as the campaign file has it
+    log: str = ""  # name of the build's log in the campaign file
     log_sha256: str = ""
-    mpi: str = ""  # in the words of its compiler wrapper
+    mpi: str = ""  # as its compiler wrapper calls it
     sections: tuple[str, ...] = ()  # of the binary: "NAME SHA-256"
 
 
 @dataclass(frozen=True, slots=True)
 class OwnSource:
-    """The built-in benchmark's source as this program has it."""
+    """The built-in benchmark's source that this program contains."""
 
     version: str
     tree: str
@@ -138,7 +138,7 @@ class OwnSource:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """`problem`: why nothing was compared, where `comparison` is None. `patch_sha256` is of the patch that is kept."""
+    """`problem`: why nothing was compared, if `comparison` is None. `patch_sha256` is that of the stored patch."""
 
     comparison: TreeComparison | None = None
     problem: str = "run 'campaign modifications FILE' first"
@@ -159,7 +159,7 @@ def as_text(fact: Any) -> str:
 
 
 def from_json(kind: type[Fact], data: Any) -> Fact:
-    """The fact of which `as_text` made this. Raises ValueError saying which field is not what it should be."""
+    """The inverse of `as_text`. Raises ValueError naming the field that is wrong."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"not an object of format {FORMAT}")
     return decode(kind, data, pass_over_unknown=True)

@@ -1,5 +1,6 @@
-"""The report of modifications: what was changed in the benchmark's source, how it was built, and what a reviewer has to
-look at. Text for people, JSON, and the patch.
+"""The report of modifications: changes in the benchmark's source, its build, and what a reviewer has to look at.
+
+As text for people, as JSON, and as a patch.
 """
 
 from __future__ import annotations
@@ -20,10 +21,8 @@ MOST_IGNORED = 20  # names that are listed
 
 
 def write(directory: Path, sources: Sources, patch: bytes, ran: str = "") -> None:
-    """Write the facts, the patch and the text into a directory, which is made. Raises InputError or
-    EnvironmentLacks where they cannot be written.
-
-    `ran`: the text about the programs that ran.
+    """Write the facts, the patch and the text into a directory, which is created. Raises InputError or EnvironmentLacks
+    if they cannot be written. `ran`: the text about the executed programs.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -36,7 +35,7 @@ def write(directory: Path, sources: Sources, patch: bytes, ran: str = "") -> Non
 
 
 def text(sources: Sources, ran: str = "") -> str:
-    """What `campaign modifications` prints."""
+    """The output of `campaign modifications`."""
     lines = ["Modifications of the benchmark's source", ""]
     comparison = sources.comparison
     if comparison is None:
@@ -81,14 +80,14 @@ def checked(comparison: TreeComparison) -> str:
 
 
 def supplied(comparison: TreeComparison) -> Iterator[str]:
-    """A sentence on the patch that was submitted, where one was."""
+    """A sentence about the submitted patch, if there is one."""
     if patch := comparison.supplied:
         verdict_on_it = patch.problem or "turns the published source into the built source"
         yield f"Supplied patch {patch.name} (SHA-256 {patch.sha256}): {verdict_on_it}."
 
 
 def build_lines(build: Build) -> Iterator[tuple[str, str]]:
-    """Name and value of what a build's record says."""
+    """The entries of a build record: name and value."""
     yield "binary", f"SHA-256 {build.binary_sha256}"
     for name, value in (
         ("version", build.version),

@@ -1,6 +1,6 @@
-"""Reads the benchmark's source trees and the record of its build, and keeps what was found with the results.
+"""Reads the benchmark's source trees and build records, and stores what was found with the results.
 
-`results/<campaign>/source/` then holds the modifications (facts, patch, text) and a record for each binary that was
+`results/<campaign>/source/` then contains the modifications (facts, patch, text) and a record for each binary that was
 used, so that they can be judged, reported and submitted without the trees.
 """
 
@@ -26,12 +26,12 @@ from campaign.results.source.facts import Build, Sources, TreeComparison
 
 LARGEST_PATCH = 64 << 20  # bytes
 LARGEST_RECORD = 32 << 20
-BUILDS = frozenset({"build", "build-san"})  # what its Makefile makes at the top of it
+BUILDS = frozenset({"build", "build-san"})  # directories that its Makefile creates at the top
 
 
 @dataclass(frozen=True, slots=True)
 class SourceComparison:
-    """`patch` is that from the pristine tree to the built one, empty where nothing was compared."""
+    """`patch` is that from the pristine tree to the built one, empty if nothing was compared."""
 
     comparison: TreeComparison | None
     problem: str = ""
@@ -39,9 +39,8 @@ class SourceComparison:
 
 
 def compare(campaign: Campaign) -> SourceComparison:
-    """Read the trees that the campaign file names and compare them.
-
-    Raises InputError where one of them, or the patch, is not there or cannot be read.
+    """Read and compare the trees that the campaign file names. Raises InputError if one of them, or the patch, is
+    missing or unreadable.
     """
     source, base = campaign.source, campaign.path.parent
     builtin = not campaign.benchmark.external
@@ -70,7 +69,7 @@ def compare(campaign: Campaign) -> SourceComparison:
         with _of_key("source.modified"):
             modified = trees.read(source.modified, base)
     else:
-        # A release or a revision of the whole project holds it in a directory of its own.
+        # A release or a revision of the whole project contains it in a subdirectory.
         pristine = trees.below(pristine, resources.BENCHMARK.name)
         modified = replace(trees.read(str(resources.BENCHMARK), base, BUILDS), name="the built-in benchmark")
     with _of_key("source.patch"):
@@ -81,7 +80,7 @@ def compare(campaign: Campaign) -> SourceComparison:
 
 @contextmanager
 def _of_key(key: str) -> Iterator[None]:
-    """Raise InputError with the key of the campaign file before what is wrong with the file that it names."""
+    """Raise InputErrors with the key of the campaign file before the problem of the file that it names."""
     try:
         yield
     except InputError as error:
@@ -123,7 +122,7 @@ def _external_build(campaign: Campaign, at: Place, program: Path) -> Build | Non
 
 
 def own_source() -> source_facts.OwnSource | None:
-    """The source of the built-in benchmark that came with this program; None where it cannot be read."""
+    """The source of the built-in benchmark that came with this program; None if it cannot be read."""
     from campaign.results.source import trees
 
     try:
@@ -143,7 +142,7 @@ def _own_build() -> Build | None:
 
 
 def _built_tree(source: SourceTrees, base: Path) -> str:
-    """The hash of the tree as it is now, which later ones are compared with."""
+    """The hash of the tree as it is now, with which later ones are compared."""
     if not source.modified:
         return ""
     from campaign.results.source import trees
@@ -160,14 +159,13 @@ def _built_tree(source: SourceTrees, base: Path) -> str:
 
 
 def keep(paths: Paths, compared: SourceComparison) -> None:
-    """Keep the modifications as they are now."""
+    """Store the modifications as they are now."""
     modifications.write(paths.source, recorded(paths, compared), compared.patch)
 
 
 def look_again(campaign: Campaign, paths: Paths) -> str:
-    """Compare and keep; gives what hindered it, or "".
-
-    Where the trees cannot be read on this machine, what was kept of the same trees stays.
+    """Compare and store; gives the problem, or "". If the trees cannot be read on this machine, the stored comparison
+    of the same trees stays.
     """
     try:
         keep(paths, compare(campaign))
@@ -181,7 +179,7 @@ def look_again(campaign: Campaign, paths: Paths) -> str:
 
 
 def keep_builds(campaign: Campaign, paths: Paths) -> None:
-    """Keep the records of the binaries that are about to be run, and the logs of their builds."""
+    """Store the records of the binaries that are about to be run, and the logs of their builds."""
     folder = paths.source / "builds"
     try:
         for current in builds(campaign):
@@ -195,7 +193,7 @@ def keep_builds(campaign: Campaign, paths: Paths) -> None:
 
 
 def recorded(paths: Paths, compared: SourceComparison | None = None) -> Sources:
-    """What was kept; with `compared` in the place of what was compared then."""
+    """What was stored; with `compared` instead of the stored comparison."""
     if compared is None:
         sources, patch = _kept(Sources, paths.source / modifications.FACTS) or Sources(), patch_of(paths)
     else:
@@ -238,7 +236,7 @@ def _digest(path: Path) -> str:
 
 
 def patch_of(paths: Paths) -> bytes:
-    """The patch that was kept; empty where there is none."""
+    """The stored patch; empty if there is none."""
     try:
         return strict_json.content(paths.source / modifications.PATCH, LARGEST_PATCH)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,7 +1,7 @@
-"""A source tree as it lies in a directory, an archive or a git revision -> its files in memory, and one hash over them.
+"""A source tree in a directory, an archive or a git revision -> its files in memory, and one hash over them.
 
-What is read may come from an untrusted source: nothing is written, no link is followed, sizes are bounded, and a name
-that would lead outside of the tree is refused.
+It may come from an untrusted source: nothing is written, no link is followed, sizes are limited, and a name that leads
+outside of the tree is refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _COMPILED = (b"\x7fELF", b"!<arch>\n", b"!<thin>\n", b"\xcf\xfa\xed\xfe", b"\xca
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """One file. `data` of a link is its target. A path has surrogates for bytes that are not UTF-8."""
+    """One file. `data` of a link is its target. Bytes of a path that are not UTF-8 are surrogates."""
 
     path: str
     mode: str
@@ -47,7 +47,7 @@ class TreeEntry:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """`name` is what was read, as the campaign file names it. Empty directories are not part of a tree."""
+    """`name`: how the campaign file names it. Empty directories are not part of a tree."""
 
     name: str
     entries: Mapping[str, TreeEntry]
@@ -70,16 +70,14 @@ def tree_hash(entries: Mapping[str, TreeEntry]) -> str:
 
 
 def shown(path: str) -> str:
-    """A path for people: what is not printable is escaped."""
+    """A path for people: unprintable characters are escaped."""
     text = os.fsencode(path).decode("utf-8", "backslashreplace")
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def read(text: str, base: Path, without: frozenset[str] = frozenset(), most: int = LARGEST_TREE) -> Tree:
-    """The tree that `text` names, a path from `base`. `without`: names at its top that are no part of it; `most`: bytes
-    that an archive may have, packed and unpacked.
-
-    Raises InputError where there is none, or none that can be trusted to be read.
+    """The tree that `text` names, a path relative to `base`. `without`: names at its top to leave out; `most`: bytes
+    that an archive may have, packed and unpacked. Raises InputError if there is none, or if it cannot be read safely.
     """
     path = base / text
     try:
@@ -97,7 +95,7 @@ def read(text: str, base: Path, without: frozenset[str] = frozenset(), most: int
 
 
 def below(tree: Tree, directory: str) -> Tree:
-    """The part of a tree in a directory of it; the tree itself if it has none of that name."""
+    """The part of a tree below a directory; the tree itself if it has none with that name."""
     start = f"{directory}/"
     everything: tuple[TreeEntry | Ignored, ...] = (*tree.entries.values(), *tree.ignored)
     inner = [replace(item, path=item.path.removeprefix(start)) for item in everything if item.path.startswith(start)]
@@ -107,7 +105,7 @@ def below(tree: Tree, directory: str) -> Tree:
 
 
 def without_products(tree: Tree, pristine: Tree) -> Tree:
-    """A tree that was built in, without compiled code that the pristine one does not have."""
+    """A tree without compiled files that the pristine one does not have."""
     kept = dict(tree.entries)
     ignored = list(tree.ignored)
     for path, entry in tree.entries.items():
@@ -124,7 +122,7 @@ Item = tuple[str, str, Callable[[], bytes]] | Ignored  # path, mode, and what re
 
 
 def _collected(name: str, items: Iterator[Item], strip: bool = False, most: int = LARGEST_TREE) -> Tree:
-    """The items as a tree; `strip` takes a single directory around all of them away, as archives have it."""
+    """The items as a tree; `strip` removes a single directory around all of them, as in archives."""
     entries: dict[str, TreeEntry] = {}
     ignored: list[Ignored] = []
     total = 0
@@ -166,7 +164,7 @@ def _check_path(name: str, path: str) -> None:
 
 
 def _administrated(path: str) -> str | None:
-    """What of a path is version control's own, None where nothing is."""
+    """The top of a path that belongs to a version control system, None if none does."""
     parts = path.split("/")
     return next(("/".join(parts[: at + 1]) for at, part in enumerate(parts) if part in _ADMINISTRATION), None)
 

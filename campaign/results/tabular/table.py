@@ -1,4 +1,4 @@
-"""Rows of a table in CSV or XLSX, by the names of their columns: the same columns in both, in any order."""
+"""Rows of a table in CSV or XLSX, by the names of their columns, in any order."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class TabularRow:
-    """`where`: its place in the file, for what is wrong with it. `fields` are text, or numbers of a workbook."""
+    """`where`: its place in the file, for messages. `fields` are text, or numbers of a workbook."""
 
     where: str
     fields: Mapping[str, Any]
 
 
 def read(path: Path) -> list[TabularRow]:
-    """The rows; at least one, with the columns that are NEEDED. Raises InputError."""
+    """The rows; at least one, with all NEEDED columns. Raises InputError."""
     if not path.is_file():
         raise InputError(f"{path}: not found; give {ALLOWED}")
     data = strict_json.content(path, LARGEST)
@@ -68,17 +68,17 @@ def table_without_rows(path: object) -> str:
 
 
 def number(value: Any) -> Any:
-    """A number that is written as text as one; anything else as it is."""
+    """Text that is a number as a number; anything else unchanged."""
     return float(value) if isinstance(value, str) and _NUMBER.fullmatch(value.strip()) else value
 
 
 def _field(name: str, value: Any) -> Any:
-    """A name of digits is a number in a workbook."""
+    """A name that consists of digits is a number in a workbook."""
     return str(value) if name in TEXTS and type(value) in (int, float) else value
 
 
 def _chosen(tables: Iterator[Iterator[TabularLine]]) -> tuple[Iterator[TabularLine], list[str]]:
-    """The lines and columns of the first table that has the columns, or else of the first at all."""
+    """The lines and columns of the first table with the needed columns, or else of the first table."""
     first: tuple[Iterator[TabularLine], list[str]] | None = None
     for lines in tables:
         names = next((names for _, names in lines if any(names)), [])
@@ -105,7 +105,9 @@ def _check_columns(path: Path, columns: Sequence[str]) -> None:
 
 
 def _of_csv(path: Path, data: bytes) -> Iterator[TabularLine]:
-    """With commas, semicolons or tabulators between the fields: what its first line has most of, by the names."""
+    """With commas, semicolons or tabs between the fields: whichever its first line has most of, judged by
+    column names.
+    """
     text = strict_json.text(str(path), data, ALLOWED_CSV)
     head = next(filter(str.strip, text.splitlines()), "")
     separator = max(

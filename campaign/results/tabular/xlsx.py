@@ -1,7 +1,7 @@
-"""The sheets of an XLSX workbook that another party may have written: the values alone, within bounds.
+"""The sheets of an XLSX workbook from another party: only values, within limits.
 
-The library reads a workbook as its makers wrote it. What a hostile one could hold is refused before: archives that
-unpack to more than they should, links to other workbooks, entities that grow, rows and columns beyond number.
+The library trusts a workbook's makers. So what a hostile one could contain is refused before: archives that unpack to
+too much, links to other workbooks, growing entities, too many rows and columns.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from campaign.core.errors import CampaignError, InputError
 MOST_MEMBERS = 1000
 MOST_UNPACKED = 256 << 20  # bytes
 MOST_COLUMNS = 200
-MOST_LINES = 200_000  # of a sheet, the empty ones too
+MOST_LINES = 200_000  # per sheet, including empty ones
 MOST_SHEETS = 100
 _BOUNDED_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _XML = (".xml", ".rels", ".vml")
 _LIKE_XML = re.compile(rb"\s*(<|\0<|\xef\xbb\xbf|\xff\xfe|\xfe\xff)")  # whatever its name says
 _ENCODING = re.compile(rb"""<\?xml[^>]*encoding\s*=\s*["'](?!utf-8["'])""", re.IGNORECASE)
 
-TabularLine = tuple[str, Sequence[Any]]  # where it is, and the values of its fields
+TabularLine = tuple[str, Sequence[Any]]  # its place, and the values of its fields
 
 
 def sheets(path: Path, data: bytes) -> Iterator[Iterator[TabularLine]]:
@@ -37,14 +37,14 @@ def sheets(path: Path, data: bytes) -> Iterator[Iterator[TabularLine]]:
 
         import openpyxl
 
-        warnings.filterwarnings("ignore", module="openpyxl")  # it says which styles it does not know
+        warnings.filterwarnings("ignore", module="openpyxl")  # it warns about unknown styles
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets[:MOST_SHEETS]:
-            sheet.reset_dimensions()  # what it says of its size would be filled with empty fields
+            sheet.reset_dimensions()  # otherwise it fills up the size that the sheet claims with empty fields
             yield _lines(path, sheet)
     except CampaignError:
         raise
-    except Exception as error:  # the library raises a score of things where a workbook is damaged
+    except Exception as error:  # the library raises many kinds of exceptions for a damaged workbook
         raise InputError(_not_xlsx(path=path, why=_short(error))) from error
 
 
@@ -96,7 +96,7 @@ def _check(path: Path, data: bytes) -> None:
 
 
 def _plain(content: bytes) -> bool:
-    """Whether XML is UTF-8 and declares nothing of its own."""
+    """Whether XML is UTF-8 and declares no entities or types."""
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
