@@ -72,15 +72,15 @@ enum rank_kind rank_of(pid_t pid, const char *folder, const char *launcher, cons
 {
     char path[64];
     struct text environ = {0};
-    if (!is_process(pid))
-        return RANK_IS_NEVER; /* threads have numbers too */
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    if (access(path, R_OK) != 0)
-        return RANK_MAY_BE;
     text_file(&environ, path);
     enum rank_kind kind = RANK_NOT_YET;
     if (environ.used > 0)
         kind = rank_by(environ.bytes, environ.used, folder, launcher, node, rank);
+    else if (access(path, R_OK) != 0)
+        kind = RANK_MAY_BE;
+    if (kind == RANK_IS && !is_process(pid))
+        kind = RANK_IS_NEVER; /* threads have numbers too */
     for (size_t i = 0; kind == RANK_IS && i < sizeof telling / sizeof *telling; i++) {
         const char *value = value_of(environ.bytes, environ.used, telling[i]);
         if (value != NULL && value[0] != '\0')

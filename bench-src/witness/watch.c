@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,8 @@ enum {
     YOUNG_US = 30000000,         /* a process that is no rank by then will be none */
     LAUNCH_US = 50000,           /* the next run's launcher goes before what is told of this one */
 };
+
+static const char STEP_DAEMON[] = "slurmstepd"; /* has a rank's variables before the rank does */
 
 /* A process that may be a rank. */
 struct young {
@@ -140,33 +143,51 @@ static void add_known(pid_t pid, const struct rank *rank, int64_t now)
     watch.fresh = 0;
 }
 
-/* Whether it stays among the young. Until it executes a file, a new process has the variables of whoever started it. Then its
+/* Whether its variables are to be read. Until it executes a file, a new process has the variables of whoever started it. Then its
  * name is another, and to read that costs less than the variables, which are read again at twice the age too. */
+static bool may_have_executed(struct young *young, const char *name, int64_t age)
+{
+    bool may = strcmp(name, STEP_DAEMON) != 0 && (strcmp(name, young->name) != 0 || age >= young->again);
+    snprintf(young->name, sizeof young->name, "%s", name);
+    if (may)
+        young->again = 4000 + 2 * age;
+    return may;
+}
+
+static bool is_step_daemon(pid_t pid)
+{
+    char *name = text_line("/proc/%d/comm", (int)pid);
+    bool is = name != NULL && strcmp(name, STEP_DAEMON) == 0;
+    free(name);
+    return is;
+}
+
+/* Whether it stays among the young. One that the kernel has named has just executed something: most are no rank, and their
+ * variables say so at once. */
 static bool stays_young(struct young *young, int64_t now)
 {
     struct rank rank;
     int64_t age = now - young->since;
-    char *name = text_line("/proc/%d/comm", (int)young->pid);
     young->due = now + age / 2;
-    if (name == NULL || age > YOUNG_US) {
+    if (age > YOUNG_US)
+        return false;
+    if (watch.events < 0) {
+        char *name = text_line("/proc/%d/comm", (int)young->pid);
+        bool gone = name == NULL, looks = !gone && may_have_executed(young, name, age);
         free(name);
-        return age == 0; /* a number is given before its process is there */
+        if (!looks)
+            return !gone || age == 0; /* a number is given before its process is there */
     }
-    bool looks = strcmp(name, "slurmstepd") != 0 && (strcmp(name, young->name) != 0 || age >= young->again);
-    snprintf(young->name, sizeof young->name, "%s", name);
-    free(name);
-    if (!looks)
-        return watch.events < 0; /* it will be said when it executes something else */
-    young->again = 4000 + 2 * age;
     switch (rank_of(young->pid, watch.folder, watch.launcher, say_node(), &rank, keep_variable, &watch.seen)) {
     case RANK_IS:
-        add_known(young->pid, &rank, now);
+        if (!is_step_daemon(young->pid))
+            add_known(young->pid, &rank, now);
         return false;
     case RANK_MAY_BE:
-        return watch.events < 0;
+        return watch.events < 0; /* otherwise it will be said when it executes something else */
     case RANK_NOT_YET:
         young->name[0] = '\0';
-        return true;
+        return kill(young->pid, 0) == 0 || errno == EPERM;
     default:
         return false;
     }

@@ -91,6 +91,15 @@ def test_a_wrapper_that_compiles_no_mpi_program_is_named(wrapper: str, why: str,
     assert f"MPICC='{wrapper}' compiles no MPI program (" in reply.stderr and why in reply.stderr
 
 
+def test_the_witness_is_built_and_runs_without_an_mpi(tmp_path: Path) -> None:
+    reply = elsewhere(SOURCES, tmp_path / "out", "MPICC=nompicc", "CFLAGS=-O0 -std=c11", "witness")
+    assert (reply.returncode, reply.stderr) == (0, "")
+    words, environment = [tmp_path / "out" / "witness", "where"], {"SLURMD_NODENAME": "n7", "SLURM_PROCID": "3"}
+    assert subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout == "3 n7\n"
+    needed = subprocess.run(["ldd", words[0]], capture_output=True, text=True, check=True).stdout
+    assert "libmpi" not in needed
+
+
 def test_without_liburing_the_build_says_so_and_goes_on(tmp_path: Path) -> None:
     wrapper = tmp_path / "wrapper"
     wrapper.write_text('#!/bin/sh\nfor word; do [ "$word" != -luring ] || exit 1; done\nexec mpicc "$@"\n')

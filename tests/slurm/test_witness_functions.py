@@ -10,11 +10,14 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from campaign.core.model import Geometry, Launcher
 from campaign.results.environment import reading
 from campaign.results.environment.facts import Evidence
 from campaign.slurm.collect import read_evidence
 from tests.support import builders, fake_slurm
+from tests.support.bench_binary import SOURCES, make
 from tests.support.fake_slurm import Fake
 from tests.support.jobs import LIMIT_S, Job, cluster, job
 
@@ -178,6 +181,15 @@ def test_the_job_sees_what_its_ranks_execute_and_load(job: Job) -> None:
     libraries = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness.libraries
     assert any(name.startswith("libc.so") for name in libraries)
     assert not list(job.steps[0].folder.glob("ran.[!t]*"))
+
+
+def test_the_sanitizers_find_nothing_in_the_witnesses_of_a_job(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    make("witness", "SAN=1")
+    monkeypatch.setenv("CAMPAIGN_BENCHMARK", str(SOURCES / "build-san"))
+    monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")  # what it has at its end, the kernel frees
+    job.counters = "echo stat 1"
+    watched(job, program(job, "bench"))
+    assert job.complain() == ""
 
 
 def test_another_program_under_the_name_of_the_declared_one_is_seen_as_what_it_is(job: Job) -> None:
