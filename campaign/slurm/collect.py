@@ -18,6 +18,7 @@ from pathlib import Path
 
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.core.errors import UnknownState
+from campaign.core.job_states import STATES
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
 from campaign.core.units import format_duration
 from campaign.results.environment import counters, reading, witness
@@ -336,7 +337,7 @@ class Follower:
             away = self._out_of_service(job.partition) if states.lacks_nodes(job.reason) else ()
             self._observe(attempt, State.PENDING, _with_nodes(reason, away))
         elif (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir():
-            self._observe(attempt, State.RUNNING, job.reason if job.word not in states.STATES else "")
+            self._observe(attempt, State.RUNNING, job.reason if job.word not in STATES else "")
         else:
             waits = _first_line(self._paths.jobs(attempt.job) / "waiting")
             self._observe(attempt, State.PENDING, waits or waits_for_turn(job.id))

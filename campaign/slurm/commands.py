@@ -17,10 +17,10 @@ from pathlib import Path
 
 from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
+from campaign.core.job_states import STATES
 from campaign.core.model import State
 from campaign.results.environment.slurm_text import slurm_fields
 from campaign.slurm import answers
-from campaign.slurm.states import STATES
 
 QUERY_TIMEOUT_S = 30.0
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as some
 
 from campaign.core import waiting
 from campaign.core.errors import UnknownState
+from campaign.core.job_states import STATES
 from campaign.results.environment.slurm_text import slurm_fields
 from campaign.slurm import answers, commands
-from campaign.slurm.states import STATES
 
 # Any text that does not hold the mark, which nobody knows; what Slurm prints otherwise comes more often.
 TEXT = (

@@ -10,10 +10,10 @@ import pytest
 
 from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, UnknownState
+from campaign.core.job_states import STATES
 from campaign.core.model import State
 from campaign.slurm import commands, sbatch
 from campaign.slurm.commands import Job
-from campaign.slurm.states import STATES
 from tests.support import fake_slurm
 from tests.support.answers import answered
 from tests.support.fake_slurm import Fake

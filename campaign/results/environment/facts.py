@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from campaign.core.model import Completion
+from campaign.core.job_states import STATES
+from campaign.core.model import Completion, State
 from campaign.core.once import Once
 from campaign.results.environment.slurm_text import expand_nodes
 from campaign.results.environment.witness import Witness
@@ -204,9 +205,7 @@ class Accounting(Once):
         return not any(_UNDER_WAY.search(word) for word in words)
 
 
-_UNDER_WAY = re.compile(
-    "PENDING|CONFIGURING|RUNNING|COMPLETING|STAGE_OUT|SIGNALING|RESIZING|SUSPENDED|STOPPED|REQUEUE|SPECIAL_EXIT|RESV_DEL"
-)
+_UNDER_WAY = re.compile("|".join(word for word, state in STATES.items() if state in (State.PENDING, State.RUNNING)))
 
 
 @dataclass(frozen=True, slots=True)
