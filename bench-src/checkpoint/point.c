@@ -120,8 +120,6 @@ int64_t checkpoint_point_run(struct checkpoint_point *point, MPI_Comm comm)
     for (; point->iteration < point->iterations && right; point->iteration++)
         right = iterate(point);
     int64_t failed = faults_report(&point->faults, &point->place);
-    if (failed == 0)
-        checkpoint_report_results(point);
     free(point->image);
     return failed;
 }

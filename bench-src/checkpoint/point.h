@@ -5,7 +5,6 @@
 #include "common/elsewhere.h"
 #include "common/faults.h"
 #include "common/place.h"
-#include "common/stats.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +23,6 @@ struct checkpoint_point {
     int64_t iteration;
     unsigned char *image;
     struct faults faults;
-    struct stats rates[CHECKPOINT_OPERATIONS];
 };
 
 /* What one rank measured. */

@@ -5,6 +5,7 @@
 #include "common/rank_rates.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static const char *const operation_names[CHECKPOINT_OPERATIONS] = {"checkpoint", "restart"};
 static const double MIB = 1048576;
@@ -26,6 +27,29 @@ static void print_row(const struct checkpoint_point *point, enum checkpoint_oper
     emit_flush_text();
 }
 
+/* The rate and the time, named after the processes and the memory of each in MiB: checkpoint-4-64m, checkpoint-time-4-64m. */
+static void emit_records(const struct checkpoint_point *point, enum checkpoint_operation operation, double elapsed_s,
+                         double rate_mib_s, const struct rank_rates *rates)
+{
+    char memory[32];
+    int length = snprintf(memory, sizeof memory, "%.3f", (double)point->bytes / MIB);
+    while (memory[length - 1] == '0')
+        length--;
+    length -= memory[length - 1] == '.';
+    for (int times = 0; times < 2; times++) {
+        emit_record(times ? elapsed_s : rate_mib_s, times ? 6 : 3, times ? "s" : "MiB/s", "%s%s-%d-%.*sm",
+                    operation_names[operation], times ? "-time" : "", point->place.ranks, length, memory);
+        emit_seconds("elapsed_s", elapsed_s);
+        if (operation == RESTART) {
+            emit_share("remote_share", point->remote_share);
+            emit_share("cached_share", point->cached_share);
+        }
+        if (!times)
+            rank_rates_emit(rates, "ranks");
+        emit_line_end();
+    }
+}
+
 void checkpoint_report_phase(struct checkpoint_point *point, enum checkpoint_operation operation,
                              const struct checkpoint_times *times)
 {
@@ -37,7 +61,6 @@ void checkpoint_report_phase(struct checkpoint_point *point, enum checkpoint_ope
     double own_mib_s = each_mib / times->own_s;
     struct rank_rates rates;
     rank_rates_of(&rates, place, 1, &own_mib_s);
-    stats_add(&point->rates[operation], rate_mib_s);
     print_row(point, operation, most[0], most[2], most[3], rate_mib_s);
     emit_line("phase");
     emit_int("iteration", point->iteration);
@@ -59,19 +82,5 @@ void checkpoint_report_phase(struct checkpoint_point *point, enum checkpoint_ope
         emit_share("cached_share", point->cached_share);
     }
     emit_line_end();
-}
-
-void checkpoint_report_results(const struct checkpoint_point *point)
-{
-    for (int operation = 0; operation < CHECKPOINT_OPERATIONS; operation++) {
-        const struct stats *rates = &point->rates[operation];
-        if (rates->n == 0)
-            continue;
-        emit_line("result");
-        emit_string("operation", operation_names[operation]);
-        emit_int("processes", point->place.ranks);
-        emit_int("memory_bytes", point->bytes);
-        emit_stats(rates, "MiB/s");
-        emit_line_end();
-    }
+    emit_records(point, operation, most[0], rate_mib_s, &rates);
 }

@@ -279,6 +279,19 @@ void emit_stats(const struct stats *rates, const char *unit)
     emit_string("unit", unit);
 }
 
+void emit_record(double value, int decimals, const char *unit, const char *name, ...)
+{
+    char text[128];
+    va_list args;
+    va_start(args, name);
+    vsnprintf(text, sizeof text, name, args);
+    va_end(args);
+    emit_line("record");
+    emit_string("record", text);
+    emit_real("value", value, decimals);
+    emit_string("unit", unit);
+}
+
 void emit_warning(const char *format, ...)
 {
     if (!out.speaks)

@@ -53,6 +53,12 @@ void emit_share(const char *key, double value);
 /* The members of a `result` line that all applets have: max, min, mean, stddev, iterations, unit. */
 void emit_stats(const struct stats *rates, const char *unit);
 
+/* Starts a line of type `record`: a result under the name by which campaigns know it, with the unit and the decimals
+ * of the text. Members that may follow: elapsed_s, remote_share,
+ * cached_share, and the ranks' rates as `ranks`. */
+void emit_record(double value, int decimals, const char *unit, const char *name, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* A warning on stderr and as a JSON line, by rank 0. */
 void emit_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -173,12 +173,12 @@ static void report(const struct walk *walk, const struct place *place, double el
     emit_text("%d processes on %d nodes\n", place->ranks, place->nodes);
     emit_text("MATCHED %" PRId64 "/%" PRId64 "\n", all[1], all[0]);
     emit_text("rate: %.3f files/s, time: %.6f s\n", (double)all[0] / slowest_s, slowest_s);
-    emit_line("result");
-    emit_string("operation", "find");
-    emit_int("found", all[1]);
-    emit_int("files", all[0]);
+    emit_record((double)all[1], 0, "files", "found");
+    emit_line_end();
+    emit_record((double)all[0], 0, "files", "files");
+    emit_line_end();
+    emit_record((double)all[0] / slowest_s, 3, "files/s", "rate");
     emit_seconds("elapsed_s", slowest_s);
-    emit_rate("rate_files_s", (double)all[0] / slowest_s);
     emit_line_end();
 }
 

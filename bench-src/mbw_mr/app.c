@@ -190,6 +190,49 @@ static void emit_point(const struct mbw_team *team, const struct mbw_load *load,
     emit_line_end();
 }
 
+/* Ends the line of a number of so many pairs, with this name and this unit. */
+static void emit_number(const struct mbw_team *team, const struct mbw_load *load, const struct mbw_result *result,
+                        bool windows, const char *name, const char *unit, double value)
+{
+    if (windows)
+        emit_record(value, units_decimals(value), unit, "%s-%d-%" PRId64 "-w%" PRId64, name, team->pairs, load->size_bytes, load->window);
+    else
+        emit_record(value, units_decimals(value), unit, "%s-%d-%" PRId64, name, team->pairs, load->size_bytes);
+    emit_seconds("elapsed_s", result->elapsed_s);
+}
+
+/* What is printed of a measurement; of messages that arrived damaged there is nothing. */
+static void emit_records(const struct test *test, const struct mbw_team *team, const struct mbw_load *load,
+                         const struct mbw_result *result)
+{
+    if (result->wrong_messages > 0)
+        return;
+    emit_number(team, load, result, test->config->vary, "total", "MB/s", result->rate_mb_s);
+    emit_line_end();
+    emit_number(team, load, result, test->config->vary, "rate", "messages/s", result->messages_s);
+    emit_line_end();
+}
+
+/* What a sweep prints beside these. */
+static void emit_sweep(const struct mbw_team *team, const struct mbw_load *load, const struct mbw_result *result,
+                       double one_pair_mb_s)
+{
+    if (result->wrong_messages > 0)
+        return;
+    double pair = result->rate_mb_s / team->pairs;
+    emit_number(team, load, result, false, "pair", "MB/s", pair);
+    emit_group("ranks", '{');
+    emit_figure("fastest", result->pair_rate_mb_s.highest);
+    emit_figure("median", result->pair_rate_mb_s.median);
+    emit_figure("slowest", result->pair_rate_mb_s.lowest);
+    emit_group_end('}');
+    emit_line_end();
+    emit_number(team, load, result, false, "rise", "x", result->rate_mb_s / one_pair_mb_s);
+    emit_line_end();
+    emit_number(team, load, result, false, "fall", "x", one_pair_mb_s / pair);
+    emit_line_end();
+}
+
 /* One measurement with its JSON line. */
 static struct mbw_result measure(struct test *test, const struct mbw_team *team, int64_t size_bytes, int64_t window)
 {
@@ -197,6 +240,7 @@ static struct mbw_result measure(struct test *test, const struct mbw_team *team,
     struct mbw_result result;
     mbw_point_measure(team, &load, &test->room, &result, &test->faults);
     emit_point(team, &load, &result);
+    emit_records(test, team, &load, &result);
     return result;
 }
 
@@ -294,6 +338,8 @@ static void run_sweep_step(struct test *test, const struct mbw_team *team, doubl
             one_pair_mb_s[row] = total;
         emit_text("%-10" PRId64 "%8d", size, team->pairs);
         print_figure(18, total);
+        struct mbw_load load = load_of(config, size, config->window);
+        emit_sweep(team, &load, &result, one_pair_mb_s[row]);
         print_figure(12, total / one_pair_mb_s[row]);
         print_figure(18, pair);
         print_figure(12, one_pair_mb_s[row] / pair);

@@ -159,6 +159,31 @@ static void emit_phase(const struct mpiio_config *config, const struct mpiio_age
     emit_line_end();
 }
 
+static void emit_records(const struct mpiio_result *result)
+{
+    const struct rank_rates *rates = &result->rank_rates_mib_s;
+    const char *name = operation_name(result->writes);
+    emit_record(result->rate_mib_s, 2, "MiB/s", "%s", name);
+    emit_seconds("elapsed_s", result->elapsed_s);
+    if (!result->writes)
+        emit_share("cached_share", result->cached_share);
+    rank_rates_emit(rates, "ranks");
+    emit_line_end();
+    const struct part {
+        const char *name, *unit;
+        double value;
+        int decimals;
+    } parts[] = {{"sum", "MiB/s", result->rate_sum_mib_s, 2},
+                 {"reached", "x", result->rate_mib_s / result->rate_sum_mib_s, 3},
+                 {"fastest", "MiB/s", rates->fastest, 2},
+                 {"median", "MiB/s", rates->median, 2},
+                 {"slowest", "MiB/s", rates->slowest, 2}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        emit_record(parts[i].value, parts[i].decimals, parts[i].unit, "%s-%s", name, parts[i].name);
+        emit_line_end();
+    }
+}
+
 void mpiio_report_phase(const struct mpiio_config *config, const struct place *place, const struct mpiio_agent *agent,
                         const struct mpiio_result *result)
 {
@@ -171,4 +196,5 @@ void mpiio_report_phase(const struct mpiio_config *config, const struct place *p
     emit_text("%sBW:\t%.2f MiB/sec\n", result->writes ? "" : "Read ", result->rate_mib_s);
     emit_flush_text();
     emit_phase(config, agent, result);
+    emit_records(result);
 }

@@ -33,7 +33,6 @@ struct test {
     struct elsewhere *writers; /* of the files that this rank reads: those of file i are at i mod writer_count */
     int writer_count;
     double foreign_share, remote_share;
-    struct stats *stats[NFSTEST_OPERATIONS]; /* by size */
     struct nfstest_best best[NFSTEST_OPERATIONS];
 };
 
@@ -155,7 +154,7 @@ static void remove_files(struct test *test, bool must_exist)
 }
 
 /* Collective: writes and reads one size once. False where an operation failed. */
-static bool run_size(struct test *test, int64_t repeat, int64_t size, int at)
+static bool run_size(struct test *test, int64_t repeat, int64_t size)
 {
     const struct nfstest_config *config = test->config;
     const struct place *place = &test->run->place;
@@ -168,9 +167,8 @@ static bool run_size(struct test *test, int64_t repeat, int64_t size, int at)
         if (!right)
             break;
         double rate = nfstest_report_phase(config, place, (enum nfstest_operation)operation, repeat, size, &result);
-        stats_add(&test->stats[operation][at], rate);
         if (rate > test->best[operation].rate_mib_s)
-            test->best[operation] = (struct nfstest_best){rate, size};
+            test->best[operation] = (struct nfstest_best){rate, size, result};
     }
     MPI_Barrier(place->comm); /* no rank removes files that another still reads */
     remove_files(test, right);
@@ -182,12 +180,10 @@ static bool run_size(struct test *test, int64_t repeat, int64_t size, int at)
 static bool run_sizes(struct test *test)
 {
     const struct nfstest_config *config = test->config;
-    for (int64_t repeat = 0; repeat < config->repeats; repeat++) {
-        int at = 0;
-        for (int64_t size = config->min; size != 0; size = nfstest_next_size(config, size), at++)
-            if (!run_size(test, repeat, size, at))
+    for (int64_t repeat = 0; repeat < config->repeats; repeat++)
+        for (int64_t size = config->min; size != 0; size = nfstest_next_size(config, size))
+            if (!run_size(test, repeat, size))
                 return false;
-    }
     return true;
 }
 
@@ -197,19 +193,12 @@ static void allocate(struct test *test)
     int64_t most = config->buffer > 0 && config->buffer < config->max ? config->buffer : config->max;
     test->io = (struct nfstest_io){.direct = config->direct, .check = config->check, .faults = &test->faults};
     test->io.buffer = buf_alloc_io((size_t)(most * config->unit_bytes));
-    size_t sizes = 0;
-    for (int64_t size = config->min; size != 0; size = nfstest_next_size(config, size))
-        sizes++;
-    for (int operation = 0; operation < NFSTEST_OPERATIONS; operation++)
-        test->stats[operation] = die_alloc(sizeof(void *), sizes * sizeof *test->stats[operation]);
 }
 
 static void release(struct test *test)
 {
     free(test->io.buffer);
     free(test->writers);
-    for (int operation = 0; operation < NFSTEST_OPERATIONS; operation++)
-        free(test->stats[operation]);
 }
 
 static int run_test(const struct nfstest_config *config, struct run *run)
@@ -230,10 +219,8 @@ static int run_test(const struct nfstest_config *config, struct run *run)
         right = run_sizes(&test);
         double elapsed_s = timer_s(start_ns, timer_ns());
         scratch_remove(&test.scratch, place, &test.faults);
-        if (right) {
+        if (right)
             nfstest_report_end(config, place, elapsed_s, test.best);
-            nfstest_report_sizes(config, place, (const struct stats *[]){test.stats[0], test.stats[1]});
-        }
     }
     run->failed_operations += faults_report(&test.faults, place);
     release(&test);

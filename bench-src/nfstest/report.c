@@ -4,6 +4,7 @@
 
 #include "common/emit.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -172,6 +173,36 @@ static void emit_phase(const struct nfstest_config *config, const struct place *
     emit_line_end();
 }
 
+/* A number under its name, in the unit of the text. */
+static void emit_result(const struct nfstest_config *config, enum nfstest_operation operation,
+                        const struct nfstest_result *result, double total_rate, const char *name)
+{
+    const char *unit = config->unit_bytes == 1 ? "B/s" : config->unit_bytes == 1024 ? "KiB/s" : "MiB/s";
+    double per_unit = MIB / (double)config->unit_bytes;
+    struct rank_rates rates = result->rank_rates_mib_s;
+    rates.fastest *= per_unit;
+    rates.median *= per_unit;
+    rates.slowest *= per_unit;
+    emit_record(total_rate, 1, unit, "%s", name);
+    emit_seconds("elapsed_s", result->elapsed_s);
+    if (operation == NFSTEST_READ)
+        emit_share("remote_share", result->remote_share);
+    rank_rates_emit(&rates, "ranks");
+    emit_line_end();
+}
+
+/* Without the header the text has the size of all files alone: write-256kb, write-of-3072kb. */
+static void emit_size(const struct nfstest_config *config, enum nfstest_operation operation, int64_t size, int64_t total,
+                      const struct nfstest_result *result, double total_rate)
+{
+    char name[64];
+    int length = snprintf(name, sizeof name, "%s-%s%" PRId64 "%s", operation_names[operation], config->verbose ? "" : "of-",
+                          config->verbose ? size : total, config->unit_name);
+    for (int i = 0; i < length; i++)
+        name[i] = (char)tolower((unsigned char)name[i]);
+    emit_result(config, operation, result, total_rate, name);
+}
+
 double nfstest_report_phase(const struct nfstest_config *config, const struct place *place,
                             enum nfstest_operation operation, int64_t repeat, int64_t size,
                             const struct nfstest_result *result)
@@ -180,27 +211,11 @@ double nfstest_report_phase(const struct nfstest_config *config, const struct pl
     double local_rate = (double)(config->files * size) / result->elapsed_s, total_rate = (double)total / result->elapsed_s;
     print_phase(config, operation, total, result->elapsed_s, local_rate, total_rate);
     emit_phase(config, place, operation, repeat, size, result, local_rate, total_rate);
+    emit_size(config, operation, size, total, result, total_rate);
     if (config->verbose && operation == NFSTEST_READ)
         say("\n");
     flush();
     return total_rate * (double)config->unit_bytes / MIB;
-}
-
-void nfstest_report_sizes(const struct nfstest_config *config, const struct place *place,
-                          const struct stats *stats[NFSTEST_OPERATIONS])
-{
-    int at = 0;
-    for (int64_t size = config->min; size != 0; size = nfstest_next_size(config, size), at++)
-        for (int operation = 0; operation < NFSTEST_OPERATIONS; operation++) {
-            const struct stats *one = &stats[operation][at];
-            emit_line("result");
-            emit_string("operation", operation_names[operation]);
-            emit_string("object", "file");
-            emit_int("file_bytes", size * config->unit_bytes);
-            emit_int("total_bytes", nfstest_total(config, size, place->ranks) * config->unit_bytes);
-            emit_stats(one, "MiB/s");
-            emit_line_end();
-        }
 }
 
 void nfstest_report_end(const struct nfstest_config *config, const struct place *place, double elapsed_s,
@@ -215,11 +230,8 @@ void nfstest_report_end(const struct nfstest_config *config, const struct place 
         say("--- Best %s rate achieved: T%cR=%.1f %s/s (at TFS=%" PRId64 "%s)\n", words[operation],
             operation == NFSTEST_WRITE ? 'W' : 'R', best[operation].rate_mib_s * MIB / (double)config->unit_bytes, unit,
             total, unit);
-        emit_line("best");
-        emit_string("operation", operation_names[operation]);
-        emit_rate("rate_mib_s", best[operation].rate_mib_s);
-        emit_int("file_bytes", best[operation].size * config->unit_bytes);
-        emit_int("total_bytes", total * config->unit_bytes);
-        emit_line_end();
+        emit_result(config, operation, &best[operation].result,
+                    best[operation].rate_mib_s * MIB / (double)config->unit_bytes,
+                    operation == NFSTEST_WRITE ? "best-write" : "best-read");
     }
 }

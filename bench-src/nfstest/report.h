@@ -3,7 +3,6 @@
 
 #include "common/place.h"
 #include "common/rank_rates.h"
-#include "common/stats.h"
 #include "nfstest/plan.h"
 
 #include <stdbool.h>
@@ -35,9 +34,8 @@ double nfstest_report_phase(const struct nfstest_config *config, const struct pl
 struct nfstest_best {
     double rate_mib_s;
     int64_t size;
+    struct nfstest_result result;
 };
 
-void nfstest_report_sizes(const struct nfstest_config *config, const struct place *place,
-                          const struct stats *stats[NFSTEST_OPERATIONS]);
 void nfstest_report_end(const struct nfstest_config *config, const struct place *place, double elapsed_s,
                         const struct nfstest_best best[NFSTEST_OPERATIONS]);

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from campaign.config.rules.output_format import DESCRIBED
 from campaign.results.parsers.output import read
 from tests.support.bench_binary import ROOT, launch
 from tests.support.bench_faults import option_names, undocumented
@@ -45,6 +46,13 @@ def test_every_field_of_the_json_lines_is_documented(tmp_path: Path, applet: str
         "mdtest -n 3 -d d -u -t",
         "mbw_mr -m 8:64 -i 5 --time-windows",
         "mpiio -b 100 -c 300 -s 200 --read --verify",  # of one chunk: three processes are given nothing
+        "mbw_mr -m 8:64 -i 5 -V",
+        "mbw_mr -m 8:64 -i 5 --sweep-pairs",
+        "mbw_mr -m 8:64 -i 5 -c",
+        "nfstest n3 uK m256 M1024 b256 K2 d1 c1 v1 R2",
+        "nfstest n3 uM m1 M4 d0 c1",
+        "nfstest n3 ub m100 M300 d0 c1 v1",
+        "find -d .",
         "checkpoint -m 1,1k,3m -p 1:2 -i 2 -r",
     ],
 )
@@ -54,3 +62,5 @@ def test_what_is_printed_is_read_without_a_doubt(tmp_path: Path, command: str) -
     records, seen = read(command.split()[0], tmp_path, tmp_path)
     assert (reply.status, seen.errors, seen.unparsed, seen.complete) == (0, (), (), True)
     assert records
+    if command.split()[0] in DESCRIBED:  # every result is a line of its own
+        assert {record.operation for record in records} == {line["record"] for line in reply.of("record")}

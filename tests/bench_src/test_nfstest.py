@@ -122,18 +122,18 @@ def test_the_formulas_hold(tmp_path: Path) -> None:
 
 
 def test_the_best_rates_are_the_highest_of_all_iterations(tmp_path: Path) -> None:
-    reply = nfstest(tmp_path, "m64", "M256", "R3")
+    reply = nfstest(tmp_path, "m64", "M256", "R3", "v1")
     for operation, name, letter in (("write", "writing", "W"), ("read", "reading", "R")):
         best = max(reply.of("phase", operation=operation), key=lambda phase: float(phase["rate_mib_s"]))
-        line = reply.one("best", operation=operation)
-        assert line["rate_mib_s"] == best["rate_mib_s"]
-        assert line["total_bytes"] == best["total_bytes"]
+        line = reply.one("record", record=f"best-{operation}")
+        assert line["value"] == pytest.approx(best["rate_mib_s"] * 1024, rel=1e-6)
+        assert (line["unit"], line["elapsed_s"]) == ("KiB/s", best["elapsed_s"])
         rate, total = best["text"]["total_rate"], best["total_bytes"] // 1024
         assert f"--- Best {name} rate achieved: T{letter}R={rate:.1f} Kb/s (at TFS={total}Kb)\n" in reply.out
         for size in (64, 128, 256):
             rates = [p["rate_mib_s"] for p in reply.of("phase", operation=operation, file_bytes=size * 1024)]
-            result = reply.one("result", operation=operation, file_bytes=size * 1024)
-            assert (result["max"], result["min"], result["iterations"]) == (max(rates), min(rates), 3)
+            values = [line["value"] for line in reply.of("record", record=f"{operation}-{size}kb")]
+            assert values == [pytest.approx(rate * 1024, abs=1) for rate in rates]
 
 
 @pytest.mark.parametrize("node_of_rank", ["R", "R/2", "R%2"])
@@ -212,7 +212,7 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
     line = reply.one("error")
     assert (line["rank"], line["node"], line["errno"], line["operation"]) == (rank, f"n{rank}", error, operation)
     assert [phase["operation"] for phase in reply.of("phase")] == (["write"] if call == "read" else [])
-    assert ("TRR" in reply.out, "Best" in reply.out, reply.of("result"), reply.of("best")) == (False, False, [], [])
+    assert ("TRR" in reply.out, "Best" in reply.out, reply.of("record", record="best-read")) == (False, False, [])
     assert reply.one("end")["status"] == "failed"
     assert files(tmp_path) == ["shared"]
 
@@ -287,7 +287,7 @@ def test_nothing_is_left_when_a_rank_dies(tmp_path: Path, lost: int) -> None:
     reply = launch_and_lose_a_rank(tmp_path, lost, 0.5, *words, after="phase", ranks=3)
     assert reply.status != 0
     assert f"process rank {lost}" in reply.err and "signal 9" in reply.err
-    assert (reply.of("phase") != [], reply.of("best"), reply.of("end")) == (True, [], [])
+    assert (reply.of("phase") != [], reply.of("record", record="best-write"), reply.of("end")) == (True, [], [])
     assert files(tmp_path) == []
 
 

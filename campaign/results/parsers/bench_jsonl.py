@@ -1,7 +1,7 @@
 """The benchmark's JSON lines (docs/bench-jsonl.md) -> records and an observation. Pure.
 
-To add an applet: a reader for each `type` of its own, and an entry in `_APPLETS`. The types that every applet writes
-are in `_COMMON`.
+Results of an applet are its `record` lines, whichever applet it is; but mdtest and ior, whose texts have parsers, write
+lines of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from campaign.core.attestation import Attestation, RankGroup
 from campaign.core.model import Iteration, Observation, Record
-from campaign.results.parsers import json_bandwidth, json_mdtest
+from campaign.results.parsers import json_ior, json_mdtest
 from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine, decode
 from campaign.results.parsers.lines import Notes
 
@@ -59,7 +59,7 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
 
 def _take(run: Execution, line: JsonLine) -> None:
     kind = line.data["type"]
-    take = _COMMON.get(kind) or _APPLETS.get(run.applet, {}).get(kind)
+    take = _COMMON.get(kind) or _APPLETS.get(run.applet, _OTHERS).get(kind)
     if take is None:
         run.notes.unparsed(line.number, f"unknown line type {kind!r} of applet {run.applet}")
     elif run.ended:
@@ -203,6 +203,17 @@ def _end(run: Execution, line: JsonLine) -> None:
         run.notes.error(line.number, f"benchmark status {status}: {failed} failed operations, exit status {code}")
 
 
+def _record(run: Execution, line: JsonLine) -> None:
+    """A result under the name, and in the unit, of the text; of several with one name, each is an iteration."""
+    given = {name: line.optional(name) for name in ("elapsed_s", "remote_share", "cached_share")} | line.spread("ranks")
+    details = {name: value for name, value in given.items() if value is not None}
+    run.measured(line, line.word("record"), line.number_of("value"), line.word("unit"), details)
+
+
+def _detail(run: Execution, line: JsonLine) -> None:
+    """For lines that campaigns do not read: what is measured beside the results."""
+
+
 _COMMON: Mapping[str, LineReader] = {
     "start": _second_start,
     "attestation": _attested,
@@ -210,7 +221,10 @@ _COMMON: Mapping[str, LineReader] = {
     "error": _error,
     "end": _end,
 }
-_APPLETS: Mapping[str, Mapping[str, LineReader]] = {"mdtest": json_mdtest.READERS, **json_bandwidth.READERS}
+_APPLETS: Mapping[str, Mapping[str, LineReader]] = {"ior": json_ior.READERS, "mdtest": json_mdtest.READERS}
+_OTHERS: Mapping[str, LineReader] = {
+    "record": _record, **dict.fromkeys(("bandwidth", "phase", "plan", "process", "verify"), _detail)
+}  # fmt: skip
 
 
 # --- the whole
@@ -231,7 +245,8 @@ def _records(run: Execution) -> list[Record]:
             run.notes.error(record.source.line, f"{record.operation}: result without a phase")
     for record in run.repeats.records(run.file):
         records.append(replace(record, **run.best[record.operation][1], each=_each(run, record)))
-    if run.applet in json_bandwidth.NUMBERED and len({record.operation.rpartition("-")[2] for record in records}) == 1:
+    # The results of ior's tests end with the test's number, which is left out where there is only one.
+    if run.applet == "ior" and len({record.operation.rpartition("-")[2] for record in records}) == 1:
         return [replace(record, operation=record.operation.rpartition("-")[0]) for record in records]
     return records
 

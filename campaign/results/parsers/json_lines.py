@@ -115,8 +115,9 @@ def _encodable(text: str) -> str:
 
 @dataclass(slots=True)
 class Execution:
-    """The state after the lines so far. Records come from `results`, which have lines of their own, or from `repeats`,
-    which combine phases.
+    """What the lines so far have said.
+
+    Records come from `results`, which have a line of their own, or from `repeats`, whose lines are single iterations.
     """
 
     file: str
@@ -127,7 +128,6 @@ class Execution:
     repeats: Repeats = field(default_factory=Repeats)
     best: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
     each: dict[str, list[Iteration]] = field(default_factory=dict)  # phases of an operation
-    earlier: dict[tuple[int, ...], float] = field(default_factory=dict)  # previous values, for comparison
     failed_operations: int = 0  # of the phases
     phases_s: float = 0.0  # of phases that follow one another
     ended: bool = False
@@ -141,22 +141,20 @@ class Execution:
         source, unit, iterations = Source(self.file, line.number), line.word("unit"), line.count("iterations")
         self.results[operation] = Record(operation, value, unit, source, minimum, mean, stddev, iterations)
 
-    def measured(
-        self, line: JsonLine, operation: str, value: float, unit: str, rate: float, details: dict[str, Any]
-    ) -> None:
-        """Add the value of one phase, whose rate was `rate`; of values in seconds the lowest is the best."""
+    def measured(self, line: JsonLine, operation: str, value: float, unit: str, details: dict[str, Any]) -> None:
+        """A value with a line of its own; of values in seconds the lowest is the best."""
         self.repeats.add(operation, value, unit, line.number, lowest=unit == "s")
-        self._offer(line, operation, value, rate, details)
+        self._offer(line, operation, value, -value if unit == "s" else value, details)
 
     def offer(self, line: JsonLine, operation: str, rate: float, details: dict[str, Any]) -> None:
         """Record fields from one phase; those of the phase with the highest rate count."""
         self._offer(line, operation, rate, rate, details)
 
-    def _offer(self, line: JsonLine, operation: str, value: float, rate: float, details: dict[str, Any]) -> None:
+    def _offer(self, line: JsonLine, operation: str, value: float, merit: float, details: dict[str, Any]) -> None:
         self.each.setdefault(operation, []).append(Iteration(value, Source(self.file, line.number), details))
         known = self.best.get(operation)
-        if known is None or rate > known[0]:
-            self.best[operation] = (rate, details)
+        if known is None or merit > known[0]:
+            self.best[operation] = (merit, details)
 
 
 LineReader = Callable[[Execution, JsonLine], None]

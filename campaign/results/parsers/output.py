@@ -29,12 +29,9 @@ from campaign.results.parsers.text_reader import Parsed
 READ_BYTES, READ_LINES = 128 << 20, 500_000
 
 _PARSERS: Mapping[str, Callable[[str, str], Parsed]] = {"ior": ior_formats.parse, "mdtest": mdtest_text.parse}
-# By how much a number of an applet's text may differ from that of the JSON lines, which has all its digits: half of the
-# text's last one.
-_DIGITS: Mapping[str, float] = {
-    "checkpoint": 0.00051, "find": 0.00051, "ior": 0.00051, "mbw_mr": 0.0051, "mdtest": 0.00051, "mpiio": 0.0051,
-    "nfstest": 0.051,
-}  # fmt: skip
+# By how much a number of a text may differ from that of the JSON lines: what ior and mdtest compute of several numbers
+# they compute with all digits, and print with three.
+_DIGIT = 0.00051
 _BUILTIN = "campaign bench "
 
 
@@ -76,7 +73,7 @@ def read(form: Form | PhasedOutput, folder: Path, root: Path) -> Parsed:
     if lines.text is not None:
         exact_records, exact = bench_jsonl.parse(lines.text, lines.name)
         exact = replace(exact, errors=(*lines.trouble, *exact.errors))
-        records, seen = _merge((records, seen), (exact_records, exact), lines.name, _DIGITS[applet])
+        records, seen = _merge((records, seen), (exact_records, exact), lines.name)
     elif lines.trouble:
         seen = replace(seen, errors=(*seen.errors, *lines.trouble))
     elif seen.program.startswith(_BUILTIN):
@@ -174,11 +171,11 @@ _COMPARED: Mapping[str, str] = {
 }
 
 
-def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
+def _merge(text: Parsed, lines: Parsed, name: str) -> Parsed:
     """The text's records and observation, supplemented by the JSON lines, read from `name`."""
     (records, seen), (exact_records, exact) = text, lines
     known = {key: value for key in _BOTH_SAY if (value := getattr(exact, key)) not in (None, ())}
-    errors = [OutputRemark(what, name) for what in _disagreements(text, lines, digits)] if exact.program else []
+    errors = [OutputRemark(what, name) for what in _disagreements(text, lines)] if exact.program else []
     by_operation = {record.operation: record for record in exact_records}
     merged = [
         replace(
@@ -218,7 +215,7 @@ def _each(printed: Record, exact: Record) -> tuple[Iteration, ...]:
     return tuple(replace(text, details=line.details) for text, line in zip(printed.each, exact.each, strict=True))
 
 
-def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator[str]:
+def _disagreements(in_text: Parsed, in_lines: Parsed) -> Iterator[str]:
     (records, seen), (exact_records, exact) = in_text, in_lines
     if seen.program and seen.program != exact.program:
         yield _say_different(what="program", lines=exact.program, printed=seen.program)
@@ -246,7 +243,7 @@ def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator
         record, other = printed[operation], written[operation]
         for column in ("value", "minimum", "mean", "stddev"):
             text, line = getattr(record, column), getattr(other, column)
-            if None not in (text, line) and abs(text - line) > digits:
+            if None not in (text, line) and abs(text - line) > _DIGIT:
                 place = record.source.line
                 yield f"{operation}: bench.jsonl says {column} {line}, stdout says {text} in line {place}"
         for name in ("iterations", "unit"):

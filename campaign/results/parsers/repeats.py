@@ -57,13 +57,6 @@ class Repeats:
         """The number of values of each operation."""
         return {name: len(series.values) for name, series in self._series.items()}
 
-    def highest(self, prefix: str) -> tuple[float, str] | None:
-        """(highest value, its unit) of all operations with this prefix; None if there are none."""
-        return max(
-            ((max(series.values), series.unit) for name, series in self._series.items() if name.startswith(prefix)),
-            default=None,
-        )
-
     def records(self, file: str) -> list[Record]:
         """A record for each operation: the best value, at its line, with the spread of all."""
         known = {name: series for name, series in self._series.items() if name not in self._discarded}

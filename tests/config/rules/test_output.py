@@ -8,7 +8,7 @@ import pytest
 
 from campaign.config.rules import applets, output_check
 from campaign.config.rules import load as rules
-from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, RESULTS
+from campaign.config.rules.output_format import DESCRIBED, PARSED, RESULTS
 from campaign.config.rules.pack import RulePack
 from campaign.core import resources, schema
 from campaign.core.errors import InputError
@@ -45,7 +45,8 @@ def test_a_pack_without_results_names_a_program_whose_output_is_known(tmp_path: 
 
 
 def test_the_programs_with_a_parser_of_their_own_are_those_that_the_parsers_read() -> None:
-    assert sorted(BUILT_IN) == sorted(output._DIGITS)
+    assert sorted(PARSED) == sorted(output._PARSERS)
+    assert {path.stem for path in applets.OUTPUTS.iterdir()} == set(DESCRIBED)
 
 
 @pytest.mark.parametrize("applet", DESCRIBED)

@@ -14,7 +14,7 @@ from campaign.core.model import Observation, Record, Source
 from campaign.results.parsers.bench_jsonl import parse
 from tests.support.captures import said
 
-DATA = Path(__file__).parents[2] / "data" / "mdtest"
+DATA = Path(__file__).parents[2] / "data"
 
 Line = dict[str, Any]
 
@@ -46,6 +46,10 @@ def result(operation: str = "create", **changes: Any) -> Line:
         "stddev": 0.0, "iterations": 1, "unit": "ops/s",
     }  # fmt: skip
     return line | changes
+
+
+def record(value: float, name: str = "write", **changes: Any) -> Line:
+    return {"type": "record", "record": name, "value": value, "unit": "MiB/s"} | changes
 
 
 def text(*lines: Line) -> str:
@@ -236,6 +240,39 @@ def test_what_comes_after_the_end_is_an_error() -> None:
     )
 
 
+def test_a_record_line_is_a_result_of_whichever_applet_wrote_it() -> None:
+    ranks = {"fastest": 60.0, "median": 55.0, "slowest": 50.0}
+    lines = (record(200.0, elapsed_s=0.3, ranks=ranks, remote_share=0.5), record(100.0), record(4.0, "time", unit="s"))
+    found, seen = parse(text(START | {"applet": "pool"}, *lines, record(3.0, "time", unit="s"), END), "bench.jsonl")
+    assert found == [
+        Record(
+            "write", 200.0, "MiB/s", Source("bench.jsonl", 2), minimum=100.0, mean=150.0, stddev=found[0].stddev,
+            iterations=2, elapsed_s=0.3, remote_share=0.5, rank_fastest=60.0, rank_median=55.0, rank_slowest=50.0,
+            each=found[0].each,
+        ),
+        Record(
+            "time", 3.0, "s", Source("bench.jsonl", 5), minimum=3.0, mean=3.5, stddev=found[1].stddev, iterations=2,
+            statistic="minimum", each=found[1].each,
+        ),
+    ]  # fmt: skip
+    assert [iteration.value for iteration in found[0].each] == [200.0, 100.0]
+    assert said(seen.errors) == ()
+
+
+def test_lines_beside_the_results_of_an_applet_are_known() -> None:
+    others = [{"type": kind} for kind in ("bandwidth", "phase", "plan", "process", "verify")]
+    _, seen = parse(text(START | {"applet": "pool"}, *others, {"type": "odd"}, END), "bench.jsonl")
+    assert (seen.errors, said(seen.unparsed)) == ((), ("bench.jsonl:7: unknown line type 'odd' of applet pool",))
+
+
+@pytest.mark.parametrize(
+    "change", [{"value": None}, {"value": "9"}, {"record": 3}, {"unit": None}, {"ranks": 3}, {"elapsed_s": -1}]
+)
+def test_a_record_line_that_is_not_as_the_format_says_is_an_error(change: Line) -> None:
+    found, seen = parse(text(START | {"applet": "pool"}, record(200.0) | change, END), "bench.jsonl")
+    assert (found, len(seen.errors), len(seen.unparsed)) == ([], 1, 1)
+
+
 def test_unknown_types_are_kept_as_unknown_and_unknown_fields_are_ignored() -> None:
     records, seen = parse(text(START | {"x": 1}, {"type": "odd"}, phase(x=[]), result(x={}), END), "bench.jsonl")
     assert len(records) == 1
@@ -279,10 +316,10 @@ def test_text_that_could_not_be_stored_or_shown_is_mended_or_refused() -> None:
     assert said(seen.errors)[0].isprintable()
 
 
-@pytest.mark.parametrize("folder", sorted(path.parent.name for path in DATA.glob("bench-*/bench.jsonl")))
-def test_a_file_of_the_benchmark_itself_has_no_unknown_line(folder: str) -> None:
-    records, seen = parse((DATA / folder / "bench.jsonl").read_text(), "bench.jsonl")
-    assert records
+@pytest.mark.parametrize("file", sorted(DATA.glob("*/bench-*/bench.jsonl")), ids=str)
+def test_a_file_of_the_benchmark_itself_has_no_unknown_line(file: Path) -> None:
+    records, seen = parse(file.read_text(), "bench.jsonl")
+    assert bool(records) != file.parent.name.endswith("directory-absent")
     assert seen.complete
     assert seen.unparsed == ()
     assert (seen.errors == ()) == (seen.failed_operations == 0)

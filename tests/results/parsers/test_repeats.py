@@ -19,15 +19,6 @@ def test_the_best_value_counts_with_its_line_and_the_spread_of_all() -> None:
     ]
 
 
-def test_the_highest_of_several_operations_is_found_by_how_they_begin() -> None:
-    repeats = Repeats()
-    repeats.add("write-1", 1.0, "KiB/s", 1)
-    repeats.add("write-2", 3.0, "KiB/s", 2)
-    repeats.add("read-1", 9.0, "KiB/s", 3)
-    assert repeats.highest("write-") == (3.0, "KiB/s")
-    assert repeats.highest("stat-") is None
-
-
 def test_one_value_has_no_deviation_and_two_have_that_of_a_sample() -> None:
     assert deviation([5.0]) == 0.0
     assert deviation([1.0, 3.0]) == pytest.approx(2**0.5)
