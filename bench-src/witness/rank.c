@@ -67,25 +67,40 @@ static bool is_process(pid_t pid)
     return is;
 }
 
-enum rank_kind rank_of(pid_t pid, const char *folder, const char *launcher, const char *node, struct rank *rank,
-                       void (*with)(void *to, const char *variable), void *to)
+static void read_variables(struct text *variables, pid_t pid)
 {
     char path[64];
-    struct text environ = {0};
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    text_file(&environ, path);
+    text_file(variables, path);
+}
+
+enum rank_kind rank_of(pid_t pid, const char *folder, const char *launcher, const char *node, struct rank *rank)
+{
+    struct text variables = {0};
+    char path[64];
     enum rank_kind kind = RANK_NOT_YET;
-    if (environ.used > 0)
-        kind = rank_by(environ.bytes, environ.used, folder, launcher, node, rank);
+    read_variables(&variables, pid);
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    if (variables.used > 0)
+        kind = rank_by(variables.bytes, variables.used, folder, launcher, node, rank);
     else if (access(path, R_OK) != 0)
         kind = RANK_MAY_BE;
     if (kind == RANK_IS && !is_process(pid))
         kind = RANK_IS_NEVER; /* threads have numbers too */
-    for (size_t i = 0; kind == RANK_IS && i < sizeof telling / sizeof *telling; i++) {
-        const char *value = value_of(environ.bytes, environ.used, telling[i]);
+    text_free(&variables);
+    return kind;
+}
+
+bool rank_variables(pid_t pid, void (*with)(void *to, const char *variable), void *to)
+{
+    struct text variables = {0};
+    read_variables(&variables, pid);
+    bool there = variables.used > 0;
+    for (size_t i = 0; there && i < sizeof telling / sizeof *telling; i++) {
+        const char *value = value_of(variables.bytes, variables.used, telling[i]);
         if (value != NULL && value[0] != '\0')
             with(to, value - strlen(telling[i]));
     }
-    text_free(&environ);
-    return kind;
+    text_free(&variables);
+    return there;
 }

@@ -23,6 +23,9 @@ enum rank_kind {
 enum rank_kind rank_by(const char *environ, size_t bytes, const char *folder, const char *launcher, const char *node,
                        struct rank *rank);
 
-/* The same of a process; the variables that change what it loads or how it computes are given to `with`. */
-enum rank_kind rank_of(pid_t pid, const char *folder, const char *launcher, const char *node, struct rank *rank,
-                       void (*with)(void *to, const char *variable), void *to);
+/* The same of a process. */
+enum rank_kind rank_of(pid_t pid, const char *folder, const char *launcher, const char *node, struct rank *rank);
+
+/* Gives to `with` the variables of a process that change what it loads or how it computes; false where it has none yet, since it is
+ * just executing something. */
+bool rank_variables(pid_t pid, void (*with)(void *to, const char *variable), void *to);

@@ -129,11 +129,6 @@ static void find_new(int64_t now)
         add_all(now);
 }
 
-static void keep_variable(void *to, const char *variable)
-{
-    seen_variable(to, variable);
-}
-
 static void add_known(pid_t pid, const struct rank *rank, int64_t now)
 {
     watch.known = text_grow(watch.known, watch.known_count, sizeof *watch.known);
@@ -178,7 +173,7 @@ static bool stays_young(struct young *young, int64_t now)
         if (!looks)
             return !gone || age == 0; /* a number is given before its process is there */
     }
-    switch (rank_of(young->pid, watch.folder, watch.launcher, say_node(), &rank, keep_variable, &watch.seen)) {
+    switch (rank_of(young->pid, watch.folder, watch.launcher, say_node(), &rank)) {
     case RANK_IS:
         if (!is_step_daemon(young->pid))
             add_known(young->pid, &rank, now);
@@ -205,7 +200,13 @@ static void forget_known(size_t i, int64_t now)
     }
 }
 
-/* Which file a process of a rank executes now; false where it has ended. */
+static void keep_variable(void *to, const char *variable)
+{
+    seen_variable(to, variable);
+}
+
+/* Which file a process of a rank executes now, and with which variables, which are read behind it: a wrapper may set some for what
+ * it executes. False where it has ended. */
 static bool executes(struct known *known, int64_t now)
 {
     known->due = now + (now - known->born) / 8;
@@ -214,7 +215,7 @@ static bool executes(struct known *known, int64_t now)
     int program = seen_executes(&watch.seen, &known->rank, known->pid);
     if (program < 0)
         return false;
-    known->program = program;
+    known->program = rank_variables(known->pid, keep_variable, &watch.seen) ? program : -1;
     return true;
 }
 
@@ -256,6 +257,7 @@ static void executed(void *to, pid_t pid)
     for (size_t i = 0; i < watch.known_count; i++)
         if (watch.known[i].pid == pid) {
             watch.known[i].due = 0;
+            watch.known[i].program = -1;
             watch.known[i].born = now;
             watch.latest = now;
             return;
