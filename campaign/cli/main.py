@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
+import resource
 import stat
 import sys
 from collections.abc import Sequence
@@ -83,6 +85,9 @@ def _in_words(error: OSError) -> str:
             way = (*reversed(Path(error.filename).parents), Path(error.filename))
             file = next((each for each in way if not each.is_dir()), way[-1])
             return f"{way[-1]}: {file} is not a directory; move it away, then run the same command again"
+        if error.errno == errno.EMFILE:
+            most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            return f"{error.filename}: {error.strerror}: this process may open {most} (ulimit -n); allow 64 or more"
         return (
             f"{error.filename}: {error.strerror}; free space, then run the same command again"
             if is_full(error)

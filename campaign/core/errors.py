@@ -51,8 +51,9 @@ class UnknownState(EnvironmentLacks):
 
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+_LIMITS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 _OF_MACHINE = {
-    *_FULL, errno.EACCES, errno.EAGAIN, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOLCK, errno.ENOMEM,
+    *_FULL, *_LIMITS, errno.EACCES, errno.EAGAIN, errno.EFBIG, errno.EIO, errno.ENOLCK,
     errno.EPERM, errno.EROFS, errno.ESTALE,
 }  # fmt: skip
 
@@ -74,6 +75,12 @@ def pass_on(error: Exception) -> None:
         raise error
     if of_machine(error):
         raise MachineLacks(str(error)) from error
+
+
+def pass_on_limit(error: Exception) -> None:
+    """Raises an error that is about this process and not about the file: too many open files, or no memory."""
+    if isinstance(error, OSError) and error.errno in _LIMITS:
+        raise error
 
 
 @contextmanager

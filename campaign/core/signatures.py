@@ -47,7 +47,7 @@ def has_signers(path: Path) -> bool:
     """Whether a file has at least one line of a list of allowed signers: principals, options, type and key."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+    except UnicodeDecodeError:
         return False
     return any(
         re.match(r"\s*[^#\s]\S*\s.*?\b(?:ssh|ecdsa|sk)-\S+\s+[A-Za-z0-9+/=]{20,}", line) for line in text.splitlines()

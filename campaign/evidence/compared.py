@@ -16,6 +16,7 @@ from typing import IO, Any
 from campaign import __version__
 from campaign.core import bagit
 from campaign.core.bagit import Bag
+from campaign.core.errors import pass_on
 from campaign.core.strict_yaml import shown
 from campaign.evidence import bundle, crate, provenance, replay
 from campaign.evidence.replay import Judged
@@ -32,7 +33,10 @@ def text_of(path: Path) -> str | None:
     """None if it does not exist, is not UTF-8, or is larger than any file that is compared."""
     try:
         return path.read_bytes().decode("utf-8") if path.stat().st_size <= LARGEST_TEXT else None
-    except (OSError, UnicodeDecodeError):
+    except UnicodeDecodeError:
+        return None
+    except OSError as error:
+        pass_on(error)
         return None
 
 
@@ -221,7 +225,10 @@ def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
             return {}, None
         data: Any = json.loads(path.read_text(encoding="utf-8"), object_hook=_without_files)
         return {(str(kept["run"]), int(kept["attempt"])): kept for kept in data["attempts"]}, data["counts"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except OSError as error:
+        pass_on(error)
+        return {}, None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}, None
 
 

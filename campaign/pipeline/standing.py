@@ -16,7 +16,7 @@ from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.chain import Chain
-from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, typed
+from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pass_on_limit, typed
 from campaign.core.model import Attempt
 from campaign.judge.attempt import BUILTIN
 from campaign.judge.submission import Submission
@@ -90,8 +90,8 @@ def _logs(campaign: Campaign) -> dict[Path, str]:
         try:
             with resolution.content(path).open("rb") as file:
                 texts[path] = file.read(LONGEST_LOG).decode(errors="replace")
-        except OSError:
-            continue
+        except OSError as error:
+            pass_on_limit(error)
     return texts
 
 

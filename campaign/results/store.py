@@ -21,7 +21,7 @@ from campaign.core import journal
 from campaign.core.attestation import RankGroup
 from campaign.core.chain import START, Chain, Event
 from campaign.core.decode import decode, dumps
-from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom
+from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom, pass_on_limit
 from campaign.core.model import (
     Attempt,
     Iteration,
@@ -63,10 +63,12 @@ def digests(folder: Path) -> dict[str, str]:
     known = {}
     for place, _, names in os.walk(folder):
         for path in (Path(place, name) for name in names):
-            with suppress(OSError):
+            try:
                 if path.is_file() and not path.is_symlink():
                     with path.open("rb") as file:
                         known[_in_utf8(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as error:
+                pass_on_limit(error)
     return dict(sorted(known.items()))
 
 

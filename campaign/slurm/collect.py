@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from campaign.config.rules.output_format import Form, PhasedOutput
-from campaign.core.errors import UnknownState
+from campaign.core.errors import UnknownState, pass_on_limit
 from campaign.core.job_states import STATES
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
 from campaign.core.units import format_duration
@@ -45,13 +46,13 @@ def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attemp
 
     folder = paths.attempt(attempt.run, attempt.number)
     records, observation = output.read(form, folder, paths.root)
-    evidence, damage = read_evidence(folder, attempt.token)
+    evidence, problems = read_evidence(folder, attempt.token)
     phases = {
-        phase: _with_placement(seen, _placement(folder / phase, evidence.witness, phase))
+        phase: _with_placement(seen, _placement(_text(folder / phase / "placement.txt"), evidence.witness, phase))
         for phase, seen in observation.phases.items()
     }
     observation = replace(_with_placement(observation, evidence.placement), phases=phases)
-    against = _against_record(folder, attempt, evidence.completion, damage)
+    against = _against_record(folder, attempt, evidence.completion, problems)
     observation = replace(observation, errors=(*observation.errors, *against))
     store.save_results(attempt.run, attempt.number, records, observation, evidence)
     # A program's message on stderr is the cause; an incomplete stdout follows from it.
@@ -60,37 +61,63 @@ def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attemp
     return "".join(map(str, (*of_program, *of_stderr, *observation.errors)[:1]))
 
 
-def read_evidence(folder: Path, token: str) -> tuple[Evidence, str]:
-    """What the job recorded around an execution (without the accounting, which belongs to the job), and the problem
-    with its completion.json. Raises nothing.
+def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
+    """What the job recorded around an execution (without the accounting, which belongs to the job), and which of its
+    files are damaged or cannot be read.
     """
     captured = reading.read(folder / "environment.json")
-    completion, damage = None, ""
-    try:
-        completion = read_completion(folder, token)
-    except ValueError as error:
-        damage = str(error)
-    ranks = witness.ranks_of(_text(folder / "ran.txt"))
-    seen = replace(captured.witness, ranks=ranks)
-    served, placement = counters.read(folder / "counters.jsonl"), _placement(folder, seen)
-    return replace(captured, completion=completion, served=served, placement=placement, witness=seen), damage
+    problems: list[str] = []
+
+    def read(reader: Callable[[], _Read], absent: _Read) -> _Read:
+        try:
+            return reader()
+        except ValueError as error:
+            problems.append(str(error))
+        except OSError as error:
+            pass_on_limit(error)
+            problems.append(f"{error.filename}: cannot be read: {error.strerror}")
+        return absent
+
+    ran = read(lambda: _content(folder / "ran.txt"), "")
+    probed = read(lambda: _content(folder / "placement.txt"), "")
+    seen = replace(captured.witness, ranks=witness.ranks_of(ran))
+    evidence = replace(
+        captured,
+        completion=read(lambda: read_completion(folder, token), None),
+        served=read(lambda: counters.read(folder / "counters.jsonl"), {}),
+        placement=_placement(probed, seen),
+        witness=seen,
+    )
+    return evidence, tuple(problems)
 
 
-def _placement(folder: Path, seen: witness.Witness, phase: str = "") -> tuple[str, ...]:
+_Read = TypeVar("_Read")
+
+
+def _placement(text: str, seen: witness.Witness, phase: str = "") -> tuple[str, ...]:
     """The node of each rank: as seen during the run, otherwise as found by the job's test program before."""
-    lines = [line.split() for line in _text(folder / "placement.txt").splitlines()]
+    lines = [line.split() for line in text.splitlines()]
     whole = all(len(words) == 2 for words in lines)
     probed = tuple(shown(words[1]) for words in lines) if whole else ()
     placement = seen.placement(phase)
     return placement if len(placement) >= len(probed) else probed
 
 
-def _text(path: Path) -> str:
-    """The lines of the ranks; empty if there are none."""
+def _content(path: Path) -> str:
+    """The lines of a file; empty if it does not exist. Raises OSError."""
     try:
         with path.open("rb") as file:
             return file.read(LARGEST_PLACEMENT).decode(errors="replace")
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+
+
+def _text(path: Path) -> str:
+    """The same for a message, which does without what cannot be read."""
+    try:
+        return _content(path)
+    except OSError as error:
+        pass_on_limit(error)
         return ""
 
 
@@ -135,13 +162,13 @@ def read_again(
 
 
 def _against_record(
-    folder: Path, attempt: Attempt, completion: Completion | None, damage: str
+    folder: Path, attempt: Attempt, completion: Completion | None, problems: Sequence[str]
 ) -> tuple[OutputRemark, ...]:
     """Contradictions between the job's own record and an attempt recorded as done."""
     if attempt.state is not State.DONE:
         return ()
-    if damage:
-        return (OutputRemark(damage),)
+    if problems:
+        return tuple(map(OutputRemark, problems))
     path = f"{folder.name}/completion.json"
     if completion is None:
         return (OutputRemark("missing, but the attempt is recorded as done", path),)
@@ -217,6 +244,9 @@ class Follower:
             completion = read_completion(folder, attempt.token)
         except ValueError as error:
             return self._end(attempt, State.FAILED, str(error))
+        except OSError as error:
+            pass_on_limit(error)
+            return False  # a transient error of a file system; if it stays, Slurm's word ends the attempt
         if completion is None:
             if attempt.state is not State.RUNNING and (folder / "claim").is_dir() and attempt.job_id:
                 self._store.observe_state(attempt, State.RUNNING, "")

@@ -17,7 +17,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {"str": lambda value: shown(str(valu
 
 def read_completion(folder: Path, token: str) -> Completion | None:
     """The job's record of an attempt, None while there is none. Raises ValueError if it is damaged or another
-    attempt's.
+    attempt's, OSError if it cannot be read.
     """
     path = folder / "completion.json"
     if not path.exists():
@@ -26,8 +26,8 @@ def read_completion(folder: Path, token: str) -> Completion | None:
         if not path.is_file() or path.is_symlink() or path.stat().st_size > LARGEST_COMPLETION:
             raise ValueError(f"not a regular file of at most {LARGEST_COMPLETION} bytes")
         data: Any = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        return None  # a transient error of a file system; if it stays, Slurm's word ends the attempt
+    except FileNotFoundError:
+        return None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: cannot be read: {error}") from error
     if not isinstance(data, dict):

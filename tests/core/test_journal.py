@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import resource
 from pathlib import Path
@@ -171,3 +172,15 @@ def test_hashes_are_kept_in_their_bytes_and_given_in_digits() -> None:
         hashes.add(each)
     assert (list(hashes), hashes[-1], hashes[1:3], len(hashes)) == (digits, digits[-1], digits[1:3], 5)
     assert digits[3] in hashes and "f" * 64 not in hashes
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE])
+def test_trouble_of_this_machine_is_no_fault_of_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refused(path: Path, *_: object) -> None:
+        raise OSError(number, "refused", str(path))
+
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(OSError, match=r"refused: .*journal\.jsonl"):
+        journal.look(tmp_path / "journal.jsonl")

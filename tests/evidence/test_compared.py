@@ -1,5 +1,6 @@
 """What is derived again is compared with the bundle's file part by part: neither is held whole."""
 
+import errno
 import hashlib
 from pathlib import Path
 
@@ -45,3 +46,17 @@ def test_a_line_without_end_is_compared_in_pieces(tmp_path: Path) -> None:
     line = "x" * (3 * compared.LONGEST_LINE)
     told = difference(tmp_path, f"{line}a\n".encode(), (f"{line}b\n",))
     assert told == {"table": 'line 1 is "a"; re-evaluated it is "b"'}
+
+
+def test_a_file_that_this_machine_cannot_read_is_not_taken_for_a_missing_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path) -> bytes:
+        raise OSError(errno.EIO, "Input/output error", str(path))
+
+    path = tmp_path / "job.sbatch"
+    assert compared.text_of(path) is None
+    path.write_text("x")
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    with pytest.raises(OSError, match="Input/output error"):
+        compared.text_of(path)

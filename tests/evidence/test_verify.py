@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import random
 import re
+import resource
 import shutil
 import sqlite3
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -28,6 +30,7 @@ from campaign.results.store import Store
 from campaign.slurm import scripts
 from tests.support import bundled
 from tests.support.bundled import Made
+from tests.support.command_line import CAMPAIGN
 
 STDOUT = "data/results/runs/scratch.peak.shared.r1/1/stdout"
 JOURNAL = "data/results/journal.jsonl"
@@ -615,3 +618,19 @@ def test_a_journal_is_read_once_however_often_it_is_judged(
     with verify.verify(made.root / "plain", Asked(rules=str(pack), heads=("0" * 64,))) as found:
         assert found.judged is not None and found.chain.ends
     assert began == [0]
+
+
+@pytest.mark.parametrize("files", [5, 8])
+def test_a_limit_of_open_files_is_told_and_is_no_fault_of_the_bundle(made: Made, files: int) -> None:
+    done = subprocess.run(
+        [CAMPAIGN, "verify", made.root / "plain"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
+    )
+    assert done.returncode == 3
+    assert f"Too many open files: this process may open {files} (ulimit -n); allow 64 or more" in done.stderr
+    assert "Traceback" not in done.stderr
+    whole = made.call("verify", made.root / "plain").stdout
+    assert done.stdout in ("", whole)  # nothing else is concluded

@@ -18,6 +18,7 @@ from campaign.core.model import Completion, State
 from campaign.core.units import utc
 from campaign.results.store import Store
 from campaign.slurm import collect, commands
+from campaign.slurm.collect import read_evidence
 from campaign.slurm.completion import read_completion
 from tests.support import fake_slurm
 from tests.support.driving import Driving
@@ -636,3 +637,10 @@ def test_an_end_that_two_drivers_see_is_written_once(driver: Driving, cluster: F
         pass
     assert driver.events().count("ended") == 2
     assert driver.states() == [State.DONE, State.DONE]
+
+
+@pytest.mark.parametrize("name", ["ran.txt", "placement.txt", "counters.jsonl"])
+def test_a_record_that_cannot_be_read_is_told_and_not_taken_for_missing(tmp_path: Path, name: str) -> None:
+    assert read_evidence(tmp_path, "t")[1] == ()
+    (tmp_path / name).symlink_to(name)
+    assert read_evidence(tmp_path, "t")[1] == (f"{tmp_path}/{name}: cannot be read: Too many levels of symbolic links",)

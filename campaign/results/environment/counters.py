@@ -28,10 +28,12 @@ class Count:
 
 
 def read(path: Path) -> dict[str, Served]:
-    """What the servers did in each phase, as far as the file shows. Raises nothing: it may come from anybody."""
+    """What the servers did in each phase, as far as the file shows: it may come from anybody. Raises OSError if a file
+    that exists cannot be read.
+    """
     try:
         content, size = plain_file.read(path, LARGEST_BYTES)
-    except (OSError, ValueError, plain_file.NotPlain):
+    except (FileNotFoundError, NotADirectoryError, plain_file.NotPlain):
         return {}
     return {} if size > LARGEST_BYTES else phases(samples(content))
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from campaign.core import plain_file
+from campaign.core.errors import pass_on_limit
 from campaign.results.environment import witness
 from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, FileSystemSpace, Node, Value
 from campaign.results.environment.slurm_text import MOST_NODES, slurm_fields
@@ -286,6 +287,7 @@ def _load(path: Path) -> tuple[bytes, str]:
     except FileNotFoundError:
         return b"", "not found"
     except (OSError, ValueError) as error:
+        pass_on_limit(error)
         return b"", f"cannot be read: {error}"
     except plain_file.NotPlain:
         content, size = b"", LARGEST_BYTES + 1

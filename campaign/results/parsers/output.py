@@ -17,7 +17,7 @@ from typing import Any
 from campaign.config.rules import applets
 from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, Form, OutputFormat, PhasedOutput
 from campaign.core import plain_file
-from campaign.core.errors import InputError
+from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.model import Iteration, Observation, OutputRemark, Record
 from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text, phased
 from campaign.results.parsers.ior_formats import CSV_NO_END
@@ -125,6 +125,7 @@ def _load(path: Path, root: Path) -> _Raw:
     except plain_file.NotPlain:
         return _Raw(name, None, (OutputRemark("not a regular file; ignored", name),))
     except OSError as error:
+        pass_on_limit(error)
         return _Raw(name, None, (OutputRemark(f"cannot be read: {error.strerror}", name),))
     text = content.decode("utf-8", errors="replace")
     trouble = []
