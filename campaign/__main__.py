@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 ENDING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM
-INTERRUPTED = b"campaign: interrupted\n", 130  # as cli.main and core.errors have them, which load too much
+INTERRUPTED = b"campaign: interrupted\n", 130  # as main.main and core.errors have them, which load too much
 
 
 def main() -> int:
@@ -23,11 +23,11 @@ def main() -> int:
     ending = [each for each in ENDING if signal.getsignal(each) in usual]
     _on(ending, _end)
     sys.unraisablehook = _unraisable
-    from campaign.cli import main as cli
+    from campaign.cli import main
 
     try:
         _on(ending, signal.default_int_handler)
-        status = cli.main()
+        status = main.main()
     except BaseException as error:
         if _interrupted(error):
             _end()

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from campaign.cli.main import main
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from tests.support.captures import DATA
 
 PAGE = Path(__file__).parents[1] / "docs" / "write-a-pack.md"
@@ -46,4 +46,4 @@ def test_the_programs_and_the_score_of_the_page_make_a_pack(tmp_path: Path) -> N
     values["variables"] = [{"id": "block", "full": "1g", "rehearsal": "1m", "clause": "6.1"}]
     path = tmp_path / f"{values['id']}.yaml"
     path.write_text(yaml.safe_dump(values))
-    assert [phase.program for phase in rules.load(path).phases] == ["ior", "ior", "mdtest"]
+    assert [phase.program for phase in packs.load(path).phases] == ["ior", "ior", "mdtest"]

@@ -48,9 +48,9 @@ def _nothing(**_: object) -> tuple[str, ...]:
 
 
 def _packs(**_: object) -> dict[str, str]:
-    from campaign.config.rules import load as rules
+    from campaign.config.rules import packs
 
-    return {pack.id: pack.title for pack in rules.available()}
+    return {pack.id: pack.title for pack in packs.available()}
 
 
 def _cells(parsed_args: argparse.Namespace, **_: object) -> list[str]:

@@ -144,7 +144,7 @@ def _notify(command: str | None, name: str, status: int, text: str) -> None:
 def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> int:
     """Follow the campaign to its end; gives the exit status."""
     from campaign.cli import progress
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import run
     from campaign.plan import matrix
 
     def load_the_rest() -> None:
@@ -153,7 +153,7 @@ def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> i
 
     display = progress.display(opened.paths.root, arguments.verbose, arguments.quiet)
     with display as shown, waiting.told_to(shown.say):
-        done = pipeline.run(opened, request, shown, load_the_rest)
+        done = run.run(opened, request, shown, load_the_rest)
         shown.close()
         if request.detach:
             _print_submitted(opened, arguments)
@@ -235,12 +235,11 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
 
 def _table(done: Submission) -> list[str]:
     """The table, the numbers of cells, and violations of no cell, which no table shows."""
-    from campaign.report import fitting
-    from campaign.report import table as tables
+    from campaign.report import fitting, table
     from campaign.report.verdict import counted, sentence, violated_as_a_whole
 
     rows, findings = done.rows, done.all_findings
-    texts = [tables.printed(rows, done.campaign, done.pack, "simple", columns()), counted(rows)]
+    texts = [table.printed(rows, done.campaign, done.pack, "simple", columns()), counted(rows)]
     if violated_as_a_whole(rows, findings):
         texts += fitting.wrapped(sentence(rows, findings, not done.full), columns(), "", "    ")
     return texts
@@ -281,7 +280,7 @@ def status(arguments: argparse.Namespace) -> int:
     import time
 
     from campaign.pipeline import standing
-    from campaign.report import text as views
+    from campaign.report import views
 
     opened = load(arguments)
     while True:
@@ -298,8 +297,8 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def cancel(arguments: argparse.Namespace) -> int:
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import run
 
-    number = pipeline.cancel(load(arguments), say)
+    number = run.cancel(load(arguments), say)
     show(f"cancelled {several(number, 'job')}" if number else "no jobs to cancel")
     return OK

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def init(arguments: argparse.Namespace) -> int:
-    from campaign.config import init as writer
+    from campaign.config import init
     from campaign.pipeline import places
 
     if str(arguments.file) == "-":
-        print(writer.text(arguments.rules, places.site()), end="")
+        print(init.text(arguments.rules, places.site()), end="")
     else:
-        writer.write(arguments.file, arguments.rules, places.site())
+        init.write(arguments.file, arguments.rules, places.site())
         show(
             f"wrote {arguments.file}: replace the texts in <angle brackets>, then run 'campaign plan "
             f"{typed(arguments.file)}'"
@@ -48,10 +48,9 @@ def build(arguments: argparse.Namespace) -> int:
 
 
 def plan(arguments: argparse.Namespace) -> int:
-    from campaign.pipeline import outdated, preflight, standing
-    from campaign.pipeline import plan as planning
+    from campaign.pipeline import outdated, planning, preflight, standing
     from campaign.pipeline.request import Request
-    from campaign.report import text as views
+    from campaign.report import views
 
     opened = load(arguments)
     checked = preflight.check(opened, planning.plan(opened), Request())
@@ -102,7 +101,7 @@ def collect(arguments: argparse.Namespace) -> int:
 
 def table(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import standing
-    from campaign.report import table as tables
+    from campaign.report import table
 
     opened = load(arguments)
     style = table_format(arguments.format, arguments.output)
@@ -111,28 +110,26 @@ def table(arguments: argparse.Namespace) -> int:
     submission = standing.current(opened, say)
     rows = submission.rows
     if style == "xlsx":
-        from campaign.report import text as views
+        from campaign.report import views
         from campaign.report.workbook.write import workbook
 
         write(workbook(arguments.output, views.contents(submission)), arguments.output)
         return verdict(rows)
     if style == "json":
-        text = tables.as_json(rows)
+        text = table.as_json(rows)
     elif style == "csv":
-        text = tables.as_csv(rows)
+        text = table.as_csv(rows)
     else:
-        text = tables.printed(rows, opened.campaign, opened.pack, style, columns(arguments.output)) + "\n"
+        text = table.printed(rows, opened.campaign, opened.pack, style, columns(arguments.output)) + "\n"
     write(text, arguments.output)
     return verdict(rows)
 
 
 def report(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import standing
-    from campaign.report import executed, pdf
-    from campaign.report import text as views
+    from campaign.report import executed, pdf, views
     from campaign.report.write import write_report
-    from campaign.results.source import modifications
-    from campaign.results.source import record as sources
+    from campaign.results.source import modifications, record
 
     opened = load(arguments)
     standing.look_at_sources(opened, say)
@@ -140,7 +137,7 @@ def report(arguments: argparse.Namespace) -> int:
     directory = arguments.output or opened.paths.report
     page = write_report(directory, views.contents(submission))
     ran = executed.text(submission.results)
-    modifications.write(directory, submission.sources, sources.patch_of(opened.paths), ran)
+    modifications.write(directory, submission.sources, record.patch_of(opened.paths), ran)
     show(f"wrote {page}")
     if arguments.pdf:
         show(f"wrote {pdf.write(page)}")
@@ -172,18 +169,16 @@ def compare(arguments: argparse.Namespace) -> int:
 
 def show_modifications(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import standing
-    from campaign.report import executed
-    from campaign.report import text as views
-    from campaign.results.source import modifications
-    from campaign.results.source import record as sources
+    from campaign.report import executed, views
+    from campaign.results.source import modifications, record
     from campaign.results.store import begun
 
     opened = standing.with_source_rules(load(arguments))
-    compared = sources.compare(opened.campaign)
+    compared = record.compare(opened.campaign)
     recorded = begun(opened.paths)
     if recorded:
-        sources.keep(opened.paths, compared)
-    modified = sources.recorded(opened.paths) if recorded else sources.planned(opened.campaign, compared)
+        record.keep(opened.paths, compared)
+    modified = record.recorded(opened.paths) if recorded else record.planned(opened.campaign, compared)
     judged = standing.current(opened, say, modified)
     ran = executed.text(judged.results)
     if arguments.output:
@@ -197,8 +192,7 @@ def show_modifications(arguments: argparse.Namespace) -> int:
 
 def _print_findings(arguments: argparse.Namespace, submission: Submission) -> int:
     """Print findings; gives the exit status: a violated rule about the campaign counts like one about a cell."""
-    from campaign.report import junit
-    from campaign.report import text as views
+    from campaign.report import junit, views
 
     findings = submission.all_findings
     if arguments.junit:
@@ -234,16 +228,16 @@ def _check_table(arguments: argparse.Namespace) -> int:
 
 
 def bundle(arguments: argparse.Namespace) -> int:
-    from campaign.evidence import bundle as bundles
-    from campaign.pipeline import plan as planning
+    from campaign.evidence import bundle
+    from campaign.pipeline import planning
     from campaign.results.store import begun
 
-    bundles.check_place(arguments.output)
-    opened, names = bundles.open_recorded(arguments.file)
-    recorded = bundles.recorded(opened, say)
+    bundle.check_place(arguments.output)
+    opened, names = bundle.open_recorded(arguments.file)
+    recorded = bundle.recorded(opened, say)
     if begun(opened.paths):
         planning.write(opened, recorded.planned)
-    written = bundles.write(opened, names, recorded, arguments.output, arguments.sign)
+    written = bundle.write(opened, names, recorded, arguments.output, arguments.sign)
     files, attempts = several(written.files, "file"), several(written.attempts, "attempt")
     show(f"wrote {written.path}: {files}, {attempts}")
     if written.left_out:
@@ -277,7 +271,7 @@ def show_head(arguments: argparse.Namespace) -> int:
 
 def verify(arguments: argparse.Namespace) -> int:
     from campaign.evidence import text, verify
-    from campaign.report import table as tables
+    from campaign.report import table
     from campaign.report.write import write_report
 
     asked = verify.Asked(
@@ -299,7 +293,7 @@ def verify(arguments: argparse.Namespace) -> int:
             show(text.as_text(verified, columns()))
             if judged is not None:
                 whole = judged.submission
-                print(f"\n{tables.printed(whole.rows, whole.campaign, whole.pack, 'simple', columns())}")
+                print(f"\n{table.printed(whole.rows, whole.campaign, whole.pack, 'simple', columns())}")
             show(text.conclusion(verified))
         if arguments.output and judged is not None:
             tell = say if arguments.json else show
@@ -363,8 +357,7 @@ def _not_sampled(bundle: object) -> str:
 
 
 def rebuild(arguments: argparse.Namespace) -> int:
-    from campaign.evidence import rebuild as rebuilding
-    from campaign.evidence import verify
+    from campaign.evidence import rebuild, verify
 
     with verify.verify(arguments.bundle, verify.Asked()) as verified:
         if verified.judged is None or not verified.intact:
@@ -374,38 +367,37 @@ def rebuild(arguments: argparse.Namespace) -> int:
             )
         whole = verified.judged.submission
         terms = (arguments.mpicc, arguments.cflags, arguments.foreign_source)
-        rebuilt = rebuilding.rebuild(whole.campaign.path.parent, whole, *terms)
-    show(json.dumps(rebuilding.as_json(rebuilt), indent=1) if arguments.json else rebuilding.as_text(rebuilt))
+        rebuilt = rebuild.rebuild(whole.campaign.path.parent, whole, *terms)
+    show(json.dumps(rebuild.as_json(rebuilt), indent=1) if arguments.json else rebuild.as_text(rebuilt))
     return OK if all(one.identical for one in rebuilt) else INCOMPLETE
 
 
 def show_rules(arguments: argparse.Namespace) -> int:
-    from campaign.config.rules import load as rules
-    from campaign.config.rules import text
+    from campaign.config.rules import packs, text
 
     if arguments.test:
         from campaign.report import samples
 
         pack, *logs = arguments.test
-        return OK if samples.show(rules.load(pack), [Path(log) for log in logs], print) else INCOMPLETE
-    show(text.text(rules.load(arguments.id), columns()) if arguments.id else text.listing(rules.available()))
+        return OK if samples.show(packs.load(pack), [Path(log) for log in logs], print) else INCOMPLETE
+    show(text.text(packs.load(arguments.id), columns()) if arguments.id else text.listing(packs.available()))
     return OK
 
 
 def completion(arguments: argparse.Namespace) -> int:
-    from campaign.cli import completion as completions
+    from campaign.cli import completion
 
-    sys.stdout.write(completions.script(arguments.shell))
+    sys.stdout.write(completion.script(arguments.shell))
     return OK
 
 
 def show_help(arguments: argparse.Namespace) -> int:
-    from campaign.cli import arguments as words
+    from campaign.cli.arguments import check_verb, of_verb, parser
 
-    top = words.parser(sandbox=True)
+    top = parser(sandbox=True)
     if arguments.verb is not None:
-        words.check_verb(arguments.verb)
-        top = words.of_verb(top, arguments.verb)
+        check_verb(arguments.verb)
+        top = of_verb(top, arguments.verb)
     top.print_help()
     return OK
 

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Iterator
 
-from campaign.config import names as resolution
+from campaign.config import resolution
 from campaign.core.resources import BENCHMARK
 from campaign.core.strict_yaml import Document, Mapping, Node, Place, Scalar, Sequence, shown
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config import counts
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.config.rules.pack import RulePack
@@ -98,7 +98,7 @@ UNKNOWN = Site()
 
 def text(rules_id: str, site: Site = UNKNOWN, name: str = "my-campaign") -> str:
     """A campaign file for a rule pack (an id, or a path to one). Raises InputError where the pack cannot be read."""
-    pack = rules.load(rules_id)
+    pack = packs.load(rules_id)
     is_path = "/" in rules_id or rules_id.endswith(".yaml")
     return _TEXT.format(
         name=name,

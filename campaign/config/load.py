@@ -9,8 +9,7 @@ from typing import Any
 from campaign.config import check, confidential, launcher
 from campaign.config.format import REPETITIONS, SCHEMA, Campaign
 from campaign.config.launch import Wanted, fixed_geometries, read_launch, read_series
-from campaign.config.rules import load as rules
-from campaign.config.rules import series
+from campaign.config.rules import packs, series
 from campaign.config.rules.check import variable_in_texts
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
@@ -94,7 +93,7 @@ def _pack(values: dict[str, Any], path: Path, document: Document) -> RulePack | 
     if name is None:
         return None
     try:
-        return rules.load(keys.make(PACK, name, path))
+        return packs.load(keys.make(PACK, name, path))
     except InputError as error:
         for problem in error.problems:
             document.problem(("rules",), problem)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaign.config import load as config
-from campaign.config import names as resolution
+from campaign.config import resolution
 from campaign.config.format import Campaign
 from campaign.config.launch import fixed_geometries
-from campaign.config.rules import load as rules
-from campaign.config.rules import series
+from campaign.config.load import load
+from campaign.config.rules import packs, series
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
@@ -33,8 +32,8 @@ class Opened:
 
 
 def open_campaign(file: Path) -> Opened:
-    campaign = config.load(file)
-    pack = series.unfold(rules.load(campaign.rules), campaign.series)
+    campaign = load(file)
+    pack = series.unfold(packs.load(campaign.rules), campaign.series)
     for program in pack.programs:
         if program.applet not in BUILT_IN and campaign.benchmark.path(program.id) is None:
             key = "benchmark.programs" if pack.phases[0].id else "benchmark.executable"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from campaign.config import names as resolution
+from campaign.config import resolution
 from campaign.core import formula, units
 from campaign.core.schema import Text, whole
 from campaign.core.strict_yaml import is_file, shown

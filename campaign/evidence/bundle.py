@@ -30,10 +30,10 @@ from pathlib import Path
 from typing import Any
 
 from campaign import __version__
-from campaign.config import names as resolution
+from campaign.config import resolution
 from campaign.config.format import Campaign
-from campaign.config.names import Names
 from campaign.config.opened import Opened, open_campaign
+from campaign.config.resolution import Names
 from campaign.core import bagit, events, signatures
 from campaign.core.errors import InputError, no_room, typed, unwritten
 from campaign.core.model import Attempt, Paths, Run, State
@@ -41,9 +41,8 @@ from campaign.core.units import several
 from campaign.evidence import crate, provenance, replay
 from campaign.evidence.crate import Crate
 from campaign.evidence.replay import Judged
-from campaign.pipeline import plan as planning
-from campaign.pipeline import standing
-from campaign.pipeline.plan import Plan
+from campaign.pipeline import planning, standing
+from campaign.pipeline.planning import Plan
 from campaign.pipeline.standing import Say
 from campaign.results.store import begun
 

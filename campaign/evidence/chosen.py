@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.config.rules.catalogue import CATALOGUE, show
 from campaign.config.rules.pack import RulePack
 from campaign.core.errors import InputError
@@ -44,19 +44,19 @@ class Rules:
 
 def given(id_or_path: str | None) -> RulePack | None:
     """The pack that the buyer names. Raises InputError if it does not exist or is wrong."""
-    return rules.load(id_or_path) if id_or_path else None
+    return packs.load(id_or_path) if id_or_path else None
 
 
 def choose(named: RulePack | None, evidence: Path) -> Rules:
     """Select the pack for judging the evidence. Raises InputError if the pack in it cannot be read."""
-    packs = list((evidence / "rules").glob("*.yaml"))
-    if len(packs) != 1:
+    paths = list((evidence / "rules").glob("*.yaml"))
+    if len(paths) != 1:
         return Rules(Copy.BUNDLE)  # the re-evaluation reports it
-    vendors = rules.load(packs[0])
+    vendors = packs.load(paths[0])
     buyers, copy = named, Copy.GIVEN
     if buyers is None:
         try:
-            buyers, copy = rules.load(vendors.id), Copy.INSTALLED
+            buyers, copy = packs.load(vendors.id), Copy.INSTALLED
         except InputError:
             return Rules(Copy.BUNDLE)
     if vendors.digest == buyers.digest:

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from campaign import __version__
-from campaign.config import names as resolution
-from campaign.config.names import Names
+from campaign.config import resolution
 from campaign.config.opened import granted_by, open_campaign
+from campaign.config.resolution import Names
 from campaign.core import bagit
 from campaign.core.chain import Chain
 from campaign.core.decode import decode
@@ -23,8 +23,7 @@ from campaign.core.model import Finding, Paths
 from campaign.core.strict_yaml import shown
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import table, verdict
-from campaign.report import text as views
+from campaign.report import table, verdict, views
 
 FORMAT = 1
 LARGEST_NAMES = 1 << 20  # bytes of names.json

@@ -14,8 +14,7 @@ from campaign.core.model import Finding, Severity
 from campaign.evidence.replay import Judged
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
-from campaign.report import fitting, junit, printing
-from campaign.report import text as views
+from campaign.report import fitting, junit, printing, views
 from campaign.report.contents import Contents
 from campaign.report.verdict import sentence
 

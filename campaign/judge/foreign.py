@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from campaign.config.format import Campaign
-from campaign.config.rules import load as rules
-from campaign.config.rules import series
+from campaign.config.rules import packs, series
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
 from campaign.core import strict_json
@@ -20,11 +19,11 @@ from campaign.core.escaping import plain
 from campaign.core.model import Attempt, Cell, Command, Geometry, Record, Run, Source, State, Status, Target
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
-from campaign.results.tabular import table as tabular
+from campaign.results.tabular import table
 from campaign.results.tabular.table import NOT_A_NUMBER, table_without_rows
 from campaign.statistics import intervals
 
-SUFFIXES = (*tabular.SUFFIXES, ".json")
+SUFFIXES = (*table.SUFFIXES, ".json")
 
 
 def is_table(path: Path) -> bool:
@@ -35,7 +34,7 @@ def read(path: Path, pack: str) -> Submission:
     """A table as a submission: at full size, with the targets that it names, without any records. Raises InputError
     with the place that cannot be read.
     """
-    entries, loaded = _entries(path), rules.load(pack)
+    entries, loaded = _entries(path), packs.load(pack)
     loaded = series.unfold(loaded, series.largest(loaded, [str(entry.fields.get("launch")) for entry in entries]))
     try:
         settled = settle(loaded, "full", {}, {})
@@ -52,15 +51,15 @@ def read(path: Path, pack: str) -> Submission:
 
 def _entries(path: Path) -> list[_Entry]:
     if path.suffix.lower() == ".json" and path.is_file():
-        entries = _of_json(path, strict_json.content(path, tabular.LARGEST))
+        entries = _of_json(path, strict_json.content(path, table.LARGEST))
         if not entries:
             raise InputError(table_without_rows(path))
         return entries
-    return [_Entry(row.where, row.fields) for row in tabular.read(path)]
+    return [_Entry(row.where, row.fields) for row in table.read(path)]
 
 
 def _of_json(path: Path, data: bytes) -> list[_Entry]:
-    rows = strict_json.parse(str(path), data, tabular.ALLOWED)
+    rows = strict_json.parse(str(path), data, table.ALLOWED)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: not a table; expected a list of objects as 'campaign table --format json' writes it")
     return [_Entry(f"{path}: entry {number}", _flat(row)) for number, row in enumerate(rows, 1)]
@@ -87,7 +86,7 @@ class _Entry:
     fields: Mapping[str, Any]
 
     def row(self, pack: RulePack) -> Row:
-        keys = tabular.NEEDED[:4]
+        keys = table.NEEDED[:4]
         names = [self._text(key) for key in keys]
         if not all(names):
             raise InputError(f"{self.where}: column {keys[names.index('')]} is empty; give a name")
@@ -147,7 +146,7 @@ class _Entry:
         value = self.fields.get(key)
         if value in (None, ""):
             return None
-        written = tabular.number(value)
+        written = table.number(value)
         try:
             number = float(written) if type(written) in (int, float) else math.nan
         except OverflowError:

@@ -13,7 +13,7 @@ from typing import Any
 from campaign.config.opened import Opened
 from campaign.core.model import Attempt, Command, Run, State, directory_name
 from campaign.core.units import several
-from campaign.pipeline.plan import Plan
+from campaign.pipeline.planning import Plan
 from campaign.plan import matrix
 from campaign.slurm import script_text
 

@@ -22,17 +22,16 @@ from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import Place, path_text
 from campaign.judge.attempt import beside_target
 from campaign.judge.findings import processes_on
-from campaign.pipeline import places, program
-from campaign.pipeline import plan as planning
+from campaign.pipeline import places, planning, program
 from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.pipeline.places import directory_is_a_file
-from campaign.pipeline.plan import Plan
+from campaign.pipeline.planning import Plan
 from campaign.pipeline.program import placeholder_left
 from campaign.pipeline.request import Request
 from campaign.pipeline.standing import journal_damaged
 from campaign.plan import matrix
 from campaign.results.case import Case
-from campaign.results.source import record as sources
+from campaign.results.source import record
 from campaign.results.store import Records, begun
 from campaign.slurm import admission, commands, partitions, sbatch, scripts
 from campaign.slurm.admission import Admission
@@ -220,8 +219,8 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
 def _sources(campaign: Campaign) -> list[Mistake]:
     """Source trees, patch or build log that are missing or unreadable."""
     try:
-        sources.compare(campaign)
-        sources.builds(campaign)
+        record.compare(campaign)
+        record.builds(campaign)
     except InputError as error:
         key, _, problem = str(error).partition(": ")
         return [Mistake(tuple(key.split(".")), problem)]

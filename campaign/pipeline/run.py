@@ -19,17 +19,16 @@ from campaign.core.errors import NoRoom, UnknownState, typed
 from campaign.core.model import Attempt, Observation, Run, State
 from campaign.core.units import digits, several
 from campaign.judge.submission import Submission
-from campaign.pipeline import plan as planning
+from campaign.pipeline import planning
 from campaign.pipeline.budget import in_use_node_s
-from campaign.pipeline.plan import Plan
+from campaign.pipeline.planning import Plan
 from campaign.pipeline.preflight import is_missing, preflight, vain_waivers
 from campaign.pipeline.request import Request
 from campaign.pipeline.standing import Say, current, follower_of, say_of_journal, standing
-from campaign.plan import matrix
-from campaign.plan import searches as searching
+from campaign.plan import matrix, searches
 from campaign.plan.time_left import TimeLeft, time_left
 from campaign.results.case import Case
-from campaign.results.source import record as sources
+from campaign.results.source import record
 from campaign.results.store import Records, Store, begun
 from campaign.slurm import commands, scripts
 from campaign.slurm.collect import Follower
@@ -106,15 +105,15 @@ def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[
     planned = checked.plan
     for text in vain_waivers(opened) if checked.missing else ():
         display.say(text)
-    compared = sources.compare(campaign)
+    compared = record.compare(campaign)
     with Store(opened.paths) as store:
         # What an earlier driver had no time to submit failed with that driver, not for a cause of its own.
         ended = frozenset(each.token for each in store.attempts() if not each.state.active or each.job_id is None)
         driver = Driver(opened, store, display, ended, store.cancelled(), meanwhile)
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
         planning.write(opened, planned)
-        sources.keep_builds(campaign, opened.paths)
-        sources.keep(opened.paths, compared)
+        record.keep_builds(campaign, opened.paths)
+        record.keep(opened.paths, compared)
         left = checked.missing or planned.searches or store.under_way()
         follower_of(opened, store, display.say).step()
         if left:
@@ -163,7 +162,7 @@ def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
         wanted = request.chosen(opened.campaign, [run for search in planned.searches for run in search.wanted])
         wanted = list({run.id: run for run in wanted}.values())
         tried = {
-            run: sum(attempt.state in searching.OWN_ENDS for attempt in attempts)
+            run: sum(attempt.state in searches.OWN_ENDS for attempt in attempts)
             for run, attempts in matrix.attempts_by_run(wanted, driver.store.attempts()).items()
         }
         if tried and all(before.get(run) == number for run, number in tried.items()):

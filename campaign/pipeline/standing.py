@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from campaign.config import names as resolution
+from campaign.config import resolution
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.core import journal
@@ -20,10 +20,10 @@ from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pas
 from campaign.core.model import Attempt
 from campaign.judge.attempt import BUILTIN
 from campaign.judge.submission import Submission
-from campaign.pipeline import plan as planning
-from campaign.pipeline.plan import Plan
+from campaign.pipeline import planning
+from campaign.pipeline.planning import Plan
 from campaign.results.case import Case
-from campaign.results.source import record as sources
+from campaign.results.source import record
 from campaign.results.source.facts import Sources
 from campaign.results.store import Store, begun
 from campaign.slurm import commands
@@ -70,8 +70,8 @@ def standing(
             journal=replace(chain, heads=(), earlier=(), ends=()) if chain else None,
             folders=frozenset((a.run, a.number) for a in attempts if os.path.isdir(f"{runs}/{a.run}/{a.number}")),  # noqa: PTH112
             unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(opened.paths, a)),
-            sources=source or sources.recorded(opened.paths),
-            own_source=sources.own_source() if any(_is_builtin(result) for result in results) else None,
+            sources=source or record.recorded(opened.paths),
+            own_source=record.own_source() if any(_is_builtin(result) for result in results) else None,
             answers=opened.answers,
             partition=planned.partition,
             logs=_logs(campaign),
@@ -166,7 +166,7 @@ def look_at_sources(opened: Opened, say: Say) -> None:
     """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
     if begun(opened.paths) and not os.access(opened.paths.root, os.W_OK):
         say(f"source not checked: no write permission in {opened.paths.root}")
-    elif begun(opened.paths) and (trouble := sources.look_again(opened.campaign, opened.paths)):
+    elif begun(opened.paths) and (trouble := record.look_again(opened.campaign, opened.paths)):
         say(f"source not checked: {trouble}")
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from campaign.config.format import Campaign
 from campaign.core.model import Attempt, Run, State, Target
 from campaign.core.units import digits, format_duration, several
-from campaign.plan import matrix
-from campaign.plan import searches as searching
+from campaign.plan import matrix, searches
 from campaign.plan.lengths import Kind, Lengths
 
 
@@ -67,7 +66,7 @@ class Estimate:
 def estimate(
     campaign: Campaign,
     runs: Sequence[Run],
-    standings: Sequence[searching.SearchProgress],
+    standings: Sequence[searches.SearchProgress],
     attempts: Sequence[Attempt],
     unsettled: bool = False,
 ) -> Estimate:
@@ -80,14 +79,14 @@ def estimate(
     lengths = Lengths(measured_lengths(every, attempts), campaign.slurm.time_s)
     undecided = [standing for standing in standings if standing.decision is None]
     # Searches for several operations share executions.
-    guessed: dict[searching.Expected, None] = {}
+    guessed: dict[searches.Expected, None] = {}
     budget = 0.0
     for standing in undecided:
         spent = sum(outcome.node_s for outcome in standing.points.values())
         left_over = max(0.0, standing.sought.settings.budget_node_s - spent)
         guessed |= dict.fromkeys(_expected(standing, campaign.repetitions, lengths, left_over))
         budget += left_over
-    to_come: list[Run | searching.Expected] = [*left, *guessed]
+    to_come: list[Run | searches.Expected] = [*left, *guessed]
     seconds: dict[str, float] = {}
     node_s = 0.0
     for run in to_come:
@@ -116,7 +115,7 @@ def side_by_side(targets: Iterable[Target], seconds: Mapping[str, float]) -> flo
     return unnamed + max(by_storage.values(), default=0.0)
 
 
-def kind_of(run: Run | searching.Expected) -> Kind:
+def kind_of(run: Run | searches.Expected) -> Kind:
     return Kind(run.target, run.launch, run.files, run.geometry)
 
 
@@ -131,17 +130,17 @@ def measured_lengths(runs: Iterable[Run], attempts: Sequence[Attempt]) -> dict[K
 
 
 def _expected(
-    standing: searching.SearchProgress, repetitions: int, lengths: Lengths, budget_node_s: float
-) -> list[searching.Expected]:
+    standing: searches.SearchProgress, repetitions: int, lengths: Lengths, budget_node_s: float
+) -> list[searches.Expected]:
     """The executions of a search, as many as its budget allows, and those of the count that it finds."""
-    usual, fresh = searching.expected(standing, repetitions)
+    usual, fresh = searches.expected(standing, repetitions)
     cost = sum(lengths.of(kind_of(execution)) * execution.geometry.nodes for execution in usual)
     if lengths.known and cost > budget_node_s:
         usual = usual[: int(len(usual) * budget_node_s / cost)]
     return [*usual, *fresh]
 
 
-def _repetitions_beside(campaign: Campaign, runs: Sequence[Run], undecided: Sequence[searching.SearchProgress]) -> int:
+def _repetitions_beside(campaign: Campaign, runs: Sequence[Run], undecided: Sequence[searches.SearchProgress]) -> int:
     """How many repetitions may be added to the planned ones."""
     if campaign.sequential is None:
         return 0

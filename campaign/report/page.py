@@ -19,8 +19,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units
 from campaign.core.model import Finding, Run, Status, Target
 from campaign.core.resources import TEMPLATES
-from campaign.report import causes, layout, notes, origins
-from campaign.report import table as tables
+from campaign.report import causes, layout, notes, origins, table
 from campaign.report.contents import Contents
 from campaign.report.models import model_lines
 from campaign.report.plots import svg
@@ -71,7 +70,7 @@ def html(
         counts=contents.counts,
         tried=contents.tried,
         measured=contents.measured,
-        rounding=tables.ROUNDING,
+        rounding=table.ROUNDING,
         columns=_columns(pack),
         titles=layout.columns(pack),
         statuses=list(dict.fromkeys(row.status for row in rows)),
@@ -164,7 +163,7 @@ def _columns(pack: RulePack) -> list[dict[str, str]]:
 
 def _table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
     """The lines of one target's table, and the notes that their marks refer to."""
-    placed = tables.lines(rows, pack)
+    placed = table.lines(rows, pack)
     noted = notes.notes([line.cells for line in placed], pack)
     lines = [
         {
@@ -191,7 +190,7 @@ def _overview(
             "label": line.place.label,
             "entries": [_entry(row, noted, numbers) if row else None for row in line.rows] if any(line.rows) else [],
         }
-        for line in tables.overview(rows, [target.name for target in targets], pack)
+        for line in table.overview(rows, [target.name for target in targets], pack)
     ]
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaign.config.format import Campaign
-from campaign.config.rules.load import digest_of_own
 from campaign.config.rules.pack import RulePack
+from campaign.config.rules.packs import digest_of_own
 from campaign.core import escaping, units
 from campaign.core.model import Geometry, Status
 from campaign.report import layout, notes, printing

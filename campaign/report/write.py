@@ -12,12 +12,12 @@ from pathlib import Path
 
 from campaign.core import atomic, units
 from campaign.core.errors import InputError, unwritten
-from campaign.plan import searches as searching
-from campaign.report import page
-from campaign.report import table as tables
+from campaign.plan import searches
+from campaign.report import page, table
 from campaign.report.contents import Contents
-from campaign.report.plots import kinds, searches
-from campaign.report.text import check_text, findings_json
+from campaign.report.plots import kinds
+from campaign.report.plots.searches import figure
+from campaign.report.views import check_text, findings_json
 from campaign.report.workbook.write import workbook
 from campaign.statistics import contention
 
@@ -71,7 +71,7 @@ def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
     summaries = []
     for number, standing in enumerate(contents.searches, 1):
         unit = units[standing.sought.operation]
-        drawn = searches.figure(standing, unit)
+        drawn = figure(standing, unit)
         if drawn is not None:
             name = standing.sought.key.replace("/", "-").replace("*", "all")
             kinds.write(directory / f"search-{number}-{name}.svg", f"Search for {standing.sought.key}", drawn)
@@ -87,10 +87,10 @@ def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
     return summaries
 
 
-def _law(standing: searching.SearchProgress, unit: str) -> list[str]:
+def _law(standing: searches.SearchProgress, unit: str) -> list[str]:
     """What the Universal Scalability Law predicts at twice the largest measured count."""
     most = max((request.processes for request in standing.points), default=0)
-    law = searching.fitted(standing)
+    law = searches.fitted(standing)
     if law is None:
         return []
     rate, low, high = (units.digits(value) for value in law.at(2 * most))
@@ -113,14 +113,14 @@ def _law(standing: searching.SearchProgress, unit: str) -> list[str]:
 def _files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -> dict[str, str]:
     rows, campaign, pack = contents.rows, contents.campaign, contents.pack
     files = {
-        "table.txt": tables.printed(rows, campaign, pack, "simple") + "\n",
-        "table.csv": tables.as_csv(rows),
-        "table.json": tables.as_json(rows),
+        "table.txt": table.printed(rows, campaign, pack, "simple") + "\n",
+        "table.csv": table.as_csv(rows),
+        "table.json": table.as_json(rows),
         "findings.txt": check_text(contents) + "\n",
         "findings.json": findings_json(pack, contents.findings),
     }
     if contents.searches:
-        progress = [searching.as_json(search) for search in contents.searches]
+        progress = [searches.as_json(search) for search in contents.searches]
         files["searches.json"] = json.dumps(progress, indent=1, ensure_ascii=False) + "\n"
     if models:
         fits = {name: fit.as_json() for name, fit in models.items()}

@@ -99,7 +99,7 @@ def test_a_signal_in_a_call_whose_errors_python_ignores_is_not_lost() -> None:
     code = (
         "import os, sys, time, weakref\n"
         "from campaign import __main__ as program\n"
-        "from campaign.cli import main as cli\n"
+        "from campaign.cli import main\n"
         "def main():\n"
         "    gone = {1}\n"
         "    kept = weakref.ref(gone, lambda _: os.kill(os.getpid(), 15))\n"

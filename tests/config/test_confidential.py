@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config import confidential, names
+from campaign.config import confidential, resolution
 from campaign.core import resources
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import Document
@@ -98,5 +98,5 @@ def test_the_words_are_those_of_the_benchmark(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_what_was_measured_elsewhere_is_read_as_it_is() -> None:
-    with names.using(names.Names(replayed=True)):
+    with resolution.using(resolution.Names(replayed=True)):
         assert problems("slurm: {environment: {HF_TOKEN: abc, PROXY: 'http://me:abc@site'}}") == []

@@ -6,7 +6,7 @@ import pytest
 from campaign.config import init
 from campaign.config import load as config
 from campaign.config.launch import AllCores
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.core import resources
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry
@@ -180,7 +180,7 @@ def test_a_pack_of_any_form_gives_a_file_that_loads(tmp_path: Path) -> None:
     pack.write_text(SMALL)
     init.write(tmp_path / "c.yaml", str(pack))
     campaign = config.load(tmp_path / "c.yaml")
-    assert rules.load(campaign.rules).id == "small"
+    assert packs.load(campaign.rules).id == "small"
     assert campaign.launch == {
         "any": Geometry(2, 32),
         "pair": Geometry(2, 2),

@@ -12,7 +12,7 @@ from campaign.config import load as config
 from campaign.config import sbatch_options
 from campaign.config.format import Benchmark, Campaign, Declined, Slurm, SourceTrees
 from campaign.config.launch import AllCores
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.config.values import DIRECTORY, PATH, RESULTS
 from campaign.config.values import LAUNCH as LAUNCH_FORM
 from campaign.core import schema, units
@@ -37,7 +37,7 @@ NAME = "letters, digits, - and _, a letter or digit first"
 Load = Callable[[str], Campaign]
 Problems = Callable[[str], list[str]]
 
-PACKS = ", ".join(pack.id for pack in rules.available())
+PACKS = ", ".join(pack.id for pack in packs.available())
 
 
 @pytest.fixture(autouse=True)

@@ -19,8 +19,7 @@ from campaign.config.format import Campaign, Declined
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping
 from campaign.core.model import Target
-from campaign.report import printing
-from campaign.report import table as tables
+from campaign.report import printing, table
 from tests.support import builders
 from tests.support.results import Results, everything
 
@@ -76,7 +75,7 @@ def titled(text: str) -> tuple[Campaign, RulePack]:
 def printed(text: str, style: str) -> str:
     campaign, pack = titled(text)
     done = Results(campaign=campaign, pack=pack)
-    return tables.printed(done.rows(), done.campaign, done.pack, style)
+    return table.printed(done.rows(), done.campaign, done.pack, style)
 
 
 class Tags(html.parser.HTMLParser):
@@ -178,8 +177,8 @@ def test_tab_separated_values_hold_no_formula() -> None:
 def test_comma_separated_values_keep_their_columns_and_hold_no_formula(text: str) -> None:
     done = everything()
     rows = [replace(row, cell=replace(row.cell, target=text), unit=text) for row in done.rows()]
-    lines = list(csv.reader(io.StringIO(tables.as_csv(rows))))
-    assert {len(line) for line in lines} == {len(tables.COLUMNS)}
+    lines = list(csv.reader(io.StringIO(table.as_csv(rows))))
+    assert {len(line) for line in lines} == {len(table.COLUMNS)}
     assert len(lines) == 1 + len(rows)
     for line in lines[1:]:
         assert not re.match(r"\s*[=+@-](?!\d+$)", line[0])
@@ -187,4 +186,4 @@ def test_comma_separated_values_keep_their_columns_and_hold_no_formula(text: str
 
 def test_a_negative_number_stays_a_number() -> None:
     row = replace(everything().rows()[0], value=-5.25)
-    assert next(csv.DictReader(io.StringIO(tables.as_csv([row]))))["value"] == "-5.25"
+    assert next(csv.DictReader(io.StringIO(table.as_csv([row]))))["value"] == "-5.25"

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from campaign.config import init
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.core import resources
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,4 +94,4 @@ def test_a_typical_mistake_in_a_rule_pack_is_found_at_its_place(right: str, wron
 
 
 def test_the_packs_ids_are_those_of_the_program() -> None:
-    assert sorted(pack.stem for pack in PACKS) == [pack.id for pack in rules.available()]
+    assert sorted(pack.stem for pack in PACKS) == [pack.id for pack in packs.available()]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config.opened import is_named
-from campaign.config.rules.load import PACKS
+from campaign.config.rules.packs import PACKS
 from campaign.evidence import verify
 from campaign.evidence.chosen import Copy
 from campaign.evidence.verify import Asked, VerifiedBundle

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.entries import Variable
 from campaign.core.model import Finding, Geometry, Observation, OutputRemark, Severity, State
 from campaign.judge import engine
 from campaign.judge.searches import claim_confirmed
-from campaign.report.text import check_text
+from campaign.report.views import check_text
 from campaign.results.case import Case
 from tests.judge import cases as judge_cases
 from tests.judge.cases import Example, Outcome
@@ -68,9 +68,9 @@ def test_no_case_is_of_a_rule_that_nothing_judges() -> None:
     assert {example.rule for example in EXAMPLES} <= CATALOGUE.keys()
 
 
-@pytest.mark.parametrize("pack", [one.id for one in rules.available()])
+@pytest.mark.parametrize("pack", [one.id for one in packs.available()])
 def test_every_rule_of_every_pack_is_judged_or_said_not_to_be(pack: str) -> None:
-    loaded = rules.load(pack)
+    loaded = packs.load(pack)
     assert loaded.checks.keys() <= CATALOGUE.keys()
     unjudged = engine.unjudged(loaded)
     assert {finding.rule for finding in unjudged} == loaded.checks.keys() - BOUND

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from campaign.cli.main import main
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.core.errors import InputError
 from campaign.core.model import Finding, Severity, Status
 from campaign.judge import foreign
 from campaign.judge.rows import with_findings
 from campaign.judge.tables import judge_table
-from campaign.report import table as tables
+from campaign.report import table
 from campaign.report.workbook.write import workbook
 from tests.report.test_write import contents
 from tests.support.results import everything
@@ -79,7 +79,7 @@ def test_every_other_rule_is_said_not_to_be_checked() -> None:
     found = judge_table(foreign.read(PUBLISHED, PACK))
     unchecked = {one.rule for one in found if not one.checked}
     broken = {one.rule for one in found if one.checked}
-    kept = rules.load(PACK).checks.keys() - unchecked - broken
+    kept = packs.load(PACK).checks.keys() - unchecked - broken
     assert kept == {"CMP-01", "CMP-02", "CMP-03"}
 
 
@@ -130,7 +130,7 @@ def table_file(directory: Path, suffix: str) -> Path:
     if suffix == ".xlsx":
         path.write_bytes(workbook(path, contents(everything())))
     else:
-        path.write_text(tables.as_csv(rows) if suffix == ".csv" else tables.as_json(rows))
+        path.write_text(table.as_csv(rows) if suffix == ".csv" else table.as_json(rows))
     return path
 
 
@@ -160,7 +160,7 @@ def test_a_table_of_a_rehearsal_is_found_by_its_own_file_counts(tmp_path: Path) 
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("suffix", "form"), [(".csv", tables.as_csv), (".json", tables.as_json)])
+@pytest.mark.parametrize(("suffix", "form"), [(".csv", table.as_csv), (".json", table.as_json)])
 def test_the_true_number_beside_an_inflated_one_is_read_from_both_forms(
     tmp_path: Path, suffix: str, form: object
 ) -> None:

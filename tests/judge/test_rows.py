@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.config.format import Declined
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.config.rules.entries import Selection
 from campaign.core.model import State, Status
 from campaign.judge.rows import table_rows
@@ -19,7 +19,7 @@ from tests.support.results import Results
 
 @pytest.mark.parametrize("targets", [1, 2])
 def test_a_crossroads_table_has_its_36_rows_for_each_target_before_anything_is_run(targets: int) -> None:
-    pack = rules.load("crossroads-mdtest")
+    pack = packs.load("crossroads-mdtest")
     names = ("scratch", "home")[:targets]
     made = builders.campaign(targets=tuple(replace(builders.campaign().targets[0], name=name) for name in names))
     rows = table_rows(made, pack, builders.expand(made, pack), [], [])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.core import resources
 from campaign.slurm.sandbox.cluster import Sandbox
@@ -24,7 +24,7 @@ CAPTURES = DATA / "declared"
 def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str, packs: Path = resources.PACKS) -> Case:
     """A campaign with scripts as its programs, which run the shell's words `prints`: their interpreter is declared."""
     (folder / "bin").mkdir()
-    for program in (folder / "bin" / each.id for each in rules.load(packs / f"{pack}.yaml").programs):
+    for program in (folder / "bin" / each.id for each in packs.load(packs / f"{pack}.yaml").programs):
         program.write_text(f"#!/bin/sh\n{prints}\n")
         program.chmod(0o755)
     case = with_program(folder, sandbox, pack, launch, folder / "bin" / pack, packs)
@@ -116,7 +116,7 @@ RUN_ABOVE = {"stream", "fio"}
 
 
 def test_every_pack_of_other_programs_is_run_here() -> None:
-    packs = {path.stem: rules.load(path) for path in resources.PACKS.glob("*.yaml")}
+    packs = {path.stem: packs.load(path) for path in resources.PACKS.glob("*.yaml")}
     declared = {name for name, pack in packs.items() if not all(each.applet in BUILT_IN for each in pack.programs)}
     assert declared == {*PRINTED, *RUN_ABOVE}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.core.units import several
 from campaign.results.parsers.timeline import timelines
@@ -112,7 +112,7 @@ def executed(case: Case, run: str) -> str:
 
 
 def test_every_pack_of_the_project_is_run_here_or_by_the_tests_of_the_pipeline() -> None:
-    packs = {path.stem: rules.load(path) for path in RULES.glob("*.yaml")}
+    packs = {path.stem: packs.load(path) for path in RULES.glob("*.yaml")}
     built_in = {name for name, pack in packs.items() if all(each.applet in BUILT_IN for each in pack.programs)}
     assert built_in == {*PACKS, *ELSEWHERE, "crossroads-mdtest"}
 

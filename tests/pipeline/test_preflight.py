@@ -20,8 +20,7 @@ from campaign.config.opened import Opened, open_campaign
 from campaign.config.waivers import Answers, Granted
 from campaign.core import resources
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, EnvironmentLacks, InputError
-from campaign.pipeline import plan as planning
-from campaign.pipeline import preflight, probe, program
+from campaign.pipeline import planning, preflight, probe, program
 from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.pipeline.preflight import Checked
 from campaign.pipeline.request import Request

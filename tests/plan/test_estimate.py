@@ -10,7 +10,7 @@ from campaign.config.search import SearchSettings
 from campaign.core.model import Attempt, Run, State
 from campaign.plan.estimate import Estimate, estimate
 from campaign.plan.searches import SearchProgress
-from tests.plan.test_searches import campaign, driven, look, searches
+from tests.plan.test_searches import campaign, driven, look, wanted
 from tests.support import builders
 
 LIMIT_S = 600
@@ -74,7 +74,7 @@ def test_all_done_leaves_nothing() -> None:
 
 def test_a_search_counts_until_it_is_decided() -> None:
     made = campaign()
-    one = searches(made)[0]
+    one = wanted(made)[0]
     before = still((), [look(one, made, {})])
     assert before.searching == 1 and before.runs > 20
     assert "unfinished searches, whose number of runs is unknown: 1" in before.text
@@ -84,11 +84,11 @@ def test_a_search_counts_until_it_is_decided() -> None:
 
 def test_a_budget_caps_what_searches_may_still_take() -> None:
     made = campaign(SearchSettings(budget=0.05))
-    one = searches(made)[0]
+    one = wanted(made)[0]
     attempts = done(10.0, "scratch.node.shared.r1")
     free = campaign()
     done_before = [run for run in builders.expand(plain()) if run.id == attempts[0].run]
-    whole = still(done_before, [look(searches(free)[0], free, {})], attempts)
+    whole = still(done_before, [look(wanted(free)[0], free, {})], attempts)
     capped = still(done_before, [look(one, made, {})], attempts)
     reported = 10.0  # the run of the count that is found, which no budget of searches pays for
     assert capped.node_s - reported <= one.settings.budget_node_s < whole.node_s
@@ -103,7 +103,7 @@ def test_repetitions_that_may_come_are_said() -> None:
 
 
 def to_come(made: Campaign, allocation: str = "geometry", repetitions: int = 1) -> Estimate:
-    return still((), [look(one, made, {}) for one in searches(made)], (), allocation, repetitions)
+    return still((), [look(one, made, {}) for one in wanted(made)], (), allocation, repetitions)
 
 
 def test_searches_share_the_jobs_of_a_geometry_as_their_runs_will() -> None:
@@ -115,7 +115,7 @@ def test_searches_share_the_jobs_of_a_geometry_as_their_runs_will() -> None:
 def test_what_searches_for_several_operations_have_in_common_counts_once() -> None:
     each, one = to_come(campaign(SearchSettings(per="operation"))), to_come(campaign())
     alone = [still((), [look(own, campaign(), {})]).runs
-             for own in searches(campaign(SearchSettings(per="operation")))]  # fmt: skip
+             for own in wanted(campaign(SearchSettings(per="operation")))]  # fmt: skip
     assert one.runs < each.runs < sum(alone)
 
 

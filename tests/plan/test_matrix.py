@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from campaign.config.format import Benchmark, Slurm
 from campaign.config.opened import open_campaign
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.config.rules.output_format import LAST_LINES
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Geometry, Launcher, Run, Target
@@ -54,7 +54,7 @@ def test_the_last_line_of_a_program_is_known_by_its_dialect_or_by_its_pack_and_c
     assert re.fullmatch(ends[0], "-- finished at 11/23/2026 21:23:54 --")
     for printed in ("Finished            : Sat Nov 21 05:56:45 2026", "Run finished: Sat Nov 21 05:56:45 2026"):
         assert re.fullmatch(LAST_LINES["ior"], printed)
-    (hpcg,) = rules.load("hpcg").programs
+    (hpcg,) = packs.load("hpcg").programs
     assert hpcg.last_line.startswith("Final Summary::")
     run = builders.expand(builders.campaign(benchmark=external))[0]
     without = replace(run, commands=tuple(replace(command, end="") for command in run.commands))
@@ -84,7 +84,7 @@ def test_every_cell_is_in_the_table_once_and_is_measured_by_one_run_of_each_repe
 
 
 def test_the_crossroads_pack_has_36_cells_in_the_order_of_its_table() -> None:
-    cells = matrix.cells(builders.campaign(), rules.load("crossroads-mdtest"))
+    cells = matrix.cells(builders.campaign(), packs.load("crossroads-mdtest"))
     assert len(cells) == 36
     assert cells[:4] == (
         Cell("scratch", "single", "shared", "create"),
@@ -97,7 +97,7 @@ def test_the_crossroads_pack_has_36_cells_in_the_order_of_its_table() -> None:
 
 def test_the_crossroads_commands_are_those_of_the_rfp() -> None:
     made = builders.campaign(profile="full", launch={"peak": Geometry(4, 64)})
-    shared, unique, onefile = builders.expand(made, rules.load("crossroads-mdtest"))
+    shared, unique, onefile = builders.expand(made, packs.load("crossroads-mdtest"))
     same = ("-F", "-C", "-T", "-r", "-n", "16384", "-d", "{directory}", "-N", "16")
     assert shared.arguments == same
     assert unique.arguments == (*same, "-u")

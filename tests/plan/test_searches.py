@@ -13,8 +13,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.search import Searched, SearchSettings
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Geometry, Run, State
-from campaign.plan import matrix
-from campaign.plan import searches as searching
+from campaign.plan import matrix, searches
 from campaign.plan.search.nouns import PlannedBlock, SearchSpace
 from campaign.results.case import Case
 from tests.support import builders
@@ -29,8 +28,8 @@ def campaign(wanted: SearchSettings | None = None, **changes: object) -> Campaig
     return builders.campaign(**{"launch": launch, "search": wanted or SearchSettings(), **changes})
 
 
-def searches(made: Campaign, nodes: int = NODES, pack: RulePack | None = None) -> tuple[searching.Search, ...]:
-    return searching.searches(made, pack or builders.pack(), nodes, CORES)
+def wanted(made: Campaign, nodes: int = NODES, pack: RulePack | None = None) -> tuple[searches.Search, ...]:
+    return searches.searches(made, pack or builders.pack(), nodes, CORES)
 
 
 def ended(run: Run, rate: float | None, state: State = State.DONE, number: int = 1) -> Case:
@@ -41,11 +40,11 @@ def ended(run: Run, rate: float | None, state: State = State.DONE, number: int =
     return Case(builders.pack(), run, attempt, records, builders.observation(run), findings=findings)
 
 
-def look(one: searching.Search, made: Campaign, results: dict[str, list[Case]]) -> searching.SearchProgress:
-    return searching.look(one, matrix.Blueprint(made, builders.pack(), PROGRAM), lambda run: results.get(run.id, []))
+def look(one: searches.Search, made: Campaign, results: dict[str, list[Case]]) -> searches.SearchProgress:
+    return searches.look(one, matrix.Blueprint(made, builders.pack(), PROGRAM), lambda run: results.get(run.id, []))
 
 
-def driven(one: searching.Search, made: Campaign, rate: Rate) -> tuple[searching.SearchProgress, dict[str, list[Case]]]:
+def driven(one: searches.Search, made: Campaign, rate: Rate) -> tuple[searches.SearchProgress, dict[str, list[Case]]]:
     """Measured to its end."""
     results: dict[str, list[Case]] = {}
     while (standing := look(one, made, results)).decision is None:
@@ -56,7 +55,7 @@ def driven(one: searching.Search, made: Campaign, rate: Rate) -> tuple[searching
 
 
 def test_each_file_configuration_has_a_search_of_each_launch_condition() -> None:
-    found = searches(campaign())
+    found = wanted(campaign())
     assert [one.key for one in found] == [
         *("scratch/node/shared/*", "scratch/node/unique/*", "scratch/node/onefile/*"),
         *("scratch/peak/shared/*", "scratch/peak/unique/*", "scratch/peak/onefile/*"),
@@ -68,10 +67,10 @@ def test_each_file_configuration_has_a_search_of_each_launch_condition() -> None
 
 
 def test_one_search_for_all_configurations_or_one_for_each_operation() -> None:
-    everything = searches(campaign(SearchSettings(per="all")))
+    everything = wanted(campaign(SearchSettings(per="all")))
     assert [one.key for one in everything] == ["scratch/node/*/*", "scratch/peak/*/*"]
     assert everything[0].files == ("shared", "unique", "onefile")
-    each = searches(campaign(SearchSettings(per="operation")))
+    each = wanted(campaign(SearchSettings(per="operation")))
     assert len(each) == 18
     assert [(one.key, one.operation) for one in each[:3]] == [
         ("scratch/node/shared/create", "create"),
@@ -81,50 +80,50 @@ def test_one_search_for_all_configurations_or_one_for_each_operation() -> None:
 
 
 def test_the_declared_operation_is_looked_at_and_limits_are_those_of_the_file() -> None:
-    found = searches(campaign(SearchSettings(operation="stat", nodes=3, processes_per_node=20, margin=0.1, most=9)))
+    found = wanted(campaign(SearchSettings(operation="stat", nodes=3, processes_per_node=20, margin=0.1, most=9)))
     assert {one.operation for one in found} == {"stat"}
     assert found[3].space == SearchSpace(2, 3, 20, cores=CORES)
     assert (found[0].settings.margin, found[0].settings.most) == (0.1, 9)
 
 
 def test_where_the_rules_want_exactly_so_many_items_processes_divide_them() -> None:
-    found = searches(campaign(), pack=builders.pack(items_at_least=False))
+    found = wanted(campaign(), pack=builders.pack(items_at_least=False))
     assert {one.space.divides for one in found} == {1000}
 
 
 def test_a_partition_with_too_few_nodes_is_told_once_with_the_clause() -> None:
     with pytest.raises(EnvironmentLacks) as caught:
-        searches(campaign(), nodes=1)
+        wanted(campaign(), nodes=1)
     assert str(caught.value) == (
         "launch.peak: the search needs 2 nodes or more (clause 3: Fewest for the peak); the partition has 1 usable"
     )
 
 
 def test_a_budget_is_shared_out_whole_by_what_each_search_may_cost() -> None:
-    found = searches(campaign(SearchSettings(budget=10.0)))
+    found = wanted(campaign(SearchSettings(budget=10.0)))
     shares = [one.settings.budget_node_s for one in found]
     assert sum(shares) == pytest.approx(36000)
     assert shares[3] == pytest.approx(shares[0] * NODES)
-    assert all(math.isinf(one.settings.budget_node_s) for one in searches(campaign()))
+    assert all(math.isinf(one.settings.budget_node_s) for one in wanted(campaign()))
 
 
 def test_a_searchs_runs_carry_its_phase_and_stand_in_no_cell() -> None:
     made = campaign()
-    standing = look(searches(made)[0], made, {})
+    standing = look(wanted(made)[0], made, {})
     assert [run.id for run in standing.wanted] == [run.id for run in standing.runs]
     run = next(run for run in standing.wanted if run.geometry == Geometry(1, 4))
     assert (run.id, run.phase, run.repetition) == ("scratch.node.shared.grid-1x4.1", "grid", 1)
     assert run.arguments[run.arguments.index("-n") + 1] == "250"
-    assert not searching.choices([standing])
-    table = matrix.expand(made, builders.pack(), {}, PROGRAM, searching.choices([standing]))
+    assert not searches.choices([standing])
+    table = matrix.expand(made, builders.pack(), {}, PROGRAM, searches.choices([standing]))
     assert not {one.id for one in table} & {one.id for one in standing.runs}
 
 
 def test_a_search_is_driven_to_its_decision_and_its_cells_get_the_count_with_the_reason() -> None:
     made = campaign()
-    standing, _ = driven(searches(made)[0], made, lambda run: float(min(run.geometry.processes, 4)))
+    standing, _ = driven(wanted(made)[0], made, lambda run: float(min(run.geometry.processes, 4)))
     assert standing.decision is not None and standing.decision.geometry == Geometry(1, 4)
-    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searching.choices([standing]))
+    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searches.choices([standing]))
     assert [(run.id, run.geometry, run.phase) for run in runs] == [("scratch.node.shared.r1", Geometry(1, 4), "")]
     assert runs[0].notes == (f"tuned: {standing.decision.reason}",)
     assert runs[0].id not in {run.id for run in standing.runs}  # confirmed by others, reported from a fresh one
@@ -132,8 +131,8 @@ def test_a_search_is_driven_to_its_decision_and_its_cells_get_the_count_with_the
 
 def test_the_count_of_one_operation_is_for_its_cells_alone() -> None:
     made = campaign(SearchSettings(per="operation"))
-    standings = [driven(one, made, lambda run: float(run.geometry.processes))[0] for one in searches(made)[:2]]
-    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searching.choices(standings))
+    standings = [driven(one, made, lambda run: float(run.geometry.processes))[0] for one in wanted(made)[:2]]
+    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searches.choices(standings))
     assert [(run.id, run.operations) for run in runs] == [
         ("scratch.node.shared.create.r1", ("create",)),
         ("scratch.node.shared.stat.r1", ("stat",)),
@@ -142,15 +141,15 @@ def test_the_count_of_one_operation_is_for_its_cells_alone() -> None:
 
 def test_of_several_configurations_the_geometric_mean_counts() -> None:
     made = campaign(SearchSettings(per="all"))
-    one = searches(made)[0]
+    one = wanted(made)[0]
     request = PlannedBlock("grid", 1, 1, 4)
-    runs = searching.runs_of(one, request, matrix.Blueprint(made, builders.pack(), PROGRAM))
+    runs = searches.runs_of(one, request, matrix.Blueprint(made, builders.pack(), PROGRAM))
     rates = {"shared": 1.0, "unique": 10.0, "onefile": 100.0}
-    point = searching.point(one, runs, builders.pack(), lambda run: [ended(run, rates[run.files])])
+    point = searches.point(one, runs, builders.pack(), lambda run: [ended(run, rates[run.files])])
     assert point is not None and point.rate == pytest.approx(10.0)
     assert point.node_s == 30.0
     waiting = {"shared", "unique"}
-    assert searching.point(one, runs, builders.pack(), lambda run: [ended(run, 1.0)] * (run.files in waiting)) is None
+    assert searches.point(one, runs, builders.pack(), lambda run: [ended(run, 1.0)] * (run.files in waiting)) is None
 
 
 @pytest.mark.parametrize(
@@ -167,10 +166,10 @@ def test_an_execution_without_a_rate_is_tried_again_until_it_failed_twice_by_its
     states: Sequence[State], waits: bool
 ) -> None:
     made = campaign()
-    one = searches(made)[0]
-    run = searching.runs_of(one, PlannedBlock("grid", 1, 1, 4), matrix.Blueprint(made, builders.pack(), PROGRAM))[0]
+    one = wanted(made)[0]
+    run = searches.runs_of(one, PlannedBlock("grid", 1, 1, 4), matrix.Blueprint(made, builders.pack(), PROGRAM))[0]
     tried = [ended(run, None, state, number) for number, state in enumerate(states, 1)]
-    point = searching.point(one, [run], builders.pack(), lambda run: tried)
+    point = searches.point(one, [run], builders.pack(), lambda run: tried)
     assert (point is None) == waits
     if point is not None:
         assert point.rate is None
@@ -180,14 +179,14 @@ def test_an_execution_without_a_rate_is_tried_again_until_it_failed_twice_by_its
 def test_a_configuration_whose_cells_are_declined_or_projected_is_not_searched_for() -> None:
     declined = (Declined("scratch/node/onefile/*", "no time"), Declined("scratch/peak/*/*", "no time"))
     made = campaign(declined=declined)
-    assert [one.key for one in searches(made)] == ["scratch/node/shared/*", "scratch/node/unique/*"]
-    together = searches(campaign(SearchSettings(per="all"), declined=declined))
+    assert [one.key for one in wanted(made)] == ["scratch/node/shared/*", "scratch/node/unique/*"]
+    together = wanted(campaign(SearchSettings(per="all"), declined=declined))
     assert [(one.key, one.files) for one in together] == [("scratch/node/*/*", ("shared", "unique"))]
 
 
 def test_of_a_point_with_several_executions_only_those_without_an_outcome_are_made() -> None:
     made = campaign(SearchSettings(per="all"))
-    one = searches(made)[0]
+    one = wanted(made)[0]
     first = look(one, made, {})
     results = {run.id: [ended(run, 1.0)] for run in first.wanted if run.files != "onefile"}
     later = look(one, made, results)
@@ -197,7 +196,7 @@ def test_of_a_point_with_several_executions_only_those_without_an_outcome_are_ma
 
 def test_what_was_measured_is_looked_up_again_in_any_order_and_gives_the_same() -> None:
     made = campaign()
-    one = searches(made)[0]
+    one = wanted(made)[0]
     whole, results = driven(one, made, lambda run: float(run.geometry.processes))
     assert look(one, made, dict(reversed(results.items()))) == whole
     lost = dict(list(results.items())[:-3])
@@ -208,33 +207,33 @@ def test_what_was_measured_is_looked_up_again_in_any_order_and_gives_the_same() 
 
 def test_the_law_says_what_lies_beyond_the_search() -> None:
     made = campaign()
-    standing, _ = driven(searches(made)[0], made, lambda run: 100.0 * run.geometry.processes)
-    found = searching.fitted(standing)
+    standing, _ = driven(wanted(made)[0], made, lambda run: 100.0 * run.geometry.processes)
+    found = searches.fitted(standing)
     assert found is not None and found.at(16)[0] == pytest.approx(1600.0, rel=0.01)
-    assert searching.fitted(look(searches(made)[0], made, {})) is None
+    assert searches.fitted(look(wanted(made)[0], made, {})) is None
 
 
 def test_what_is_expected_shrinks_as_a_search_goes_on() -> None:
     made = campaign()
-    one = searches(made)[3]
+    one = wanted(made)[3]
     start = look(one, made, {})
-    before, found = searching.expected(start)
+    before, found = searches.expected(start)
     assert [one.phase for one in found] == [""]
     results = {run.id: [ended(run, float(run.geometry.processes))] for run in start.wanted}
-    after, _ = searching.expected(look(one, made, results))
+    after, _ = searches.expected(look(one, made, results))
     assert len(before) > len(after) > 0
-    assert searching.expected(driven(one, made, lambda run: 1.0)[0]) == ([], [])
+    assert searches.expected(driven(one, made, lambda run: 1.0)[0]) == ([], [])
 
 
 def test_a_search_as_data() -> None:
     made = campaign()
-    data = searching.as_json(look(searches(made)[0], made, {}))
+    data = searches.as_json(look(wanted(made)[0], made, {}))
     assert data["cells"] == "scratch/node/shared/*"
     assert (data["operation"], data["runs"], data["waits_for"], data["decision"]) == ("create", 6, 6, None)
 
 
 def test_the_settings_are_the_identity_of_a_search() -> None:
-    first = searches(campaign())[0]
+    first = wanted(campaign())[0]
     other = replace(first, settings=replace(first.settings, margin=0.1))
     assert first.identity != other.identity
-    assert first.identity == searches(campaign())[0].identity
+    assert first.identity == wanted(campaign())[0].identity

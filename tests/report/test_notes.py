@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from campaign.core.model import Finding, Severity, Status
-from campaign.report import notes
-from campaign.report import table as tables
+from campaign.report import notes, table
 from campaign.results.cells import Row
 from campaign.statistics import intervals
 from tests.support import builders
@@ -20,7 +19,7 @@ PACK = builders.pack()
 def lines() -> list[list[Row]]:
     """The cells of a table, line by line, without what is said of them."""
     done = everything()
-    placed = tables.lines(done.rows(), done.pack)
+    placed = table.lines(done.rows(), done.pack)
     return [
         [
             replace(row, status=Status.MEASURED, value=1.0, findings=(), run=None, record=None, attempts=1)

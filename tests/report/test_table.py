@@ -11,13 +11,12 @@ import pytest
 import tabulate
 
 from campaign.config.format import Campaign
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.errors import InputError
 from campaign.core.model import Finding, Geometry, Severity, Status, Target
-from campaign.report import printing
-from campaign.report import table as tables
+from campaign.report import printing, table
 from campaign.results.cells import Row
 from tests.support import builders
 from tests.support.results import Results, everything
@@ -25,32 +24,32 @@ from tests.support.results import Results, everything
 
 def test_the_printed_table_of_all_that_can_happen() -> None:
     done = everything()
-    builders.golden("table.txt", tables.printed(done.rows(), done.campaign, done.pack, "simple"))
+    builders.golden("table.txt", table.printed(done.rows(), done.campaign, done.pack, "simple"))
 
 
 def test_the_table_as_csv() -> None:
-    builders.golden("table.csv", tables.as_csv(everything().rows()))
+    builders.golden("table.csv", table.as_csv(everything().rows()))
 
 
 def test_the_rows_of_several_nodes_as_json() -> None:
     rows = [row for row in everything().rows() if (row.cell.launch, row.cell.operation) == ("peak", "create")]
-    builders.golden("table.json", tables.as_json(rows))
+    builders.golden("table.json", table.as_json(rows))
 
 
 def test_the_forms_agree_on_every_number() -> None:
     rows = everything().rows()
-    from_json = json.loads(tables.as_json(rows))
-    from_csv = list(csv.DictReader(io.StringIO(tables.as_csv(rows))))
+    from_json = json.loads(table.as_json(rows))
+    from_csv = list(csv.DictReader(io.StringIO(table.as_csv(rows))))
     assert [str(one["value"] if one["value"] is not None else "") for one in from_json] == [
         one["value"] for one in from_csv
     ]
     assert [one["status"] for one in from_json] == [one["status"] for one in from_csv]
-    assert list(from_csv[0]) == list(tables.COLUMNS)
+    assert list(from_csv[0]) == list(table.COLUMNS)
 
 
 def test_a_full_size_table_does_not_say_rehearsal() -> None:
     results = Results(campaign=builders.campaign(profile="full"))
-    text = tables.printed(results.rows(), results.campaign, results.pack, "simple")
+    text = table.printed(results.rows(), results.campaign, results.pack, "simple")
     assert "not a compliant result" not in text
     assert text.startswith("Metadata (operations/s): scratch (/scratch/user)\n")
     assert "1048576 files in shared dir" in text
@@ -59,7 +58,7 @@ def test_a_full_size_table_does_not_say_rehearsal() -> None:
 @pytest.mark.parametrize("style", sorted(tabulate.tabulate_formats))
 def test_every_format_of_tabulate_prints_every_number(style: str) -> None:
     done = everything()
-    text = tables.printed(done.rows(), done.campaign, done.pack, style)
+    text = table.printed(done.rows(), done.campaign, done.pack, style)
     for number in ("1309", "52346", "2500", "7999", "3000", "4.57", "INVALID"):
         assert number in text
 
@@ -67,7 +66,7 @@ def test_every_format_of_tabulate_prints_every_number(style: str) -> None:
 @pytest.mark.parametrize("style", ["html", "latex_booktabs", "latex_longtable", "github"])
 def test_launch_conditions_stay_indented_where_a_format_drops_spaces(style: str) -> None:
     done = everything()
-    text = tables.printed(done.rows(), done.campaign, done.pack, style)
+    text = table.printed(done.rows(), done.campaign, done.pack, style)
     space = "&nbsp;" if style == "github" else "\N{NO-BREAK SPACE}"
     for launch in done.pack.launch:
         assert f"{space}{space}{launch.title}" in text
@@ -75,7 +74,7 @@ def test_launch_conditions_stay_indented_where_a_format_drops_spaces(style: str)
 
 def test_headings_in_html_are_aligned_as_what_they_head() -> None:
     done = everything()
-    text = tables.printed(done.rows(), done.campaign, done.pack, "html")
+    text = table.printed(done.rows(), done.campaign, done.pack, "html")
     assert '<th scope="row" style="text-align: left">\N{NO-BREAK SPACE}' in text
     assert '<th scope="col" style="text-align: left">Notes</th>' in text
     assert '<th scope="col" class="text-right" style="text-align: right">Create</th>' in text
@@ -84,14 +83,14 @@ def test_headings_in_html_are_aligned_as_what_they_head() -> None:
 
 def test_markdown_aligns_numbers_right() -> None:
     done = everything()
-    rule = tables.printed(done.rows(), done.campaign, done.pack, "github").splitlines()[3]
+    rule = table.printed(done.rows(), done.campaign, done.pack, "github").splitlines()[3]
     assert [column.endswith(":") for column in rule.strip("|").split("|")] == [False, *[True] * 5, False, False]
 
 
 def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
     done = Results()
     with pytest.raises(InputError) as caught:
-        tables.printed(done.rows(), done.campaign, done.pack, "tabel")
+        table.printed(done.rows(), done.campaign, done.pack, "tabel")
     assert str(caught.value).startswith("--format tabel: unknown format; allowed: ")
     assert str(caught.value).endswith(", csv, json, xlsx")
 
@@ -109,37 +108,37 @@ def test_status_and_notes_have_columns_of_their_own_only_where_a_line_has_them()
         clean.add(f"single.{files}")
     own = [replace(row, findings=()) for row in clean.rows() if row.cell.launch == "single"]
     pack = replace(clean.pack, launch=clean.pack.launch[:1])
-    header = tables.printed(own, clean.campaign, pack, "simple").splitlines()[1]
+    header = table.printed(own, clean.campaign, pack, "simple").splitlines()[1]
     assert header.split() == ["Create", "Stat", "Remove", "Processes", "Nodes"]
     asked = replace(own[0], findings=(Finding("PHY-02", Severity.WARNING, "x", "slow"),))
-    header = tables.printed([asked, *own[1:]], clean.campaign, pack, "simple").splitlines()[1]
+    header = table.printed([asked, *own[1:]], clean.campaign, pack, "simple").splitlines()[1]
     assert header.split()[-1] == "Notes"
 
 
 def test_a_line_in_which_one_number_is_invalid_says_which() -> None:
     rows = everything().rows()
     rows[1] = replace(rows[1], status=Status.INVALID)
-    text = tables.printed(rows, builders.campaign(), builders.pack(), "simple")
+    text = table.printed(rows, builders.campaign(), builders.pack(), "simple")
     assert re.search(r"5000 +1200 +1 +1  INVALID: Stat", text)
 
 
 def test_a_full_table_with_every_mark_fits_120_columns() -> None:
     results = Results(
-        pack=replace(rules.load("crossroads-mdtest"), profile="full"), campaign=builders.campaign(profile="full")
+        pack=replace(packs.load("crossroads-mdtest"), profile="full"), campaign=builders.campaign(profile="full")
     )
     for name in (f"{launch}.{files}" for launch in builders.GEOMETRIES for files in ("shared", "unique", "onefile")):
         results.add(name, (1234567.0, 2345678.0, 1234567.0), seen={"argv": ("mdtest", "-F"), "nodes": 9})
     rows = [replace(row, status=Status.INVALID) for row in results.rows()]
-    text = tables.printed(rows, results.campaign, results.pack, "simple")
+    text = table.printed(rows, results.campaign, results.pack, "simple")
     assert text.count("INVALID") == 12
     assert max(map(len, text.splitlines())) <= 120
 
 
 @pytest.mark.parametrize("style", ["github", "latex", "html", "tsv"])
 def test_a_format_with_rows_of_its_own_folds_no_label(style: str) -> None:
-    pack = rules.load("crossroads-mdtest")
+    pack = packs.load("crossroads-mdtest")
     results = Results(pack=pack)
-    text = tables.printed(results.rows(), results.campaign, pack, style)
+    text = table.printed(results.rows(), results.campaign, pack, style)
     slash = r"/\allowbreak{}" if style == "latex" else "/"
     assert text.count(f"Minimal MPI processes on multiple nodes w{slash}peak results") == 3
 
@@ -160,17 +159,17 @@ def two_targets() -> tuple[list[Row], Campaign, RulePack]:
 
 @pytest.mark.parametrize("style", ["html", "unsafehtml"])
 def test_html_is_a_fragment_with_captions_scopes_and_classes(style: str) -> None:
-    text = tables.printed(*two_targets(), style)
+    text = table.printed(*two_targets(), style)
     fragment = ElementTree.fromstring(f"<div>{text}</div>")
     assert {child.tag for child in fragment} == {"table", "p"}
     names = []
-    for table in fragment.iter("table"):
-        caption, *_ = table
+    for element in fragment.iter("table"):
+        caption, *_ = element
         assert caption.tag == "caption"
         names.append(caption.text)
-        columns = table.findall("thead/tr/th")
+        columns = element.findall("thead/tr/th")
         assert {column.get("scope") for column in columns} == {"col"}
-        for line in table.findall("tbody/tr"):
+        for line in element.findall("tbody/tr"):
             label, *cells = line
             assert (label.tag, label.get("scope")) == ("th", "row")
             assert [cell.get("class") for cell in cells] == [column.get("class") for column in columns[1:]]
@@ -181,7 +180,7 @@ def test_html_is_a_fragment_with_captions_scopes_and_classes(style: str) -> None
 @pytest.mark.parametrize("style", ["latex", "latex_raw", "latex_booktabs", "latex_longtable"])
 def test_latex_has_captions_labels_and_rules(style: str) -> None:
     rows, campaign, pack = two_targets()
-    text = tables.printed(rows, replace(campaign, name="a_b"), pack, style)
+    text = table.printed(rows, replace(campaign, name="a_b"), pack, style)
     opened = re.findall(r"\\begin{(\w+)}", text)
     assert opened == (["longtable"] * 3 if style == "latex_longtable" else ["table", "tabular"] * 3)
     assert sorted(opened) == sorted(re.findall(r"\\end{(\w+)}", text))
@@ -193,14 +192,14 @@ def test_latex_has_captions_labels_and_rules(style: str) -> None:
 
 
 def test_several_targets_have_an_overview_with_a_column_each() -> None:
-    text = tables.printed(*two_targets(), "simple")
+    text = table.printed(*two_targets(), "simple")
     builders.golden("overview.txt", text.partition("Metadata (operations/s): scratch, burst\n")[2])
     assert max(map(len, text.splitlines())) <= printing.WIDEST
 
 
 @pytest.mark.parametrize("style", tabulate.tabulate_formats)
 def test_an_overview_can_be_printed_in_every_format(style: str) -> None:
-    assert "5702" in tables.printed(*two_targets(), style)
+    assert "5702" in table.printed(*two_targets(), style)
 
 
 def test_headings_are_folded_where_a_table_would_be_wider_than_a_terminal() -> None:
@@ -212,7 +211,7 @@ def test_headings_are_folded_where_a_table_would_be_wider_than_a_terminal() -> N
     }
     operations = tuple(replace(one, title=titles[one.id]) for one in done.pack.operations)
     pack = replace(done.pack, operations=operations, caption="Bandwidth of a shared file system with a long title")
-    text = tables.printed(done.rows(), done.campaign, pack, "simple")
+    text = table.printed(done.rows(), done.campaign, pack, "simple")
     assert max(map(len, text.splitlines())) <= printing.WIDEST
     assert text.splitlines()[2].split() == ["Sum", "of", "Reached", "Fastest", "Processes", "Nodes", "Status", "Notes"]
-    assert len(tables.printed(done.rows(), done.campaign, pack, "github").splitlines()[2]) > printing.WIDEST
+    assert len(table.printed(done.rows(), done.campaign, pack, "github").splitlines()[2]) > printing.WIDEST

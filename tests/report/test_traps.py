@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.config.rules.settle import settle
 from campaign.core.model import Finding, Geometry, Severity, Status
 from campaign.judge import engine
@@ -59,7 +59,7 @@ def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: 
     number = re.search(r"-n\W+(\d+)", text)
     assert number
     campaign = builders.campaign(items_total=int(number[1]) * geometry.processes, launch={launch: geometry})
-    pack = settle(rules.load("crossroads-mdtest"), "rehearsal", {launch: geometry}, {})
+    pack = settle(packs.load("crossroads-mdtest"), "rehearsal", {launch: geometry}, {})
 
     program = {"mdtest": matrix.Executable("./mdtest", functools.partial(offset_argument, dialect))}
     runs = matrix.expand(campaign, pack, {launch: geometry}, program)

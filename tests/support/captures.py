@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.config.rules.output_format import OutputFormat
 from campaign.core import resources
 from campaign.core.model import Observation, OutputRemark, Record
@@ -45,7 +45,7 @@ def program(name: str) -> str:
 @cache
 def declared_form(name: str) -> OutputFormat:
     """How the program's pack describes such a capture."""
-    form = rules.load(PACKS[program(name)]).programs[0].results
+    form = packs.load(PACKS[program(name)]).programs[0].results
     assert form is not None
     return form
 

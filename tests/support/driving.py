@@ -18,7 +18,7 @@ from campaign.config.format import Benchmark, Campaign, Slurm
 from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Attempt, Geometry, Launcher, Paths, Run, State, Target
-from campaign.pipeline import run as pipeline
+from campaign.pipeline import run
 from campaign.pipeline.request import Request
 from campaign.pipeline.run import Progress
 from campaign.results.store import Store
@@ -135,11 +135,11 @@ def main(root: Path, targets: int, allocation: str, kill_at: int) -> None:
     sbatch.PAUSE_S = (0.05, 0.2)
     made = campaign(root, targets, allocation)
     opened = Opened(made, builders.small_pack(launch=builders.pack().launch[1:2]))
-    pipeline.FOLLOW_S = (0.02, 0.05)
+    run.FOLLOW_S = (0.02, 0.05)
     print("ready", flush=True)
     if kill_at:
         _die_before_line(kill_at)
-    pipeline.run(opened, Request(), Spoken())
+    run.run(opened, Request(), Spoken())
 
 
 def _die_before_line(number: int) -> None:

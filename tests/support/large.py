@@ -19,7 +19,7 @@ from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.chain import START, hash_of
 from campaign.core.model import Run
-from campaign.pipeline import plan as planning
+from campaign.pipeline import planning
 from campaign.plan import matrix
 from campaign.results.environment.witness import SHORT
 from campaign.results.store import digests

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from campaign.config.rules import catalogue
 from campaign.config.rules.entries import FileConfiguration, Operation, Variable
-from campaign.config.rules.load import Available
 from campaign.config.rules.output_format import OutputFormat
 from campaign.config.rules.pack import RulePack
+from campaign.config.rules.packs import Available
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import units
 

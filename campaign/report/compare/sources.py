@@ -21,7 +21,7 @@ from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.bagit import MANIFEST
 from campaign.core.errors import InputError
 from campaign.report.compare.offers import Offer, read
-from campaign.results.tabular import table as tabular
+from campaign.results.tabular import table
 
 MAX_BYTES = 64 * 1024 * 1024  # of a table or a manifest
 MAX_MEMBERS = 1_000_000  # of an archive
@@ -51,7 +51,7 @@ def load(path: Path) -> Offer:
             return _campaign(path)
         if path.name.endswith((".zip", ".tar.gz", ".tgz")):
             return _bundled(str(path), _from_archive(path))
-        if path.suffix.lower() in tabular.SUFFIXES:
+        if path.suffix.lower() in table.SUFFIXES:
             return _tabular(path)
         return replace(read(str(path), _parsed(path)), remark=_TABLE)
     except FileNotFoundError as error:
@@ -69,7 +69,7 @@ def _campaign(path: Path) -> Offer:
 
 def _tabular(path: Path) -> Offer:
     """A table as text, converted to the rows of its JSON form."""
-    rows = tabular.read(path)
+    rows = table.read(path)
     remark = (
         _TABLE
         if all(row.fields.get("best") for row in rows)
@@ -82,18 +82,18 @@ def _tabular(path: Path) -> Offer:
 def _json_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     """A row of CSV or XLSX in the form of JSON; text in place of a number is kept, to be reported."""
     given = {name: value for name, value in fields.items() if value not in (None, "")}
-    row: dict[str, Any] = {name: given.get(name) for name in (*tabular.NEEDED, *_OPTIONAL)}
-    row["value"], row["true_value"] = tabular.number(row["value"]), tabular.number(row["true_value"])
+    row: dict[str, Any] = {name: given.get(name) for name in (*table.NEEDED, *_OPTIONAL)}
+    row["value"], row["true_value"] = table.number(row["value"]), table.number(row["true_value"])
     row |= {name: _whole(row[name]) for name in _COUNTS}
     row["status"] = row["status"] or ("missing" if row["value"] is None else "measured")
     row["best"], row["unit"] = row["best"] or "highest", row["unit"] or "not given"
-    if values := [tabular.number(word) for word in str(given.get("values", "")).split()]:
+    if values := [table.number(word) for word in str(given.get("values", "")).split()]:
         row["statistics"] = {"n": len(values), "values": values, "jobs": _whole(given.get("jobs"))}
     return row
 
 
 def _whole(written: Any) -> Any:
-    value = tabular.number(written)
+    value = table.number(written)
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 from campaign.core.errors import typed
 from campaign.core.model import Status, Target
 from campaign.core.units import digits
-from campaign.report import layout, notes
+from campaign.report import layout, notes, table
 from campaign.report.table import NOTES, ROUNDING, STATUS, TableLine, origin, status
-from campaign.report.table import lines as placed_lines
-from campaign.report.table import overview as placed_overview
 from campaign.report.verdict import Compliance, Reason, verdict
 from campaign.report.workbook.sheets import LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal
 from campaign.results.cells import Row
@@ -94,7 +92,7 @@ def target(sheets: Sheets, target: Target, name: str) -> None:
         right = {"align": "right"} if 0 < column <= len(columns) + 2 else {"indent": int(header == STATUS)}
         sheets.put(sheet, 2, column, header, bold=True, **right)
         sheets.put(sheet, 3, column, units.pop() if len(units) == 1 else "", italic=True, bottom=1, **right)
-    lines = placed_lines([row for row in contents.rows if row.cell.target == target.name], pack)
+    lines = table.lines([row for row in contents.rows if row.cell.target == target.name], pack)
     noted = notes.notes([line.cells for line in lines], pack)
     for number, line in enumerate(lines, FIRST_LINE):
         _label(sheets, sheet, number, line)
@@ -123,7 +121,7 @@ def overview(sheets: Sheets) -> None:
     for column, header in enumerate(["", *targets, STATUS]):
         right = {"align": "right"} if 0 < column <= len(targets) else {"indent": int(header == STATUS)}
         sheets.put(sheet, 2, column, header, bold=True, bottom=1, **right)
-    lines = placed_overview(contents.rows, targets, pack)
+    lines = table.overview(contents.rows, targets, pack)
     for number, line in enumerate(lines, 3):
         _label(sheets, sheet, number, line)
         for column, row in enumerate(line.rows, 1):

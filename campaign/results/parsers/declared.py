@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping
 
 from campaign.config.rules import sweeps
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
-from campaign.core import line_pattern
+from campaign.core import line_pattern, placed_json
 from campaign.core.line_pattern import LinePattern
 from campaign.core.model import Observation
 from campaign.core.placed_json import JsonPath, NotJson, PlacedValue
-from campaign.core.placed_json import read as read_json
 from campaign.results.parsers.declared_records import Numbers
 from campaign.results.parsers.lines import TWO_RUNS, Notes, is_fatal, line_too_long, tells_of_nothing
 from campaign.results.parsers.text_reader import Parsed
@@ -306,7 +305,7 @@ class _DeclaredJson(_DeclaredReader):
         """Read the document at `at`; gives the end of its last line, 0 if it cannot be read."""
         lines = self.form.format == "jsonl"
         try:
-            root, length = read_json(text[at:end] if lines else text[at:], line)
+            root, length = placed_json.read(text[at:end] if lines else text[at:], line)
         except NotJson as error:
             self.complete = False
             self.notes.error(error.line, f"not JSON: {error}")

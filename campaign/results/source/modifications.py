@@ -13,7 +13,7 @@ from pathlib import Path
 from campaign.core import atomic
 from campaign.core.errors import unwritten
 from campaign.core.units import several
-from campaign.results.source import facts as source_facts
+from campaign.results.source import facts
 from campaign.results.source.facts import Build, Change, ChangeClass, Described, Sources, TreeComparison
 
 FACTS, PATCH, TEXT = "modifications.json", "modifications.patch", "modifications.txt"
@@ -28,7 +28,7 @@ def write(directory: Path, sources: Sources, patch: bytes, ran: str = "") -> Non
         directory.mkdir(parents=True, exist_ok=True)
         atomic.write(directory / PATCH, patch)
         atomic.write(directory / TEXT, text(sources, ran) + "\n")
-        atomic.write(directory / FACTS, source_facts.as_text(sources))
+        atomic.write(directory / FACTS, facts.as_text(sources))
     except OSError as error:
         place = error.filename or directory
         raise unwritten(error, f"{place}: cannot be written: {error.strerror}") from error

@@ -20,8 +20,7 @@ from campaign.core import atomic, resources, strict_json
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths
 from campaign.core.strict_yaml import Place
-from campaign.results.source import facts as source_facts
-from campaign.results.source import modifications
+from campaign.results.source import facts, modifications
 from campaign.results.source.facts import Build, Sources, TreeComparison
 
 LARGEST_PATCH = 64 << 20  # bytes
@@ -121,7 +120,7 @@ def _external_build(campaign: Campaign, at: Place, program: Path) -> Build | Non
     )
 
 
-def own_source() -> source_facts.OwnSource | None:
+def own_source() -> facts.OwnSource | None:
     """The source of the built-in benchmark that came with this program; None if it cannot be read."""
     from campaign.results.source import trees
 
@@ -129,13 +128,13 @@ def own_source() -> source_facts.OwnSource | None:
         tree = trees.read(str(resources.BENCHMARK), Path("/"), frozenset({"build", "build-san"}))
     except InputError:
         return None
-    return source_facts.OwnSource(__version__, tree.hash)
+    return facts.OwnSource(__version__, tree.hash)
 
 
 def _own_build() -> Build | None:
     record = resources.binaries() / "build.json"
     try:
-        recorded_build = source_facts.from_json(Build, _json(record))
+        recorded_build = facts.from_json(Build, _json(record))
         return recorded_build if recorded_build.binary_sha256 == _digest(record.with_name("bench")) else None
     except (OSError, ValueError):
         return None
@@ -187,7 +186,7 @@ def keep_builds(campaign: Campaign, paths: Paths) -> None:
             if current.log:
                 log = strict_json.content(campaign.path.parent / current.log, LARGEST_RECORD)
                 atomic.write(folder / f"{current.binary_sha256}.log", log)
-            atomic.write(folder / f"{current.binary_sha256}.json", source_facts.as_text(current))
+            atomic.write(folder / f"{current.binary_sha256}.json", facts.as_text(current))
     except OSError as error:
         raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
 
@@ -212,7 +211,7 @@ Fact = TypeVar("Fact")
 
 def _kept(kind: type[Fact], path: Path) -> Fact | None:
     try:
-        return source_facts.from_json(kind, _json(path))
+        return facts.from_json(kind, _json(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:

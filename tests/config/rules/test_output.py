@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.rules import applets, output_check
-from campaign.config.rules import load as rules
+from campaign.config.rules import applets, output_check, packs
 from campaign.config.rules.output_format import DESCRIBED, PARSED, RESULTS
 from campaign.config.rules.pack import RulePack
 from campaign.core import resources, schema
@@ -24,7 +23,7 @@ KERNELS = NAME + r"'(?P<kernel>[A-Z][a-z]+): +(?P<value>[0-9.]+) .*'"
 def loaded(tmp_path: Path, results: str, head: str = HEAD) -> RulePack:
     path = tmp_path / "mine.yaml"
     path.write_text(head + results + TAIL)
-    return rules.load(path)
+    return packs.load(path)
 
 
 def refused(tmp_path: Path, results: str, head: str = HEAD) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.config.rules.settle import settle
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry
@@ -16,7 +16,7 @@ LAUNCH = {"two-nodes": Geometry(2, 2), "node": Geometry(1, 4), "nodes": Geometry
 
 
 def test_a_launch_condition_has_the_operations_of_its_phases() -> None:
-    pack = settle(rules.load("osu"), "rehearsal", LAUNCH, {})
+    pack = settle(packs.load("osu"), "rehearsal", LAUNCH, {})
     phases = {launch: {each.phase for each in pack.operations_of(launch)} for launch in LAUNCH}
     assert phases == {
         "two-nodes": {"latency", "bw", "bibw", "mbw-mr"},
@@ -40,11 +40,11 @@ def test_a_launch_condition_without_a_phase_and_one_that_is_not_there_are_refuse
     file = tmp_path / "osu.yaml"
     file.write_text((PACKS / "osu.yaml").read_text().replace(old, new))
     with pytest.raises(InputError) as caught:
-        rules.load(file)
+        packs.load(file)
     assert any(says in problem for problem in caught.value.problems)
 
 
 def test_a_flag_with_its_value_in_one_word_is_listed_by_its_name() -> None:
-    pack = rules.load("hpcg")
+    pack = packs.load("hpcg")
     assert {"--nx", "--rt"} <= {flag.flag for flag in pack.phases[0].derived}
     assert "--nx={edge}" in pack.phases[0].arguments

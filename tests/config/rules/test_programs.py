@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.config.rules.output_format import PhasedOutput
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
@@ -44,7 +44,7 @@ def read(tmp_path: Path, *changes: tuple[str, str]) -> RulePack:
         text = text.replace(old, new, 1)
     path = tmp_path / "small.yaml"
     path.write_text(text)
-    return rules.load(path)
+    return packs.load(path)
 
 
 def test_phases_keep_their_order_and_all_their_flags_are_mandatory(tmp_path: Path) -> None:

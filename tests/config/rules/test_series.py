@@ -9,7 +9,7 @@ import pytest
 from campaign.config import init
 from campaign.config.launch import AllCores
 from campaign.config.opened import Opened, open_campaign
-from campaign.config.rules import load as rules
+from campaign.config.rules import packs
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry
 
@@ -111,5 +111,5 @@ def test_init_writes_the_largest_of_the_cluster(tmp_path: Path) -> None:
 def test_a_series_of_a_pack_is_complete(old: str, new: str, problem: str, tmp_path: Path) -> None:
     (tmp_path / "scaling.yaml").write_text(PACK.replace(old, new))
     with pytest.raises(InputError) as caught:
-        rules.load(str(tmp_path / "scaling.yaml"))
+        packs.load(str(tmp_path / "scaling.yaml"))
     assert any(problem in each for each in caught.value.problems)

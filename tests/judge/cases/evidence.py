@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from campaign.config.rules.load import digest_of_own
+from campaign.config.rules.packs import digest_of_own
 from campaign.core.chain import Chain
 from campaign.core.model import Finding, Severity
 from campaign.judge import engine

@@ -8,18 +8,17 @@ from itertools import pairwise
 from campaign.plan.searches import SearchProgress
 from campaign.report.plots import searches
 from campaign.report.plots.shapes import Interval, Line, Upright
-from tests.plan.test_searches import campaign, driven, look
-from tests.plan.test_searches import searches as searched
+from tests.plan.test_searches import campaign, driven, look, wanted
 
 
 def standing(number: int) -> SearchProgress:
     made = campaign()
-    return driven(searched(made)[number], made, lambda run: float(min(run.geometry.processes, 4)))[0]
+    return driven(wanted(made)[number], made, lambda run: float(min(run.geometry.processes, 4)))[0]
 
 
 def test_nothing_measured_is_no_picture() -> None:
     made = campaign()
-    assert searches.figure(look(searched(made)[0], made, {}), "ops/s") is None
+    assert searches.figure(look(wanted(made)[0], made, {}), "ops/s") is None
 
 
 def test_all_points_are_drawn_with_the_chosen_count() -> None:

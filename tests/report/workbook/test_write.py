@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaign.core.model import Target
-from campaign.report import table as tables
+from campaign.report import table
 from campaign.report.contents import Contents, Section
 from campaign.report.workbook import sheets
 from campaign.report.workbook.write import workbook
@@ -211,7 +211,7 @@ def test_what_the_marks_name_stands_below_the_table_and_how_digits_are_cut(book:
     marks = (
         "struck through: invalid (see Status and Notes); italic: projected; Notes: numbers of the notes below the table"
     )
-    assert below[12:] == ["[13] no time left", tables.ROUNDING, marks]
+    assert below[12:] == ["[13] no time left", table.ROUNDING, marks]
 
 
 def test_a_projected_number_is_a_number_that_says_so(tmp_path: Path) -> None:
@@ -248,9 +248,9 @@ def test_every_cell_and_its_provenance_lead_to_each_other(book: dict[str, Sheet]
 def test_the_provenance_has_every_cell_with_its_run_and_its_place(book: dict[str, Sheet]) -> None:
     cells, rows = book["Provenance"].cells, everything().rows()
     letters = [*ascii_uppercase[1:], *(f"A{letter}" for letter in ascii_uppercase)]
-    columns = dict(zip(tables.COLUMNS, letters, strict=False))
-    assert len(columns) == len(tables.COLUMNS)
-    assert [cells[f"{column}1"] for column in columns.values()] == list(tables.COLUMNS)
+    columns = dict(zip(table.COLUMNS, letters, strict=False))
+    assert len(columns) == len(table.COLUMNS)
+    assert [cells[f"{column}1"] for column in columns.values()] == list(table.COLUMNS)
     for number, row in enumerate(rows, 2):
         assert cells.get(f"{columns['value']}{number}") == row.value
         assert cells[f"{columns['status']}{number}"] == row.status

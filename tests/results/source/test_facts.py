@@ -7,8 +7,7 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from campaign.results.source import classify
-from campaign.results.source import facts as source_facts
+from campaign.results.source import classify, facts
 from campaign.results.source.facts import Build, Sources
 from campaign.results.source.trees import Tree
 from tests.support import source_trees
@@ -17,7 +16,7 @@ BUILD = Build("ab" * 32, compiler="gcc", libraries=("libmpi",), dirty=True, unix
 
 
 def again(sources: Sources) -> Sources:
-    return source_facts.from_json(Sources, json.loads(source_facts.as_text(sources)))
+    return facts.from_json(Sources, json.loads(facts.as_text(sources)))
 
 
 @settings(max_examples=50)
@@ -46,16 +45,16 @@ WRONG = {
 @pytest.mark.parametrize(("text", "message"), WRONG.items())
 def test_what_is_no_fact_is_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError) as error:
-        source_facts.from_json(Sources, json.loads(text))
+        facts.from_json(Sources, json.loads(text))
     assert message in str(error.value)
 
 
 def test_what_a_later_version_adds_is_passed_over() -> None:
-    later = json.loads(source_facts.as_text(BUILD)) | {"weather": "fine"}
-    assert source_facts.from_json(Build, later) == BUILD
+    later = json.loads(facts.as_text(BUILD)) | {"weather": "fine"}
+    assert facts.from_json(Build, later) == BUILD
 
 
 def test_the_record_of_a_build_outside_of_a_repository_is_read() -> None:
     """As it is made from an installed package: there is no revision."""
     record = {"format": 1, "binary_sha256": "ab" * 32, "revision": None, "dirty": None}
-    assert source_facts.from_json(Build, record).revision is None
+    assert facts.from_json(Build, record).revision is None

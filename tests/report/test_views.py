@@ -13,11 +13,11 @@ from campaign.config.search import SearchSettings
 from campaign.core.model import Finding, Severity, State
 from campaign.judge import engine
 from campaign.judge.submission import Submission
-from campaign.pipeline import plan as planning
-from campaign.pipeline.plan import Plan
-from campaign.report import text as views
+from campaign.pipeline import planning
+from campaign.pipeline.planning import Plan
+from campaign.report import views
 from tests.plan.test_searches import campaign as searching_campaign
-from tests.plan.test_searches import look, searches
+from tests.plan.test_searches import look, wanted
 from tests.support import builders
 from tests.support.results import Results, everything
 
@@ -62,7 +62,7 @@ def test_the_plan_says_what_must_be_disclosed() -> None:
 
 def test_a_plan_with_a_count_for_each_operation_says_what_the_rules_make_of_it() -> None:
     made = searching_campaign(SearchSettings(per="operation"))
-    standing = look(searches(made)[0], made, {})
+    standing = look(wanted(made)[0], made, {})
     plan = replace(planned(), searches=(standing,))
     asked = replace(opened(), campaign=made, pack=replace(builders.pack(), checks={"STA-01": "8.5"}))
     assert "violates STA-01 (clause 8.5); use per: configuration" in views.plan_text(asked, plan)

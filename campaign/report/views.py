@@ -19,12 +19,10 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.model import Attempt, Finding, Run, Severity
 from campaign.judge.submission import Submission
-from campaign.pipeline.plan import Plan
-from campaign.plan import matrix
-from campaign.plan import searches as searching
+from campaign.pipeline.planning import Plan
+from campaign.plan import matrix, searches
 from campaign.plan.estimate import estimate
-from campaign.report import causes, executed, fitting, printing
-from campaign.report import environment as surroundings
+from campaign.report import causes, environment, executed, fitting, printing
 from campaign.report.contents import Contents, Section
 from campaign.report.verdict import counted, sentence
 from campaign.results.cells import Row, left_out, patterns
@@ -113,7 +111,7 @@ def _variable(variable: Variable, pack: RulePack) -> str:
     return f"{variable.id}: {value}{full}{f' ({variable.why})' if variable.why else ''}"
 
 
-def _standing(standing: searching.SearchProgress) -> str:
+def _standing(standing: searches.SearchProgress) -> str:
     if standing.decision:
         return standing.decision.reason
     space, settings = standing.sought.space, standing.sought.settings
@@ -379,5 +377,5 @@ def contents(submission: Submission) -> Contents:
             *(Section(*part) for part in modifications.parts(submission.sources)),
             *executed.sections(submission.results),
         ),
-        environment=surroundings.sections(submission.results),
+        environment=environment.sections(submission.results),
     )

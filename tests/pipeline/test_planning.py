@@ -12,7 +12,7 @@ from campaign.config.opened import Opened, open_campaign
 from campaign.core import journal, resources
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Launcher
-from campaign.pipeline import plan as planning
+from campaign.pipeline import planning
 
 FILE = """
 name: moved

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaign.config.rules import catalogue
-from campaign.config.rules import load as rules
+from campaign.config.rules import catalogue, packs
 from campaign.config.rules import text as rules_text
 from campaign.config.rules.catalogue import Quantity
 from campaign.config.rules.entries import FileConfiguration, LaunchCondition, Note, Operation, Plot, Selection, Variable
@@ -57,7 +56,7 @@ def problems(tmp_path: Path) -> Problems:
         path = tmp_path / "small.yaml"
         path.write_text(text)
         with pytest.raises(InputError) as caught:
-            rules.load(path)
+            packs.load(path)
         assert all(problem.startswith(f"{path}:") for problem in caught.value.problems)
         return [problem.removeprefix(f"{path}:") for problem in caught.value.problems]
 
@@ -65,9 +64,9 @@ def problems(tmp_path: Path) -> Problems:
 
 
 def test_the_crossroads_rules_are_the_rfps() -> None:
-    pack = rules.load("crossroads-mdtest")
+    pack = packs.load("crossroads-mdtest")
     assert pack.path == CROSSROADS
-    assert pack == rules.load(str(CROSSROADS)) == rules.load(CROSSROADS)
+    assert pack == packs.load(str(CROSSROADS)) == packs.load(CROSSROADS)
     assert [(launch.id, launch.needs, launch.clause) for launch in pack.launch] == [
         ("single", "1 process on 1 node", "8.5"),
         ("node", "1 node", "8.5"),
@@ -101,7 +100,7 @@ def test_a_pack_is_read_whole(tmp_path: Path) -> None:
         + 'checks: {FLG-01: "3", STA-04: {clause: "4", variation: 2.5%, drift: 0.01}}\n'
         + 'notes: [{clause: "2", text: read so, rules: [FLG-08]}]\n'
     )
-    assert rules.load(path) == RulePack(
+    assert packs.load(path) == RulePack(
         digest=hashlib.sha256(path.read_bytes()).hexdigest(),
         id="small",
         version=2,
@@ -313,12 +312,12 @@ def test_what_is_wrong_with_variables_sweeps_and_plots_is_told_with_its_place(
         assert sorted(problems(changed)) == sorted(expected)
     else:
         (tmp_path / "small.yaml").write_text(changed)
-        rules.load(tmp_path / "small.yaml")
+        packs.load(tmp_path / "small.yaml")
 
 
 def test_variables_sweeps_and_plots_are_read_as_they_stand(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SWEPT)
-    pack = rules.load(tmp_path / "small.yaml")
+    pack = packs.load(tmp_path / "small.yaml")
     assert pack.variables[1] == Variable("smallest", "256", "16", "3", free=True)
     assert pack.sweeps == (
         Sweep("size", first="{smallest}", last="{largest}", times="2"),
@@ -332,7 +331,7 @@ def test_variables_sweeps_and_plots_are_read_as_they_stand(tmp_path: Path) -> No
 
 def test_variables_and_sweeps_are_shown_with_their_values(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SWEPT)
-    text = rules_text.text(rules.load(tmp_path / "small.yaml"))
+    text = rules_text.text(packs.load(tmp_path / "small.yaml"))
     assert (
         """
 Operations
@@ -372,10 +371,10 @@ def test_everything_that_is_missing_is_told_at_once(problems: Problems) -> None:
 
 def test_an_unknown_id_is_told_which_there_are() -> None:
     with pytest.raises(InputError) as caught:
-        rules.load("crossroads")
+        packs.load("crossroads")
     assert caught.value.problems == ('rule pack "crossroads" not found; did you mean crossroads-mdtest?',)
     with pytest.raises(InputError) as caught:
-        rules.load("mine")
+        packs.load("mine")
     ids = ", ".join(sorted(path.stem for path in PACKS.glob("*.yaml")))
     assert caught.value.problems == (f'rule pack "mine" not found; available: {ids}; or give a path to a pack (.yaml)',)
 
@@ -384,14 +383,14 @@ def test_further_directories_hold_packs_too(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "small.yaml").write_text(SMALL)
     (tmp_path / "broken.yaml").write_text("id: broken\n")
     monkeypatch.setenv("CAMPAIGN_RULES", f":{tmp_path}:")
-    assert rules.load("small").title == "A small pack"
-    packs = rules.available()
-    assert [pack.id for pack in packs] == sorted(pack.id for pack in packs)
+    assert packs.load("small").title == "A small pack"
+    found = packs.available()
+    assert [pack.id for pack in found] == sorted(pack.id for pack in found)
     broken, crossroads, small = (
-        next(pack for pack in packs if pack.id == name) for name in ("broken", "crossroads-mdtest", "small")
+        next(pack for pack in found if pack.id == name) for name in ("broken", "crossroads-mdtest", "small")
     )
     assert (crossroads.id, crossroads.version, crossroads.path) == ("crossroads-mdtest", 1, CROSSROADS)
-    assert small == rules.Available("small", tmp_path / "small.yaml", 2, "A small pack")
+    assert small == packs.Available("small", tmp_path / "small.yaml", 2, "A small pack")
     assert (broken.id, broken.version, broken.title) == ("broken", 0, "")
     assert rules_text.listing((crossroads, small)) == (
         "crossroads-mdtest  version 1  Crossroads/ATS-3 MDTEST, 36 results for each tier and protocol\n"
@@ -406,7 +405,7 @@ def test_an_id_that_is_there_twice_is_refused(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "crossroads-mdtest.yaml").write_text(CROSSROADS.read_text())
     monkeypatch.setenv("CAMPAIGN_RULES", str(tmp_path))
     with pytest.raises(InputError) as caught:
-        rules.load("crossroads-mdtest")
+        packs.load("crossroads-mdtest")
     assert caught.value.problems == (
         f'rule pack "crossroads-mdtest" exists 2 times: {CROSSROADS}, {tmp_path}/crossroads-mdtest.yaml; '
         "give the path of the one to use",
@@ -416,7 +415,7 @@ def test_an_id_that_is_there_twice_is_refused(tmp_path: Path, monkeypatch: pytes
 def test_a_directory_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CAMPAIGN_RULES", str(tmp_path / "absent"))
     with pytest.raises(InputError) as caught:
-        rules.available()
+        packs.available()
     assert caught.value.problems == (
         f"CAMPAIGN_RULES: {tmp_path}/absent: No such file or directory; allowed: directories with rule packs",
     )
@@ -430,7 +429,7 @@ def test_a_pack_is_shown_with_its_clauses(tmp_path: Path) -> None:
         + f'allowed: [{{flag: -v, clause: "3", why: prints more}}]\nnotes: [{{clause: "2", text: {"word " * 25}}}]\n'
     )
     assert (
-        rules_text.text(rules.load(path))
+        rules_text.text(packs.load(path))
         == """\
 small, version 2: A small pack
 Clause numbers in brackets refer to The document
@@ -490,7 +489,7 @@ Interpretation of unclear clauses
 
 
 def test_the_text_of_crossroads_names_every_clause_and_rule() -> None:
-    pack = rules.load("crossroads-mdtest")
+    pack = packs.load("crossroads-mdtest")
     text = rules_text.text(pack)
     assert all(f"[{clause}]" in text for clause in {*pack.flag_clauses().values(), *pack.checks.values()})
     assert all(rule in text for rule in pack.checks)
@@ -505,7 +504,7 @@ def test_a_mangled_pack_is_read_or_refused_but_never_breaks_the_reader(
     path = tmp_path / "small.yaml"
     path.write_text(SMALL[:start] + added + SMALL[start + removed :])
     try:
-        rules.load(path)
+        packs.load(path)
     except InputError as error:
         assert all(problem.startswith(f"{path}:") for problem in error.problems)
 
@@ -527,18 +526,18 @@ def test_a_parameter_reads_as_it_is_shown(kind: Quantity, text: str, value: floa
 
 
 def test_crossroads_leaves_nothing_to_the_vendor_that_makes_a_phase_longer() -> None:
-    pack = rules.load("crossroads-mdtest")
+    pack = packs.load("crossroads-mdtest")
     assert pack.lengthened_by() == ()
     stonewall = Flag("-W", True, "8.4", lengthens=True)
     assert builders.with_phase(pack, allowed=(*pack.allowed, stonewall)).lengthened_by() == ("-W",)
 
 
 def test_free_sizes_make_a_phase_longer() -> None:
-    assert rules.load("ior-cache-ladder").lengthened_by() == ("block", "segments")
+    assert packs.load("ior-cache-ladder").lengthened_by() == ("block", "segments")
 
 
 def test_a_parameter_without_a_value_of_the_pack_has_the_catalogues() -> None:
-    pack = replace(rules.load("crossroads-mdtest"), parameters={("RUN-07", "minimum"): 60.0})
+    pack = replace(packs.load("crossroads-mdtest"), parameters={("RUN-07", "minimum"): 60.0})
     assert (pack.parameter("RUN-07", "minimum"), pack.parameter("RUN-07", "unusable")) == (60.0, 1.0)
 
 
@@ -575,13 +574,13 @@ def test_the_catalogue_speaks_of_no_single_rfp() -> None:
 
 
 def test_a_rule_is_shown_in_the_words_of_the_pack_where_it_has_some() -> None:
-    pack = rules.load("crossroads-mdtest")
+    pack = packs.load("crossroads-mdtest")
     assert pack.statement("FLG-04") == "processes x n is 2^20 files or more"
     assert pack.statement("CMP-03") == catalogue.CATALOGUE["CMP-03"].statement
 
 
 def test_how_the_outputs_of_several_programs_are_read_alike_is_shown_once() -> None:
-    text = rules_text.text(rules.load("npb"))
+    text = rules_text.text(packs.load("npb"))
     assert text.count("complete with:") == 1
     assert "  ep, mg, cg, ft, is: as text; " in text
     assert "  fact:      class =  Class" in text and "  passage:   from  Version" in text

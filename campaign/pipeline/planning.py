@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config import load as config
-from campaign.config import names as resolution
+from campaign.config import resolution
 from campaign.config.format import Campaign
 from campaign.config.launch import AllCores
+from campaign.config.load import load
 from campaign.config.opened import Opened
 from campaign.config.search import Searched
 from campaign.config.values import ALL, SEARCH
@@ -24,8 +24,7 @@ from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Attempt, Geometry, Paths, Run
 from campaign.pipeline import program
 from campaign.pipeline.mistakes import Mistake, refusal
-from campaign.plan import matrix, repetitions
-from campaign.plan import searches as searching
+from campaign.plan import matrix, repetitions, searches
 from campaign.results.case import Case
 from campaign.results.store import begun
 from campaign.slurm import admission, commands, partitions, scripts
@@ -44,13 +43,13 @@ class Plan:
     unresolved: dict[str, str]
     dialect: str  # what -N means to an external mdtest
     partition: partitions.Partition | None = None  # as it was when the campaign began
-    searches: tuple[searching.SearchProgress, ...] = ()
+    searches: tuple[searches.SearchProgress, ...] = ()
     asked: Shown | None = None
 
     @property
     def all_runs(self) -> tuple[Run, ...]:
         """All runs, including those of searches, which may share some."""
-        return searching.all_runs(self.searches, self.runs)
+        return searches.all_runs(self.searches, self.runs)
 
 
 def plan(opened: Opened, may_submit: bool = False) -> Plan:
@@ -69,11 +68,11 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
     settled = _settled(opened.paths)
     partition, asked, unresolved = _partition(opened, settled)
     dialect = _dialect(opened, settled, may_submit)
-    standings: tuple[searching.SearchProgress, ...] = ()
+    standings: tuple[searches.SearchProgress, ...] = ()
     if partition is not None and any(isinstance(condition, Searched) for condition in opened.campaign.launch.values()):
         try:
             size = partition.usable, partition.cores_per_node
-            sought = searching.searches(opened.campaign, opened.pack, *size)
+            sought = searches.searches(opened.campaign, opened.pack, *size)
         except EnvironmentLacks as error:
             unresolved["search"] = str(error)
         else:
@@ -88,7 +87,7 @@ def _owner(opened: Opened) -> str:
     if not isinstance(written, str) or not Path(written).is_file() or Path(written).samefile(opened.campaign.path):
         return ""
     try:
-        return written if config.load(written).results == opened.campaign.results else ""
+        return written if load(written).results == opened.campaign.results else ""
     except InputError:  # the file is being edited
         return written
 
@@ -123,7 +122,7 @@ def _with_runs(opened: Opened, planned: Plan) -> Plan:
             if lacks
         }
         return replace(planned, unresolved={**planned.unresolved, **told})
-    choices = searching.choices(planned.searches)
+    choices = searches.choices(planned.searches)
     most = replace(campaign, repetitions=sequential.most) if sequential else campaign
     geometries = _geometries(campaign, planned.partition)
     runs = matrix.expand(most, pack, geometries, _executables(opened, planned.dialect), choices)
@@ -246,16 +245,16 @@ def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition 
 
 
 def _standings(
-    opened: Opened, sought: Sequence[searching.Search], dialect: str, partition: partitions.Partition | None
-) -> tuple[searching.SearchProgress, ...]:
+    opened: Opened, sought: Sequence[searches.Search], dialect: str, partition: partitions.Partition | None
+) -> tuple[searches.SearchProgress, ...]:
     """The state of each search, from recorded results."""
     results = _recorded(opened)
     campaign = _with_node(opened, partition)
     blueprint = matrix.Blueprint(campaign, opened.pack, _executables(opened, dialect))
-    return tuple(searching.look(search, blueprint, results) for search in sought)
+    return tuple(searches.look(search, blueprint, results) for search in sought)
 
 
-def _recorded(opened: Opened) -> searching.Results:
+def _recorded(opened: Opened) -> searches.Results:
     """A function that gives the judged attempts of a run."""
     if not begun(opened.paths):
         return lambda run: ()
@@ -427,7 +426,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
         "partition": asdict(planned.partition) if planned.partition else None,
         "partition_written": campaign.slurm.partition if begun is None else begun,
         "environment_order": [name for name, _ in _as_begun(opened).slurm.environment],
-        "searches": [searching.as_json(search) for search in planned.searches],
+        "searches": [searches.as_json(search) for search in planned.searches],
         "executable": _identity(opened),
         "prefix": campaign.launcher.prefix,
         "dialect": planned.dialect,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config import names as resolution
-from campaign.config.names import Names
+from campaign.config import resolution
+from campaign.config.resolution import Names
 
 
 def never() -> Path:

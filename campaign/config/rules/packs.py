@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config.rules import catalogue, programs
-from campaign.config.rules import check as rules_check
+from campaign.config.rules import catalogue, check, programs
 from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.format import SCHEMA
 from campaign.config.rules.kinds import PROFILES
@@ -79,7 +78,7 @@ def load(id_or_path: str | Path) -> RulePack:
     if values is not None:
         if values["id"] is not None and values["id"] != path.stem:
             document.problem(("id",), f"found {values['id']}; allowed: {path.stem}, the name of the file")
-        rules_check.check(values, document)
+        check.check(values, document)
     document.finish()
     return _pack(values, path)
 
