@@ -101,21 +101,16 @@ def _start(line: JsonLine, file: str, notes: Notes) -> Execution:
     return run
 
 
-def _attestation(line: JsonLine) -> Attestation | None:
-    """What the first line says of the nodes; None in the lines of earlier versions."""
-    nodes = [node for node in line.objects("rank_to_node") if node.get("unix_time") is not None]
-    if not nodes:
-        return None
+def _attestation(line: JsonLine) -> Attestation:
+    """The nodes and the compiler in the first line."""
+    nodes = line.objects("rank_to_node")
     boots = {node.word("node"): node.word("boot") for node in nodes if node.get("boot") is not None}
-    compiler = line.text("compiler") if line.get("compiler") is not None else ""
-    return Attestation(
-        compiler=compiler, boots=boots, clocks={node.word("node"): node.number_of("unix_time") for node in nodes}
-    )
+    clocks = {node.word("node"): node.number_of("unix_time") for node in nodes}
+    return Attestation(compiler=line.text("compiler"), boots=boots, clocks=clocks)
 
 
 def _attested(run: Execution, line: JsonLine) -> None:
-    if run.seen.attestation is None:
-        raise WrongLine("`attestation` line, but the `start` line has no clocks of the nodes")
+    assert run.seen.attestation is not None  # since the first line
     group = RankGroup(
         processes=line.count("processes"),
         first_rank=line.count("first_rank"),
@@ -189,16 +184,15 @@ def _message(line: JsonLine) -> str:
 def _end(run: Execution, line: JsonLine) -> None:
     status, failed, code = line.text("status"), line.count("failed_operations"), line.count("exit_status")
     run.ended = True
-    run.seen = replace(run.seen, failed_operations=failed, ended=line.optional("unix_time"))
-    if run.seen.attestation is not None:
-        whole = replace(
-            run.seen.attestation,
-            clock_s=line.optional("clock_s"),
-            kernel_clock_s=line.optional("kernel_clock_s"),
-            phases_s=run.phases_s or None,
-            loaded_later=line.texts("loaded_later"),
-        )
-        run.seen = replace(run.seen, attestation=whole)
+    assert run.seen.attestation is not None
+    whole = replace(
+        run.seen.attestation,
+        clock_s=line.optional("clock_s"),
+        kernel_clock_s=line.optional("kernel_clock_s"),
+        phases_s=run.phases_s or None,
+        loaded_later=line.texts("loaded_later"),
+    )
+    run.seen = replace(run.seen, failed_operations=failed, ended=line.optional("unix_time"), attestation=whole)
     if status != "ok" or code != 0:
         run.notes.error(line.number, f"benchmark status {status}: {failed} failed operations, exit status {code}")
 

@@ -53,10 +53,6 @@ class Repeats:
         """Drop an operation with an unknown value: its best value cannot be determined."""
         self._discarded.add(operation)
 
-    def counts(self) -> dict[str, int]:
-        """The number of values of each operation."""
-        return {name: len(series.values) for name, series in self._series.items()}
-
     def records(self, file: str) -> list[Record]:
         """A record for each operation: the best value, at its line, with the spread of all."""
         known = {name: series for name, series in self._series.items() if name not in self._discarded}

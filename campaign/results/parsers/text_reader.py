@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar, TypeVar
 
-from campaign.core.model import Observation, Record, Source
+from campaign.core.model import Observation, Record
 from campaign.results.parsers import local_time
 from campaign.results.parsers.lines import LONGEST_LINE, TWO_RUNS, Notes, line_too_long
 from campaign.results.parsers.repeats import Repeats
@@ -91,9 +91,6 @@ class TextReader:
         raise NotImplementedError
 
     # --- for the methods of readers
-
-    def record(self, operation: str, value: str, unit: str, number: int) -> Record:
-        return Record(operation, float(value), unit, Source(self.file, number))
 
     def program(self, number: int, name: str) -> None:
         """The line that names the program, at the beginning of an output."""

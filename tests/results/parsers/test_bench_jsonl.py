@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaign.core.attestation import Attestation
 from campaign.core.model import Observation, Record, Source
 from campaign.results.parsers.bench_jsonl import parse
 from tests.support.captures import said
@@ -23,7 +24,10 @@ START: Line = {
     "argv": ["./mdtest", "-F", "-C", "-T", "-r", "-n", "16", "-d", "/scratch/it's", "-N", "2"],
     "binary_sha256": "ab" * 32, "binary_agreed": True, "compiler": "gcc", "compiler_flags": "-O2", "mpi": "Open MPI",
     "unix_time": 1795234847.8, "processes": 4, "nodes": 2, "processes_per_node": 2, "placement": "block",
-    "rank_to_node": [{"node": "n1", "ranks": "0-1"}, {"node": "n2", "ranks": "2-3"}], "job_id": "12", "step_id": "0",
+    "rank_to_node": [
+        {"node": "n1", "unix_time": 1.0, "ranks": "0-1"}, {"node": "n2", "unix_time": 1.0, "ranks": "2-3"},
+    ],
+    "job_id": "12", "step_id": "0",
 }  # fmt: skip
 SHIFT: Line = {"type": "shift", "requested": 2, "effective": 2, "ranks_per_node": 2, "whole_nodes": True}
 END: Line = {"type": "end", "status": "ok", "failed_operations": 0, "exit_status": 0, "unix_time": 1795234849.0}
@@ -84,6 +88,7 @@ def test_a_whole_file_gives_records_and_what_is_known_of_the_execution() -> None
         ended=1795234849.0,
         failed_operations=0,
         complete=True,
+        attestation=Attestation(compiler="gcc", clocks={"n1": 1.0, "n2": 1.0}, phases_s=0.32),
     )
 
 
@@ -206,6 +211,12 @@ def test_a_last_line_that_was_cut_off_is_tolerated_and_said() -> None:
     assert len(records) == 1
     assert said(seen.errors)[0] == "bench.jsonl:4: last line truncated"
     assert len(seen.unparsed) == 1
+
+
+def test_a_file_without_the_clocks_of_its_nodes_is_refused_whole() -> None:
+    nodes = [{"node": "n1", "ranks": "0-1"}, {"node": "n2", "ranks": "2-3"}]
+    records, seen = parse(text(START | {"rank_to_node": nodes}, phase(), result(), END), "bench.jsonl")
+    assert (records, said(seen.errors)) == ([], ("bench.jsonl:1: unix_time: None is not a number ≥ 0; file ignored",))
 
 
 @pytest.mark.parametrize("version", [2, 0, "1", True, None, 1.5])
@@ -378,7 +389,7 @@ def test_garbage_gives_no_records_and_an_error(content: str) -> None:
     ],
 )
 def test_a_map_of_ranks_that_is_not_the_placement_beside_it_is_an_error(ranks: list[str], doubt: str) -> None:
-    given = [{"node": f"n{number}", "ranks": own} for number, own in enumerate(ranks)]
+    given = [{"node": f"n{number}", "unix_time": 1.0, "ranks": own} for number, own in enumerate(ranks)]
     _, seen = parse(text({**START, "rank_to_node": given}, SHIFT, phase(), result(), END), "bench.jsonl")
     assert f"bench.jsonl:1: {doubt}" in said(seen.errors)
 
@@ -404,7 +415,7 @@ def test_what_the_program_writes_of_a_phase_never_contradicts_itself(
         rate_ops_s=rate, true_rate_ops_s=rate, elapsed_s=float(f"{elapsed:.9f}"), **counts,
         rank_rate_ops_s={name: float(f"{value:.3f}") for name, value in rates.items()},
     )  # fmt: skip
-    nodes = [{"node": "n1", "ranks": f"0-{processes - 1}"}]
+    nodes = [{"node": "n1", "unix_time": 1.0, "ranks": f"0-{processes - 1}"}]
     start = START | {"processes": processes, "nodes": 1, "processes_per_node": processes, "rank_to_node": nodes}
     lines = start, SHIFT, line, result(max=rate, min=rate, mean=rate), END
     assert said(parse(text(*lines), "bench.jsonl")[1].errors) == ()
