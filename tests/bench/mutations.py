@@ -21,15 +21,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from difflib import unified_diff
-from functools import partial
 from random import Random
 from typing import NamedTuple
 
 from tabulate import tabulate
 
-from campaign.config.rules.output_format import BUILT_IN
 from campaign.core.model import Observation, Record
-from campaign.results.parsers import declared, output
 from campaign.results.parsers.text_reader import Parsed
 from tests.support import captures
 
@@ -101,21 +98,13 @@ class Capture(NamedTuple):
 
 
 def _captures() -> Iterator[Capture]:
-    parsers = {applet: output.parser(applet)[1] for applet in BUILT_IN if (captures.DATA / applet).is_dir()}
-    forms = [(applet, name, parse) for applet, parse in parsers.items() for name in captures.texts(applet)]
-    packs = [(name, partial(declared.parse, captures.declared_form(name))) for name in captures.declared()]
-    for applet, name, parse in forms:
-        yield from _capture(applet, f"{applet}/{name}", parse)
-    for name, parse in packs:
-        yield from _capture(captures.program(name), f"declared/{name}", parse)
-
-
-def _capture(applet: str, name: str, parse: Callable[[str, str], Parsed]) -> Iterator[Capture]:
-    """None where the output holds no number."""
-    text = (captures.DATA / name).read_text()
-    records, seen = parse(text, "stdout")
-    if records:
-        yield Capture(name, applet, parse, text, _numbers(records), seen)
+    for found in captures.find():
+        if found.text_path.is_file():
+            applet = captures.program(found.path.name) if found.applet == "declared" else found.applet
+            name = found.text_path.relative_to(captures.DATA).as_posix()
+            records, seen = found.parse(found.text, "stdout")
+            if records:
+                yield Capture(name, applet, found.parse, found.text, _numbers(records), seen)
 
 
 def _numbers(records: Iterable[Record]) -> dict[str, tuple[float, str]]:

@@ -1,4 +1,6 @@
-"""Captured outputs of the benchmarks, tests/data/<applet>/: what reading each gives stands in its expected.json."""
+"""Captured outputs of the benchmarks, tests/data/<benchmark>/: what reading each gives is in a file beside it, or, of a
+whole execution, in its folder.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,14 @@ import json
 import re
 import string
 from collections.abc import Callable, Iterable
-from dataclasses import fields
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from campaign.config.rules import packs
-from campaign.config.rules.output_format import OutputFormat
+from campaign.config.rules.output_format import BUILT_IN, Form, OutputFormat
 from campaign.core import resources
 from campaign.core.model import Observation, OutputRemark, Record
 from campaign.results.parsers import output
@@ -32,11 +34,6 @@ PACKS = {
 }
 
 
-def declared() -> list[str]:
-    """Names of the captures that rule packs read by their own `results`."""
-    return sorted(path.name for path in (DATA / "declared").iterdir() if path.suffix != ".yaml")
-
-
 def program(name: str) -> str:
     """The program of such a capture."""
     return re.split("[-_]", name)[0]
@@ -50,30 +47,70 @@ def declared_form(name: str) -> OutputFormat:
     return form
 
 
-def texts(applet: str) -> list[str]:
-    """Names of the captured standard outputs: those of a folder, and single files."""
-    there = DATA / applet
-    single = [path for path in there.iterdir() if path.suffix in (".txt", ".json", ".csv")]
-    found = [path for path in [*single, *there.glob("*/stdout")] if path.name != "expected.json"]
-    return sorted(path.relative_to(there).as_posix() for path in found)
+@dataclass(frozen=True)
+class Capture:
+    """A captured output: a single file, or a folder with what a whole execution left."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return self.path.relative_to(DATA).as_posix()
+
+    @property
+    def applet(self) -> str:
+        return self.path.parent.name
+
+    @property
+    def form(self) -> Form:
+        """How it is read: by the pack of its program, or as the applet's."""
+        return declared_form(self.path.name) if self.applet == "declared" else self.applet
+
+    @property
+    def is_whole(self) -> bool:
+        return self.path.is_dir()
+
+    @property
+    def text_path(self) -> Path:
+        return self.path / "stdout" if self.is_whole else self.path
+
+    @property
+    def text(self) -> str:
+        return self.text_path.read_text(encoding="utf-8")
+
+    @property
+    def parse(self) -> Parse:
+        return output.parser(self.form)[1]
+
+    def read(self) -> tuple[list[Record], Observation]:
+        """All its files."""
+        if self.is_whole:
+            return output.read(self.form, self.path, self.path.parent)
+        return output.read_sample(self.form, self.path)
+
+    def read_text(self) -> tuple[list[Record], Observation]:
+        return self.parse(self.text, self.text_path.name)
+
+    @property
+    def expectation(self) -> Path:
+        return self.path / "expected.json" if self.is_whole else self.path.with_name(f"{self.path.name}.expected.json")
+
+    def expected(self) -> Any:
+        return json.loads(self.expectation.read_text(encoding="utf-8"))
 
 
-def folders(applet: str) -> list[str]:
-    """Names of the folders of whole executions, with their JSON lines."""
-    return sorted(path.parent.name for path in (DATA / applet).glob("*/bench.jsonl"))
-
-
-def read_text(applet: str, name: str, parse: Parse) -> tuple[list[Record], Observation]:
-    return parse((DATA / applet / name).read_text(encoding="utf-8"), Path(name).name)
-
-
-def read_folder(applet: str, name: str) -> tuple[list[Record], Observation]:
-    return output.read(applet, DATA / applet / name, DATA / applet)
+def find() -> list[Capture]:
+    """All captured outputs of benchmarks, tests/data/<benchmark>/<capture>."""
+    there = [path for applet in (*BUILT_IN, "declared") for path in (DATA / applet).glob("*")]
+    ours = [path for path in there if path.name not in ("README.md", "osu.yaml")]
+    return [Capture(path) for path in sorted(ours) if not path.name.endswith("expected.json")]
 
 
 def summary(records: list[Record], seen: Observation) -> dict[str, Any]:
-    """What expected.json holds of an output."""
-    values = [[r.operation, r.source.line, r.value, r.unit, r.iterations] for r in records]
+    """What is expected of a capture."""
+    values = [
+        [r.operation, r.source.line, r.value, r.unit, r.minimum, r.mean, r.stddev, r.iterations, r.elapsed_s]
+        for r in records
+    ]
     return {"records": values, "observation": observed(seen)}
 
 
@@ -87,17 +124,28 @@ def observed(seen: Observation) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [str(each) if isinstance(each, OutputRemark) else each for each in value]
-    return value
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+def written(shown: dict[str, Any]) -> str:
+    """A summary as it is kept: a line for each record, and for each thing observed."""
+    records = [json.dumps(record, ensure_ascii=False) for record in shown["records"]]
+    told = [f"{json.dumps(name)}: {json.dumps(one, ensure_ascii=False)}" for name, one in shown["observation"].items()]
+    within = ",\n  "
+    return f"""{{
+ "records": [
+  {within.join(records)}
+ ],
+ "observation": {{
+  {within.join(told)}
+ }}
+}}
+""".replace("[\n  \n ]", "[]")
 
 
 def said(remarks: Iterable[OutputRemark]) -> tuple[str, ...]:
     """Remarks as people read them: "stdout:3: words"."""
     return tuple(map(str, remarks))
-
-
-def expected(applet: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((DATA / applet / "expected.json").read_text(encoding="utf-8"))
-    return found
 
 
 def stands_in_its_line(record: Record, text: str) -> bool:
@@ -134,8 +182,7 @@ def damaged(text: str, seed: int) -> str:
 
 
 if __name__ == "__main__":
-    # Shows what reading the captures of an applet gives, to be looked through before it becomes expected.json.
+    # Shows what reading a capture gives, to be looked through before it becomes its expectation.
     import sys
 
-    shown = {name: summary(*read_text(sys.argv[1], name, output.parser(sys.argv[1])[1])) for name in texts(sys.argv[1])}
-    print(json.dumps(shown, indent=1, ensure_ascii=False))
+    print(written(summary(*Capture(Path(sys.argv[1]).resolve()).read())), end="")

@@ -1,71 +1,67 @@
-"""What holds for the reader of every benchmark's text: captures give what is expected, damage never gives a number."""
+"""What holds for every captured output of a benchmark: it gives what is expected, and damage never gives a number."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.results.parsers import output
+from campaign.config.rules.output_format import BUILT_IN
+from campaign.results.parsers import bench_jsonl, output
 from tests.support import captures
-from tests.support.captures import said
+from tests.support.captures import DATA, Capture, said
 
-PARSE = {applet: output.parser(applet)[1] for applet in ("checkpoint", "ior", "mbw_mr", "mpiio", "nfstest")}
-ALL = [(applet, name) for applet in PARSE for name in captures.texts(applet)]
-FOLDERS = [(applet, name) for applet in PARSE for name in captures.folders(applet)]
-FAILED = [(applet, name) for applet, name in FOLDERS if name.endswith("directory-absent")]
-WRONG_DATA = {("ior", "ior-3.3.0-wrong-data.txt")}  # shows the bytes that differ
-
-
-@pytest.mark.parametrize("applet", PARSE)
-def test_every_capture_has_an_expectation_and_every_expectation_a_capture(applet: str) -> None:
-    assert sorted(captures.expected(applet)) == captures.texts(applet)
-    assert captures.texts(applet)
+ALL = captures.find()
+RUNS = [capture for capture in ALL if (capture.path / "bench.jsonl").is_file()]
+FAILED = [capture for capture in RUNS if capture.read()[1].failed_operations]
+PLAIN = [capture for capture in ALL if capture.applet not in ("declared", "mdtest")]  # numbers as in their lines
+WRONG_DATA = "ior/ior-3.3.0-wrong-data.txt"  # shows the bytes that differ
+PARSE = {applet: output.parser(applet)[1] for applet in BUILT_IN}
 
 
-@pytest.mark.parametrize(("applet", "name"), ALL)
-def test_a_capture_gives_what_is_expected(applet: str, name: str) -> None:
-    found = captures.summary(*captures.read_text(applet, name, PARSE[applet]))
-    assert found == captures.expected(applet)[name]
+@pytest.mark.parametrize("capture", ALL, ids=str)
+def test_a_capture_gives_what_is_expected(capture: Capture) -> None:
+    found = captures.summary(*capture.read())
+    assert json.loads(json.dumps(found)) == capture.expected()
 
 
-@pytest.mark.parametrize(("applet", "name"), ALL)
-def test_every_number_stands_in_the_line_that_it_names(applet: str, name: str) -> None:
-    text = (captures.DATA / applet / name).read_text()
-    for record in captures.read_text(applet, name, PARSE[applet])[0]:
-        assert captures.stands_in_its_line(record, text), record
+def test_every_expectation_has_its_capture() -> None:
+    assert set(DATA.rglob("*expected.json")) == {capture.expectation for capture in ALL}
 
 
-@pytest.mark.parametrize(("applet", "name"), [one for one in ALL if one not in WRONG_DATA])
-def test_no_line_of_a_capture_is_unknown(applet: str, name: str) -> None:
-    assert captures.read_text(applet, name, PARSE[applet])[1].unparsed == ()
+@pytest.mark.parametrize("capture", PLAIN, ids=str)
+def test_every_number_stands_in_the_line_that_it_names(capture: Capture) -> None:
+    for record in capture.read_text()[0]:
+        assert captures.stands_in_its_line(record, capture.text), record
 
 
-@pytest.mark.parametrize(("applet", "name"), [one for one in FOLDERS if one not in FAILED])
-def test_the_text_and_the_json_lines_of_an_execution_agree(applet: str, name: str) -> None:
-    records, seen = captures.read_folder(applet, name)
+@pytest.mark.parametrize("capture", [one for one in ALL if str(one) != WRONG_DATA], ids=str)
+def test_no_line_of_a_capture_is_unknown(capture: Capture) -> None:
+    assert capture.read_text()[1].unparsed == ()
+
+
+@pytest.mark.parametrize("capture", [one for one in RUNS if one not in FAILED], ids=str)
+def test_the_text_and_the_json_lines_of_an_execution_agree(capture: Capture) -> None:
+    records, seen = capture.read()
     assert (said(seen.errors), said(seen.unparsed), seen.complete, seen.failed_operations) == ((), (), True, 0)
     assert records
     assert all(record.elapsed_s is not None for record in records if record.operation in ("write", "read"))
     assert seen.placement == "block"
-    assert seen.argv[0] == f"/opt/bench/{applet}"
 
 
-@pytest.mark.parametrize(("applet", "name"), FAILED)
-def test_an_execution_that_failed_has_no_number_and_says_why(applet: str, name: str) -> None:
-    records, seen = captures.read_folder(applet, name)
-    assert records == []
-    assert any("No such file or directory" in error for error in said(seen.errors))
+@pytest.mark.parametrize("capture", FAILED, ids=str)
+def test_an_execution_that_failed_says_why(capture: Capture) -> None:
+    assert any("No such file or directory" in error for error in said(capture.read()[1].errors))
 
 
-@pytest.mark.parametrize(("applet", "name"), [one for one in FOLDERS if one not in FAILED])
-def test_a_number_changed_in_the_json_lines_is_found_out(applet: str, name: str) -> None:
-    text = (captures.DATA / applet / name / "bench.jsonl").read_text()
-    read = captures.read_folder(applet, name)[0]
-    more, told = output.bench_jsonl.parse(text, "bench.jsonl")
-    seen = captures.read_text(applet, f"{name}/stdout", PARSE[applet])[1]
+@pytest.mark.parametrize("capture", [one for one in RUNS if one not in FAILED], ids=str)
+def test_a_number_changed_in_the_json_lines_is_found_out(capture: Capture) -> None:
+    text = (capture.path / "bench.jsonl").read_text()
+    read, seen = capture.read()[0], capture.read_text()[1]
+    more, told = bench_jsonl.parse(text, "bench.jsonl")
     assert len(more) == len(read)
     for index, record in enumerate(more):
         changed = [*more]
@@ -81,32 +77,23 @@ def test_an_empty_output_is_an_error_and_no_result(applet: str) -> None:
     assert len(seen.errors) == 1
 
 
-@pytest.mark.parametrize("applet", PARSE)
-def test_an_output_that_ends_early_is_not_complete(applet: str) -> None:
-    name = next(
-        name
-        for name in captures.texts(applet)
-        if name.endswith(("-sweep/stdout", "verbose/stdout", "slow/stdout", "restart/stdout"))
-    )
-    text = (captures.DATA / applet / name).read_text()
+@pytest.mark.parametrize("capture", [one for one in RUNS if one not in FAILED], ids=str)
+def test_an_output_that_ends_early_is_not_complete(capture: Capture) -> None:
     for end in (0.2, 0.5, 0.8):
-        cut = text[: int(len(text) * end)].rstrip("\n")
-        assert not PARSE[applet](cut, "stdout")[1].complete
+        cut = capture.text[: int(len(capture.text) * end)].rstrip("\n")
+        assert not capture.parse(cut, "stdout")[1].complete
 
 
-@pytest.mark.parametrize("applet", PARSE)
-def test_windows_line_ends_change_no_number(applet: str) -> None:
-    for name in captures.texts(applet):
-        text = (captures.DATA / applet / name).read_text()
-        assert PARSE[applet](text.replace("\n", "\r\n"), "f")[0] == PARSE[applet](text, "f")[0]
+@pytest.mark.parametrize("capture", ALL, ids=str)
+def test_windows_line_ends_change_no_number(capture: Capture) -> None:
+    assert capture.parse(capture.text.replace("\n", "\r\n"), "f")[0] == capture.parse(capture.text, "f")[0]
 
 
 @settings(max_examples=400)
-@given(st.sampled_from(ALL), st.integers(0, 2**32))
-def test_a_damaged_output_never_gives_a_number_that_is_not_in_its_line(capture: tuple[str, str], seed: int) -> None:
-    applet, name = capture
-    text = captures.damaged((captures.DATA / applet / name).read_text(), seed)
-    records, seen = PARSE[applet](text, "stdout")
+@given(st.sampled_from(PLAIN), st.integers(0, 2**32))
+def test_a_damaged_output_never_gives_a_number_that_is_not_in_its_line(capture: Capture, seed: int) -> None:
+    text = captures.damaged(capture.text, seed)
+    records, seen = capture.parse(text, "stdout")
     assert all(captures.stands_in_its_line(record, text) for record in records)
     assert len({record.operation for record in records}) == len(records)
     assert all(isinstance(line, str) for line in (*said(seen.errors), *said(seen.warnings), *said(seen.unparsed)))

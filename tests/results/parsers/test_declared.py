@@ -19,7 +19,7 @@ from tests.support import captures
 from tests.support.captures import DATA, declared_form
 
 CAPTURES = DATA / "declared"
-ALL = captures.declared()
+ALL = [capture.path.name for capture in captures.find() if capture.applet == "declared"]
 
 
 def read(name: str) -> tuple[list[Record], Observation]:
@@ -39,13 +39,6 @@ def errors(form: OutputFormat, text: str) -> list[str]:
 
 
 # --- captures of real programs
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_every_line_of_a_capture_is_known_and_nothing_is_wrong(name: str) -> None:
-    records, seen = read(name)
-    assert records
-    assert (seen.complete, seen.errors, seen.warnings, seen.unparsed) == (True, (), (), ())
 
 
 @pytest.mark.parametrize("name", ALL)
