@@ -29,8 +29,9 @@ from campaign.judge.submission import Submission
 from campaign.slurm import script_text, scripts, submit
 
 LONGEST_LINE = 200  # characters that are shown
-# Lines that a changed setting changes without changing what is executed: directives, and the time limit of srun.
-_SETTING = re.compile(r"#SBATCH |campaign_count_by |\s+srun .*--time=")
+# What a changed setting changes without changing what is executed: directives, counters, and the time limit of srun.
+_SETTING = re.compile(r"#SBATCH |\s*campaign_count_by ")
+_TIME_LIMIT = re.compile(r"(\bsrun .*?) --time=\S+")
 
 
 def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
@@ -184,7 +185,8 @@ def _first_difference(text: str, again: str) -> _Differing | None:
     if differing is None:
         return None
     number, kept, planned = (differing[0], *(line[:LONGEST_LINE] or "no such line" for line in differing[1:]))
-    others = (Counter(lines[0]) - Counter(lines[1])) + (Counter(lines[1]) - Counter(lines[0]))
+    found, expected = (Counter(_TIME_LIMIT.sub(r"\1", line, count=1) for line in each) for each in lines)
+    others = (found - expected) + (expected - found)
     return to_explain if all(map(_SETTING.match, others)) else violation, number, planned, kept
 
 

@@ -65,11 +65,12 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
     for key in ("partition", "constraint"):
         was = script_text.directive(script, key) or DEFAULT
         yield from _change(f"slurm.{key}", was, getattr(slurm, key) or DEFAULT)
-    mpi = re.search(r"^ +srun .*?--mpi=(\S+)", script, re.MULTILINE)
+    listed = script.partition("\n}\n")[0]  # what the job does; its functions are below
+    mpi = re.search(r"^ +campaign_run .* srun .*?--mpi=(\S+)", listed, re.MULTILINE)
     yield from _change("slurm.mpi", mpi[1] if mpi else slurm.mpi, slurm.mpi)
-    modules = re.findall(r"^campaign_module (\S+)$", script, re.MULTILINE)
+    modules = re.findall(r"^ *campaign_module (\S+)$", listed, re.MULTILINE)
     yield from _change("slurm.modules", " ".join(modules) or "none", " ".join(slurm.modules) or "none")
-    names = dict(re.findall(r"^export (\w+)=(.*)$", script, re.MULTILINE))
+    names = dict(re.findall(r"^ *export (\w+)=(.*)$", listed, re.MULTILINE))
     exported = " ".join(f"{name}={value}" for name, value in sorted(names.items())) or "none"
     given = " ".join(f"{name}={value}" for name, value in sorted(slurm.environment)) or "none"
     yield from _change("slurm.environment", exported.replace("'", ""), given.replace("'", ""))

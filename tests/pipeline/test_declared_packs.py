@@ -21,23 +21,23 @@ pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 CAPTURES = DATA / "declared"
 
 
-def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str, packs: Path = resources.PACKS) -> Case:
+def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str, place: Path = resources.PACKS) -> Case:
     """A campaign with scripts as its programs, which run the shell's words `prints`: their interpreter is declared."""
     (folder / "bin").mkdir()
-    for program in (folder / "bin" / each.id for each in packs.load(packs / f"{pack}.yaml").programs):
+    for program in (folder / "bin" / each.id for each in packs.load(place / f"{pack}.yaml").programs):
         program.write_text(f"#!/bin/sh\n{prints}\n")
         program.chmod(0o755)
-    case = with_program(folder, sandbox, pack, launch, folder / "bin" / pack, packs)
+    case = with_program(folder, sandbox, pack, launch, folder / "bin" / pack, place)
     case.file.write_text(f"{case.file.read_text()}launcher:\n  prefix: [/bin/sh]\n")
     return case
 
 
 def with_program(
-    folder: Path, sandbox: Sandbox, pack: str, launch: str, program: Path, packs: Path = resources.PACKS
+    folder: Path, sandbox: Sandbox, pack: str, launch: str, program: Path, place: Path = resources.PACKS
 ) -> Case:
     """A campaign whose program, or whose programs in the same directory, are there."""
     target = new_target(sandbox, f"try-{pack}-{folder.name}")
-    own_rules = {"CAMPAIGN_RULES": str(packs)} if packs != resources.PACKS else {}
+    own_rules = {"CAMPAIGN_RULES": str(place)} if place != resources.PACKS else {}
     case = Case(folder / f"try-{pack}.yaml", target, sandbox, own_rules)
     case.call("init", "--rules", pack)
     text = case.file.read_text()
@@ -116,8 +116,8 @@ RUN_ABOVE = {"stream", "fio"}
 
 
 def test_every_pack_of_other_programs_is_run_here() -> None:
-    packs = {path.stem: packs.load(path) for path in resources.PACKS.glob("*.yaml")}
-    declared = {name for name, pack in packs.items() if not all(each.applet in BUILT_IN for each in pack.programs)}
+    every = {path.stem: packs.load(path) for path in resources.PACKS.glob("*.yaml")}
+    declared = {name for name, pack in every.items() if not all(each.applet in BUILT_IN for each in pack.programs)}
     assert declared == {*PRINTED, *RUN_ABOVE}
 
 
@@ -162,11 +162,11 @@ checks: {{RUN-06: "1"}}
 
 
 def test_a_text_of_any_characters_reaches_its_file_and_its_bundle_is_valid(tmp_path: Path, sandbox: Sandbox) -> None:
-    packs = tmp_path / "packs"
-    packs.mkdir()
-    (packs / "texts.yaml").write_text(TEXTS)
+    place = tmp_path / "packs"
+    place.mkdir()
+    (place / "texts.yaml").write_text(TEXTS)
     prints = f'cat "$1" >{tmp_path}/read; printf "%s bytes\\n" "$(wc -c <"$1")"'
-    case = case_of(tmp_path, sandbox, "texts", "node: 1", prints, packs)
+    case = case_of(tmp_path, sandbox, "texts", "node: 1", prints, place)
     case.call("run")
     written = (tmp_path / "read").read_text().removesuffix("\n")
     assert written == TEXT

@@ -112,8 +112,8 @@ def executed(case: Case, run: str) -> str:
 
 
 def test_every_pack_of_the_project_is_run_here_or_by_the_tests_of_the_pipeline() -> None:
-    packs = {path.stem: packs.load(path) for path in RULES.glob("*.yaml")}
-    built_in = {name for name, pack in packs.items() if all(each.applet in BUILT_IN for each in pack.programs)}
+    every = {path.stem: packs.load(path) for path in RULES.glob("*.yaml")}
+    built_in = {name for name, pack in every.items() if all(each.applet in BUILT_IN for each in pack.programs)}
     assert built_in == {*PACKS, *ELSEWHERE, "crossroads-mdtest"}
 
 

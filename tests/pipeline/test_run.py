@@ -349,7 +349,7 @@ def test_a_template_that_changes_the_rank_offset_is_refused(tmp_path: Path, sand
     template = tmp_path / "bent.j2"
     original = Path(__file__).parents[2] / "templates" / "job.sbatch.j2"
     bent = original.read_text().replace(
-        'line | map("quote") | join(" ")', '(line | join(" ")) ~ (" -N 7" if loop.last else "")'
+        'phase | map("quote") | join(" ")', '(phase | join(" ")) ~ (" -N 7" if loop.last else "")'
     )
     assert bent != original.read_text()
     template.write_text(bent)
