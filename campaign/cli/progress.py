@@ -89,7 +89,7 @@ def remaining(progress: Progress) -> str:
         return ""
     time = format_duration(_rounded(left.seconds))
     if left.unlike:
-        return f" (about {time} left; nothing comparable has run yet for {several(left.unlike, 'run')})"
+        return f" (about {time} left, {several(left.unlike, 'run')} of unknown length)"
     return f" (about {time} left)"
 
 

@@ -111,8 +111,8 @@ def test_runs_that_have_ended_are_counted() -> None:
         (TimeLeft(59.6), " (about 1m left)"),
         (TimeLeft(94), " (about 1m30s left)"),
         (TimeLeft(4000), " (about 1h5m left)"),
-        (TimeLeft(610, 1), " (about 10m left; nothing comparable has run yet for 1 run)"),
-        (TimeLeft(16.5 * 3600, 12), " (about 16h30m left; nothing comparable has run yet for 12 runs)"),
+        (TimeLeft(610, 1), " (about 10m left, 1 run of unknown length)"),
+        (TimeLeft(16.5 * 3600, 12), " (about 16h30m left, 12 runs of unknown length)"),
     ],
 )
 def test_the_time_left_is_said_as_exactly_as_it_is_known(left: TimeLeft | None, said: str) -> None:
