@@ -99,13 +99,13 @@ def test_a_signal_in_a_call_whose_errors_python_ignores_is_not_lost() -> None:
     code = (
         "import os, sys, time, weakref\n"
         "from campaign import __main__ as program\n"
-        "from campaign.cli import main\n"
+        "import campaign.cli.main\n"
         "def main():\n"
         "    gone = {1}\n"
         "    kept = weakref.ref(gone, lambda _: os.kill(os.getpid(), 15))\n"
         "    del gone\n"
         "    time.sleep(30)\n"
-        "cli.main = main\n"
+        "campaign.cli.main.main = main\n"
         "sys.exit(program.main())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
