@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from unittest import mock
 from campaign.cli.arguments import parser
 from campaign.config import format as config_format
 from campaign.config.rules import format as rules_format
+from campaign.config.rules import packs
 from campaign.core import json_schema, schema
 from campaign.evidence import compared, records, verify
 from campaign.evidence import text as verify_text
@@ -89,14 +91,20 @@ def built_from() -> OwnSource:
 
 @contextmanager
 def as_when_made() -> Iterator[None]:
-    """The README's bundle is verified as by the program that made it: texts, job scripts and the benchmark's source
-    have changed since. `tests/data/readme/measure` makes it anew.
+    """The README's bundle is verified as by the program that made it: texts, job scripts, rule pack and the benchmark's
+    source have changed since. `tests/data/readme/measure` makes it anew.
     """
     with (
+        tempfile.TemporaryDirectory() as folder,
+        zipfile.ZipFile(BUNDLE) as archive,
+        mock.patch.object(packs, "PACKS", Path(folder)),
         mock.patch.object(compared, "differing", lambda *_: {}),
         mock.patch.object(records, "_scripts", lambda *_: ()),
         mock.patch.object(record, "own_source", built_from),
     ):
+        for name in archive.namelist():
+            if "/data/rules/" in name:
+                Path(folder, Path(name).name).write_bytes(archive.read(name))
         yield
 
 
