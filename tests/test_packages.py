@@ -33,6 +33,7 @@ USERS = {
     },
     "sqlite3": {"results.store"},
     "re2": {"core.line_pattern"},
+    "orjson": {"core.chain"},
     "yaml": {"core.strict_yaml", "evidence.sample"},
     "jinja2": {"slurm.scripts", "report.page"},
     "markupsafe": {"report.page"},
@@ -44,7 +45,8 @@ USERS = {
     "numpy": {"statistics.contention", "statistics.scaling", "plan.search"},
     "scipy": {"statistics.contention", "statistics.scaling"},
 }
-LATE = USERS.keys() - {"subprocess", "sqlite3"}  # take longer to load than `campaign --help` may
+FOREIGN = USERS.keys() - {"subprocess", "sqlite3"}
+LATE = FOREIGN - {"orjson"}  # take longer to load than `campaign --help` may
 LOADED_LATE = {
     "plan.search"
 }  # packages of which `plan.searches` loads all that use a slow library where a search goes on
@@ -139,7 +141,7 @@ def test_only_these_use(module: str) -> None:
 
 def test_nothing_else_comes_from_outside_the_standard_library() -> None:
     used = {found.name.split(".")[0] for found in imports()}
-    assert used - set(sys.stdlib_module_names) == {"campaign", *LATE}
+    assert used - set(sys.stdlib_module_names) == {"campaign", *FOREIGN}
 
 
 def test_slow_libraries_are_loaded_where_they_are_used() -> None:

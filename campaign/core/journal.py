@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from campaign.core import events, recovery
-from campaign.core.chain import FORMAT, START, Chain, Event, Hashes, event_of, hash_of, is_cut_off, lines
+from campaign.core.chain import FORMAT, START, Chain, Event, event_of, hash_of, is_cut_off
 from campaign.core.errors import EnvironmentLacks, NoRoom, is_full, pass_on
 from campaign.core.strict_yaml import shown
 
@@ -76,7 +76,8 @@ class Reading:
 
     def __init__(self, path: Path, offset: int = 0, previous: str = START) -> None:
         self._path, self._first, self.offset, self.previous = path, offset, offset, previous
-        self._heads, self._nonce, self._latest, self._back = Hashes(), "", 0.0, (0, 0.0)
+        self._heads: list[str] = []
+        self._nonce, self._latest, self._back = "", 0.0, (0, 0.0)
         self._ends = array("Q")
         self._recovered: list[tuple[int, Event]] = []
         self._problem, self._advice, self._cut_off = "", "", False
@@ -100,7 +101,7 @@ class Reading:
         number, previous, offset, latest = 0, self.previous, self.offset, self._latest
         with self._path.open("rb") as file:
             file.seek(offset)
-            for line in lines(file):
+            for line in file:
                 event = event_of(line)
                 if (
                     event is None
@@ -124,7 +125,7 @@ class Reading:
                     self._nonce = event.get("nonce", "")
                 self.previous = previous = hash_of(line)
                 self.offset = offset = offset + len(line)
-                self._heads.add(previous)
+                self._heads.append(previous)
                 yield event
 
     def _tell(self, line: bytes, event: Event | None) -> None:
@@ -149,7 +150,7 @@ class Reading:
     def chain(self) -> Chain:
         """The chain of what was read since the first line."""
         problem = f"line {len(self._heads) + 1}: {self._problem}" if self._problem else ""
-        earlier = Hashes()
+        earlier: list[str] = []
         if self._recovered:
             number, event = self._recovered[-1]
             problem = problem or recovery.differing(self._path, number, event, earlier)
@@ -174,7 +175,7 @@ def look(path: Path) -> Chain:
 def beginning(path: Path) -> str:
     """The hash of a journal's first event, unique to a campaign; "" if there is none, or it was lost."""
     with suppress(OSError), path.open("rb") as file:
-        line = next(lines(file), b"")
+        line = next(file, b"")
         event = event_of(line)
         return hash_of(line) if event and event.get("event") == "begin" else ""
     return ""

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from campaign.core import events
-from campaign.core.chain import FORMAT, START, Event, Hashes, event_of, hash_of, is_cut_off, lines
+from campaign.core.chain import FORMAT, START, Event, event_of, hash_of, is_cut_off
 
 NAME = "journal.damaged-{number}.jsonl"
 Range = list[int]  # the first and the last number of lines
@@ -35,7 +35,7 @@ class Salvage:
         self._damaged = damaged
         self.lost: list[Range] = []  # of lines of the damaged file; [0, 0] are lines that were before its first
         self.head = START
-        self.earlier = Hashes()  # of the lines that were chained anew, as they were before
+        self.earlier: list[str] = []  # hashes of the lines that were chained anew, as they were before
         self.ends: dict[str, bool] = {}  # by attempt, whether its end is in a kept line
         self.recovered: tuple[int, Event] | None = None  # the last kept event of that kind, and its line
         self.submitters: dict[str, None] = {}  # the drivers that submitted jobs
@@ -52,7 +52,7 @@ class Salvage:
         before: _SoundLine | None = None
         number, whole = 0, False
         with self._damaged.open("rb") as file:
-            for number, data in enumerate(lines(file), 1):
+            for number, data in enumerate(file, 1):
                 if is_cut_off(data):
                     self.cut_off = True
                     break
@@ -83,7 +83,7 @@ class Salvage:
     def _kept(self, line: _SoundLine) -> bytes:
         data = line.data
         if self.lost:
-            self.earlier.add(line.hash)
+            self.earlier.append(line.hash)
             again = {**line.event, "previous": self.head}
             data = f"{json.dumps(again)}\n".encode("ascii")
         self.head = hash_of(data)
@@ -106,7 +106,7 @@ def _sound(number: int, data: bytes) -> _SoundLine | None:
     return _SoundLine(number, data, event, hash_of(data)) if isinstance(event.get("previous"), str) else None
 
 
-def differing(journal: Path, number: int, event: Event, earlier: Hashes) -> str:
+def differing(journal: Path, number: int, event: Event, earlier: list[str]) -> str:
     """What is otherwise in a journal than its damaged file has it, where `event`, its line `number`, tells of the
     recovery; "" where nothing is. `earlier` gets the hashes that the lines chained anew had before.
     """
@@ -122,7 +122,7 @@ def differing(journal: Path, number: int, event: Event, earlier: Hashes) -> str:
         salvage = Salvage(damaged)
         expected = salvage.lines()
         with journal.open("rb") as file:
-            for place, found in enumerate(islice(lines(file), number - 1), 1):
+            for place, found in enumerate(islice(file, number - 1), 1):
                 if place not in lost and found not in expected:  # which goes on in `expected`
                     return f"line {place} of {journal.name} is not what was recovered from {damaged.name}"
         beyond = sum(1 for _ in expected)

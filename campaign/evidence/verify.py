@@ -20,7 +20,7 @@ from campaign import __version__
 from campaign.config.rules.pack import RulePack
 from campaign.core import bagit, journal, signatures, temporary, timestamps
 from campaign.core.bagit import Bag
-from campaign.core.chain import Chain, event_of, lines
+from campaign.core.chain import Chain, event_of
 from campaign.core.errors import CampaignError, InputError, no_room, pass_on
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
@@ -274,7 +274,7 @@ def _stamped(bag: Bag, data: Path, chain: Chain, stamps: Mapping[Path, timestamp
 def _head_stamped(data: Path, chain: Chain, name: str, head: str, stamped: datetime) -> Iterator[Finding]:
     number, at = chain.heads.index(head) + 1, f"{stamped:%Y-%m-%d %H:%M:%S} UTC"
     with (data / "results/journal.jsonl").open("rb") as file:
-        event = event_of(next(islice(lines(file), number - 1, None)))
+        event = event_of(next(islice(file, number - 1, None)))
     assert event is not None, "the chain consists of events"
     if event["time"] > stamped.timestamp() + CLOCKS_S:
         yield violation(

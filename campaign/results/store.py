@@ -251,7 +251,8 @@ class Store:
             )
         reading = journal.Reading(self._journal, offset, self._meta("journal_hash", START))
         for event in reading:
-            self._apply(event)
+            if event["event"] in _PROJECTION:
+                self._apply(event)
         for key, value in (("journal_hash", reading.previous), ("journal_offset", str(reading.offset))):
             self._sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
         self.chain = reading.chain() if offset == 0 else None
@@ -300,7 +301,7 @@ class Store:
                 raise
 
     def _apply(self, event: Event) -> None:
-        for statement in _PROJECTION.get(event["event"], ()):
+        for statement in _PROJECTION[event["event"]]:
             self._sql(statement, event)
         for attempt in event["attempts"] if event["event"] == "job" else ():
             self._sql(

@@ -1,39 +1,77 @@
-"""How long `campaign verify` takes over the signed bundle of a full campaign: 36 cells, once and with 6 repetitions.
+"""How long `campaign verify` takes over the signed bundle of a full campaign: 36 cells, once and with 6 repetitions, in
+seconds of wall time; and of one whose journal has a million events more, in seconds of CPU.
 
 The campaign runs on the fake Slurm, whose logs are as long as the real ones; the program's start is part of the time.
 """
 
 from __future__ import annotations
 
+import json
+import resource
 import statistics
+import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tabulate import tabulate
 
+from campaign.core.chain import hash_of
 from tests.support import bundled
+from tests.support.command_line import CAMPAIGN
 
 ROUNDS = 5
 BAR_S = 3.0
+EVENTS = 1_000_000
 
 
 def main() -> bool:
     rows = []
-    missed = False
     for repetitions in (1, 6):
         with tempfile.TemporaryDirectory() as place:
             made = bundled.make(Path(place) / "campaign", repetitions)
             made.call("bundle", made.file, "-o", Path(place) / "b.zip", "--sign", made.key)
             for bundle in (made.root / "bag", Path(place) / "b.zip"):
-                seconds = []
-                for _ in range(ROUNDS):
-                    before = time.perf_counter()
-                    done = made.call("verify", bundle, "--signers", made.signers)
-                    seconds.append(time.perf_counter() - before)
-                    assert "bundle intact" in done.stdout, done.stdout + done.stderr
-                median = statistics.median(seconds)
-                missed |= median > BAR_S
-                rows.append([bundle.suffix or "directory", 12 * repetitions, f"{median:.2f}", f"{BAR_S:.0f}"])
-    print(tabulate(rows, ["bundle", "attempts", "s", "bar s"], disable_numparse=True))
-    return missed
+                rows.append([bundle.suffix or "directory", 12 * repetitions, "wall", _median(made, bundle, _wall_s)])
+            if repetitions == 1:
+                _lengthen(made.root / "results/bundled/journal.jsonl")
+                made.call("bundle", made.file, "-o", Path(place) / "long", "--sign", made.key)
+                rows.append([f"{EVENTS} events", 12, "CPU", _median(made, Path(place) / "long", _cpu_s)])
+    print(
+        tabulate(([*row, f"{BAR_S:.0f}"] for row in rows), ["bundle", "attempts", "of", "s", "bar s"], floatfmt=".2f")
+    )
+    return any(row[-1] > BAR_S for row in rows)
+
+
+def _median(made: bundled.Made, bundle: Path, clock: Callable[[], float]) -> float:
+    seconds = []
+    for _ in range(ROUNDS):
+        before = clock()
+        done = subprocess.run(
+            [CAMPAIGN, "verify", bundle, "--signers", made.signers], capture_output=True, text=True, timeout=300
+        )
+        seconds.append(clock() - before)
+        assert "bundle intact" in done.stdout, done.stdout + done.stderr
+    return statistics.median(seconds)
+
+
+def _wall_s() -> float:
+    return time.perf_counter()
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _lengthen(journal: Path) -> None:
+    """Add events that change nothing."""
+    last = journal.read_bytes().splitlines(keepends=True)[-1]
+    head, began = hash_of(last), json.loads(last)["time"]
+    with journal.open("ab") as file:
+        for number in range(EVENTS):
+            event = {"format": 1, "time": round(began + number / 1000, 3), "event": "note", "text": "x"}
+            line = f"{json.dumps({**event, 'previous': head})}\n".encode()
+            head = hash_of(line)
+            file.write(line)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.core import chain, journal
-from campaign.core.chain import START, Event, Hashes, hash_of
+from campaign.core.chain import START, Event, hash_of
 from campaign.core.errors import EnvironmentLacks
 
 quick = settings(max_examples=60)
@@ -163,15 +163,6 @@ def test_a_line_without_an_end_is_not_read_whole(tmp_path: Path, monkeypatch: py
     with pytest.raises(EnvironmentLacks):
         steps(path)
     assert path.stat().st_size > 5000
-
-
-def test_hashes_are_kept_in_their_bytes_and_given_in_digits() -> None:
-    digits = [f"{number:064x}" for number in range(5)]
-    hashes = Hashes()
-    for each in digits:
-        hashes.add(each)
-    assert (list(hashes), hashes[-1], hashes[1:3], len(hashes)) == (digits, digits[-1], digits[1:3], 5)
-    assert digits[3] in hashes and "f" * 64 not in hashes
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE])
