@@ -37,7 +37,7 @@ campaign_ask() { # WORD...
     campaign_tell "$@"
     while [[ -n ${campaign_witness[0]:-} ]] && IFS= read -r REPLY <&"${campaign_witness[0]}"; do
         [[ $REPLY == $'\t'* ]] || return 0
-        campaign_say "${REPLY#$'\t'}"
+        [[ $REPLY == $'\t' ]] || campaign_say "${REPLY#$'\t'}"
     done
     REPLY=''
     return 1

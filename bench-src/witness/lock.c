@@ -215,6 +215,7 @@ static bool make(const struct job *job, const char *path, char **refusal)
             free(said);
             said = text_of("%s", owner);
         }
+        script_wake();
         if (!script_pause(POLL_US))
             break;
     }

@@ -85,6 +85,11 @@ void script_answer(const char *format, ...)
     va_end(args);
 }
 
+void script_wake(void)
+{
+    script_say("%s", "");
+}
+
 void script_say(const char *format, ...)
 {
     va_list args;

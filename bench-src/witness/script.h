@@ -19,5 +19,9 @@ bool script_pause(int64_t us);
 /* The answer to what was asked last. */
 void script_answer(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* An empty message, which is not shown. bash handles a signal that came just before it began to read only when it has
+ * read something: a long wait without a message could not be ended. */
+void script_wake(void);
+
 /* A message for the job's own output, before an answer. */
 void script_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaign.core import resources
 from campaign.results.environment import reading
 from tests.support.witness import around, facts_of, gathered, node
 
@@ -284,6 +285,26 @@ def test_jobs_on_storage_of_their_own_do_not_count_as_load(place: Path) -> None:
     assert others("-i", "campaign-target:cc", "-i", "campaign-target:bb") == 3
     squeue.write_text("#!/bin/sh\nexit 1\n")
     assert others() is None
+
+
+# --- the script
+
+
+def test_a_witness_that_waits_for_the_target_wakes_the_script_each_second(tmp_path: Path) -> None:
+    """bash runs a trap only once it has read a line, where the signal came just before it began to read."""
+    (tmp_path / ".campaign-lock").mkdir()
+    (tmp_path / ".campaign-lock" / "owner").write_text("77 campaign-other-1 elsewhere\n")
+    command = [resources.witness(), "job", "-d", tmp_path, "-x", "/bench", "--", tmp_path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(b"lock\n")
+        process.stdin.flush()
+        said = [process.stdout.readline() for _ in range(4)]
+        assert said[0].startswith(b"\twaiting for the target: ")
+        assert said[1:] == [b"\t\n"] * 3
+        process.stdin.write(b"over\n")
+        process.stdin.close()
+        assert process.wait(60) == 0
 
 
 # --- runs

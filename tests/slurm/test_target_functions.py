@@ -219,7 +219,7 @@ def test_a_live_lock_is_waited_for(job: Job) -> None:
     lock(job)
     process = job.plan().start()
     fake_slurm.wait_until(lambda: f"waiting for the target: {job.lock} is held by job {OWNER}" in job.out(), "it waits")
-    time.sleep(0.3)
+    time.sleep(1.5)  # it wakes once
     assert job.cluster.launched() == []
     assert not (job.steps[0].folder / "claim").exists()
     (job.lock / "owner").unlink()
@@ -227,6 +227,7 @@ def test_a_live_lock_is_waited_for(job: Job) -> None:
     assert process.wait(LIMIT_S) == 0
     assert job.end_of() == ("done", "")
     assert job.out().count("waiting for the target") == 1
+    assert not [line for line in job.out().splitlines() if not line.partition(" ")[2]]
 
 
 def test_a_waiting_job_seldom_asks_slurm(job: Job, tmp_path: Path) -> None:
