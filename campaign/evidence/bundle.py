@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
 import shutil
 import tempfile
@@ -39,7 +38,6 @@ from campaign.core.errors import InputError, no_room, typed, unwritten
 from campaign.core.model import Attempt, Paths, Run, State
 from campaign.core.units import several
 from campaign.evidence import crate, provenance, replay
-from campaign.evidence.crate import Crate
 from campaign.evidence.replay import Judged
 from campaign.pipeline import planning, standing
 from campaign.pipeline.planning import Plan
@@ -48,6 +46,7 @@ from campaign.results.store import begun
 
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
 ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
+NOT_MEASURED = (State.SUPERSEDED, State.REFUSED)
 RESULTS = ("journal.jsonl", "plan.json", "source", "jobs", "runs")  # the parts of the results that are evidence
 OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".lzma", ".rar", ".tar", ".tbz", ".tgz", ".txz", ".xz", ".zst")
 
@@ -98,7 +97,7 @@ def write(opened: Opened, names: Names, recorded: Recorded, out: Path, key: Path
         data.mkdir(parents=True)
         _copy_evidence(opened, names, recorded, data)
         index = _index(opened.paths, recorded.attempts, recorded.counted)
-        _write(data / "index.json", _json(index))
+        _write(data / "index.json", replay.as_json(index))
         judged = replay.rederive(data)
         for name, text in judged.files.items():
             _write(data / name, text)
@@ -109,8 +108,7 @@ def write(opened: Opened, names: Names, recorded: Recorded, out: Path, key: Path
             _write(data / name, text)
         head = judged.chain.head if judged.chain else ""
         today = f"{datetime.now(UTC):%Y-%m-%d}"
-        with (data / crate.NAME).open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(Crate(judged, data, today))
+        _write(data / crate.NAME, crate.text(judged, data, today))
         bagit.finish(root, _info(judged, head, today))
         if key:
             signatures.sign(root / bagit.TAG_MANIFEST, key, NAMESPACE)
@@ -168,7 +166,7 @@ def counted_attempts(runs: Iterable[Run], attempts: Iterable[Attempt]) -> set[tu
     return {
         (attempt.run, attempt.number)
         for attempt in attempts
-        if wanted.get(attempt.run) == attempt.fingerprint and attempt.state not in (State.SUPERSEDED, State.REFUSED)
+        if wanted.get(attempt.run) == attempt.fingerprint and attempt.state not in NOT_MEASURED
     }
 
 
@@ -210,25 +208,15 @@ def _named(campaign: Campaign) -> Iterator[Path]:
 
 
 def _copy(source: Path, target: Path) -> None:
-    with source.open("rb") as file:
-        if (size := os.fstat(file.fileno()).st_size) > bagit.LARGEST_FILE:
-            raise InputError(f"{source}: {size} bytes; allowed in a bundle: files up to {bagit.LARGEST_FILE} bytes")
-        try:
-            copy = target.open("xb")
-        except FileNotFoundError:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            copy = target.open("xb")
-        with copy:
-            shutil.copyfileobj(file, copy)
+    if (size := source.stat().st_size) > bagit.LARGEST_FILE:
+        raise InputError(f"{source}: {size} bytes; allowed in a bundle: files up to {bagit.LARGEST_FILE} bytes")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
 
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode())
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
 def _make_readable(root: Path) -> None:
@@ -248,7 +236,8 @@ def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, in
     for attempt in attempts:
         entry = entry_of(attempt, counted)
         if not entry["included"]:
-            entry["why"] = _why_left_out(attempt)
+            measured = attempt.state not in NOT_MEASURED
+            entry["why"] = "measured with other settings than the tables show" if measured else "nothing was measured"
             folder = paths.attempt(attempt.run, attempt.number)
             files = bagit.files(folder) if folder.is_dir() else ()
             entry["files"] = {name: _described(Path(file.path)) for name, file in files}
@@ -271,12 +260,6 @@ def entry_of(attempt: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:
         "job_id": attempt.job_id,
         "included": (attempt.run, attempt.number) in counted,
     }
-
-
-def _why_left_out(attempt: Attempt) -> str:
-    if attempt.state in (State.SUPERSEDED, State.REFUSED):
-        return "nothing was measured"
-    return "measured with other settings than the tables show"
 
 
 def _described(path: Path) -> dict[str, Any]:

@@ -42,11 +42,6 @@ class Rules:
             yield violation("the vendor's rule pack differs from yours: {difference}", difference=difference)
 
 
-def given(id_or_path: str | None) -> RulePack | None:
-    """The pack that the buyer names. Raises InputError if it does not exist or is wrong."""
-    return packs.load(id_or_path) if id_or_path else None
-
-
 def choose(named: RulePack | None, evidence: Path) -> Rules:
     """Select the pack for judging the evidence. Raises InputError if the pack in it cannot be read."""
     paths = list((evidence / "rules").glob("*.yaml"))

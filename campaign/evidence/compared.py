@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import re
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from itertools import chain, zip_longest
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from campaign import __version__
 from campaign.core import bagit
@@ -23,16 +20,14 @@ from campaign.evidence.replay import Judged
 from campaign.slurm import script_text, scripts
 
 LARGEST_TEXT = 16 << 20  # bytes of a text that is compared
-LARGEST_INDEX = 16 << 20
-LONGEST_LINE = 1 << 16  # characters that are compared at once
 SHOWN_BEFORE = 30  # characters of a line shown before the difference
 LARGEST_SCRIPT = 4 << 20  # characters of a job script that are compared
 
 
-def text_of(path: Path) -> str | None:
+def text_of(path: Path, most: int = LARGEST_TEXT) -> str | None:
     """None if it does not exist, is not UTF-8, or is larger than any file that is compared."""
     try:
-        return path.read_bytes().decode("utf-8") if path.stat().st_size <= LARGEST_TEXT else None
+        return path.read_bytes().decode("utf-8") if path.stat().st_size <= most else None
     except UnicodeDecodeError:
         return None
     except OSError as error:
@@ -40,24 +35,34 @@ def text_of(path: Path) -> str | None:
         return None
 
 
-_NOT_IN_BUNDLE = "missing from the bundle, or not UTF-8"
-
-
-def differing(data: Path, bag: Bag, rederived: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """Files that differ when derived again, with the first differing line. Each is derived in parts, which end with a
-    line and can be iterated over again.
-    """
+def differing(data: Path, rederived: Mapping[str, str]) -> dict[str, str]:
+    """Files that differ when derived again, with the first differing line."""
     differing: dict[str, str] = {}
-    for name, parts in rederived.items():
-        digest = hashlib.sha256()
-        for part in parts:
-            digest.update(part.encode())
-        kept = bag.digests.get(f"{bagit.PAYLOAD}{name}")
+    for name, again in rederived.items():
+        kept = text_of(data / name, LARGEST_TEXT + len(again.encode()))
         if kept is None:
-            differing[name] = _NOT_IN_BUNDLE
-        elif kept != digest.hexdigest():
-            differing[name] = _first_difference(data / name, parts)
+            differing[name] = "missing from the bundle, or not UTF-8"
+        elif kept != again:
+            differing[name] = _first_difference(kept, again)
     return differing
+
+
+def first_difference(kept: str, again: str) -> tuple[int, str, str]:
+    """The number of the first line that differs, and the line in both texts: "" behind the end of one."""
+    lines = (io.StringIO(text, newline="\n") for text in (kept, again))
+    pairs = enumerate(zip_longest(*lines, fillvalue=""), 1)
+    return next((number, left, right) for number, (left, right) in pairs if left != right)
+
+
+def _first_difference(kept: str, again: str) -> str:
+    number, *lines = first_difference(kept, again)
+    if "" in lines:
+        found, expected = (text.count("\n") + 1 for text in (kept, again))
+        return f"it has {found} lines; re-evaluated it has {expected}"
+    first = next(place for place, (left, right) in enumerate(zip_longest(*lines)) if left != right)
+    start = max(0, first - SHOWN_BEFORE)
+    said, other = (shown(f"{'…' * (start > 0)}{line[start:].strip()}"[:120]) for line in lines)
+    return f"line {number} is {said}; re-evaluated it is {other}"
 
 
 _NUMBER = ("target", "launch", "files", "operation", "value", "unit", "processes", "nodes", "run", "attempt", "source")
@@ -119,16 +124,7 @@ FOLDER = frozenset(
         "placement.err", "placement.txt", "ran.txt", "stderr", "stdout",
     }
 )  # fmt: skip
-JOB = frozenset(
-    {
-        "accounting.json",
-        "environment.json",
-        "job.sbatch",
-        "stderr",
-        "stdout",
-        "waiting",
-    }
-)
+JOB = frozenset({"accounting.json", "environment.json", "job.sbatch", "stderr", "stdout", "waiting"})
 
 
 def object_of(text: str) -> dict[str, Any]:
@@ -139,26 +135,6 @@ def object_of(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _first_difference(kept: Path, rebuilt: Iterable[str]) -> str:
-    found = again = 0
-    with kept.open(encoding="utf-8", newline="\n") as file, suppress(UnicodeDecodeError):
-        texts = (io.StringIO(part, newline="\n") for part in rebuilt)
-        for left, right in zip_longest(_lines(file), chain.from_iterable(map(_lines, texts)), fillvalue=""):
-            if left and right and left != right:
-                first = next(place for place, pair in enumerate(zip_longest(left, right)) if pair[0] != pair[1])
-                start = max(0, first - SHOWN_BEFORE)
-                said_so, other = (shown(f"{'…' * (start > 0)}{line[start:].strip()}"[:120]) for line in (left, right))
-                return f"line {again + 1} is {said_so}; re-evaluated it is {other}"
-            found, again = found + left.endswith("\n"), again + right.endswith("\n")
-        return f"it has {found + 1} lines; re-evaluated it has {again + 1}"
-    return _NOT_IN_BUNDLE
-
-
-def _lines(file: IO[str]) -> Iterator[str]:
-    """The lines of a file; a line that is too long is given in pieces."""
-    return iter(lambda: file.readline(LONGEST_LINE), "")
-
-
 def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     """CMP-05: folders of attempts that no table refers to, and attempts that are missing in the index."""
     known = {(attempt.run, attempt.number): attempt for attempt in judged.submission.attempts}
@@ -167,7 +143,7 @@ def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     for name in bag.digests:
         parts = name.split("/")
         if parts[:3] == ["data", "results", "runs"] and len(parts) > 5:
-            folders.setdefault((parts[3], parts[4]), set()).add(sys.intern(parts[5]))
+            folders.setdefault((parts[3], parts[4]), set()).add(parts[5])
     journal = judged.submission.journal
     told = {name for event in (journal.recovered if journal else ()) for name in event["unnamed"]}  # by EVD-02
     for run, number in sorted(folders):
@@ -183,7 +159,7 @@ def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     for (run, attempt), recorded in sorted(known.items()):
         if (run, attempt) not in listed:
             yield f"index.json: attempt {attempt} of {run} is missing"
-        elif listed.pop((run, attempt)) != bundle.entry_of(recorded, counted):
+        elif _as_recorded(listed.pop((run, attempt))) != bundle.entry_of(recorded, counted):
             yield f"index.json: attempt {attempt} of {run} differs from the journal"
     for run, attempt in sorted(listed):
         yield f"index.json: attempt {attempt} of {shown(run)} is not in the journal"
@@ -219,18 +195,14 @@ def _of_results(first: str, rest: Sequence[str], jobs: set[str]) -> bool:
 
 
 def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
-    """The index's entry for each attempt, as `bundle.entry_of` gives it, and its counts."""
+    """The index's entry for each attempt, and its counts."""
     try:
-        if path.stat().st_size > LARGEST_INDEX:
-            return {}, None
-        data: Any = json.loads(path.read_text(encoding="utf-8"), object_hook=_without_files)
+        data = json.loads(text_of(path) or "")
         return {(str(kept["run"]), int(kept["attempt"])): kept for kept in data["attempts"]}, data["counts"]
-    except OSError as error:
-        pass_on(error)
-        return {}, None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return {}, None
 
 
-def _without_files(kept: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in kept.items() if key not in ("files", "why")}
+def _as_recorded(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry of the index as `bundle.entry_of` gives it: what it says of files that are not in the bundle is free."""
+    return {key: value for key, value in entry.items() if key not in ("files", "why")}

@@ -13,9 +13,9 @@ from campaign.core.model import Finding, Severity
 from campaign.core.units import listed, several
 from campaign.evidence.chosen import Copy
 from campaign.judge.submission import RECORDS, Submission
+from campaign.judge.system import mounted
 from campaign.report.contents import measured
 from campaign.report.verdict import OPEN, Compliance, Reason, Verdict, verdict
-from campaign.results.case import Case
 
 NOT_FULLY_CHECKED = 4
 ONLY_A_REHEARSAL = 5
@@ -108,15 +108,15 @@ class Found:
 
 def conclude(found: Found) -> Conclusion:
     whole = found.submission
-    findings = (*found.findings, *(whole.all_findings if whole else ()))
+    of_campaign = whole.all_findings if whole else ()
+    findings = (*found.findings, *of_campaign)
     wrong = {finding.rule for finding in found.findings if finding.severity is Severity.ERROR and finding.checked}
     seal = _seal(found, wrong)
     judged = verdict(whole).kind if whole else None
-    broken = whole is None or any(finding.violated for finding in findings)
-    broken = broken or not whole or not whole.rows or any(row.status in OPEN for row in whole.rows)
+    absent = not whole or not whole.rows or any(row.status in OPEN for row in whole.rows)
     asked = list({(finding.rule, finding.message): finding for finding in findings if finding.asks}.values())
     unchecked = [finding for finding in findings if not finding.checked]
-    if broken:
+    if absent or any(finding.violated for finding in findings):
         outcome = VerifyOutcome.NOT_VALID
     elif judged is Compliance.REHEARSAL:
         outcome = VerifyOutcome.REHEARSAL
@@ -124,9 +124,10 @@ def conclude(found: Found) -> Conclusion:
         outcome = VerifyOutcome.OPEN
     else:
         outcome = VerifyOutcome.COMPLIANT
-    contradictions = sorted(wrong & {"EVD-02", "EVD-04", "EVD-06"} | _contradicted(whole))
+    contradicted = {finding.rule for finding in of_campaign if finding.rule in RECORDS and finding.violated}
+    contradictions = sorted(wrong & {"EVD-02", "EVD-04", "EVD-06"} | contradicted)
     times = measured(whole.attempts) if whole else None
-    systems = file_systems(whole.results) if whole else {}
+    systems = mounted(whole.results) if whole else {}
     said = Conclusion(
         outcome=outcome,
         seal=seal,
@@ -141,7 +142,7 @@ def conclude(found: Found) -> Conclusion:
         unchecked=len({finding.rule for finding in unchecked}),
         measured_from=f"{times[0]:%Y-%m-%d %H:%M}" if times else "",
         measured_to=f"{times[1]:%Y-%m-%d %H:%M} UTC" if times else "",
-        file_systems=systems,
+        file_systems={target: " and ".join(kinds) for target, kinds in systems.items() if kinds},
         sampled=0,
         reasons="",
     )
@@ -165,11 +166,6 @@ def _limits(found: Found) -> Iterator[str]:
     )
 
 
-def _contradicted(whole: Submission | None) -> set[str]:
-    findings = whole.all_findings if whole else ()
-    return {finding.rule for finding in findings if finding.rule in RECORDS and finding.violated}
-
-
 def _seal(found: Found, wrong: set[str]) -> Seal:
     if "EVD-01" in wrong or (found.signature and "EVD-03" in wrong):
         return Seal.BROKEN
@@ -179,15 +175,12 @@ def _seal(found: Found, wrong: set[str]) -> Seal:
 
 
 def _sealed(said: Conclusion, found: Found) -> str:
-    if said.seal is Seal.TRUSTED:
-        return f"unaltered since {found.signature} signed it"
-    if said.seal is Seal.UNKNOWN:
-        return f"unaltered since it was signed, by a key that you did not list ({found.signature})"
-    return (
-        "not signed, so that anybody may have altered it"
-        if said.seal is Seal.NONE
-        else "altered, or signed by somebody else"
-    )
+    return {
+        Seal.TRUSTED: f"unaltered since {found.signature} signed it",
+        Seal.UNKNOWN: f"unaltered since it was signed, by a key that you did not list ({found.signature})",
+        Seal.NONE: "not signed, so that anybody may have altered it",
+        Seal.BROKEN: "altered, or signed by somebody else",
+    }[said.seal]
 
 
 def _consistency(said: Conclusion, contradictions: list[str]) -> str:
@@ -195,27 +188,22 @@ def _consistency(said: Conclusion, contradictions: list[str]) -> str:
         "EVD-02": "its journal was changed, or is not what you were told of it (EVD-02)",
         "EVD-04": "its tables, findings or verdict do not follow from its logs (EVD-04)",
     }
-    wrong = [texts[rule] for rule in contradictions if rule in texts]
-    if others := [rule for rule in contradictions if rule not in texts]:
-        wrong.insert(0, f"its records contradict each other ({listed(others)})")
-    if wrong:
-        return "; ".join(wrong)
-    return (
-        "no record behind its numbers contradicts another, and its tables follow from its logs"
-        if said.consistent
-        else "not re-evaluated"
-    )
+    others = [rule for rule in contradictions if rule not in texts]
+    wrong = [f"its records contradict each other ({listed(others)})"] if others else []
+    wrong += [texts[rule] for rule in contradictions if rule in texts]
+    consistent = "no record behind its numbers contradicts another, and its tables follow from its logs"
+    return "; ".join(wrong) or (consistent if said.consistent else "not re-evaluated")
 
 
 def _judged(said: Conclusion, whole: Submission | None, found: Found) -> Iterator[str]:
     if whole is None:
         return
-    rules = {"rules": said.rules, "sha256": said.rules_sha256[:12]}
-    yield {
-        Copy.GIVEN: "judged by the rules that you named, {rules} (SHA-256 {sha256}…)",
-        Copy.INSTALLED: "judged by your own copy of {rules} (SHA-256 {sha256}…)",
-        Copy.BUNDLE: "judged by the vendor's copy of {rules} (SHA-256 {sha256}…)",
-    }[said.rules_copy].format(**rules)
+    whose = {
+        Copy.GIVEN: "the rules that you named,",
+        Copy.INSTALLED: "your own copy of",
+        Copy.BUNDLE: "the vendor's copy of",
+    }[said.rules_copy]
+    yield f"judged by {whose} {said.rules} (SHA-256 {said.rules_sha256[:12]}…)"
     if others := sum(finding.rule == "EVD-05" and finding.violated for finding in found.findings):
         yield f"the vendor's copy of the rules differs from them in {several(others, 'point')} (EVD-05)"
     yield _compliance(said, whole)
@@ -249,12 +237,3 @@ def _compliance(said: Conclusion, whole: Submission) -> str:
         Compliance.REHEARSAL: "it is a rehearsal, which never complies with them",
         Compliance.UNCHECKED: "no violation of them was found, but not all were checked",
     }.get(Compliance(said.compliance), "it complies with them")
-
-
-def file_systems(results: tuple[Case, ...]) -> dict[str, str]:
-    """The types of the file systems of each target, from the mount tables of the nodes that measured it."""
-    types: dict[str, dict[str, None]] = {}
-    for case in results:
-        for kind in case.evidence.environment.values("mount.type"):
-            types.setdefault(case.run.target, {})[kind] = None
-    return {target: " and ".join(kinds) for target, kinds in types.items()}

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,56 +18,37 @@ _METADATA = {
     "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
     "about": {"@id": "./"},
 }
-_text = json.JSONEncoder(ensure_ascii=False).encode
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
-@dataclass(frozen=True, slots=True)
-class Crate:
-    """The lines of the crate for everything below `data`: one entity per line, since a bundle may have a hundred
-    thousand files. They can be iterated over again, and are never all in memory.
-    """
-
-    judged: Judged
-    data: Path
-    date: str
-
-    def __iter__(self) -> Iterator[str]:
-        actions, values = _actions(self.judged)
-        yield '{"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": [\n'
-        yield f"{_text(_METADATA)},\n"
-        yield f'{_text(self._root(actions))[:-1]}, "hasPart": [\n'
-        yield from _joined({"@id": quote(name)} for name, _ in self._files())
-        yield "]},\n"
-        files = (
-            {"@id": quote(name), "@type": "File", "name": name, "contentSize": str(entry.stat().st_size)}
-            for name, entry in self._files()
-        )
-        yield from _joined(chain(files, actions, values))
-        yield "]}\n"
-
-    def _files(self) -> Iterator[tuple[str, os.DirEntry[str]]]:
-        return ((name, entry) for name, entry in bagit.files(self.data) if name != NAME)
-
-    def _root(self, actions: list[dict[str, Any]]) -> dict[str, Any]:
-        submission = self.judged.submission
-        return {
-            "@id": "./",
-            "@type": "Dataset",
-            "name": f"Campaign {submission.campaign.name}",
-            "description": f"{submission.pack.title}: {len(submission.rows)} cells with their evidence",
-            "datePublished": self.date,
-            "license": "as agreed between the parties of the procurement",
-            "mentions": [{"@id": action["@id"]} for action in actions],
-        }
+def text(judged: Judged, data: Path, date: str) -> str:
+    """The metadata of everything below `data`, one entity per line: a bundle may have a hundred thousand files."""
+    submission = judged.submission
+    sizes = {name: entry.stat().st_size for name, entry in bagit.files(data) if name != NAME}
+    files = [
+        {"@id": quote(name), "@type": "File", "name": name, "contentSize": str(size)} for name, size in sizes.items()
+    ]
+    actions, values = _actions(judged)
+    dataset = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": f"Campaign {submission.campaign.name}",
+        "description": f"{submission.pack.title}: {len(submission.rows)} cells with their evidence",
+        "datePublished": date,
+        "license": "as agreed between the parties of the procurement",
+        "mentions": [{"@id": action["@id"]} for action in actions],
+    }
+    parts = [{"@id": quote(name)} for name in sizes]
+    return (
+        '{"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": [\n'
+        f'{_encoded(_METADATA)},\n{_encoded(dataset)[:-1]}, "hasPart": [\n{_lines(parts)}]}},\n'
+        f"{_lines([*files, *actions, *values])}]}}\n"
+    )
 
 
-def _joined(entities: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """The members of a non-empty list, each on a line."""
-    last = next(entities)
-    for entity in entities:
-        yield f"{_text(last)},\n"
-        last = entity
-    yield f"{_text(last)}\n"
+def _lines(entities: Sequence[dict[str, Any]]) -> str:
+    """The members of a list, each on a line."""
+    return ",\n".join(map(_encoded, entities)) + "\n"
 
 
 def _actions(judged: Judged) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

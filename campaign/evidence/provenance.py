@@ -12,14 +12,14 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import json
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from campaign.core import resources
+from campaign.evidence import replay
 from campaign.evidence.replay import Judged
 from campaign.results.source import record, trees
 from campaign.results.source.facts import Build
@@ -54,7 +54,7 @@ def statements(data: Path, judged: Judged, tool: str) -> dict[str, str]:
     builds = judged.submission.sources.builds
     named = {f"{FOLDER}/benchmark-{build.binary_sha256[:12]}.json": _of_build(data, build) for build in builds}
     named[f"{FOLDER}/tables.json"] = _of_tables(data, judged, tool)
-    return {name: json.dumps(statement, indent=1, ensure_ascii=False) + "\n" for name, statement in named.items()}
+    return {name: replay.as_json(statement) for name, statement in named.items()}
 
 
 def _of_build(data: Path, build: Build) -> dict[str, Any]:
@@ -65,40 +65,40 @@ def _of_build(data: Path, build: Build) -> dict[str, Any]:
         dependencies.append(_file(data, SOURCE))
     if build.revision:
         dependencies.append({"name": "revision", "digest": {"gitCommit": build.revision}})
-    parameters = {"command": build.command, "flags": build.flags}
-    surroundings = {"compiler": build.compiler, "mpi": build.mpi, "libraries": list(build.libraries)}
-    version = {"benchmark": build.version} if build.version else {}
-    subject = [{"name": "benchmark", "digest": {"sha256": build.binary_sha256}}]
     finished = _time(build.unix_time) if build.unix_time is not None else ""
-    return _statement(subject, "build", parameters, surroundings, dependencies, "make", version, finished)
+    definition = {
+        "buildType": f"{TYPES}/build/1",
+        "externalParameters": {"command": build.command, "flags": build.flags},
+        "internalParameters": {"compiler": build.compiler, "mpi": build.mpi, "libraries": list(build.libraries)},
+        "resolvedDependencies": dependencies,
+    }
+    details = {"builder": _builder("make", {"benchmark": build.version} if build.version else {})}
+    if finished:
+        details["metadata"] = {"finishedOn": finished}
+    return _statement([{"name": "benchmark", "digest": {"sha256": build.binary_sha256}}], definition, details)
 
 
 def _of_tables(data: Path, judged: Judged, tool: str) -> dict[str, Any]:
     program, _, version = tool.partition(" ")
     subject = [_named(name, hashlib.sha256(text.encode()).hexdigest()) for name, text in judged.files.items()]
     pack = judged.submission.pack
-    dependencies = [_file(data, name) for name in (*INPUTS, f"rules/{pack.id}.yaml") if (data / name).is_file()]
-    parameters = {"campaign": judged.submission.campaign.name, "rules": f"{pack.id} {pack.version}"}
-    return _statement(subject, "tables", parameters, {}, dependencies, program, {program: version}, "")
+    definition = {
+        "buildType": f"{TYPES}/tables/1",
+        "externalParameters": {"campaign": judged.submission.campaign.name, "rules": f"{pack.id} {pack.version}"},
+        "resolvedDependencies": [
+            _file(data, name) for name in (*INPUTS, f"rules/{pack.id}.yaml") if (data / name).is_file()
+        ],
+    }
+    return _statement(subject, definition, {"builder": _builder(program, {program: version})})
+
+
+def _builder(program: str, version: Mapping[str, str]) -> dict[str, Any]:
+    return {"id": f"{TYPES}/builder/{program}", "version": version}
 
 
 def _statement(
-    subject: list[dict[str, Any]],
-    kind: str,
-    parameters: Mapping[str, Any],
-    surroundings: Mapping[str, Any],
-    dependencies: list[dict[str, Any]],
-    builder: str,
-    version: Mapping[str, str],
-    finished: str,
+    subject: list[dict[str, Any]], definition: Mapping[str, Any], details: Mapping[str, Any]
 ) -> dict[str, Any]:
-    definition: dict[str, Any] = {"buildType": f"{TYPES}/{kind}/1", "externalParameters": dict(parameters)}
-    if surroundings:
-        definition["internalParameters"] = dict(surroundings)
-    definition["resolvedDependencies"] = dependencies
-    details: dict[str, Any] = {"builder": {"id": f"{TYPES}/builder/{builder}", "version": dict(version)}}
-    if finished:
-        details["metadata"] = {"finishedOn": finished}
     predicate = {"buildDefinition": definition, "runDetails": details}
     return {"_type": STATEMENT, "subject": subject, "predicateType": PREDICATE, "predicate": predicate}
 
@@ -122,13 +122,3 @@ def _time(seconds: float) -> str:
 def source_in(data: Path) -> Tree:
     """The source in a bundle. Raises InputError if it cannot be read, or is too large."""
     return trees.read(SOURCE, data, most=LARGEST_SOURCE)
-
-
-def other_source(data: Path, judged: Judged) -> Iterator[tuple[str, str]]:
-    """The hash of the source in the bundle, after those of the recorded builds, if it belongs to none of them."""
-    if not (data / SOURCE).is_file():
-        return
-    found = source_in(data).hash
-    recorded = {build.source_tree for build in judged.submission.sources.builds}
-    if found not in recorded:
-        yield ", ".join(sorted(recorded)), found

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import groupby, zip_longest
+from itertools import groupby
 from pathlib import Path
 
 from campaign import __version__
@@ -20,7 +20,7 @@ from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
 from campaign.evidence import provenance
-from campaign.evidence.compared import object_of, text_of
+from campaign.evidence.compared import first_difference, object_of, text_of
 from campaign.evidence.replay import Judged
 from campaign.judge.environment import CONTROLLER_S
 from campaign.judge.evidence import BUNDLE
@@ -36,14 +36,15 @@ _TIME_LIMIT = re.compile(r"(\bsrun .*?) --time=\S+")
 
 def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
     """EVD-06, of a bundle. `tool`: the version that made it."""
-    ends = judged.chain.ends if judged.chain else ()
     differences = (
         *_scripts(data, bag, judged.submission, tool),
         *_environments(data, judged),
         *_plan(data, judged),
         *_source(data, judged),
+        *_bound(data, bag, judged.chain.ends if judged.chain else ()),
+        *_challenged(judged.submission),
     )
-    yield from dict.fromkeys((*differences, *_bound(data, bag, ends), *_challenged(judged.submission)))
+    yield from dict.fromkeys(differences)
 
 
 _SOURCE_DIFFERS = "source/benchmark.tar.gz belongs to no recorded build"
@@ -51,12 +52,17 @@ _SOURCE_DIFFERS = "source/benchmark.tar.gz belongs to no recorded build"
 
 def _source(data: Path, judged: Judged) -> Iterator[Finding]:
     """The benchmark's source in the bundle is that of the recorded build."""
+    if not (data / provenance.SOURCE).is_file():
+        return
+    recorded = {build.source_tree for build in judged.submission.sources.builds}
     try:
-        for recorded, found in provenance.other_source(data, judged):
-            yield violation(_SOURCE_DIFFERS, f"tree {recorded}", f"tree {found}")
+        found = provenance.source_in(data).hash
     except CampaignError as error:
         pass_on(error)
         yield violation(_SOURCE_DIFFERS, "an archive of the source", str(error).replace(f"{data}/", "")[:500])
+        return
+    if found not in recorded:
+        yield violation(_SOURCE_DIFFERS, f"tree {', '.join(sorted(recorded))}", f"tree {found}")
 
 
 def _ends(data: Path, places: Sequence[int]) -> Iterator[Event]:
@@ -177,15 +183,13 @@ _Differing = tuple[Form, int, str, str]  # form of the finding, line, expected, 
 
 
 def _first_difference(text: str, again: str) -> _Differing | None:
-    if text == again:
+    if text.rstrip("\n") == again.rstrip("\n"):
         return None
-    lines = text.split("\n"), again.split("\n")
-    pairs = enumerate(zip_longest(*lines, fillvalue=""), 1)
-    differing = next(((number, *pair) for number, pair in pairs if pair[0] != pair[1]), None)
-    if differing is None:
-        return None
-    number, kept, planned = (differing[0], *(line[:LONGEST_LINE] or "no such line" for line in differing[1:]))
-    found, expected = (Counter(_TIME_LIMIT.sub(r"\1", line, count=1) for line in each) for each in lines)
+    number, *lines = first_difference(f"{text}\n", f"{again}\n")
+    kept, planned = (line.rstrip("\n")[:LONGEST_LINE] or "no such line" for line in lines)
+    found, expected = (
+        Counter(_TIME_LIMIT.sub(r"\1", line, count=1) for line in each.split("\n")) for each in (text, again)
+    )
     others = (found - expected) + (expected - found)
     return to_explain if all(map(_SETTING.match, others)) else violation, number, planned, kept
 

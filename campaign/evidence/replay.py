@@ -7,14 +7,14 @@ is used: no Slurm, no environment, no program. The same function makes the table
 from __future__ import annotations
 
 import json
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from campaign import __version__
 from campaign.config import resolution
-from campaign.config.opened import granted_by, open_campaign
+from campaign.config.opened import Opened, granted_by, open_campaign
 from campaign.config.resolution import Names
 from campaign.core import bagit
 from campaign.core.chain import Chain
@@ -38,7 +38,6 @@ class Judged:
     files: dict[str, str]
     files_named: Mapping[Path, Path]  # files that the campaign file names, with their places in the evidence
     chain: Chain | None = None  # the journal's
-    database: Path | None = None  # where the database was kept, beside the evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,12 @@ class BundleNames:
 def names_as_json(names: Names, rules: str, pack: Path, files: Mapping[str, str]) -> str:
     """The names.json of a bundle that this version makes."""
     record = BundleNames(FORMAT, f"campaign {__version__}", rules, str(pack), names.variables, names.paths, files)
-    return json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n"
+    return as_json(asdict(record))
+
+
+def as_json(value: object) -> str:
+    """The form of the bundle's own JSON files."""
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
 def read_names(evidence: Path) -> BundleNames:
@@ -86,23 +90,43 @@ class BuyersTerms:
     waiver_signers: Path | None
 
 
-def rederive(
-    evidence: Path, terms: BuyersTerms | None = None, before: Judged | None = None, keep: bool = False
-) -> Judged:
-    """Judge the evidence in a private folder, where the database is built: by the vendor's terms, or by other ones.
-    `keep` moves the database beside the evidence, for another evaluation that gets this one as `before`.
+def rederive(evidence: Path) -> Judged:
+    """Judge the evidence, by the vendor's terms. Raises ValueError, or a CampaignError, if it cannot be judged."""
+    with collected(evidence) as chain:
+        return judge(evidence, chain)
 
-    Raises ValueError, or a CampaignError, for evidence that cannot be judged.
+
+@contextmanager
+def collected(evidence: Path) -> Iterator[Chain | None]:
+    """Within the context, the evidence has the database that `judge` reads, built from its logs. Gives the journal's
+    chain. Raises as `rederive` does.
     """
-    record = read_names(evidence)
     _check_no_database(Paths(evidence / "results"))
+    with _opened(evidence, None) as (opened, _):
+        chain = standing.collect(opened)[1] if opened.paths.journal.exists() else None
+    try:
+        yield chain
+    finally:
+        opened.paths.database.unlink(missing_ok=True)
+
+
+def judge(evidence: Path, chain: Chain | None, terms: BuyersTerms | None = None) -> Judged:
+    """Judge the evidence by the vendor's terms, or by others. Raises as `rederive` does."""
+    with _opened(evidence, terms) as (opened, files):
+        submission = _without(standing.recorded(opened, chain), str(evidence))
+    return Judged(submission, _rendered(submission), files, chain)
+
+
+@contextmanager
+def _opened(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[Opened, dict[Path, Path]]]:
+    """The campaign with what its file names taken from the evidence: `Judged.files_named`."""
+    record = read_names(evidence)
     packs = list((evidence / "rules").glob("*.yaml"))
     if len(packs) != 1:
         raise ValueError(f"rules/: found {len(packs)} rule packs; expected one")
     files = {path: evidence / name for path, name in record.files.items()}
     pack = (terms.pack if terms else None) or packs[0]
-    names = Names(dict(record.variables), dict(record.paths), replayed=True, pack=pack, files=files)
-    with resolution.using(names):
+    with resolution.using(Names(dict(record.variables), dict(record.paths), True, pack, files)):
         opened = open_campaign(evidence / "campaign.yaml")
         opened = replace(
             opened,
@@ -110,18 +134,7 @@ def rederive(
             pack=replace(opened.pack, path=Path(record.pack)),
             answers=granted_by(opened, terms.waiver_signers) if terms else opened.answers,
         )
-        database, chain = opened.paths.database, before.chain if before else None
-        if before and before.database:
-            before.database.rename(database)
-        elif opened.paths.journal.exists():
-            _, chain = standing.collect(opened)
-        submission = _without(standing.recorded(opened, chain), str(evidence))
-        kept = evidence.with_name(f"{secrets.token_hex(8)}.db") if keep and database.exists() else None
-        if kept:
-            database.rename(kept)
-        database.unlink(missing_ok=True)
-        named = {Path(path): place for path, place in files.items()}
-        return Judged(submission, _rendered(submission), named, chain, kept)
+        yield opened, {Path(path): place for path, place in files.items()}
 
 
 def _check_no_database(paths: Paths) -> None:
@@ -140,16 +153,16 @@ def _without(submission: Submission, place: str) -> Submission:
         return text.replace(f"{place}/", "")
 
     def within(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        return tuple(map(without, findings))
-
-    def without(finding: Finding) -> Finding:
-        texts = finding.wording, finding.expected, finding.actual
-        # Most contain no path. Ten thousand attempts share their texts, which would be copied.
-        if not any(place in text for text in (*texts, *finding.values.values())):
-            return finding
-        wording, expected, actual = map(plain, texts)
-        values = {name: plain(value) for name, value in finding.values.items()}
-        return replace(finding, wording=wording, expected=expected, actual=actual, values=values)
+        return tuple(
+            replace(
+                each,
+                wording=plain(each.wording),
+                expected=plain(each.expected),
+                actual=plain(each.actual),
+                values={name: plain(value) for name, value in each.values.items()},
+            )
+            for each in findings
+        )
 
     rows = tuple(replace(row, findings=within(row.findings), note=plain(row.note)) for row in submission.rows)
     return replace(submission, rows=rows, findings=within(submission.findings))
@@ -178,5 +191,5 @@ def _rendered(submission: Submission) -> dict[str, str]:
         "tables/table.json": table.as_json(submission.rows),
         "findings.txt": views.check_text(submission) + "\n",
         "findings.json": views.findings_json(pack, submission.all_findings),
-        "verdict.json": json.dumps(summary, indent=1, ensure_ascii=False) + "\n",
+        "verdict.json": as_json(summary),
     }

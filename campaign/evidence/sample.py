@@ -11,7 +11,7 @@ import hashlib
 import math
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
@@ -102,8 +102,10 @@ def challenge(whole: Submission, file: str, head: str, number: int, seed: str) -
     settings: dict[str, Any] = yaml.safe_load(file)
     settings["name"] = f"{whole.campaign.name}-sample"
     settings["nonce"] = Challenge(head, seed, ()).nonce
-    wanted = settings["launch"]
-    settings["launch"] = {**wanted, **{name: size for name, size in _geometries(whole.rows) if name in wanted}}
+    # The reported geometry of each launch condition: nothing is searched for again.
+    sizes = {row.cell.launch: row.geometry for row in whole.rows if row.geometry}
+    for name in settings["launch"].keys() & sizes.keys():
+        settings["launch"][name] = {"nodes": sizes[name].nodes, "processes": sizes[name].processes}
     for part in ("search", "projections", "explanations", "waivers", "server_counters"):
         settings.pop(part, None)
     settings["declined"] = [
@@ -114,27 +116,16 @@ def challenge(whole: Submission, file: str, head: str, number: int, seed: str) -
     return HEAD.format(head=head, seed=seed, cells=names) + text
 
 
-def _geometries(rows: Sequence[Row]) -> Iterator[tuple[str, dict[str, int]]]:
-    """The reported geometry of each launch condition: nothing is searched for again."""
-    for row in rows:
-        if row.geometry is not None:
-            yield row.cell.launch, {"nodes": row.geometry.nodes, "processes": row.geometry.processes}
-
-
 def read(file: Path) -> Challenge:
     """Parse the first line of a challenge. Raises InputError if it is none."""
     try:
         with file.open(encoding="utf-8") as stream:
             match = _HEAD.fullmatch(stream.readline(1 << 20).rstrip("\n"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(_no_challenge_file(file)) from error
+    except (OSError, UnicodeDecodeError):
+        match = None
     if match is None:
-        raise InputError(_no_challenge_file(file))
+        raise InputError(f"{file}: not a challenge of 'campaign sample'")
     return Challenge(match[1], match[2], tuple(match[3].split(" ")))
-
-
-def _no_challenge_file(path: object) -> str:
-    return f"{path}: not a challenge of 'campaign sample'"
 
 
 def accept(place: Path, file: Path, whole: Submission, head: str, terms: Terms, say: Say) -> SampleOutcome:

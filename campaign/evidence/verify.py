@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 from campaign import __version__
+from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
 from campaign.core import bagit, journal, signatures, temporary, timestamps
 from campaign.core.bagit import Bag
@@ -29,7 +30,6 @@ from campaign.core.units import utc
 from campaign.evidence import bundle, chosen, compared, crate, provenance, records, replay
 from campaign.evidence.chosen import Copy, Rules
 from campaign.evidence.conclusion import Conclusion, Found, VerifyOutcome, conclude
-from campaign.evidence.crate import Crate
 from campaign.evidence.replay import BuyersTerms, Judged
 from campaign.judge import engine
 from campaign.judge.evidence import BUNDLE, HandedIn, recovered
@@ -130,7 +130,7 @@ def _checked(asked: Asked) -> RulePack | None:
     for head in asked.heads:
         if not re.fullmatch("[0-9a-f]{64}", head):
             raise InputError(f"--head {shown(head[:80])}: not a journal head; allowed: 64 hexadecimal digits")
-    return chosen.given(asked.rules)
+    return packs.load(asked.rules) if asked.rules else None
 
 
 def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> VerifiedBundle:
@@ -143,12 +143,11 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
     try:
         tool = replay.read_names(data).tool
         rules = chosen.choose(named, data)
-        judged = by_buyer = replay.rederive(data, keep=True)
+        with replay.collected(data) as chain:
+            judged = by_buyer = replay.judge(data, chain)
+            if rules.path is not None or judged.submission.campaign.waivers:
+                by_buyer = replay.judge(data, chain, BuyersTerms(rules.path, asked.waiver_signers))
         differing, reworded = _differing(data, bag, judged, tool)
-        if rules.path is not None or judged.submission.campaign.waivers:
-            # The cases take most of the memory, and the next evaluation makes its own.
-            judged = by_buyer = replace(judged, submission=replace(judged.submission, results=()), files={})
-            by_buyer = replay.rederive(data, BuyersTerms(rules.path, asked.waiver_signers), judged)
     except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the verification
         pass_on(error)
         said = str(error) if isinstance(error, CampaignError | ValueError) else f"{type(error).__name__}: {error}"
@@ -169,7 +168,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         reworded=reworded,
         tool=tool if tool != f"campaign {__version__}" else "",
     )
-    stamps = _stamps(asked)
+    stamps = {path: timestamps.read(path, asked.authority) for path in asked.timestamps if asked.authority}
     # A time stamp of the bundle says nothing about what was done before it was written.
     headed = any(head not in chain.earlier for head in asked.heads) or any(
         stamp.digest in chain.heads for stamp in stamps.values() if not stamp.problem
@@ -202,10 +201,9 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
 
 def _differing(data: Path, bag: Bag, judged: Judged, tool: str) -> tuple[dict[str, str], tuple[str, ...]]:
     """Derived files that differ in the bundle, and those that an earlier version only worded differently."""
-    texts = {**judged.files, **provenance.statements(data, judged, tool)}
-    rederived: dict[str, Iterable[str]] = {name: (text,) for name, text in texts.items()}
-    rederived[crate.NAME] = Crate(judged, data, bag.info.get("Bagging-Date", ""))
-    differing = compared.differing(data, bag, rederived)
+    metadata = crate.text(judged, data, bag.info.get("Bagging-Date", ""))
+    rederived = {**judged.files, **provenance.statements(data, judged, tool), crate.NAME: metadata}
+    differing = compared.differing(data, rederived)
     if compared.is_earlier(tool) and compared.same_numbers(data, judged.files):
         return {}, tuple(differing)
     return differing, ()
@@ -246,11 +244,6 @@ def _recovered(chain: Chain, judged: Judged | None) -> Iterator[Finding]:
     if judged and "EVD-02" not in judged.submission.pack.checks:
         for event in chain.recovered:
             yield from recovered(event)
-
-
-def _stamps(asked: Asked) -> dict[Path, timestamps.Stamp]:
-    assert asked.authority is not None or not asked.timestamps, "asked for before"
-    return {path: timestamps.read(path, asked.authority) for path in asked.timestamps if asked.authority}
 
 
 def _stamped(bag: Bag, data: Path, chain: Chain, stamps: Mapping[Path, timestamps.Stamp]) -> Iterator[Finding]:

@@ -101,16 +101,13 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
 
 def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
     """ENV-04: the file system mounted at each target is the one that the campaign file describes."""
-    mounted: dict[str, dict[str, None]] = {}
     written = [case for case in submission.results if any("{directory}" in word for word in case.run.arguments)]
-    for case in written:
-        for kind in case.evidence.environment.values("mount.type"):
-            mounted.setdefault(case.run.target, {})[kind] = None
+    by_target = mounted(written)
     file_system = dict(submission.campaign.system).get("file system", "")
     for target in submission.campaign.targets:
         about, cases = f"{target.name}/*/*/*", [case for case in written if case.run.target == target.name]
         described = [text for text in (file_system, target.description) if text and not placeholder(text)]
-        kinds = mounted.get(target.name, {})
+        kinds = by_target.get(target.name, {})
         if cases and not kinds:
             yield unchecked("the file system of {target} was not recorded", about=about, target=target.name)
         elif kinds and not described:
@@ -124,6 +121,14 @@ def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
             )
         elif kinds:
             yield from _as_described(submission, target.name, cases, kinds, described)
+
+
+def mounted(cases: Iterable[Case]) -> dict[str, dict[str, None]]:
+    """The types of the file systems of each target, from the mount tables of the nodes that measured it."""
+    types: dict[str, dict[str, None]] = {}
+    for case in cases:
+        types.setdefault(case.run.target, {}).update(dict.fromkeys(case.evidence.environment.values("mount.type")))
+    return types
 
 
 def _as_described(

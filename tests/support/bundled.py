@@ -97,7 +97,7 @@ def redo(bag: Path) -> None:
     for name, text in provenance.statements(data, judged, replay.read_names(data).tool).items():
         (data / name).write_text(text)
     info = dict(line.split(": ", 1) for line in (bag / "bag-info.txt").read_text().splitlines())
-    (data / crate.NAME).write_text("".join(crate.Crate(judged, data, info["Bagging-Date"])))
+    (data / crate.NAME).write_text(crate.text(judged, data, info["Bagging-Date"]))
     forge(bag)
 
 
