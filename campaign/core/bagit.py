@@ -11,12 +11,11 @@ import errno
 import hashlib
 import os
 import re
-import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Set
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from campaign.core import archives
@@ -207,8 +206,6 @@ class _Intake:
     most: int = LARGEST_BAG
     seen: dict[str, str] = field(default_factory=dict)  # names as a case-insensitive file system compares them
     folders: dict[str, str] = field(default_factory=dict)
-    made: set[str] = field(default_factory=set)  # folders that exist
-    small: dict[str, str] = field(default_factory=dict)  # a small member with this content, by digest
 
     def take(self, name: str, content: IO[bytes], size: int) -> None:
         """`size` is the size that the archive says; no more is read."""
@@ -217,57 +214,28 @@ class _Intake:
             raise _Refused(f"{shown(name)}: {size} bytes; allowed: up to {LARGEST_FILE}")
         if len(self.seen) > MOST_FILES:
             raise InputError(f"the bundle has more than {MOST_FILES} files")
-        pieces = self._pieces(content, size)
-        first = next(pieces, b"")
-        digest, copied = hashlib.sha256(first), len(first)
-        small = copied == size < _CHUNK
+        path = self.bag.root / name
+        digest, copied = hashlib.sha256(), 0
         with _here(name):
-            out = self._begin(name, first, digest.hexdigest() if small else "")
-        if out is not None:
-            with out:
-                for data in pieces:
-                    copied += len(data)
-                    digest.update(data)
-                    with _here(name):
-                        _write(out, data)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            out = path.open("xb", buffering=0)
+        with out:
+            while data := content.read(min(_CHUNK, size + 1 - copied)):
+                copied += len(data)
+                self.total += len(data)
+                if self.total > self.most:
+                    raise InputError(too_much(self.most))
+                digest.update(data)
+                with _here(name):
+                    _write(out, data)
         if copied != size:
-            (self.bag.root / name).unlink()
+            path.unlink()
             if copied > size:
                 raise _Refused(f"{shown(name)}: longer than the {size} bytes in its header")
             raise _Refused(f"{shown(name)}: truncated: {copied} of {size} bytes")
-        self.bag.digests[name] = sys.intern(digest.hexdigest())  # many files of a campaign are alike
+        self.bag.digests[name] = digest.hexdigest()
         self.bag.size += size
         self.bag.payload_size += size if name.startswith(PAYLOAD) else 0
-
-    def _pieces(self, content: IO[bytes], size: int) -> Iterator[bytes]:
-        """The content of a member in pieces, up to one byte more than its stated size."""
-        left = size + 1
-        while data := content.read(min(_CHUNK, left)):
-            left -= len(data)
-            self.total += len(data)
-            if self.total > self.most:
-                raise InputError(too_much(self.most))
-            yield data
-
-    def _begin(self, name: str, first: bytes, digest: str) -> IO[bytes] | None:
-        """Create the file with the `first` part of its content; None where that is all. A small file with a known
-        `digest` becomes a link to an equal one, which is much faster; nothing writes into copied files.
-        """
-        target = f"{self.bag.root}/{name}"  # creating a Path takes longer than creating some files
-        if (folder := name.rpartition("/")[0]) not in self.made:
-            Path(target).parent.mkdir(parents=True, exist_ok=True)
-            self.made.add(folder)
-        if digest and (earlier := self.small.get(digest)):
-            with suppress(OSError):  # too many links or none possible; or the file exists, which is reported next
-                os.link(f"{self.bag.root}/{earlier}", target)
-                return None
-        out = open(target, "xb", buffering=0)  # noqa: PTH123, SIM115
-        _write(out, first)
-        if not digest:
-            return out
-        out.close()
-        self.small[digest] = name
-        return None
 
     def _check_name(self, name: str) -> None:
         if why := unfit(name):
@@ -275,18 +243,14 @@ class _Intake:
         self.named += len(name)
         if self.named > MOST_IN_NAMES:
             raise InputError(f"the bundle has more than {MOST_FILES} files")
-        folded = unicodedata.normalize("NFC", name).casefold()
-        if folded in self.seen:
-            raise _Refused(
-                f"{shown(name)}: appears twice, or differs from {shown(self.seen[folded])} in upper and lower case only"
-            )
-        self.seen[name if folded == name else folded] = name
-        parent = name.rpartition("/")[0]
-        while parent and parent not in self.made:
-            if self.folders.setdefault(parent.casefold(), parent) != parent:
-                other = shown(self.folders[parent.casefold()])
-                raise _Refused(f"{shown(name)}: its directory differs from {other} in upper and lower case only")
-            parent = parent.rpartition("/")[0]
+        if other := self.seen.get(name.casefold()):
+            raise _Refused(f"{shown(name)}: appears twice, or differs from {shown(other)} in upper and lower case only")
+        self.seen[name.casefold()] = name
+        for parent in map(str, PurePosixPath(name).parents):
+            if (other := self.folders.setdefault(parent.casefold(), parent)) != parent:
+                raise _Refused(
+                    f"{shown(name)}: its directory differs from {shown(other)} in upper and lower case only"
+                )
 
 
 def too_much(most: int) -> str:

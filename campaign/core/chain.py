@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -15,23 +14,23 @@ LONGEST_LINE = 4 << 20  # bytes: a job of 10,000 runs takes 2 MB
 Event = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Chain:
-    """A journal as a whole. `heads` are the hashes of its lines, the last one that of the whole; `problem`: why it is
-    no chain, "" where it is. `latest`: the latest time of an event; `back`: the line whose time lies furthest before
-    that of an earlier line, and by how many seconds. `recovered`: its events of that kind; `earlier`: the hashes that
-    lines had which follow on lost ones. `ends`: where in the file each line with the end of an attempt begins.
+    """A journal as far as it was read. `heads` are the hashes of its lines, the last one that of the whole; `problem`:
+    why it is no chain, "" where it is. `latest`: the latest time of an event; `back`: the line whose time lies furthest
+    before that of an earlier line, and by how many seconds. `recovered`: its events of that kind; `earlier`: the hashes
+    that lines had which follow on lost ones. `ends`: where in the file each line with the end of an attempt begins.
     """
 
-    heads: Sequence[str]
-    nonce: str  # that it began with
+    heads: list[str] = field(default_factory=list)
+    nonce: str = ""  # that it began with
     problem: str = ""
     latest: float = 0.0
     back: tuple[int, float] = (0, 0.0)
     cut_off: bool = False  # whether the problem is the end of the last line alone
-    recovered: tuple[Event, ...] = ()
-    earlier: Sequence[str] = ()
-    ends: Sequence[int] = ()
+    recovered: list[Event] = field(default_factory=list)
+    earlier: list[str] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
 
     @property
     def head(self) -> str:

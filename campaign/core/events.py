@@ -17,11 +17,9 @@ from campaign.core.strict_yaml import shown
 MOST_ATTEMPTS = 100_000  # in one job
 _LATEST = 1e11  # seconds since 1970: the year 5138, which all calendars can represent
 _LONGEST_NAME = 255  # bytes; the limit of file systems
-_ENDS = frozenset(state.value for state in State if not state.active)
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-_DIGITS = re.compile(r"[1-9][0-9]{0,5}")
+_ENDS = sorted(state.value for state in State if not state.active)
+_HALF = re.compile("[\ud800-\udfff]")  # half of a character, which cannot be written as UTF-8
 DAMAGED = re.compile(r"journal\.damaged-[1-9][0-9]{0,5}\.jsonl")  # what a journal was recovered from
-_WORD = re.compile(r"[!-~]{1,255}")
 
 
 class _Form(NamedTuple):
@@ -33,8 +31,12 @@ class _Form(NamedTuple):
     within: Mapping[str, _Form] | _Form | None = None
 
 
+def _matching(pattern: str | re.Pattern[str], allowed: str) -> _Form:
+    return _Form(lambda value: isinstance(value, str) and bool(re.fullmatch(pattern, value)), allowed)
+
+
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and (value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value))
+    return isinstance(value, str) and not _HALF.search(value)
 
 
 def _is_name(value: Any) -> bool:
@@ -45,7 +47,7 @@ def _is_name(value: Any) -> bool:
 
 def _is_attempt(value: Any) -> bool:
     run, _, number = value.rpartition("/") if isinstance(value, str) else ("", "", "")
-    return _is_name(run) and bool(_DIGITS.fullmatch(number))
+    return _is_name(run) and bool(re.fullmatch("[1-9][0-9]{0,5}", number))
 
 
 def _is_range(value: Any) -> bool:
@@ -62,18 +64,16 @@ def _is_time(value: Any) -> bool:
 
 _TEXT = _Form(_is_text, "a text")
 _NAME = _Form(_is_name, "a plain name")
-_TOKEN = _Form(lambda value: isinstance(value, str) and bool(_WORD.fullmatch(value)), "a word")
+_TOKEN = _matching("[!-~]{1,255}", "a word")
 _NUMBER = _Form(lambda value: type(value) is int and 1 <= value <= MOST_ATTEMPTS, f"1 to {MOST_ATTEMPTS}")
 _TIME = _Form(_is_time, f"seconds since 1970, up to {_LATEST:.0f}")
 _ENDED = _Form(lambda value: value is None or _is_time(value), f"null, or {_TIME.allowed}")
-_STATE = _Form(lambda value: isinstance(value, str) and value in _ENDS, ", ".join(sorted(_ENDS)))
-_DAMAGED_NAME = _Form(
-    lambda value: isinstance(value, str) and bool(DAMAGED.fullmatch(value)), "journal.damaged-NUMBER.jsonl"
-)
+_STATE = _matching("|".join(_ENDS), ", ".join(_ENDS))
+_DAMAGED_NAME = _matching(DAMAGED, "journal.damaged-NUMBER.jsonl")
 _RANGE = _Form(_is_range, "the first and the last number of lines")
 _COUNT = _Form(_is_count, f"a number, up to {_LATEST:.0f}")
 _ATTEMPT_NAME = _Form(_is_attempt, "RUN/NUMBER")
-_HASH = _Form(lambda value: isinstance(value, str) and bool(_DIGEST.fullmatch(value)), "64 hexadecimal digits")
+_HASH = _matching("[0-9a-f]{64}", "64 hexadecimal digits")
 
 
 def _list(within: Mapping[str, _Form] | _Form) -> _Form:
@@ -101,13 +101,10 @@ _KINDS: Mapping[str, Mapping[str, _Form]] = {
 
 def unfit(event: Mapping[str, Any]) -> str:
     """How an event differs from its form: the field, what was found and what is allowed; "" if it does not."""
-    kind, time = event.get("event"), event.get("time")
-    # The usual types need no calls: there may be a million events.
-    usual = type(kind) is str and kind.isascii() and type(time) is float and 0 <= time <= _LATEST
-    if not usual and not (_is_text(kind) and _is_time(time)):
-        return next(_fields("", event, _ANY))
-    forms = _KINDS.get(str(kind))
-    return next(_fields(f"{kind}.", event, forms), "") if forms else ""
+    if problem := next(_fields("", event, _ANY), ""):
+        return problem
+    kind = event["event"]
+    return next(_fields(f"{kind}.", event, _KINDS.get(kind, {})), "")
 
 
 def found(value: Any) -> str:

@@ -11,7 +11,6 @@ import errno
 import json
 import os
 import time
-from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -71,93 +70,78 @@ def _opened(path: Path) -> Iterator[int]:
 
 class Reading:
     """One pass over a journal from byte `offset` on; the line before it has the hash `previous`. Both advance with each
-    event.
+    event, which `chain` then includes.
     """
 
     def __init__(self, path: Path, offset: int = 0, previous: str = START) -> None:
         self._path, self._first, self.offset, self.previous = path, offset, offset, previous
-        self._heads: list[str] = []
-        self._nonce, self._latest, self._back = "", 0.0, (0, 0.0)
-        self._ends = array("Q")
-        self._recovered: list[tuple[int, Event]] = []
-        self._problem, self._advice, self._cut_off = "", "", False
+        self._problem = self._advice = ""
+        self.chain = Chain()
 
     def __iter__(self) -> Iterator[Event]:
         """For holders of the campaign's write lock: a last line that was cut off is removed. Raises EnvironmentLacks if
         a line is damaged or does not follow from the one before.
         """
         yield from self.sound()
-        if self._cut_off:
+        if self.chain.cut_off:
             os.truncate(self._path, self.offset)
         elif self._problem:
             with self._path.open("rb") as file:
                 before = file.read(self._first).count(b"\n")
-            number = before + len(self._heads) + 1
+            number = before + len(self.chain.heads) + 1
             raise EnvironmentLacks(f"{self._path}:{number}: {self._problem}; {self._advice}")
 
     def sound(self) -> Iterator[Event]:
         """The events before the first invalid line; nothing is changed."""
-        # A million events take two seconds: what is asked of each is a local name.
-        number, previous, offset, latest = 0, self.previous, self.offset, self._latest
+        chain, recovered_in = self.chain, 0
         with self._path.open("rb") as file:
-            file.seek(offset)
-            for line in file:
+            file.seek(self.offset)
+            for number, line in enumerate(file, 1):
                 event = event_of(line)
                 if (
                     event is None
-                    or event.get("previous") != previous
+                    or event.get("previous") != self.previous
                     or event.get("format") != FORMAT
                     or events.unfit(event)
                 ):
-                    self._tell(line, event)
+                    self._problem, self._advice = self._wrong(line, event)
+                    chain.problem, chain.cut_off = f"line {number}: {self._problem}", is_cut_off(line)
                     return
-                number += 1
                 kind, time = event["event"], event["time"]
-                if time >= latest:
-                    latest = self._latest = time
-                elif latest - time > self._back[1]:
-                    self._back = number, latest - time
+                if time >= chain.latest:
+                    chain.latest = time
+                elif chain.latest - time > chain.back[1]:
+                    chain.back = number, chain.latest - time
                 if kind == "ended":
-                    self._ends.append(offset)
+                    chain.ends.append(self.offset)
                 elif kind == "recovered":
-                    self._recovered.append((number, event))
+                    chain.recovered.append(event)
+                    recovered_in = number
                 elif kind == "begin" and number == 1:
-                    self._nonce = event.get("nonce", "")
-                self.previous = previous = hash_of(line)
-                self.offset = offset = offset + len(line)
-                self._heads.append(previous)
+                    chain.nonce = event.get("nonce", "")
+                self.previous = hash_of(line)
+                self.offset += len(line)
+                chain.heads.append(self.previous)
                 yield event
+        if recovered_in and not self._first:
+            chain.problem = recovery.differing(self._path, recovered_in, chain.recovered[-1], chain.earlier)
 
-    def _tell(self, line: bytes, event: Event | None) -> None:
-        """Put on record what is wrong with a line."""
-        self._advice = _EDITED
+    def _wrong(self, line: bytes, event: Event | None) -> tuple[str, str]:
+        """What is wrong with a line, and what to do."""
         if is_cut_off(line):
-            self._problem, self._cut_off = "truncated", True
-        elif event is None:
-            self._problem = f"not a JSON event: {line[:80]!r}"
-        elif event.get("format") != FORMAT:
-            self._problem = f"found format {events.found(event.get('format'))}; known: {FORMAT}"
-            self._advice = "use a newer campaign"
-        elif event.get("previous") != self.previous:
+            return "truncated", _EDITED
+        if event is None:
+            return f"not a JSON event: {line[:80]!r}", _EDITED
+        if event.get("format") != FORMAT:
+            return f"found format {events.found(event.get('format'))}; known: {FORMAT}", "use a newer campaign"
+        if event.get("previous") != self.previous:
             found = shown(str(event.get("previous"))[:12], plain=True)
-            self._problem = (
+            problem = (
                 f"the hash chain is broken (expected {self.previous[:12]}…, found {found}…): a line was changed, added "
                 "or removed"
             )
-        else:
-            self._problem = events.unfit(event)
-
-    def chain(self) -> Chain:
-        """The chain of what was read since the first line."""
-        problem = f"line {len(self._heads) + 1}: {self._problem}" if self._problem else ""
-        earlier: list[str] = []
-        if self._recovered:
-            number, event = self._recovered[-1]
-            problem = problem or recovery.differing(self._path, number, event, earlier)
-        recovered = tuple(event for _, event in self._recovered)
-        return Chain(
-            self._heads, self._nonce, problem, self._latest, self._back, self._cut_off, recovered, earlier, self._ends
-        )
+            return problem, _EDITED
+        return events.unfit(event), _EDITED
 
 
 def look(path: Path) -> Chain:
@@ -166,10 +150,10 @@ def look(path: Path) -> Chain:
     try:
         for _ in reading.sound():
             pass
-        return reading.chain()
     except OSError as error:
         pass_on(error)
-        return Chain((), "", f"cannot be read: {error.strerror}")
+        return Chain(problem=f"cannot be read: {error.strerror}")
+    return reading.chain
 
 
 def beginning(path: Path) -> str:

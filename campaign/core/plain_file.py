@@ -13,16 +13,10 @@ class NotPlain(Exception):
 
 def read(path: Path, most_bytes: int) -> tuple[bytes, int]:
     """At most `most_bytes` of a file, and its size. Raises OSError, also for a link, and NotPlain."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise NotPlain
-        parts, left = [], most_bytes
-        # os.read allocates as many bytes as are asked for, hence no more than the file has; one more finds its end.
-        while left and (part := os.read(descriptor, min(left, status.st_size + 1))):
-            parts.append(part)
-            left -= len(part)
-        return b"".join(parts), status.st_size
-    finally:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
+        raise NotPlain
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(most_bytes), status.st_size

@@ -50,7 +50,7 @@ def _rewritten(paths: Paths, known_bytes: int) -> Event | None:
     path, reading = paths.journal, journal.Reading(paths.journal)
     for _ in reading.sound():
         pass
-    chain, missing = reading.chain(), max(0, known_bytes - path.stat().st_size)
+    chain, missing = reading.chain, max(0, known_bytes - path.stat().st_size)
     # A crash only cuts off what nothing has read yet.
     if known_bytes <= reading.offset and (not chain.problem or chain.cut_off):
         return None

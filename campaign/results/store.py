@@ -255,7 +255,7 @@ class Store:
                 self._apply(event)
         for key, value in (("journal_hash", reading.previous), ("journal_offset", str(reading.offset))):
             self._sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-        self.chain = reading.chain() if offset == 0 else None
+        self.chain = reading.chain if offset == 0 else None
 
     def rebuild(self) -> None:
         """Delete everything and read the journal again from its first line, with its chain, unless that was just done.

@@ -64,18 +64,11 @@ def test_an_archive_is_read_as_its_directory_and_made_the_same_each_time(tmp_pat
     )
 
 
-@pytest.mark.parametrize("links", [True, False])
-def test_files_that_are_alike_are_all_there_whether_or_not_the_file_system_has_links(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
-) -> None:
-    if not links:
-        monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError(errno.EMLINK, "too many")))
+def test_files_that_are_alike_are_all_there(tmp_path: Path) -> None:
     texts = {"a": "x\n", "b": "x\n", "c/a": "x\n", "c/b": "", "d": "", "e": "y\n"}
     found = read(bag(tmp_path / "bag", **texts), tmp_path)
-    copies = {name: tmp_path / "into" / "data" / name for name in texts}
     assert found.problems == []
-    assert {name: copy.read_text() for name, copy in copies.items()} == texts
-    assert len({copy.stat().st_ino for copy in copies.values()}) == (3 if links else 6)
+    assert {name: (tmp_path / "into" / "data" / name).read_text() for name in texts} == texts
 
 
 def test_a_name_with_a_line_break_in_it_is_refused(tmp_path: Path) -> None:

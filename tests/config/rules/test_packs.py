@@ -12,7 +12,6 @@ from campaign.config.rules import catalogue, packs
 from campaign.config.rules import text as rules_text
 from campaign.config.rules.catalogue import Quantity
 from campaign.config.rules.entries import FileConfiguration, LaunchCondition, Note, Operation, Plot, Selection, Variable
-from campaign.config.rules.guidance import GUIDANCE
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
@@ -562,10 +561,6 @@ def test_every_rule_says_why_it_matters_and_what_to_do_next_and_so_does_its_docu
     for rule, entry in catalogue.CATALOGUE.items():
         assert entry.why and entry.remedy
         assert f"\n| {rule} | {entry.why} | {entry.remedy} |\n" in written, f"docs/rules.md lacks {rule}"
-
-
-def test_guidance_is_given_for_the_rules_of_the_catalogue_alone() -> None:
-    assert GUIDANCE.keys() == catalogue.CATALOGUE.keys()
 
 
 def test_the_catalogue_speaks_of_no_single_rfp() -> None:

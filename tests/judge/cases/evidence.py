@@ -48,13 +48,13 @@ EXAMPLES: list[Example] = [
     broken(
         "EVD-02",
         "journal.jsonl: line 3 does not follow from the one before it",
-        with_chain(Chain(("a", "b"), "", "line 3 does not follow from the one before it")),
+        with_chain(Chain(["a", "b"], "", "line 3 does not follow from the one before it")),
         "lines with hashes",
     ),
     broken(
         "EVD-02",
         "the journal does not start with the nonce of the campaign file",
-        with_chain(Chain(("a",), "other"), "asked"),
+        with_chain(Chain(["a"], "other"), "asked"),
         "asked",
         "other",
     ),
@@ -62,7 +62,7 @@ EXAMPLES: list[Example] = [
         "EVD-02",
         "journal.jsonl: the time of line 7 lies before that of an earlier line: a clock was set back, or the journal "
         "was edited",
-        with_chain(Chain(("a",), "asked", back=(7, 3600.0)), "asked"),
+        with_chain(Chain(["a"], "asked", back=(7, 3600.0)), "asked"),
         "times in the order of the lines",
         "3600 s earlier",
         severity=Severity.WARNING,
@@ -73,14 +73,14 @@ EXAMPLES: list[Example] = [
         "line 4, lines 7 to 8 and any lines that were removed there (90 bytes fewer than had been read before). "
         "Attempts whose end is not in the remaining lines, and is taken from their folders: r1/1. Attempts that no "
         "remaining line names, which are not used: none",
-        with_chain(Chain(("a",), "asked", recovered=(RECOVERED,)), "asked"),
+        with_chain(Chain(["a"], "asked", recovered=[RECOVERED]), "asked"),
         "every line",
         "3 lines lost",
         severity=Severity.WARNING,
     ),
-    kept("EVD-02", "clocks of two machines", with_chain(Chain(("a",), "asked", back=(7, 50.0)), "asked")),
-    disclosed("EVD-02", ANONYMOUS, with_chain(Chain(("a",), ""))),
-    kept("EVD-02", "a chain that began with the buyer's nonce", with_chain(Chain(("a",), "asked"), "asked")),
+    kept("EVD-02", "clocks of two machines", with_chain(Chain(["a"], "asked", back=(7, 50.0)), "asked")),
+    disclosed("EVD-02", ANONYMOUS, with_chain(Chain(["a"], ""))),
+    kept("EVD-02", "a chain that began with the buyer's nonce", with_chain(Chain(["a"], "asked"), "asked")),
     unchecked("EVD-02", "nobody looked", with_chain(None)),
     broken(
         "EVD-05",
