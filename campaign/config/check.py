@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -14,31 +15,21 @@ from campaign.core.strict_yaml import Document, Place, shown
 
 
 def targets(values: dict[str, Any], document: Document) -> None:
-    given = entries(values, "targets")
-    for position, (index, target) in enumerate(given):
-        name, directory = target["name"], target["directory"]
-        for _, earlier in given[:position]:
-            if name and earlier["name"] and name.lower() == earlier["name"].lower():
-                problem = (
-                    f"found {name}, but target {earlier['name']} exists; allowed: names that differ in more than upper "
-                    "and lower case"
-                )
-                document.problem(("targets", index, "name"), problem)
-            other = earlier["directory"]
-            if directory and other and overlap(directory, other):
-                at: Place = ("targets", index, "directory")
-                if directory == other:
-                    document.problem(
-                        at,
-                        f"found {shown(directory)}, the directory of target {earlier['name']}; allowed: directories "
-                        "that do not contain each other",
-                    )
-                else:
-                    document.problem(
-                        at,
-                        f"found {shown(directory)}, which overlaps {shown(other)} of target {earlier['name']}; "
-                        "allowed: directories that do not contain each other",
-                    )
+    for (_, earlier), (index, target) in itertools.combinations(entries(values, "targets"), 2):
+        name, directory, other = target["name"], target["directory"], earlier["directory"]
+        if name and earlier["name"] and name.lower() == earlier["name"].lower():
+            problem = (
+                f"found {name}, but target {earlier['name']} exists; allowed: names that differ in more than upper "
+                "and lower case"
+            )
+            document.problem(("targets", index, "name"), problem)
+        if directory and other and overlap(directory, other):
+            where = "the directory" if directory == other else f"which overlaps {shown(other)}"
+            problem = (
+                f"found {shown(directory)}, {where} of target {earlier['name']}; allowed: directories that do not "
+                "contain each other"
+            )
+            document.problem(("targets", index, "directory"), problem)
 
 
 def items(values: dict[str, Any], pack: RulePack, document: Document) -> None:

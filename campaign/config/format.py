@@ -6,7 +6,7 @@ between them and the rule pack, are in `check` and `search`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config import launcher, values
@@ -262,7 +262,6 @@ class Campaign:
         dict,
         says_default="what the pack fixes",
     )
-    series: dict[str, int] = field(default_factory=dict)  # the largest count of each that is a series
     search: SearchSettings = key(
         SEARCH, "settings of the automatic tuning for launch conditions set to `search`; see docs/search.md"
     )

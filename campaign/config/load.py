@@ -30,9 +30,9 @@ OTHERS = {
 }
 
 
-def load(path: Path | str) -> Campaign:
-    """Read a campaign file and check it against its rule pack. Raises InputError with everything that is wrong in the
-    file.
+def load(path: Path | str) -> tuple[Campaign, RulePack]:
+    """Read a campaign file, check it against its rule pack, and settle the pack for it. Raises InputError with
+    everything that is wrong in the file.
 
     What is outside of the file (whether the benchmark or a target exists) is checked by pipeline/preflight.py, since a
     plan may be made on another machine.
@@ -53,12 +53,11 @@ def load(path: Path | str) -> Campaign:
     if values is None:
         document.finish()
     launch: dict[str, Wanted] = {}
-    largest: dict[str, int] = {}
+    settled = None
     pack = _pack(values, path, document)
     check.targets(values, document)
     if pack is not None:
-        largest = read_series(values, pack, document)
-        pack = series.unfold(pack, largest)
+        pack = series.unfold(pack, read_series(values, pack, document))
         launch = read_launch(values, pack, document)
         check.items(values, pack, document)
         check.programs(values, pack, document)
@@ -85,7 +84,8 @@ def load(path: Path | str) -> Campaign:
         check.path(("slurm", "template"), template, path, document, optional=True)
     check.path(("allowed_signers",), values["allowed_signers"], path, document, optional=True)
     document.finish()
-    return _campaign(values, launch, path, launcher=launched, series=largest)
+    assert settled is not None, "what has no problem is settled"
+    return _campaign(values, launch, path, launcher=launched), settled
 
 
 def _pack(values: dict[str, Any], path: Path, document: Document) -> RulePack | None:

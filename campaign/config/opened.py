@@ -7,12 +7,9 @@ from pathlib import Path
 
 from campaign.config import resolution
 from campaign.config.format import Campaign
-from campaign.config.launch import fixed_geometries
 from campaign.config.load import load
-from campaign.config.rules import packs, series
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.config.rules.pack import RulePack
-from campaign.config.rules.settle import settle
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.core.errors import InputError
 from campaign.core.model import Paths
@@ -32,15 +29,13 @@ class Opened:
 
 
 def open_campaign(file: Path) -> Opened:
-    campaign = load(file)
-    pack = series.unfold(packs.load(campaign.rules), campaign.series)
+    campaign, pack = load(file)
     for program in pack.programs:
         if program.applet not in BUILT_IN and campaign.benchmark.path(program.id) is None:
             key = "benchmark.programs" if pack.phases[0].id else "benchmark.executable"
             raise InputError(
                 f"{file}: {key}: found builtin; the built-in benchmark has no {program.applet}; give the program's path"
             )
-    pack = settle(pack, campaign.profile, fixed_geometries(campaign.launch), campaign.variables)
     signers = resolution.content(campaign.allowed_signers) if campaign.allowed_signers else None
     answers = Answers(
         tuple(_granted(campaign, pack, waiver, signers) for waiver in campaign.waivers), campaign.explanations

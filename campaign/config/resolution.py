@@ -40,46 +40,39 @@ def using(names: Names) -> Iterator[Names]:
         _NAMES.reset(token)
 
 
+def _names() -> Names:
+    return _NAMES.get() or Names()
+
+
 def replayed() -> bool:
     """Whether the campaign is another machine's, so that nothing may be looked up on this one."""
-    names = _NAMES.get()
-    return names is not None and names.replayed
+    return _names().replayed
 
 
 def pack() -> Path | None:
     """The file to read in place of the rule pack that the campaign file names."""
-    names = _NAMES.get()
-    return names.pack if names else None
+    return _names().pack
 
 
 def variable(name: str, look_up: Callable[[], str]) -> str:
     """The value of a variable; "" where there is none."""
-    names = _NAMES.get()
-    if names is None:
-        return look_up()
-    if names.replayed:
-        return names.variables.get(name, "")
-    names.variables[name] = value = look_up()
-    return value
+    names = _names()
+    if not names.replayed:
+        names.variables[name] = look_up()
+    return names.variables.get(name, "")
 
 
 def path(written: str, look_up: Callable[[], Path]) -> Path:
     """The absolute path for a written one. Raises ValueError if the record does not have it."""
-    names = _NAMES.get()
-    if names is None:
-        return look_up()
-    if names.replayed:
-        if written not in names.paths:
-            raise ValueError(f"names.json has no path for {written!r}")
-        return Path(names.paths[written])
-    located = look_up()
-    names.paths[written] = str(located)
-    return located
+    names = _names()
+    if not names.replayed:
+        names.paths[written] = str(look_up())
+    if written not in names.paths:
+        raise ValueError(f"names.json has no path for {written!r}")
+    return Path(names.paths[written])
 
 
 def content(path: Path) -> Path:
     """The file to read for a path in the campaign file; on another machine, only what is in the evidence."""
-    names = _NAMES.get()
-    if names is None or not names.replayed:
-        return path
-    return names.files.get(str(path), Path("/nonexistent") / path.name)
+    names = _names()
+    return names.files.get(str(path), Path("/nonexistent") / path.name) if names.replayed else path

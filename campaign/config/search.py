@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from campaign.config import check, values
 from campaign.config.rules.pack import RulePack
 from campaign.core import formula
 from campaign.core.keys import key, needed, record
-from campaign.core.model import Geometry
+from campaign.core.model import Geometry, matches
 from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, entries, matching, whole
 from campaign.core.strict_yaml import Document, Place
 
@@ -232,8 +231,8 @@ def _problem_of(
     cell: str, projections: Sequence[str], declined: Sequence[str], launch: Mapping[str, object]
 ) -> tuple[Place, str] | None:
     """The problem of a cell that does not have exactly one of a number, a projection and a reason to decline it."""
-    projected = [index for index, pattern in enumerate(projections) if _matches(cell, pattern)]
-    without = any(_matches(cell, pattern) for pattern in declined)
+    projected = [index for index, pattern in enumerate(projections) if matches(cell, pattern)]
+    without = any(matches(cell, pattern) for pattern in declined)
     condition = cell.split("/")[1]
     if projected and without:
         return ("projections", projected[0], "cells"), f"{cell} is both declined and projected; keep one"
@@ -252,8 +251,3 @@ def _cells(targets: list[str], pack: RulePack) -> list[str]:
         for condition in pack.launch
         for operation in pack.operations_of(condition.id)
     ]
-
-
-def _matches(cell: str, pattern: str) -> bool:
-    """Whether a cell matches a pattern, part by part: a * does not match a slash."""
-    return all(fnmatch.fnmatchcase(name, part) for name, part in zip(cell.split("/"), pattern.split("/"), strict=True))

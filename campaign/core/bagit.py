@@ -248,9 +248,7 @@ class _Intake:
         self.seen[name.casefold()] = name
         for parent in map(str, PurePosixPath(name).parents):
             if (other := self.folders.setdefault(parent.casefold(), parent)) != parent:
-                raise _Refused(
-                    f"{shown(name)}: its directory differs from {shown(other)} in upper and lower case only"
-                )
+                raise _Refused(f"{shown(name)}: its directory differs from {shown(other)} in upper and lower case only")
 
 
 def too_much(most: int) -> str:

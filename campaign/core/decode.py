@@ -11,7 +11,7 @@ import json
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -26,14 +26,12 @@ def dumps(value: Any) -> str:
 
 def told(value: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from their defaults."""
-    given = {each.name: getattr(value, each.name) for each in fields(value)}
-    return {name: own for name, own in given.items() if own != _defaults(type(value))[name]}
+    given = ((each, getattr(value, each.name)) for each in fields(value))
+    return {each.name: own for each, own in given if own != _default(each)}
 
 
-@functools.cache
-def _defaults(kind: Any) -> dict[str, Any]:
-    made = ((each, each.default_factory) for each in fields(kind))
-    return {each.name: each.default if factory is MISSING else factory() for each, factory in made}
+def _default(field: Field[Any]) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def decode(kind: type[Decoded], data: Any, pass_over_unknown: bool = False) -> Decoded:

@@ -8,6 +8,7 @@ rule reports.
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -141,6 +142,12 @@ class Run:
 
     def cells(self) -> tuple[Cell, ...]:
         return tuple(Cell(self.target, self.launch, self.files, operation) for operation in self.operations)
+
+
+def matches(place: Cell | str, pattern: str) -> bool:
+    """Whether a cell, or `target/launch/files`, matches a pattern, part by part: a * does not match a slash."""
+    parts, wanted = str(place).split("/"), pattern.split("/")
+    return len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
 
 
 def directory_name(token: str) -> str:

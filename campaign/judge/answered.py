@@ -10,11 +10,11 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from campaign.config.waivers import Answers, Granted
-from campaign.core.model import Attempt, Cell, Finding, Severity
+from campaign.core.model import Attempt, Cell, Finding, Severity, matches
 from campaign.judge.findings import CAMPAIGN, note, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.cells import CellIndex, matches
+from campaign.results.cells import CellIndex
 
 
 def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: date | None) -> Finding:

@@ -11,10 +11,10 @@ from campaign.config.rules.entries import Operation
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import Projection
 from campaign.core import units
-from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Status
+from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Status, matches
 from campaign.plan import matrix
 from campaign.results.case import Case, selected
-from campaign.results.cells import Basis, CellIndex, Row, matches
+from campaign.results.cells import Basis, CellIndex, Row
 from campaign.statistics import intervals
 
 

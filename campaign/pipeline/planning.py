@@ -87,7 +87,7 @@ def _owner(opened: Opened) -> str:
     if not isinstance(written, str) or not Path(written).is_file() or Path(written).samefile(opened.campaign.path):
         return ""
     try:
-        return written if load(written).results == opened.campaign.results else ""
+        return written if load(written)[0].results == opened.campaign.results else ""
     except InputError:  # the file is being edited
         return written
 

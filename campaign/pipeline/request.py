@@ -8,9 +8,9 @@ from dataclasses import astuple, dataclass, replace
 
 from campaign.config.format import Campaign
 from campaign.core.errors import InputError
-from campaign.core.model import Cell, Run, Status
+from campaign.core.model import Cell, Run, Status, matches
 from campaign.core.schema import near, suggestion
-from campaign.results.cells import Row, left_out, matches
+from campaign.results.cells import Row, left_out
 from campaign.slurm.submit import MOST_JOBS
 
 CHOOSABLE = (Status.FAILED, Status.INVALID, Status.MISSING)  # statuses by which cells can be chosen

@@ -66,8 +66,7 @@ def standing(
             tuple(rows),
             planned.searches,
             again=read_again(opened.paths, pack.output, reported),
-            # No rule needs its heads, which take much memory.
-            journal=replace(chain, heads=(), earlier=(), ends=()) if chain else None,
+            journal=chain,
             folders=frozenset((a.run, a.number) for a in attempts if os.path.isdir(f"{runs}/{a.run}/{a.number}")),  # noqa: PTH112
             unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(opened.paths, a)),
             sources=source or record.recorded(opened.paths),

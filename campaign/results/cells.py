@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import fnmatch
 import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from campaign.config.format import Campaign
 from campaign.config.search import Projection
-from campaign.core.model import Attempt, Cell, Finding, Geometry, Record, Run, Status
+from campaign.core.model import Attempt, Cell, Finding, Geometry, Record, Run, Status, matches
 from campaign.statistics import intervals
 
 
@@ -145,12 +144,6 @@ def _projection_json(projection: Projection) -> dict[str, Any]:
         "uncertainty": projection.uncertainty,
         "logs": [str(path) for path in projection.logs],
     }
-
-
-def matches(cell: Cell, pattern: str) -> bool:
-    """Whether a cell matches `target/launch/files/operation` with shell globs in each part."""
-    parts = pattern.split("/")
-    return len(parts) == 4 and all(map(fnmatch.fnmatchcase, astuple(cell), parts))
 
 
 class CellIndex:

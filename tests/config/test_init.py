@@ -136,7 +136,7 @@ def test_the_file_for_crossroads_explains_every_key_that_a_newcomer_needs() -> N
 def test_the_written_file_loads_as_it_is(tmp_path: Path) -> None:
     init.write(tmp_path / "my-campaign.yaml", "crossroads-mdtest")
     assert (tmp_path / "my-campaign.yaml").read_text() == CROSSROADS
-    campaign = config.load(tmp_path / "my-campaign.yaml")
+    campaign = config.load(tmp_path / "my-campaign.yaml")[0]
     assert (campaign.name, campaign.rules, campaign.profile) == ("my-campaign", "crossroads-mdtest", "rehearsal")
     assert [target.directory for target in campaign.targets] == [init.DIRECTORY]
     assert campaign.launch == {
@@ -157,7 +157,7 @@ def test_the_keys_that_are_commented_out_load_too(tmp_path: Path) -> None:
         lines.append(f"{indent}{body}" if is_key and not body.startswith(("A campaign", "rehearsal:")) else line)
     path = tmp_path / "c.yaml"
     path.write_text("\n".join(lines) + "\n")
-    campaign = config.load(path)
+    campaign = config.load(path)[0]
     assert [target.name for target in campaign.targets] == ["scratch", "burst"]
     assert (campaign.slurm.partition, campaign.slurm.account, campaign.slurm.time_s) == ("compute", "my-account", 3600)
     assert campaign.slurm.directives == ("--licenses=scratch",)
@@ -167,7 +167,7 @@ def test_the_keys_that_are_commented_out_load_too(tmp_path: Path) -> None:
 
 def test_on_a_cluster_the_file_has_its_partition_its_cores_and_a_directory_that_exists(tmp_path: Path) -> None:
     init.write(tmp_path / "c.yaml", "crossroads-mdtest", init.Site("batch", 56, "$HOME/lustre"))
-    campaign = config.load(tmp_path / "c.yaml")
+    campaign = config.load(tmp_path / "c.yaml")[0]
     assert campaign.slurm.partition == "batch"
     assert campaign.launch["node"] == Geometry(1, 32)  # a power of two, so that the files divide
     assert campaign.launch["peak"] == Geometry(2, 64)
@@ -179,7 +179,7 @@ def test_a_pack_of_any_form_gives_a_file_that_loads(tmp_path: Path) -> None:
     pack.parent.mkdir()
     pack.write_text(SMALL)
     init.write(tmp_path / "c.yaml", str(pack))
-    campaign = config.load(tmp_path / "c.yaml")
+    campaign = config.load(tmp_path / "c.yaml")[0]
     assert packs.load(campaign.rules).id == "small"
     assert campaign.launch == {
         "any": Geometry(2, 32),

@@ -27,7 +27,7 @@ def load(tmp_path: Path, launcher: str, more: str = "") -> Launcher:
         f"name: demo\nrules: {tmp_path}/mine.yaml\nprofile: rehearsal\n"
         "targets: [{name: scratch, directory: /scratch/u}]\nbenchmark: {executable: /opt/stream}\n" + launcher
     )
-    return config.load(file).launcher
+    return config.load(file)[0].launcher
 
 
 def problem(tmp_path: Path, launcher: str, more: str = "") -> str:

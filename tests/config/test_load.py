@@ -54,7 +54,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def load(tmp_path: Path) -> Load:
     def load_text(text: str) -> Campaign:
         (tmp_path / "c.yaml").write_text(text, encoding="utf-8")
-        return config.load("c.yaml")
+        return config.load("c.yaml")[0]
 
     return load_text
 
@@ -611,11 +611,11 @@ def test_a_links_own_name_stays_for_it_may_decide_what_the_program_is(load: Load
 def test_paths_are_from_the_files_directory_wherever_it_is_read_from(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "c.yaml").write_text(f"{VALID}results: ../out\n")
-    assert config.load(Path("sub/c.yaml")).results == tmp_path / "out" / "demo"
+    assert config.load(Path("sub/c.yaml"))[0].results == tmp_path / "out" / "demo"
 
 
 def test_the_example_loads() -> None:
-    campaign = config.load(ROOT / "docs" / "examples" / "crossroads-rehearsal.yaml")
+    campaign = config.load(ROOT / "docs" / "examples" / "crossroads-rehearsal.yaml")[0]
     assert campaign.results == ROOT / "results" / "crossroads-rehearsal"
     assert campaign.launch == {
         "single": Geometry(1, 1),
@@ -781,6 +781,6 @@ def test_variables_are_those_of_the_pack_and_at_full_size_only_the_free_ones(
             config.load(path)
         assert [problem.removeprefix(f"{path}:") for problem in caught.value.problems] == expected
     else:
-        assert dict(config.load(path).variables) == {
+        assert dict(config.load(path)[0].variables) == {
             pair.split(": ")[0]: pair.split(": ")[1] for pair in variables.strip("{}").split(", ")
         }

@@ -35,7 +35,7 @@ def load(tmp_path: Path, text: str) -> Campaign:
     (tmp_path / "base.out").write_text("1234.5")
     file = tmp_path / "c.yaml"
     file.write_text(HEAD + text)
-    return config.load(file)
+    return config.load(file)[0]
 
 
 def problems(tmp_path: Path, text: str) -> list[str]:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.core.model import Cell
-from campaign.results.cells import matches
+from campaign.core.model import Cell, matches
 
 CELL = Cell("scratch", "node", "unique", "stat")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
+from campaign.core.model import matches
 from campaign.core.once import Once
 
 
@@ -93,7 +93,7 @@ class RulePack(Once):
             if self.values.get(each.id) == (each.full if self.profile == "full" else each.rehearsal)
         }
         place = f"{target}/{launch}/{files}"
-        given = {name: value for name, pattern, value in self.given if _fits(place, pattern)}
+        given = {name: value for name, pattern, value in self.given if matches(place, pattern)}
         return {**self.values, **by_profile, **given}
 
     def of_phase(self, name: str) -> RulePack:
@@ -201,8 +201,3 @@ class RulePack(Once):
         """The clause of each flag that a campaign file must not give: fixed, derived, or of a file configuration."""
         clauses = {flag: files.clause for files in self.files for flag in files.flags}
         return clauses | {flag.flag: flag.clause for flag in (*self.fixed, *self.derived)}
-
-
-def _fits(place: str, pattern: str) -> bool:
-    """Whether a place matches a pattern, part by part: a * does not match a slash."""
-    return all(map(fnmatch.fnmatchcase, place.split("/"), pattern.split("/")))

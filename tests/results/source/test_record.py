@@ -58,7 +58,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def loaded(file: Path, **source: Any) -> Campaign:
-    campaign = config_load.load(file)
+    campaign = config_load.load(file)[0]
     return replace(campaign, source=replace(campaign.source, **source))
 
 
