@@ -101,10 +101,13 @@ _KINDS: Mapping[str, Mapping[str, _Form]] = {
 
 def unfit(event: Mapping[str, Any]) -> str:
     """How an event differs from its form: the field, what was found and what is allowed; "" if it does not."""
-    if problem := next(_fields("", event, _ANY), ""):
-        return problem
-    kind = event["event"]
-    return next(_fields(f"{kind}.", event, _KINDS.get(kind, {})), "")
+    kind, time = event.get("event"), event.get("time")
+    # The usual types need no calls: there may be a million events.
+    usual = type(kind) is str and kind.isascii() and type(time) is float and 0 <= time <= _LATEST
+    if not usual and not (_is_text(kind) and _is_time(time)):
+        return next(_fields("", event, _ANY))
+    forms = _KINDS.get(str(kind))
+    return next(_fields(f"{kind}.", event, forms), "") if forms else ""
 
 
 def found(value: Any) -> str:
