@@ -6,21 +6,22 @@ skipped count towards the limits. Names are given as in the archive: the caller 
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import itertools
+import lzma
 import stat
 import struct
+import tarfile
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from campaign.core.errors import CampaignError, InputError, pass_on
-
-if TYPE_CHECKING:
-    import tarfile
-    import zipfile
 
 LARGEST_HEADER = 1 << 20  # bytes; a tar member's long name and attributes are read into memory
 MOST_READS_BEYOND = 8  # reads past an archive's end
@@ -28,7 +29,11 @@ MOST_READS_BEYOND = 8  # reads past an archive's end
 LARGEST_DIRECTORY = 64 << 20  # bytes of a zip's directory, which zipfile reads whole
 _ENTRY, _END_OF_ZIP64 = 46, 76  # bytes: a directory entry without its name; the end records of a large one
 _ZIPPED = (b"PK\3\4", b"PK\5\6")
-_COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"\xfd7zXZ\0", "lzma"), (b"BZh", "bz2"))  # and the module that reads it
+_COMPRESSED: dict[bytes, tuple[str, Callable[[Any], Any]]] = {
+    b"\x1f\x8b": ("gzip", gzip.open),
+    b"\xfd7zXZ\0": ("lzma", lzma.open),
+    b"BZh": ("bz2", bz2.open),
+}
 _LONG_HEADERS = (b"x", b"g", b"X", b"L", b"K")  # types of pax, Solaris and GNU long-name headers
 # The library unpacks other methods without a bound: 900 bytes of bzip2 become a gigabyte in memory.
 _BOUNDED_METHODS = (0, 8)
@@ -56,7 +61,7 @@ class Limits:
     members: int
     unpacked: int
     too_much: str
-    compressed: tuple[str, ...] = ("gzip",)  # of a tar, by the names of the modules that read it
+    compressed: tuple[str, ...] = ("gzip",)  # of a tar: gzip, lzma, bz2
 
 
 class MemberType(StrEnum):
@@ -65,6 +70,15 @@ class MemberType(StrEnum):
     SYMLINK = "a link"
     HARD_LINK = "a hard link"
     SPECIAL = "a special file"
+
+
+_TAR_TYPES = {
+    **dict.fromkeys(tarfile.REGULAR_TYPES, MemberType.FILE),
+    tarfile.DIRTYPE: MemberType.DIRECTORY,
+    tarfile.SYMTYPE: MemberType.SYMLINK,
+    tarfile.LNKTYPE: MemberType.HARD_LINK,
+}
+_ZIP_TYPES = {0: MemberType.FILE, stat.S_IFREG: MemberType.FILE, stat.S_IFLNK: MemberType.SYMLINK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +116,10 @@ def opened(path: Path, limits: Limits) -> Iterator[Iterator[Member]]:
 
     Raises Damaged, also from within the context, and InputError where a limit is exceeded.
     """
-    with ExitStack() as stack:
-        try:
-            with _damage(NoArchive):
-                members = _members(stack, path, limits)
-            with _damage(Damaged):
-                yield _counted(members, limits)
-        finally:
-            with _damage(Damaged):
-                stack.close()
+    with _damage(Damaged), ExitStack() as stack:
+        with _damage(NoArchive):
+            members = _members(stack, path, limits)
+        yield _counted(members, limits)
 
 
 @contextmanager
@@ -130,29 +139,20 @@ def _members(stack: ExitStack, path: Path, limits: Limits) -> Iterator[Member]:
     start = stream.read(6)
     stream.seek(0)
     if start.startswith(_ZIPPED):
-        import zipfile
-
         _check_directory(stream, limits)
         return _of_zip(stack.enter_context(zipfile.ZipFile(stream)))
-    import importlib
-    import tarfile
-
-    module = next((module for magic, module in _COMPRESSED if start.startswith(magic)), "")
-    content: Any = stream
-    if module in limits.compressed:
-        content = stack.enter_context(importlib.import_module(module).open(stream))
+    content: IO[bytes] = stream
+    for magic, (name, unpacked) in _COMPRESSED.items():
+        if name in limits.compressed and start.startswith(magic):
+            content = stack.enter_context(unpacked(stream))
     bounded: Any = _BoundedStream(content, limits)
-    return _of_tar(
-        stack.enter_context(tarfile.open(fileobj=bounded, mode="r|", tarinfo=_bounded_header(tarfile.TarInfo, limits)))
-    )
+    return _of_tar(stack.enter_context(tarfile.open(fileobj=bounded, mode="r|", tarinfo=_bounded_header(limits))))
 
 
 def _check_directory(stream: IO[bytes], limits: Limits) -> None:
     """Count the entries of a zip's directory before zipfile creates an object for each. What the directory says of
     itself may be wrong, so the entries are counted where zipfile will look for them.
     """
-    import zipfile
-
     end: list[Any] | None = zipfile._EndRecData(stream)  # type: ignore[attr-defined]
     if end is None:
         return  # zipfile reports this
@@ -178,7 +178,6 @@ def _counted(members: Iterator[Member], limits: Limits) -> Iterator[Member]:
 
 
 def _of_zip(archive: zipfile.ZipFile) -> Iterator[Member]:
-    types = {0: MemberType.FILE, stat.S_IFREG: MemberType.FILE, stat.S_IFLNK: MemberType.SYMLINK}
     for info in archive.infolist():
         mode = info.external_attr >> 16
         problem = ""
@@ -188,7 +187,7 @@ def _of_zip(archive: zipfile.ZipFile) -> Iterator[Member]:
             problem = f"compression method {info.compress_type}; allowed: stored or deflated"
         yield Member(
             info.filename,
-            MemberType.DIRECTORY if info.is_dir() else types.get(stat.S_IFMT(mode), MemberType.SPECIAL),
+            MemberType.DIRECTORY if info.is_dir() else _ZIP_TYPES.get(stat.S_IFMT(mode), MemberType.SPECIAL),
             info.file_size,
             mode,
             lambda info=info: archive.open(info),  # type: ignore[misc]
@@ -198,17 +197,9 @@ def _of_zip(archive: zipfile.ZipFile) -> Iterator[Member]:
 
 def _of_tar(archive: tarfile.TarFile) -> Iterator[Member]:
     for info in archive:
-        if info.isdir():
-            member_type = MemberType.DIRECTORY
-        elif info.issym():
-            member_type = MemberType.SYMLINK
-        elif info.islnk():
-            member_type = MemberType.HARD_LINK
-        else:
-            member_type = MemberType.FILE if info.isreg() else MemberType.SPECIAL
         yield Member(
             info.name,
-            member_type,
+            _TAR_TYPES.get(info.type, MemberType.SPECIAL),
             info.size,
             info.mode,
             lambda info=info: archive.extractfile(info),  # type: ignore[misc, arg-type]
@@ -237,14 +228,13 @@ class _BoundedStream:
         return data
 
 
-def _bounded_header(library: type[tarfile.TarInfo], limits: Limits) -> type[tarfile.TarInfo]:
+def _bounded_header(limits: Limits) -> type[tarfile.TarInfo]:
     """tarfile's header, but long-name headers, which are members themselves, are limited in size."""
 
-    class BoundedHeader(library):  # type: ignore[valid-type,misc]
-        def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:  # tarfile calls this for each header
+    class BoundedHeader(tarfile.TarInfo):
+        def _proc_member(self, archive: tarfile.TarFile) -> Any:  # tarfile calls this for each header
             if self.type in _LONG_HEADERS and self.size > LARGEST_HEADER:
                 raise LongHeader(f"{limits.name} has a header of {self.size} bytes; allowed: up to {LARGEST_HEADER}")
-            header: tarfile.TarInfo = super()._proc_member(archive)
-            return header
+            return super()._proc_member(archive)  # type: ignore[misc]
 
     return BoundedHeader

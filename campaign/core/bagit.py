@@ -8,15 +8,18 @@ manifest with its hash. Whatever is wrong is recorded as a problem; a file with 
 from __future__ import annotations
 
 import errno
+import gzip
 import hashlib
 import os
 import re
+import tarfile
 import unicodedata
 from collections.abc import Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from campaign.core import archives
 from campaign.core.archives import MemberType
@@ -119,8 +122,6 @@ def pack(root: Path, archive: Path) -> None:
     """Write a bag as one .zip or .tar.gz, in a folder named like the archive. The same bag gives the same bytes."""
     top = _folder_of(archive)
     if archive.name.lower().endswith(".zip"):
-        from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
-
         with ZipFile(archive, "x", ZIP_DEFLATED) as file:
             for name, entry in files(root):
                 member = ZipInfo(f"{top}/{name}")
@@ -128,9 +129,6 @@ def pack(root: Path, archive: Path) -> None:
                 member.external_attr = 0o644 << 16
                 file.writestr(member, Path(entry.path).read_bytes())
         return
-    import gzip
-    import tarfile
-
     with archive.open("xb") as raw, ExitStack() as stack:
         zipped = not archive.name.lower().endswith(".tar")
         out = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0)) if zipped else raw

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+import yaml
+
 from campaign.core.errors import InputError
 
 MAX_BYTES = 256 * 1024
@@ -27,6 +29,11 @@ Place = tuple[str | int, ...]  # path of a value in the document: ("targets", 0,
 
 # Tabs, control characters, line breaks other than \n and \r\n, a byte order mark, and what turns the reading direction.
 _REFUSED = "[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\r(?!\n)"
+
+_NAMED = {
+    "\t": "found a tab; replace it with spaces",
+    "\ufeff": "found a byte order mark; save the file as UTF-8 without it",
+}
 
 # The parser's messages, and ours for them.
 _SYNTAX: dict[str, str] = {
@@ -45,36 +52,29 @@ _TYPOGRAPHIC = ("“", "”", "„", "‘", "’", "«", "»")  # word processor
 
 
 @dataclass(frozen=True, slots=True)
-class Scalar:
+class Node:
     line: int  # from 1, like the column
     column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(Node):
     text: str
     plain: bool  # written without quotes
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
-    line: int
-    column: int
+class Sequence(Node):
     items: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
-    line: int
-    column: int
+class Mapping(Node):
     pairs: tuple[tuple[Node, Node], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(Node):
     """Stands for a part whose problem is already reported."""
-
-    line: int
-    column: int
-
-
-Node = Scalar | Sequence | Mapping | Broken
 
 
 class Document:
@@ -150,23 +150,14 @@ class Document:
         except UnicodeDecodeError as error:
             line, column = _position(data[: error.start].decode("utf-8"), None)
             self._stop(line, column, f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8")
-        named = {
-            "\t": "found a tab; replace it with spaces",
-            "\ufeff": "found a byte order mark; save the file as UTF-8 without it",
-        }
         for match in re.finditer(_REFUSED, text):
-            problem = (
-                named.get(match[0])
-                or f"found the character U+{ord(match[0]):04X}; allowed: printable characters and spaces"
-            )
-            self._problems.append((*_position(text, match.start()), problem))
+            other = f"found the character U+{ord(match[0]):04X}; allowed: printable characters and spaces"
+            self._problems.append((*_position(text, match.start()), _NAMED.get(match[0], other)))
         self.finish()
         return text
 
     def _parse(self, text: str) -> Iterator[Any]:
         """The events of the YAML parser; a syntax error raises InputError."""
-        import yaml
-
         # The parsers word their messages differently; the one in Python is always installed, so its messages are used.
         python = yaml.SafeLoader
         fastest = yaml.CSafeLoader if yaml.__with_libyaml__ else python
@@ -186,8 +177,6 @@ class Document:
             self._stop(line, column, _syntax(what, whole))
 
     def _stream(self) -> Node:
-        import yaml
-
         root: Node | None = None
         for event in self._events:
             line, column = event.start_mark.line + 1, event.start_mark.column + 1
@@ -204,8 +193,6 @@ class Document:
 
     def _node(self, event: Any, at: Place) -> Node:
         """The node that starts with `event`; reads its further events from the stream."""
-        import yaml
-
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
         broken = Broken(line, column)
         if len(at) > MAX_DEPTH:
