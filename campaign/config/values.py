@@ -12,7 +12,7 @@ from pathlib import Path
 
 from campaign.config import resolution
 from campaign.core import formula, units
-from campaign.core.schema import Text, whole
+from campaign.core.schema import Text, checked, whole
 from campaign.core.strict_yaml import is_file, shown
 
 LONGEST_TIME_S = 30 * 86400
@@ -160,12 +160,6 @@ def percent(least: float, most: float) -> Text:
     return Text(_percentage(least, most), parse_percent(least, most), unit="percent sign")
 
 
-def _formula(text: str) -> str:
-    """An arithmetic expression over names and numbers."""
-    formula.names(text)
-    return text
-
-
 _parse_path = whole(r"(?!~)[^$`]*", f"{_PATH} (nothing is expanded here; write the full path)")
 LINE = Text("a text on one line", longest=500)
 PROSE = Text("a text", longest=2000, numbers=True, lines=True)
@@ -188,7 +182,7 @@ DAY = Text(_DAY, _day)
 AMOUNT = Text(_AMOUNT, whole(r"(?=.*[1-9])[0-9]{1,15}(\.[0-9]{1,9})?", _AMOUNT, float), numbers=True)
 INPUT = Text(_INPUT, whole(r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,2})?", _INPUT, float), numbers=True)
 INPUT_NAME = Text(_INPUT_NAME, whole(r"(?!(nodes|processes)$)[A-Za-z_][A-Za-z0-9_]*", _INPUT_NAME), longest=40)
-FORMULA = Text(formula.ALLOWED, _formula, longest=formula.LONGEST)
+FORMULA = Text(formula.ALLOWED, checked(formula.names), longest=formula.LONGEST)
 
 
 def beside(file: Path, path: str) -> Path:

@@ -130,6 +130,16 @@ def whole(pattern: str, allowed: str, convert: Callable[[str], Any] = str) -> Ca
     return parse
 
 
+def checked(check: Callable[[str], object]) -> Callable[[str], str]:
+    """A parser of texts that `check` accepts; it raises ValueError for others."""
+
+    def parse(text: str) -> str:
+        check(text)
+        return text
+
+    return parse
+
+
 def matching(pattern: str, allowed: str, longest: int = 200) -> Text:
     """A text that matches a pattern as a whole."""
     return Text(allowed, whole(pattern, allowed), longest, pattern=pattern)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from campaign.config import counts
 from campaign.core import formula
-from campaign.core.schema import MapOf, Text, matching, whole
+from campaign.core.schema import MapOf, Text, checked, matching, whole
 
 PROFILES = ("rehearsal", "full")
 MEDIAN = "median"  # reports the median of the valid runs, instead of the best
@@ -46,26 +46,14 @@ CHECK = MapOf(Text("clause, text, or a parameter of the rule", longest=40), Text
 LIST = Text("values with commas between them, or a placeholder", longest=1000, numbers=True)
 
 
-def _formula(text: str) -> str:
-    """Check a formula. Raises ValueError if it is none."""
-    formula.names(text)
-    return text
-
-
-def _condition(text: str) -> str:
-    """Check a condition. Raises ValueError if it is none."""
-    formula.Condition.of(text)
-    return text
-
-
 COUNT = Text(counts.ALLOWED, counts.parse, numbers=True)
 COUNTS = Text(counts.ALLOWED_IN_PACKS, counts.parse_in_pack, numbers=True)
-FORMULA = Text(formula.ALLOWED, _formula, longest=formula.LONGEST, numbers=True)
+FORMULA = Text(formula.ALLOWED, checked(formula.names), longest=formula.LONGEST, numbers=True)
 WITHIN = Text(
     "{directory}, or a path below it", whole(r"\{directory\}(/[A-Za-z0-9_{}-][A-Za-z0-9._{}-]*)*", "{directory}/…")
 )
 CONDITION = Text(
     "two formulas with >=, <= or == between them, such as moved >= 1.5 * memory * nodes",
-    _condition,
+    checked(formula.Condition.of),
     longest=formula.LONGEST,
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from campaign.config.rules import formulas, output_format, sweeps
-from campaign.config.rules.output_format import BUILT_IN, FORMATS, SAME, SECTION, STATISTICS, is_shared
+from campaign.config.rules.output_format import BUILT_IN, FORMATS, RESULTS, SAME, SECTION, STATISTICS, is_shared
 from campaign.core import line_pattern
 from campaign.core.placed_json import JsonPath
 from campaign.core.schema import entries
@@ -34,9 +34,6 @@ _OF_FORMATS = {
 }
 
 
-_BESIDE_FORMAT = tuple(name for name in output_format.RESULTS.fields if name != "format")
-
-
 def check(values: dict[str, Any], document: Document) -> None:
     """Check `results` of a pack. `values`: those of the whole pack."""
     phases = {phase["id"]: phase["program"] for _, phase in entries(values, "phases")}
@@ -46,27 +43,28 @@ def check(values: dict[str, Any], document: Document) -> None:
         of_program = [
             position for position, each in entries(values, "operations") if phases.get(each["phase"]) == program["id"]
         ]
-        applet = program["applet"] or program["id"]
-        if shared and applet and program["results"] and is_shared(applet, program["results"]["format"]):
+        applet, results = program["applet"] or program["id"], program["results"]
+        if shared and applet and results and is_shared(applet, results["format"]):
             of_all += of_program
-            continue
-        _check_program(program, applet, ("programs", index), document)
-        _check_names(values, of_program, program["results"], ("programs", index), document)
+        else:
+            check_output(results, applet, ("programs", index), document)
+            _check_names(values, of_program, results, ("programs", index), document)
     if shared:
-        _check_program(values, None, (), document)
+        check_output(values["results"], None, (), document)
         _check_names(values, of_all, values["results"], (), document)
         if not of_all:
             document.problem(("results",), "no operation uses these results; remove it")
     elif values["applet"] != "" and not phases:
-        _check_program(values, values["applet"], (), document)
+        check_output(values["results"], values["applet"], (), document)
         everything = [position for position, _ in entries(values, "operations")]
         _check_names(values, everything, values["results"], (), document)
 
 
-def _check_program(holder: dict[str, Any], applet: str | None, at: Place, document: Document) -> None:
-    results = holder["results"]
+def check_output(results: dict[str, Any] | None, applet: str | None, at: Place, document: Document) -> None:
+    """Check how the output of a program is read. `applet`: its name, None for that of several."""
     if results is None or results["format"] is None:
         return
+    within: Place = (*at, "results")
     if not results["format"]:
         if applet is not None and applet not in BUILT_IN:
             problem = (
@@ -74,21 +72,18 @@ def _check_program(holder: dict[str, Any], applet: str | None, at: Place, docume
                 f"{applet}"
             )
             document.problem((*at, "applet"), problem)
-        for key in _BESIDE_FORMAT:
-            if results[key]:
-                problem = f"required key missing; allowed: {', '.join(FORMATS)}"
-                document.problem((*at, "results", "format"), problem)
-                return
+        if any(results[key] for key in RESULTS.fields):
+            document.problem((*within, "format"), f"required key missing; allowed: {', '.join(FORMATS)}")
         return
     if applet in BUILT_IN:
         document.problem(
-            (*at, "results"),
+            within,
             f"{applet} is built in: its output is known; remove `results`, or choose an applet name other than "
             f"{', '.join(BUILT_IN)}",
         )
-    _check_whole(results, (*at, "results"), document)
+    _check_whole(results, within, document)
     for index, record in entries(results, "records"):
-        _check_record(results, record, (*at, "results", "records", index), document)
+        _check_record(results, record, (*within, "records", index), document)
 
 
 def _attempt(at: Place, document: Document, read: Callable[[str], Any], text: str) -> Any:
@@ -99,27 +94,18 @@ def _attempt(at: Place, document: Document, read: Callable[[str], Any], text: st
         return document.problem(at, str(error))
 
 
+def _facts(results: dict[str, Any]) -> list[str]:
+    return [name for name, _ in results["facts"] or ()]
+
+
 def _check_whole(results: dict[str, Any], within: Place, document: Document) -> None:
     kind = results["format"]
     if not results["records"]:
         document.problem((*within, "records"), "no records; give at least one")
-    for key in ("errors", "warnings", "harmless"):
-        for position, text in enumerate(results[key] or ()):
-            if text is not None:
-                _attempt((*within, key, position), document, line_pattern.compile, text)
-    for text, _ in results["explain"] or ():
-        _attempt((*within, "explain", text), document, line_pattern.compile, text)
-    for position, passage in entries(results, "passages"):
-        for key in ("after", "until"):
-            if passage[key]:
-                _attempt((*within, "passages", position, key), document, line_pattern.compile, passage[key])
-    if results["end"]:
-        if kind in _TREES:
-            document.problem((*within, "end"), f"found `end`, which format {kind} does not use; remove it")
-        _attempt((*within, "end"), document, line_pattern.compile, results["end"])
-    facts = [name for name, _ in results["facts"] or ()]
+    if results["end"] and kind in _TREES:
+        document.problem((*within, "end"), f"found `end`, which format {kind} does not use; remove it")
     for position, name in enumerate(results["required"] or ()):
-        document.require((*within, "required", position), name, facts)
+        document.require((*within, "required", position), name, _facts(results))
     for name, text in results["facts"] or ():
         at: Place = (*within, "facts", name)
         if text is None:
@@ -138,69 +124,60 @@ def _check_record(results: dict[str, Any], record: dict[str, Any], at: Place, do
     kind = results["format"]
     for key, formats in _OF_FORMATS.items():
         if record[key] and kind not in formats:
-            wrong = f"found `{key}` with {kind}; allowed: only with {', '.join(formats)}"
-            document.problem((*at, key), wrong)
+            document.problem((*at, key), f"found `{key}` with {kind}; allowed: only with {', '.join(formats)}")
     needed = "pattern" if kind == "text" else "value"
     if record[needed] == "":
         document.problem((*at, needed), f"required key missing; format {kind} needs it")
     if record["until"] and record["after"] == "":
         document.problem((*at, "until"), "found `until` without `after`; add `after` or remove it")
-    known = _known(results, record, at, document)
-    for name in sweeps.names(record["name"] or ""):
-        if known is not None and name not in known["all"]:
-            document.problem((*at, "name"), f"found {{{name}}}; allowed: {_listed(known['all'])}")
-    _check_number(results, record, known, at, document)
+    if kind in _TREES:
+        _check_paths(record, at, document)
+    if None in (record["pattern"], record["after"], record["columns"]):
+        return  # reported already; the names in them are not known
+    of_line = _names_of_line(kind, record, at, document)
+    known = (*of_line, *_facts(results), "value")
+    _check_placeholders(record["name"], known, (*at, "name"), document)
+    _check_number(results, record, of_line, at, document)
+    _check_matches(results, record, at, document)
+    if record["plausible"]:
+        _check_plausible(results, record, known, (*at, "plausible"), document)
 
 
-def _known(
-    results: dict[str, Any], record: dict[str, Any], at: Place, document: Document
-) -> dict[str, tuple[str, ...]] | None:
-    """Names of values: in the record's line or entry (`line`), and all that a formula may use (`all`)."""
-    kind = results["format"]
-    names: list[str] = [name for name, _ in record["labels"] or ()]
-    for key in ("pattern", "after", "until", "unless", "columns"):
-        if not record[key]:
-            continue
-        pattern = _attempt((*at, key), document, line_pattern.compile, record[key])
-        if pattern is None:
-            return None
-        if key == "pattern" and "value" not in pattern.groupindex:
+def _check_paths(record: dict[str, Any], at: Place, document: Document) -> None:
+    paths: dict[Place, str] = {(key,): record[key] for key in ("each", "value")}
+    paths |= {("where", path): path for path, _ in record["where"] or ()}
+    paths |= {("labels", name): path for name, path in record["labels"] or ()}
+    for place, path in paths.items():
+        if path:
+            _attempt((*at, *place), document, JsonPath.of, path)
+
+
+def _names_of_line(kind: str, record: dict[str, Any], at: Place, document: Document) -> tuple[str, ...]:
+    """The names of the values in a record's line or entry."""
+    names = [name for name, _ in record["labels"] or ()]
+    for key in ("pattern", "after", "columns"):
+        groups = line_pattern.compile(record[key]).groupindex
+        if key == "pattern" and record[key] and "value" not in groups:
             document.problem((*at, key), "no group `value`; put (?P<value>…) around the number")
-        if key not in ("until", "unless"):
-            names += pattern.groupindex
+        names += groups
     if kind == "keyvalue":
         names.append("unit")
         _attempt((*at, "value"), document, line_pattern.compile, output_format.key_pattern(record["value"] or ""))
-    for key in ("each", "value"):
-        if kind in _TREES and record[key]:
-            _attempt((*at, key), document, JsonPath.of, record[key])
-    for key in ("where", "labels"):
-        for name, text in record[key] or ():
-            path = name if key == "where" else text
-            if kind in _TREES and path is not None:
-                _attempt((*at, key, name), document, JsonPath.of, path)
-    doubled = sorted({name for name in names if names.count(name) > 1})
-    if doubled:
+    if doubled := sorted({name for name in names if names.count(name) > 1}):
         document.problem(at, f"value {doubled[0]} defined twice; use different names")
-    facts = [name for name, _ in results["facts"] or ()]
-    return {"line": tuple(names), "all": (*names, *facts, "value")}
+    return tuple(names)
+
+
+def _check_placeholders(text: str | None, known: Iterable[str], at: Place, document: Document) -> None:
+    for name in sweeps.names(text or ""):
+        if name not in known:
+            document.problem(at, f"found {{{name}}}; allowed: {_listed(known)}")
 
 
 def _check_number(
-    results: dict[str, Any],
-    record: dict[str, Any],
-    known: dict[str, tuple[str, ...]] | None,
-    at: Place,
-    document: Document,
+    results: dict[str, Any], record: dict[str, Any], of_line: tuple[str, ...], at: Place, document: Document
 ) -> None:
-    if record["factor"]:
-        _attempt((*at, "factor"), document, output_format.factor, record["factor"])
-    for unit, text in record["units"] or ():
-        if text is not None:
-            _attempt((*at, "units", unit), document, output_format.unit_or_factor, text)
-    if known is None:
-        return
-    if record["units"] and "unit" not in known["line"]:
+    if record["units"] and "unit" not in of_line:
         document.problem((*at, "units"), "found `units`; allowed: only where the line gives the value `unit`")
     several = record["take"] not in (None, "only") or record["of"]
     if several and results["format"] not in _TREES and results["end"] == "" and record["matches"] is None:
@@ -208,37 +185,32 @@ def _check_number(
             (*at, "take"),
             f"found {record['take']}; add `results.end` or `matches`: without them a missing line is not noticed",
         )
-    printed = [name for name in STATISTICS if name in known["line"]]
+    printed = [name for name in STATISTICS if name in of_line]
     if printed and record["take"] in ("maximum", "minimum", "mean", "median"):
         document.problem(
             (*at, "take"), f"found {record['take']} together with the program's own {printed[0]}; remove one of them"
         )
-    _check_matches(results, record, at, document)
-    if record["plausible"]:
-        _check_plausible(results, record, known, (*at, "plausible"), document)
 
 
 def _check_matches(results: dict[str, Any], record: dict[str, Any], at: Place, document: Document) -> None:
-    asked, facts = str(record["matches"] or "1"), [name for name, _ in results["facts"] or ()]
+    asked, known = record["matches"], (*_facts(results), SAME, SECTION)
     if asked == SECTION and record["after"] == "":
         document.problem((*at, "matches"), f"found {SECTION} without `after`; add `after` or give a number")
-    elif not asked.isdigit() and asked not in (*facts, SAME, SECTION):
-        document.problem((*at, "matches"), f"found {asked}; allowed: a number, {_listed((*facts, SAME, SECTION))}")
+    elif isinstance(asked, str) and asked not in known:
+        document.problem((*at, "matches"), f"found {asked}; allowed: a number, {_listed(known)}")
 
 
 def _check_plausible(
-    results: dict[str, Any], record: dict[str, Any], known: dict[str, tuple[str, ...]], at: Place, document: Document
+    results: dict[str, Any], record: dict[str, Any], known: tuple[str, ...], at: Place, document: Document
 ) -> None:
-    for name in sweeps.names(record["plausible"]):
-        if name not in known["all"]:
-            document.problem(at, f"found {{{name}}}; allowed: {_listed(known['all'])}")
+    _check_placeholders(record["plausible"], known, at, document)
     others = [other["name"] or "" for _, other in entries(results, "records") if other is not record]
     records = [formulas.name_of(other) for other in others if _BRACES.sub("", other)]
     with_values = _BRACES.sub(_ANY, record["plausible"])
     for condition in _attempt(at, document, formulas.conditions, with_values) or ():
         for name in condition.names:
-            if name not in (*known["all"], _ANY) and not any(_may_be(name, other) for other in records):
-                document.problem(at, f"found {name}; allowed: {_listed(known['all'])}")
+            if name not in (*known, _ANY) and not any(_may_be(name, other) for other in records):
+                document.problem(at, f"found {name}; allowed: {_listed(known)}")
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from campaign.core import line_pattern
 from campaign.core.keys import key, needed, record, switch
-from campaign.core.schema import Choice, ListOf, MapOf, Text, matching, whole
+from campaign.core.schema import Choice, ListOf, MapOf, Text, checked, matching, whole
 
 # Programs of the built-in benchmark: a pack does not say how their outputs are read. Those of PARSED have a parser in
 # campaign/results/parsers, those of DESCRIBED a description in outputs/.
@@ -31,10 +32,19 @@ FACTS = ("program", "command", "node_names", *COUNTS)
 # Where the required number of matches is that of another thing; otherwise it is a number, or the name of a fact.
 SAME, SECTION = "same", "section"
 
+
+def _factor(text: str) -> float:
+    above, _, below = text.partition("/")
+    if not float(above) or (below and not float(below)):
+        raise ValueError(f"found {text}; allowed: a number above 0")
+    return float(above) / float(below or 1)
+
+
 _LINE = Text("a text on one line")
 _LOCATOR = Text("a key, a path or a column", longest=120)
 _FACT = Text("a pattern, a key or a path", longest=400)
-_PATTERN = Text("a pattern of a whole line", longest=400)
+_PATTERN = Text("a pattern of a whole line", checked(line_pattern.compile), longest=400)
+_COLUMNS = Text(_LOCATOR.allowed, checked(line_pattern.compile), longest=120)
 _NAME = matching(r"[a-z][a-z0-9_]*", "lower-case letters, digits and _, a letter first", longest=40)
 _RECORD = matching(
     r"(?:[a-z]|\{[a-z0-9_]+\})(?:[a-z0-9_.-]|\{[a-z0-9_]+\})*",
@@ -43,30 +53,32 @@ _RECORD = matching(
 )
 _FILE = matching(r"[A-Za-z0-9_*][A-Za-z0-9._*-]*", "letters, digits and ._-*, no directories", longest=100)
 _PART = r"[0-9]{1,18}(\.[0-9]{1,18})?(e-?[0-9]{1,2})?"
+_QUOTIENT = f"{_PART}(/{_PART})?"
 _FACTOR = Text(
     "a number above 0 such as 8, 0.001 or 1e-6, or a quotient such as 1/1048576",
-    whole(rf"{_PART}(/{_PART})?", "a number such as 0.001, 1e-6 or 1/1048576"),
+    whole(_QUOTIENT, "a number such as 0.001, 1e-6 or 1/1048576", _factor),
     numbers=True,
     exponents=True,
-    made=lambda text, _: factor(text),
 )
 _UNIT = Text(
     f"{_FACTOR.allowed}, or a unit such as KiB/s",
+    lambda text: _factor(text) if re.fullmatch(_QUOTIENT, text) else text,
     numbers=True,
     exponents=True,
-    made=lambda text, _: unit_or_factor(text),
 )
 _MATCHES = Text(
     f"a number from 1 to 1000000, the name of a fact, `{SAME}` or `{SECTION}`",
-    whole(r"[1-9][0-9]{0,5}|1000000|[a-z][a-z0-9_]*", f"a number, the name of a fact, {SAME} or {SECTION}"),
+    whole(
+        r"[1-9][0-9]{0,5}|1000000|[a-z][a-z0-9_]*",
+        f"a number, the name of a fact, {SAME} or {SECTION}",
+        lambda text: int(text) if text.isdigit() else text,
+    ),
     longest=40,
     numbers=True,
-    made=lambda text, _: int(text) if text.isdigit() else text,
 )
 _SHARE = Text(
     "a share such as 2%",
-    whole(r"[0-9]{1,3}(\.[0-9]{1,6})?%", "a share such as 2%"),
-    made=lambda text, _: share(text),
+    whole(r"[0-9]{1,3}(\.[0-9]{1,6})?%", "a share such as 2%", lambda text: float(text.removesuffix("%")) / 100),
 )
 
 
@@ -102,12 +114,12 @@ class DeclaredRecord:
     until: str = key(_PATTERN, "with `after`: ends the section", "")
     unless: str = key(_PATTERN, "text, keyvalue, table: the record is read only in outputs without such a line", "")
     columns: str = key(
-        _LOCATOR,
+        _COLUMNS,
         "text: what a line above contains once for each column; `value` is then several numbers, one for each column; "
         "groups of `columns` are further values of each number",
         "",
     )
-    factor: float = key(_FACTOR, "factor that converts the printed number to `unit`", 1.0, absent="1")
+    factor: float = key(_FACTOR, "factor that converts the printed number to `unit`", 1.0, says_default="1")
     units: tuple[tuple[str, float | str], ...] = key(
         MapOf(_LINE, _UNIT),
         "units that the line may contain (the value `unit`), each with its factor, or with the unit that it is",
@@ -129,7 +141,7 @@ class DeclaredRecord:
         "`facts` and other records",
         "",
     )
-    within: float = key(_SHARE, "allowed relative difference from `plausible`", 0.02, absent="2%")
+    within: float = key(_SHARE, "allowed relative difference from `plausible`", 0.02, says_default="2%")
     check_only: bool = switch("true: no result; its number is there for `plausible` of other records")
 
     @property
@@ -204,23 +216,6 @@ def key_pattern(key: str) -> str:
 
 def fact_key_pattern(key: str) -> str:
     return rf"[ \t]*{re.escape(key)}[ \t]*[=:][ \t]*(?P<value>[^ \t].*)"
-
-
-def factor(text: str) -> float:
-    """Parse a factor. Raises ValueError if it is not above 0."""
-    above, _, below = text.partition("/")
-    if not float(above) or (below and not float(below)):
-        raise ValueError(f"found {text}; allowed: a number above 0")
-    return float(above) / float(below or 1)
-
-
-def unit_or_factor(text: str) -> float | str:
-    """Raises ValueError where it is a number that is not above 0."""
-    return factor(text) if re.fullmatch(rf"{_PART}(/{_PART})?", text) else text
-
-
-def share(text: str) -> float:
-    return float(text.removesuffix("%")) / 100
 
 
 def is_shared(applet: str, format: str) -> bool:
