@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -50,100 +51,94 @@ def items(values: dict[str, Any], pack: RulePack, document: Document) -> None:
 
 
 def programs(values: dict[str, Any], pack: RulePack, document: Document) -> None:
-    """Check that the named programs are in the pack, and that the key fits the kind of pack."""
-    benchmark = values["benchmark"] or {}
-    given = benchmark.get("programs") or ()
-    names = [program.id for program in pack.programs]
-    if pack.phases[0].id and benchmark.get("executable") not in (BUILTIN, None):
+    """Check that the named programs are in the pack, and that the keys fit the kind of pack."""
+    benchmark, names = values["benchmark"] or {}, [program.id for program in pack.programs]
+    several = bool(pack.phases[0].id)
+    if several and benchmark.get("executable") not in (BUILTIN, None):
         document.problem(
             ("benchmark", "executable"),
             f"rule pack {pack.id} has several programs; give their paths under benchmark.programs: {', '.join(names)}",
         )
-    for name, _ in given:
-        if not pack.phases[0].id:
-            document.problem(
-                ("benchmark", "programs", name),
-                f"rule pack {pack.id} has one program; give its path under benchmark.executable",
-            )
-        else:
-            document.require(("benchmark", "programs", name), name, names)
+    in_place = {
+        "programs": "give its path under benchmark.executable",
+        "program_arguments": "use benchmark.extra_arguments",
+    }
+    for key, remedy in in_place.items():
+        for name, _ in benchmark.get(key) or ():
+            if several:
+                document.require(("benchmark", key, name), name, names)
+            else:
+                document.problem(("benchmark", key, name), f"rule pack {pack.id} has one program; {remedy}")
     for name, _ in (values["source"] or {}).get("builds") or ():
         document.require(("source", "builds", name), name, names)
 
 
 def arguments(values: dict[str, Any], pack: RulePack, document: Document) -> None:
     """Check that further words are flags that the pack allows; in a pack with several programs, those of each."""
-    benchmark = values["benchmark"] or {}
-    given: list[tuple[Place, tuple[str, ...], RulePack]] = []
-    if words := benchmark.get("extra_arguments"):
-        given.append((("extra_arguments",), words, pack))
-    for name, words in benchmark.get("program_arguments") or ():
-        at: Place = ("program_arguments", name)
-        if not pack.phases[0].id:
-            document.problem(("benchmark", *at), f"rule pack {pack.id} has one program; use benchmark.extra_arguments")
-        elif name in [program.id for program in pack.programs]:
-            given.append((at, words or (), pack.of_program(name)))
-        else:
-            document.require(("benchmark", *at), name, [program.id for program in pack.programs])
-    for at, words, own in given:
-        if pack.phases[0].id and at == ("extra_arguments",):
-            names = ", ".join(program.id for program in pack.programs)
+    benchmark, names = values["benchmark"] or {}, [program.id for program in pack.programs]
+    given: dict[Place, tuple[Any, RulePack]] = {
+        ("benchmark", "extra_arguments"): (benchmark.get("extra_arguments"), pack)
+    }
+    if pack.phases[0].id:
+        if benchmark.get("extra_arguments"):
             document.problem(
-                ("benchmark", *at),
-                f"rule pack {pack.id} has several programs ({names}); give the words of each under "
+                ("benchmark", "extra_arguments"),
+                f"rule pack {pack.id} has several programs ({', '.join(names)}); give the words of each under "
                 "benchmark.program_arguments",
             )
-        elif None not in words:
-            for index, message in _refused(words, own):
-                document.problem(("benchmark", *at, index), message)
+        given = {
+            ("benchmark", "program_arguments", name): (words, pack.of_program(name))
+            for name, words in benchmark.get("program_arguments") or ()
+            if name in names
+        }
+    for at, (words, own) in given.items():
+        if words and None not in words:
+            _check_words(at, words, own, document)
 
 
-def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
-    """The words that must not be added to the pack's command line, by position, each with the reason. Short flags may
-    be bundled (`-vF`) and carry their value (`-N4`), as in getopt.
-    """
-    allowed = {flag.flag: flag.value for flag in pack.allowed}
-    clauses = pack.flag_clauses()
-    of_pack = {flag.flag: flag.value for flag in (*pack.fixed, *pack.derived)}
+def _check_words(at: Place, words: tuple[str, ...], pack: RulePack, document: Document) -> None:
+    """Report the words that must not be added to the pack's command line."""
+    allowed, clauses = [flag.flag for flag in pack.allowed], pack.flag_clauses()
+    valued = {flag.flag for flag in (*pack.allowed, *pack.fixed, *pack.derived) if flag.value}
     listed = ", ".join(allowed) or "none"
-    problems: list[tuple[int, str]] = []
     value_of = ""  # the flag whose value comes next
     for index, word in enumerate(words):
+        place = (*at, index)
         if value_of:
             value_of = ""
             continue
         if not word.startswith("-") or word in ("-", "--"):
-            problems.append((index, f"found {shown(word)}, which is not a flag; allowed: {listed}"))
+            document.problem(place, f"found {shown(word)}, which is not a flag; allowed: {listed}")
             continue
-        name, equals, _ = word.partition("=")
-        rest = "" if word.startswith("--") else word[1:]
-        flags = [name] if word.startswith("--") else []
-        takes_value = not equals and word.startswith("--") and (allowed | of_pack).get(name, False)
-        while rest:
-            flag, rest = f"-{rest[0]}", rest[1:]
-            flags.append(flag)
-            if (allowed | of_pack).get(flag, False):
-                takes_value = not rest
-                break
-            if flag not in allowed and flag not in clauses:
-                break
+        flags, value_of = _flags_of(word, {*allowed, *clauses}, valued)
         for flag in flags:
             if flag in clauses:
-                problems.append(
-                    (
-                        index,
-                        (
-                            f"found {flag} in {shown(word)}, which the run rules set (clause {clauses[flag]}); "
-                            f"allowed: {listed}"
-                        ),
-                    )
+                document.problem(
+                    place,
+                    f"found {flag} in {shown(word)}, which the run rules set (clause {clauses[flag]}); "
+                    f"allowed: {listed}",
                 )
             elif flag not in allowed:
-                problems.append((index, f"found {flag} in {shown(word)}; allowed: {listed} ({pack.document})"))
-        value_of = flags[-1] if takes_value else ""
+                document.problem(place, f"found {flag} in {shown(word)}; allowed: {listed} ({pack.document})")
     if value_of in allowed:
-        problems.append((len(words) - 1, f"found {value_of} without its value; add it"))
-    return problems
+        document.problem((*at, len(words) - 1), f"found {value_of} without its value; add it")
+
+
+def _flags_of(word: str, known: Collection[str], valued: Collection[str]) -> tuple[list[str], str]:
+    """The flags in a word, and the one whose value is the next word. Short flags may be bundled (`-vF`) and carry their
+    value (`-N4`), as in getopt.
+    """
+    if word.startswith("--"):
+        name, equals, _ = word.partition("=")
+        return [name], name if name in valued and not equals else ""
+    flags: list[str] = []
+    for place, letter in enumerate(word[1:], 2):
+        flags.append(f"-{letter}")
+        if flags[-1] in valued:
+            return flags, flags[-1] if place == len(word) else ""
+        if flags[-1] not in known:
+            break
+    return flags, ""
 
 
 def cells(section: str, values: dict[str, Any], pack: RulePack, document: Document) -> None:

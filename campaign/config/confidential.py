@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from campaign.config import resolution
 from campaign.core.resources import BENCHMARK
-from campaign.core.strict_yaml import Document, Mapping, Node, Place, Scalar, Sequence, shown
+from campaign.core.strict_yaml import Document, Mapping, Place, Scalar, Sequence, YamlNode, shown
 
 _LOGIN = re.compile(r"://[^/?#@\s]+@")  # a URL with a user's name or password
 _WORD = re.compile(r"^(PART|WORD)\((\w+)\)", re.MULTILINE)
@@ -62,7 +62,7 @@ def check(document: Document) -> None:
             )
 
 
-def _texts(node: Node, at: Place) -> Iterator[tuple[Place, Scalar]]:
+def _texts(node: YamlNode, at: Place) -> Iterator[tuple[Place, Scalar]]:
     if isinstance(node, Scalar):
         yield at, node
     elif isinstance(node, Sequence):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,14 +32,12 @@ class AllCores:
 Wanted = Geometry | AllCores | Searched | NotRun
 
 
-def fixed_geometries(launch: Mapping[str, Wanted]) -> dict[str, Geometry | None]:
-    """The geometries that are known without asking Slurm."""
-    return {name: wanted if isinstance(wanted, Geometry) else None for name, wanted in launch.items()}
-
-
 def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, Wanted]:
     """The geometry of each launch condition; one that cannot be determined is reported and left out."""
-    given = dict(values["launch"] or ())
+    launch: dict[str, Wanted] = {}
+    if values["launch"] is None:
+        return launch
+    given = dict(values["launch"])
     ids = [condition.id for condition in pack.launch]
     misspelt = set()  # conditions that are missing because of a typo
     for name in given:
@@ -49,28 +46,28 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
             remedy = suggestion(name, [meant] if meant else ids)
             document.problem(("launch", name), f"rule pack {pack.id} has no such launch condition; {remedy}")
             misspelt.add(meant)
-    launch: dict[str, Wanted] = {}
-    if values["launch"] is None:
-        return launch
     for condition in pack.launch:
         at: Place = ("launch", condition.id)
+        form, geometry = _form(condition, pack), _fixed(condition)
         if condition.id in given:
-            geometry = _geometry(given[condition.id], condition, _form(condition, pack), at, document)
-        elif condition.whole_system:
-            geometry = AllCores()
-        elif condition.share or (condition.nodes and condition.processes_per_node):
-            nodes, each = condition.share or condition.nodes or ALL, condition.processes_per_node or ALL
-            geometry = _counted(nodes, each)
-        elif condition.nodes is not None and condition.processes is not None:
-            geometry = Geometry(condition.nodes, condition.processes)
-        elif condition.id in misspelt:
-            continue
-        else:
-            document.problem(at, f"required key missing; allowed: {_form(condition, pack)} ({condition.asked})")
-            continue
+            geometry = _geometry(given[condition.id], condition, form, at, document)
+        elif geometry is None and condition.id not in misspelt:
+            document.problem(at, f"required key missing; allowed: {form} ({condition.asked})")
         if geometry is not None:
             launch[condition.id] = geometry
     return launch
+
+
+def _fixed(condition: LaunchCondition) -> Wanted | None:
+    """The geometry that the pack fixes."""
+    if condition.whole_system:
+        return AllCores()
+    nodes, each = condition.share or condition.nodes, condition.processes_per_node
+    if condition.nodes is not None and condition.processes is not None:
+        return Geometry(condition.nodes, condition.processes)
+    if isinstance(nodes, int) and isinstance(each, int):
+        return Geometry(nodes, nodes * each)
+    return AllCores(nodes or ALL, each or ALL) if condition.share or (nodes and each) else None
 
 
 def read_series(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, int]:
@@ -91,12 +88,6 @@ def read_series(values: dict[str, Any], pack: RulePack, document: Document) -> d
     if values["launch"] is not None:
         values["launch"] = tuple(given.items())
     return largest
-
-
-def _counted(nodes: Count, each: Count) -> Wanted:
-    if isinstance(nodes, int) and isinstance(each, int):
-        return Geometry(nodes, nodes * each)
-    return AllCores(nodes, each)
 
 
 def _form(condition: LaunchCondition, pack: RulePack) -> str:
@@ -120,20 +111,12 @@ def _geometry(value: Any, condition: LaunchCondition, form: str, at: Place, docu
     """
     if value is None:
         return None
-    if value == ALL and condition.whole_system:
-        return AllCores()
-    free = condition.processes is None and condition.processes_per_node is None
-    if value == SEARCH and free and not condition.by_partition:
-        return Searched()
-    if value == PROJECTED and condition.whole_system:
-        return NotRun()
-    if value in (ALL, SEARCH, PROJECTED):
-        document.problem(at, f"found {value}; allowed: {form} ({condition.asked})")
-        return None
+    if isinstance(value, str):
+        return _word(value, condition, form, at, document)
     if isinstance(value, int):
         if condition.nodes is not None:
             return _fitting(condition.nodes, value, condition, at, at, document)
-        document.problem(at, _launch_lacks(lacking="nodes", form=form, asked=condition.asked))
+        document.problem(at, _lacking("nodes", form, condition))
         return None
     nodes = value["nodes"] if value["nodes"] is not None else condition.nodes or condition.share or None
     key = "processes" if value["processes"] is not None else "processes_per_node"
@@ -143,14 +126,11 @@ def _geometry(value: Any, condition: LaunchCondition, form: str, at: Place, docu
             (*at, "processes_per_node"),
             f"found both processes and processes_per_node; allowed: {form} ({condition.asked})",
         )
-    elif (nodes is None or count is None) and document.has_problem_below(at):
-        return None  # the other problem explains it
     elif nodes is None or count is None:
-        document.problem(
-            at, _launch_lacks(lacking="nodes" if nodes is None else "processes", form=form, asked=condition.asked)
-        )
+        if not document.has_problem_below(at):  # the other problem explains it
+            document.problem(at, _lacking("nodes" if nodes is None else "processes", form, condition))
     elif isinstance(nodes, str) and key == "processes":
-        document.problem((*at, key), _launch_lacks(lacking="processes_per_node", form=form, asked=condition.asked))
+        document.problem((*at, key), _lacking("processes_per_node", form, condition))
     elif isinstance(nodes, str) or isinstance(count, str):
         return AllCores(nodes, count)
     else:
@@ -158,8 +138,19 @@ def _geometry(value: Any, condition: LaunchCondition, form: str, at: Place, docu
     return None
 
 
-def _launch_lacks(lacking: object, form: object, asked: object) -> str:
-    return f"the number of {lacking} is missing; allowed: {form} ({asked})"
+def _word(word: str, condition: LaunchCondition, form: str, at: Place, document: Document) -> Wanted | None:
+    """What `all`, `search` or `projected` means for a condition; where it is not allowed, that is reported."""
+    free = condition.processes is None and condition.processes_per_node is None and not condition.by_partition
+    allowed: dict[str, Wanted] = {SEARCH: Searched()} if free else {}
+    if condition.whole_system:
+        allowed |= {ALL: AllCores(), PROJECTED: NotRun()}
+    if word not in allowed:
+        document.problem(at, f"found {word}; allowed: {form} ({condition.asked})")
+    return allowed.get(word)
+
+
+def _lacking(what: str, form: str, condition: LaunchCondition) -> str:
+    return f"the number of {what} is missing; allowed: {form} ({condition.asked})"
 
 
 def _fitting(

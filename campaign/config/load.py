@@ -8,7 +8,7 @@ from typing import Any
 
 from campaign.config import check, confidential, launcher
 from campaign.config.format import REPETITIONS, SCHEMA, Campaign
-from campaign.config.launch import Wanted, fixed_geometries, read_launch, read_series
+from campaign.config.launch import Wanted, read_launch, read_series
 from campaign.config.rules import packs, series
 from campaign.config.rules.check import variable_in_texts
 from campaign.config.rules.pack import RulePack
@@ -125,7 +125,7 @@ def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], 
             if pattern and not pack.is_of_arguments(name):
                 document.problem(at, variable_in_texts(name))
     try:
-        return settle(pack, values["profile"] or "rehearsal", fixed_geometries(launch), given)
+        return settle(pack, values["profile"] or "rehearsal", launch, given)
     except ValueError as error:
         document.problem(("variables",), f"{error}; correct the variables or the launch conditions")
         return None

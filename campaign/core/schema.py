@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from campaign.core import units
 from campaign.core.errors import too_long
-from campaign.core.strict_yaml import Broken, Document, Mapping, Node, Place, Scalar, Sequence, found, shown
+from campaign.core.strict_yaml import Broken, Document, Mapping, Place, Scalar, Sequence, YamlNode, found, shown
 
 # What an escape in double quotes can insert into a text.
 _UNPRINTABLE = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
@@ -48,7 +48,7 @@ class Schema(Protocol):
     @property
     def allowed(self) -> str: ...
 
-    def read(self, node: Node, at: Place, document: Document) -> Any: ...
+    def read(self, node: YamlNode, at: Place, document: Document) -> Any: ...
 
 
 def read(kind: Schema, document: Document) -> Any:
@@ -61,7 +61,7 @@ def reads_as(text: str) -> str | None:
     return next((what for pattern, what in _OTHERWISE if re.fullmatch(pattern, text)), None)
 
 
-def _refuse(node: Node, at: Place, document: Document, allowed: str) -> None:
+def _refuse(node: YamlNode, at: Place, document: Document, allowed: str) -> None:
     """Report what was found and what is allowed, unless the value was already reported."""
     if not isinstance(node, Broken):
         document.problem(at, f"found {found(node)}; allowed: {allowed}", node)
@@ -82,7 +82,7 @@ class Text:
     unit: str = ""  # what a plain number lacks: "unit", "percent sign"
     made: Callable[[Any, Path], Any] | None = None  # makes the program's value from the text and the path of its file
 
-    def read(self, node: Node, at: Place, document: Document) -> Any:
+    def read(self, node: YamlNode, at: Place, document: Document) -> Any:
         if not isinstance(node, Scalar) or (node.plain and not node.text):
             return _refuse(node, at, document, self.allowed)
         text = node.text.rstrip("\n")
@@ -163,7 +163,7 @@ class Number:
         words = "".join(f", or {word}" for word in self.words)
         return f"a whole number from {self.minimum} to {self.maximum}{power}{words}"
 
-    def read(self, node: Node, at: Place, document: Document) -> Any:
+    def read(self, node: YamlNode, at: Place, document: Document) -> Any:
         if not isinstance(node, Scalar):
             return _refuse(node, at, document, self.allowed)
         if node.text in self.words:
@@ -190,7 +190,7 @@ def _found_read_as(found: object, reading: object, allowed: object) -> str:
 class Boolean:
     allowed: str = "true or false"
 
-    def read(self, node: Node, at: Place, document: Document) -> Any:
+    def read(self, node: YamlNode, at: Place, document: Document) -> Any:
         if isinstance(node, Scalar) and node.plain and node.text in ("true", "false"):
             return node.text == "true"
         return _refuse(node, at, document, self.allowed)
@@ -204,7 +204,7 @@ class Choice:
     def allowed(self) -> str:
         return ", ".join(self.words[:-1]) + " or " + self.words[-1]
 
-    def read(self, node: Node, at: Place, document: Document) -> Any:
+    def read(self, node: YamlNode, at: Place, document: Document) -> Any:
         if isinstance(node, Scalar) and node.text in self.words:
             return node.text
         return _refuse(node, at, document, self.allowed)
@@ -224,7 +224,7 @@ class ListOf:
         number = f"{self.least} to {self.most}" if self.least else f"up to {self.most}"
         return f"a list of {number}, each {item}"
 
-    def read(self, node: Node, at: Place, document: Document) -> Any:
+    def read(self, node: YamlNode, at: Place, document: Document) -> Any:
         if not isinstance(node, Sequence):
             return _refuse(node, at, document, self.allowed)
         if not self.least <= len(node.items) <= self.most:
@@ -246,7 +246,7 @@ class MapOf:
     def allowed(self) -> str:
         return f"up to {self.most} lines of `name: value` (name: {self.key.allowed}; value: {self.value.allowed})"
 
-    def read(self, node: Node, at: Place, document: Document) -> Any:
+    def read(self, node: YamlNode, at: Place, document: Document) -> Any:
         if not isinstance(node, Mapping):
             return _refuse(node, at, document, self.allowed)
         if len(node.pairs) > self.most:
@@ -302,7 +302,7 @@ class KeyedMap:
         """The value of an absent mapping."""
         return {name: field.absent() for name, field in self.fields.items()}
 
-    def read(self, node: Node, at: Place, document: Document) -> Any:
+    def read(self, node: YamlNode, at: Place, document: Document) -> Any:
         if not isinstance(node, Mapping):
             return _refuse(node, at, document, self.allowed)
         values = self.absent()
@@ -328,7 +328,7 @@ class KeyedMap:
                 document.problem((*at, name), problem, node)
         return values
 
-    def _read_field(self, field: Field, value: Node, place: Place, document: Document) -> Any:
+    def _read_field(self, field: Field, value: YamlNode, place: Place, document: Document) -> Any:
         if isinstance(value, Scalar) and value.plain and not value.text and not field.required:
             document.problem(place, f"value missing; allowed: {field.kind.allowed}; or remove the key", value)
             return None
@@ -360,7 +360,7 @@ class OneOf:
     mapping: Schema
     allowed: str
 
-    def read(self, node: Node, at: Place, document: Document) -> Any:
+    def read(self, node: YamlNode, at: Place, document: Document) -> Any:
         if isinstance(node, Sequence) or (isinstance(node, Scalar) and not node.text):
             return _refuse(node, at, document, self.allowed)
         return (self.mapping if isinstance(node, Mapping) else self.scalar).read(node, at, document)
@@ -388,14 +388,14 @@ def entries(values: dict[str, Any], key: str) -> list[tuple[int, dict[str, Any]]
     return [(index, entry) for index, entry in enumerate(values[key] or ()) if entry is not None]
 
 
-def _or_key(value: Node, key: Scalar) -> Node:
+def _or_key(value: YamlNode, key: Scalar) -> YamlNode:
     """The place of a value; an absent one is reported at its key's place."""
     if isinstance(value, Scalar) and value.plain and not value.text:
         return Scalar(key.line, key.column, "", plain=True)
     return value
 
 
-def _unique(node: Mapping, at: Place, document: Document) -> Iterator[tuple[Scalar, Node]]:
+def _unique(node: Mapping, at: Place, document: Document) -> Iterator[tuple[Scalar, YamlNode]]:
     """The keys of a mapping with their values; a key that is not a scalar or appears twice is reported and left out."""
     first: dict[str, int] = {}
     for key, value in node.pairs:

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-import yaml
-
 from campaign.core.errors import InputError
 
 MAX_BYTES = 256 * 1024
@@ -52,28 +50,28 @@ _TYPOGRAPHIC = ("“", "”", "„", "‘", "’", "«", "»")  # word processor
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class YamlNode:
     line: int  # from 1, like the column
     column: int
 
 
 @dataclass(frozen=True, slots=True)
-class Scalar(Node):
+class Scalar(YamlNode):
     text: str
     plain: bool  # written without quotes
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence(Node):
-    items: tuple[Node, ...]
+class Sequence(YamlNode):
+    items: tuple[YamlNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping(Node):
-    pairs: tuple[tuple[Node, Node], ...]
+class Mapping(YamlNode):
+    pairs: tuple[tuple[YamlNode, YamlNode], ...]
 
 
-class Broken(Node):
+class Broken(YamlNode):
     """Stands for a part whose problem is already reported."""
 
 
@@ -102,7 +100,7 @@ class Document:
             raise InputError(f"{path}: cannot be read: {why}; give a YAML file") from error
         return cls(data, str(path))
 
-    def problem(self, at: Place, message: str, node: Node | None = None) -> None:
+    def problem(self, at: Place, message: str, node: YamlNode | None = None) -> None:
         """Record a problem with the value at `at`: its line is that of `node`, or of the nearest value on the path."""
         near = at
         while near not in self._marks:
@@ -158,6 +156,8 @@ class Document:
 
     def _parse(self, text: str) -> Iterator[Any]:
         """The events of the YAML parser; a syntax error raises InputError."""
+        import yaml
+
         # The parsers word their messages differently; the one in Python is always installed, so its messages are used.
         python = yaml.SafeLoader
         fastest = yaml.CSafeLoader if yaml.__with_libyaml__ else python
@@ -176,8 +176,10 @@ class Document:
                 what, whole = str(error.problem), f"{error.context} {error.problem}"
             self._stop(line, column, _syntax(what, whole))
 
-    def _stream(self) -> Node:
-        root: Node | None = None
+    def _stream(self) -> YamlNode:
+        import yaml
+
+        root: YamlNode | None = None
         for event in self._events:
             line, column = event.start_mark.line + 1, event.start_mark.column + 1
             if isinstance(event, yaml.DocumentStartEvent):
@@ -191,8 +193,10 @@ class Document:
             self._stop(1, 1, "the file is empty; allowed: a mapping of keys to values")
         return root
 
-    def _node(self, event: Any, at: Place) -> Node:
+    def _node(self, event: Any, at: Place) -> YamlNode:
         """The node that starts with `event`; reads its further events from the stream."""
+        import yaml
+
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
         broken = Broken(line, column)
         if len(at) > MAX_DEPTH:
@@ -202,14 +206,14 @@ class Document:
             return broken
         if event.anchor is not None:
             self.problem(at, f"YAML anchors (&{event.anchor}) are not supported; remove it", broken)
-        node: Node
+        node: YamlNode
         if isinstance(event, yaml.ScalarEvent):
             node = Scalar(line, column, event.value, not event.style)
             if node.plain and node.text.startswith(_TYPOGRAPHIC):
                 self.problem(at, f'found the typographic quote {node.text[0]}; write plain quotes (") or none', broken)
                 return broken
         elif isinstance(event, yaml.SequenceStartEvent):
-            items: list[Node] = []
+            items: list[YamlNode] = []
             while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
                 items.append(self._value(inner, (*at, len(items))))
             node = Sequence(line, column, tuple(items))
@@ -225,7 +229,7 @@ class Document:
             return broken
         return node
 
-    def _value(self, event: Any, at: Place) -> Node:
+    def _value(self, event: Any, at: Place) -> YamlNode:
         node = self._node(event, at)
         self._marks[at] = (node.line, node.column)
         return node
@@ -272,7 +276,7 @@ def path_text(at: Place) -> str:
     return text
 
 
-def found(node: Node) -> str:
+def found(node: YamlNode) -> str:
     """A node as messages show it."""
     if isinstance(node, Scalar):
         return shown(node.text, node.plain) if node.text or not node.plain else "nothing"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from campaign.core import strict_yaml
 from campaign.core.errors import InputError
-from campaign.core.strict_yaml import Document, Mapping, Node, Scalar, Sequence
+from campaign.core.strict_yaml import Document, Mapping, Scalar, Sequence, YamlNode
 
 
 def problems(data: bytes | str) -> list[str]:
@@ -21,7 +21,7 @@ def problems(data: bytes | str) -> list[str]:
     return []
 
 
-def flat(node: Node) -> Any:
+def flat(node: YamlNode) -> Any:
     """A tree without its type names, to compare."""
     if isinstance(node, Mapping):
         return node.line, node.column, [(flat(key), flat(value)) for key, value in node.pairs]

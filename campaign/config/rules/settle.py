@@ -17,9 +17,9 @@ from campaign.core import formula
 from campaign.core.model import Geometry
 
 
-def settle(pack: RulePack, profile: str, launch: Mapping[str, Geometry | None], given: Mapping[str, str]) -> RulePack:
-    """`launch`: the geometry of each launch condition, if known. `given`: values of variables instead of the profile's.
-    Raises ValueError if a sweep cannot be expanded.
+def settle(pack: RulePack, profile: str, launch: Mapping[str, object], given: Mapping[str, str]) -> RulePack:
+    """`launch`: the geometry of each launch condition, or anything else if it is not known. `given`: values of
+    variables instead of the profile's. Raises ValueError if a sweep cannot be expanded.
     """
     values = {variable.id: variable.full if profile == "full" else variable.rehearsal for variable in pack.variables}
     apart = tuple((*key.partition("@")[::2], value) for key, value in given.items() if "@" in key)
@@ -64,10 +64,13 @@ def _geometry(geometry: Geometry) -> dict[str, str]:
     return {name: str(getattr(geometry, name)) for name in GEOMETRY}
 
 
-def _swept(pack: RulePack, values: Mapping[str, str], geometry: Geometry | None) -> dict[str, tuple[str, ...]]:
+def _swept(pack: RulePack, values: Mapping[str, str], geometry: object) -> dict[str, tuple[str, ...]]:
     """The values of each sweep under a launch condition; sweeps that depend on the geometry need one."""
-    known = {**values, **(_geometry(geometry) if geometry else {})}
-    return {sweep.id: sweep.expand(known) if geometry or not sweep.by_geometry else () for sweep in pack.sweeps}
+    known = {**values, **(_geometry(geometry) if isinstance(geometry, Geometry) else {})}
+    return {
+        sweep.id: sweep.expand(known) if isinstance(geometry, Geometry) or not sweep.by_geometry else ()
+        for sweep in pack.sweeps
+    }
 
 
 def _operations(
