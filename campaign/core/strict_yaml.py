@@ -124,6 +124,11 @@ class Document:
         problem = f"found {name}; allowed: {allowed or ', '.join(known)}"
         self.problem(at, f"found {name}; did you mean {meant}?" if meant else problem)
 
+    def require_all(self, at: Place, names: Collection[str | None] | None, known: Collection[str]) -> None:
+        """Record a problem with each name of a list that is not known."""
+        for index, name in enumerate(names or ()):
+            self.require((*at, index), name, known)
+
     def finish(self) -> None:
         """Raise InputError with all problems in the order of the file, if there are any."""
         if not self._problems:

@@ -45,25 +45,22 @@ def _ids(values: dict[str, Any], key: str) -> list[str]:
 
 def _check_ids(values: dict[str, Any], key: str, document: Document) -> None:
     seen: set[str] = set()
-    taken = {*_BUILT_IN, *(_ids(values, "variables") if key == "sweeps" else ())}
+    taken = {"variables": _BUILT_IN, "sweeps": [*_BUILT_IN, *_ids(values, "variables")]}.get(key, [])
     for index, entry in entries(values, key):
         name = entry["id"]
         if name in seen:
             document.problem((key, index, "id"), f"found {name} a second time; allowed: ids that differ")
-        elif key in ("variables", "sweeps") and name in taken:
+        elif name in taken:
             document.problem((key, index, "id"), f"found {name}, which is already a placeholder; allowed: a new name")
         elif name is not None:
             seen.add(name)
 
 
-_WHOLE_SYSTEM_FIXED = "found true with fixed counts; remove them or set false"
-
-
 def _check_launch(values: dict[str, Any], document: Document) -> None:
     for index, condition in entries(values, "launch"):
-        nodes, processes, fewest = condition["nodes"], condition["processes"], condition["minimum_nodes"] or 1
         at: Place = ("launch", index)
-        each, shared = condition["processes_per_node"], isinstance(nodes, str)
+        nodes, processes, each = (condition[key] for key in ("nodes", "processes", "processes_per_node"))
+        fewest, shared = condition["minimum_nodes"] or 1, isinstance(nodes, str)
         if SERIES in (nodes, each):
             _check_series(condition, at, document)
         if processes is not None and (each is not None or shared):
@@ -71,21 +68,16 @@ def _check_launch(values: dict[str, Any], document: Document) -> None:
                 (*at, "processes"),
                 "not allowed together with processes per node or a share of the nodes; remove one of them",
             )
-        if condition["threads"]:
-            for name in formula.names(condition["threads"]):
-                document.require((*at, "threads"), name, [*formulas.RUN, *_sizes(values)])
-        if shared:
-            if condition["whole_system"]:
-                document.problem((*at, "whole_system"), _WHOLE_SYSTEM_FIXED)
-            continue
-        if nodes is not None and fewest > nodes:
+        for name in formula.names(condition["threads"] or "0"):
+            document.require((*at, "threads"), name, [*formulas.RUN, *_sizes(values)])
+        if condition["whole_system"] and (nodes is not None or processes is not None):
+            document.problem((*at, "whole_system"), "found true with fixed counts; remove them or set false")
+        if isinstance(nodes, int) and fewest > nodes:
             document.problem((*at, "minimum_nodes"), f"found {fewest}; allowed: up to {nodes}, the value of nodes")
-        if processes is not None and processes % (nodes or 1):
+        if isinstance(nodes, int) and processes is not None and processes % nodes:
             document.problem(
                 (*at, "processes"), f"found {processes}; allowed: a multiple of {nodes}, the value of nodes"
             )
-        if condition["whole_system"] and (nodes is not None or processes is not None):
-            document.problem((*at, "whole_system"), _WHOLE_SYSTEM_FIXED)
 
 
 def _check_series(condition: dict[str, Any], at: Place, document: Document) -> None:
@@ -195,25 +187,20 @@ def _check_cases(values: dict[str, Any], document: Document) -> None:
 def _check_sweeps(values: dict[str, Any], document: Document) -> None:
     whole = any(condition["whole_system"] for _, condition in entries(values, "launch"))
     for index, entry in entries(values, "sweeps"):
-        if not _is_read(entry):
-            continue
-        if not _has_form(entry):
+        sweep = _sweep(entry)
+        if sweep and not sweep.has_form:
             document.problem(
                 ("sweeps", index), "required keys missing; allowed: values; or first, last and one of times and plus"
             )
-        elif whole and Sweep(**entry).by_geometry:
+        elif sweep and whole and sweep.by_geometry:
             document.problem(
                 ("sweeps", index), "depends on the geometry; not allowed if a launch condition is the whole system"
             )
 
 
-def _is_read(entry: dict[str, Any]) -> bool:
-    return all(value is not None for value in entry.values())
-
-
-def _has_form(entry: dict[str, Any]) -> bool:
-    given = [key for key in ("values", "first", "last", "times", "plus") if entry[key]]
-    return given in (["values"], ["first", "last", "times"], ["first", "last", "plus"])
+def _sweep(entry: dict[str, Any]) -> Sweep | None:
+    """None where a key could not be read."""
+    return None if None in entry.values() else Sweep(**entry)
 
 
 def _known(values: dict[str, Any], profile: str) -> dict[str, str]:
@@ -224,9 +211,9 @@ def _sampled(values: dict[str, Any], profile: str, document: Document) -> dict[s
     """The values of each sweep; if they depend on the geometry, only the first. None if they cannot be determined."""
     expanded = {}
     for index, entry in entries(values, "sweeps"):
-        if not _is_read(entry) or not _has_form(entry):
+        sweep = _sweep(entry)
+        if sweep is None or not sweep.has_form:
             return None
-        sweep = Sweep(**entry)
         if sweep.by_geometry:
             sweep = Sweep(sweep.id, values=sweep.first or "1")
         try:
@@ -243,8 +230,7 @@ def _sampled(values: dict[str, Any], profile: str, document: Document) -> dict[s
 def _check_operations(values: dict[str, Any], document: Document) -> None:
     ids = _ids(values, "operations")
     for index, files in entries(values, "files"):
-        for position, operation in enumerate(files["inflated"] or ()):
-            document.require(("files", index, "inflated", position), operation, ids)
+        document.require_all(("files", index, "inflated"), files["inflated"], ids)
     sweep_ids = set(_ids(values, "sweeps"))
     for index, operation in entries(values, "operations"):
         of_id = set(sweeps.names(operation["id"] or ""))
@@ -262,31 +248,23 @@ def _check_operations(values: dict[str, Any], document: Document) -> None:
             return
 
 
-_STATISTIC_OF_RESULTS = "not allowed together with results; use take and of in the records of results"
-
-
 def _check_statistics(values: dict[str, Any], document: Document) -> None:
     """Check that one place says which iterations are reported: the selection, the operations, or the records of
     `results`.
     """
-    by_results = any(given and given["format"] for given in [values["results"], *_results_of_programs(values)])
+    results = [values["results"], *(program["results"] for _, program in entries(values, "programs"))]
     by_selection = bool(values["selection"] and values["selection"]["iteration"])
-    if by_results and by_selection:
-        document.problem(("selection", "iteration"), _STATISTIC_OF_RESULTS)
+    if any(given and given["format"] for given in results):
+        problem = "not allowed together with results; use take and of in the records of results"
+        if by_selection:
+            document.problem(("selection", "iteration"), problem)
+    elif by_selection:
+        problem = "not allowed together with selection.iteration, which applies to all operations; remove one of them"
+    else:
+        return
     for index, operation in entries(values, "operations"):
-        if operation["statistic"] and (by_results or by_selection):
-            problem = (
-                _STATISTIC_OF_RESULTS
-                if by_results
-                else (
-                    "not allowed together with selection.iteration, which applies to all operations; remove one of them"
-                )
-            )
+        if operation["statistic"]:
             document.problem(("operations", index, "statistic"), problem)
-
-
-def _results_of_programs(values: dict[str, Any]) -> list[dict[str, Any] | None]:
-    return [program["results"] for _, program in entries(values, "programs")]
 
 
 def _check_expanded(values: dict[str, Any], profile: str, document: Document) -> bool:
@@ -325,8 +303,7 @@ def _check_plots(values: dict[str, Any], document: Document) -> None:
     ids, sweep_ids = _ids(values, "operations"), _ids(values, "sweeps")
     for index, plot in entries(values, "plots"):
         at: Place = ("plots", index)
-        for position, operation in enumerate(plot["operations"] or ()):
-            document.require((*at, "operations", position), operation, ids)
+        document.require_all((*at, "operations"), plot["operations"], ids)
         axes = ["launch", "files"] if plot["kind"] == "bars" else sweep_ids
         for key, allowed in (("x", axes), ("series", sweep_ids)):
             if plot[key] and not allowed:
@@ -364,8 +341,7 @@ def _check_requirements(values: dict[str, Any], document: Document) -> None:
         elif entry["phase"] or (formulas.MOVED in wanted and phases):
             document.require((*at, "phase"), entry["phase"], phases)
         for key in ("launch", "files"):
-            for position, name in enumerate(entry[key] or ()):
-                document.require((*at, key, position), name, _ids(values, key))
+            document.require_all((*at, key), entry[key], _ids(values, key))
     if bool(values["requires"]) != any(rule == "GEO-05" for rule, _ in values["checks"] or ()):
         document.problem(("requires",), "allowed: `requires` with GEO-05 among `checks`, or neither")
 

@@ -104,8 +104,7 @@ def _check_whole(results: dict[str, Any], within: Place, document: Document) -> 
         document.problem((*within, "records"), "no records; give at least one")
     if results["end"] and kind in _TREES:
         document.problem((*within, "end"), f"found `end`, which format {kind} does not use; remove it")
-    for position, name in enumerate(results["required"] or ()):
-        document.require((*within, "required", position), name, _facts(results))
+    document.require_all((*within, "required"), results["required"], _facts(results))
     for name, text in results["facts"] or ():
         at: Place = (*within, "facts", name)
         if text is None:

@@ -54,6 +54,12 @@ class Sweep:
         texts = (self.values, self.first, self.last, self.times, self.plus)
         return not set(GEOMETRY).isdisjoint(names(" ".join(texts)))
 
+    @property
+    def has_form(self) -> bool:
+        """Whether its keys are those of one of the forms."""
+        given = [key for key in ("values", "first", "last", "times", "plus") if getattr(self, key)]
+        return given in (["values"], ["first", "last", "times"], ["first", "last", "plus"])
+
     def expand(self, known: Mapping[str, str]) -> tuple[str, ...]:
         """Its values, at least one. Raises ValueError if the known values do not make a sweep."""
         if self.values:
