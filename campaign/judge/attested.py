@@ -89,7 +89,7 @@ def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
     if "" in given or not group.objects:
         return  # a file that could not be read
     differing = []
-    for name in environment.facts.under("library."):
+    for name in environment.under("library."):
         path, _, digest = environment.by_node(name).get(group.first_node, "").rpartition(" ")
         if re.fullmatch(r"[0-9a-f]{64}", digest) and digest not in given:
             differing.append(path)
@@ -152,7 +152,7 @@ def beside(cases: Iterable[Case]) -> Iterator[Finding]:
 
 def _libraries(case: Case) -> Iterator[str]:
     environment = case.evidence.environment
-    for name in environment.facts.under("library."):
+    for name in environment.under("library."):
         yield from environment.values(name)
 
 

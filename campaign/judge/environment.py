@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from campaign.core.model import Completion, Finding, Record, State
@@ -42,15 +42,15 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
         return
     groups = [group for _, said in attestations(case) for group in said.groups]
     inside = {name: text for group in groups for name, text in group.variables.items()}
-    of_nodes = environment.once("faking", lambda: _faking(tuple(environment.facts.told)))
-    for name in dict.fromkeys((*_faking(tuple(inside)), *_faking(tuple(environment.variables)), *of_nodes)):
+    of_job = environment.once("faking", lambda: _faking([*environment.variables, *environment.facts]))
+    for name in dict.fromkeys((*_faking(inside), *of_job)):
         yield violation(
             "{name} can fake nodes, names or times",
             "not set",
             environment.told(name) or inside.get(name, ""),
             name=name,
         )
-    yield from environment.of_job.once("GEO-04", lambda: tuple(_job_is_real(environment)))
+    yield from environment.once("GEO-04", lambda: tuple(_job_is_real(environment)))
     names = _log_nodes(case)
     if not names:
         yield unchecked("node names not in the output")
@@ -70,9 +70,9 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
             yield _of_one_machine(case, alike)
 
 
-@functools.lru_cache(maxsize=64)
-def _faking(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of variables that fake nodes. Cached, since all jobs of a campaign have the same names."""
+def _faking(facts: Iterable[str]) -> tuple[str, ...]:
+    """The variables that fake nodes: those of the ranks are facts with a prefix."""
+    names = (name.removeprefix("env.") for name in facts)
     return tuple(filter(_FAKING.fullmatch, names))
 
 

@@ -7,7 +7,7 @@ execute. A program's own name for itself does not matter.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from campaign.core.model import Finding
@@ -23,17 +23,8 @@ SYSTEM = ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
 UNREAD = "unread"  # in place of a hash that took too long
 
 
-def key(case: Case) -> Hashable:
-    """Of what was executed, what was declared and what the nodes said of it, as long as the case is there."""
-    evidence = case.evidence
-    return case.run.fingerprint, id(evidence.witness), evidence.environment.once("identity", object)
-
-
 def as_declared(case: Case) -> Iterator[Finding]:
-    """SRC-04, of one attempt: each rank executed the declared program, and nothing that is not declared.
-
-    It is the same for all attempts of a campaign with the same `key`.
-    """
+    """SRC-04, of one attempt: each rank executed the declared program, and nothing that is not declared."""
     witness, prefix = case.evidence.witness, case.run.launcher.prefix
     if not witness.watched:
         return  # the built-in benchmark reports it itself
@@ -113,7 +104,7 @@ def _programs(environment: Environment, first: str, told: tuple[tuple[str, str],
     """`told`: each program with the SHA-256 that its ranks reported."""
 
     def of_job() -> tuple[ExecutedFile, ...]:
-        beside = {path: name for name, (path, _) in environment.facts.beside.items()}
+        beside = {path: name for name, (path, _) in environment.beside.items()}
         facts = {path: EXECUTABLE if path == first else beside.get(path, "") for path, _ in told}
         return tuple(_file(environment, path, facts[path], digest) for path, digest in told)
 
@@ -126,8 +117,8 @@ def before(case: Case) -> tuple[ExecutedFile, ...]:
     launched = frozenset(command.executable for command in case.run.launched)
 
     def of_job() -> tuple[ExecutedFile, ...]:
-        names = [name for name, (path, _) in environment.facts.beside.items() if path not in launched]
-        of_scripts = (INTERPRETER, *(name for name in environment.facts.under(PREFIX) if name.endswith(".interpreter")))
+        names = [name for name, (path, _) in environment.beside.items() if path not in launched]
+        of_scripts = (INTERPRETER, *(name for name in environment.under(PREFIX) if name.endswith(".interpreter")))
         scripts = [name for name in of_scripts if environment.values(name)]
         paths = {name: environment.values(name)[0].rpartition(" ")[0] for name in (*names, *scripts)}
         return tuple(_file(environment, path, name) for name, path in paths.items())
@@ -158,7 +149,7 @@ def _declared(case: Case, path: str) -> _DeclaredProgram:
 
 
 def _found(case: Case, path: str) -> _DeclaredProgram:
-    environment, beside = case.evidence.environment, case.evidence.environment.facts.beside
+    environment, beside = case.evidence.environment, case.evidence.environment.beside
     if path == case.run.executable:
         hashes, interpreters = environment.values(EXECUTABLE), environment.values(INTERPRETER)
     else:
@@ -183,7 +174,7 @@ def _before(case: Case) -> frozenset[str]:
     environment, programs = case.evidence.environment, frozenset(command.executable for command in case.run.launched)
 
     def of_job() -> frozenset[str]:
-        names = [name for name, (path, _) in environment.facts.beside.items() if path not in programs]
+        names = [name for name, (path, _) in environment.beside.items() if path not in programs]
         return frozenset(_hashes(case, [*names, *(f"{name}.interpreter" for name in names)]))
 
     return environment.once(("hashes before", programs), of_job)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from campaign.core.model import Finding, State
 from campaign.core.units import listed
@@ -130,12 +130,9 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield unchecked("nothing has been measured")
         return
     executed = [(case, ran.programs(case), ran.before(case)) for case in ended]
-    declared: dict[Hashable, tuple[Finding, ...]] = {}
     for case, programs, before in executed:
         yield from _on_all_nodes(case, (*programs, *before))
-        if (key := ran.key(case)) not in declared:
-            declared[key] = tuple(ran.as_declared(case))
-        yield from of_rule("SRC-04", case.subject, declared[key])
+        yield from of_rule("SRC-04", case.subject, ran.as_declared(case))
         yield from attested.loaded(case)
     known = [(case, (*programs, *before)) for case, programs, before in executed if all(map(_hashed, programs))]
     if len(known) < len(ended):
@@ -220,7 +217,7 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
             yield violation("build record missing", f"the build of {digest}", "none")
             continue
         yield from attested.compiled(cases[0], digest, build.compiler)
-        libraries = build.libraries or any(case.evidence.environment.facts.under("library.") for case in cases)
+        libraries = build.libraries or any(case.evidence.environment.under("library.") for case in cases)
         given = {"compiler": build.compiler, "flags": build.flags, "libraries": libraries}
         lacking = [name for name, value in given.items() if not value]
         given_names = [name for name in given if name not in lacking]

@@ -84,7 +84,7 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
     names: set[str] = set()
     environments = [case.evidence.environment for case in submission.results]
     for environment in {id(each): each for each in environments}.values():  # attempts share their job's environment
-        of_ranks = (name.removeprefix("env.") for name in environment.facts.under("env."))
+        of_ranks = (name.removeprefix("env.") for name in environment.under("env."))
         names |= {*environment.variables, *of_ranks}.difference(environment.set_by_slurm)
     names -= {name for name, _ in submission.campaign.slurm.environment}
     unsaid = sorted(name for name in names if _TUNES.fullmatch(name) and name.casefold() not in told)
@@ -232,12 +232,8 @@ def _jobs(results: Sequence[Case]) -> tuple[list[_Job], list[str]]:
 def _differing(jobs: Sequence[_Job]) -> dict[str, list[_Stated]]:
     """The items that differ between jobs or nodes, in the order in which jobs report them."""
     texts: dict[str, list[str]] = {}
-    read: set[tuple[int, str, str]] = set()  # facts, which many jobs share
     for environment, target, executable, _ in jobs:
-        facts = id(environment.facts), target, executable
-        of_nodes = () if facts in read else _of_nodes(environment, target, executable)
-        read.add(facts)
-        for name, values in (*of_nodes, *_of_job(environment, target)):
+        for name, values in (*_of_nodes(environment, target, executable), *_of_job(environment, target)):
             known = texts.setdefault(name, [])
             for text in values:
                 if not any(_same(name, text, other) for other in known):

@@ -59,7 +59,7 @@ def _lines(case: Case) -> Iterator[_Line]:
     for digest, path in witness.programs.items():
         yield "executed by ranks", path, digest
     environment = case.evidence.environment
-    named = {name: environment.values(name) for name in environment.facts.under(_LIBRARY)}
+    named = {name: environment.values(name) for name in environment.under(_LIBRARY)}
     seen = {f"{_LIBRARY}{name}": values for name, values in witness.libraries.items()}
     for _, values in sorted((named | seen).items()):  # where ranks were observed: what they loaded
         for value in values:

@@ -66,19 +66,17 @@ CREATE TABLE observations (
     FOREIGN KEY (run, attempt) REFERENCES attempts (run, number)
 );
 
--- What many jobs or runs say alike is apart from what they do not: on many nodes it is large.
+-- Shared by the attempts of a job: on many nodes it is large.
 CREATE TABLE environments (
     digest TEXT PRIMARY KEY,
-    data   TEXT NOT NULL,
-    facts  TEXT NOT NULL
+    data   TEXT NOT NULL              -- facts.Environment as JSON
 );
 
 CREATE TABLE evidence (
     run         TEXT NOT NULL,
     attempt     INTEGER NOT NULL,
     environment TEXT NOT NULL REFERENCES environments (digest),
-    data        TEXT NOT NULL,
-    witness     TEXT NOT NULL,
+    data        TEXT NOT NULL,        -- facts.Evidence as JSON, without the environment and the accounting
     PRIMARY KEY (run, attempt),
     FOREIGN KEY (run, attempt) REFERENCES attempts (run, number)
 );

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from campaign.core import journal
-from campaign.core.attestation import RankGroup
 from campaign.core.chain import START, Chain, Event
 from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom, pass_on_limit
@@ -32,11 +31,10 @@ from campaign.core.model import (
     Source,
     State,
 )
-from campaign.results.environment import kept
-from campaign.results.environment.facts import Accounting, Evidence
+from campaign.results.environment.facts import NOTHING, Accounting, Environment, Evidence
 
 SCHEMA = Path(__file__).with_name("schema.sql")
-FORMAT = 8  # of these tables: the database's user_version
+FORMAT = 9  # of these tables: the database's user_version
 LOCK_TIMEOUT_S = 180.0  # `collect` of a large campaign holds it for more than a minute
 RECOVERY_TIMEOUT_S = 5.0  # a driver at work holds it for less than that at a time
 
@@ -410,11 +408,11 @@ class Store:
                 self._sql(_INSERT_RECORD, (*place, *(getattr(record, name) for name in _RECORD_FIELDS)))
             self._sql("INSERT INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(observation)))
             if evidence is not None:
-                data = kept.dump(evidence.environment)
-                digest = hashlib.sha256("\n".join(data).encode()).hexdigest()
-                self._sql("INSERT OR IGNORE INTO environments VALUES (?, ?, ?)", (digest, *data))
-                rest = kept.dump_rest(evidence)
-                self._sql("INSERT INTO evidence VALUES (?, ?, ?, ?, ?)", (run, attempt, digest, *rest))
+                environment = dumps(evidence.environment)
+                digest = hashlib.sha256(environment.encode()).hexdigest()
+                self._sql("INSERT OR IGNORE INTO environments VALUES (?, ?)", (digest, environment))
+                own = replace(evidence, environment=NOTHING.environment, accounting=None)
+                self._sql("INSERT INTO evidence VALUES (?, ?, ?, ?)", (run, attempt, digest, dumps(own)))
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
         """Store Slurm's final record of a job."""
@@ -430,31 +428,32 @@ class Store:
         """What the job and Slurm recorded around each execution, by (run, attempt)."""
         with self._explained():
             stored = self._rows(
-                "SELECT digest, data, facts FROM environments WHERE digest IN (SELECT environment FROM evidence)"
+                "SELECT digest, data FROM environments WHERE digest IN (SELECT environment FROM evidence)"
             )
-            environments = {digest: kept.restore(data, facts) for digest, data, facts in stored}
+            environments = {digest: decode(Environment, json.loads(data)) for digest, data in stored}
             accounting = self.accounting()
             rows = self._rows(
-                "SELECT e.run, e.attempt, e.environment, e.data, e.witness, a.job FROM evidence e "
+                "SELECT e.run, e.attempt, e.environment, e.data, a.job FROM evidence e "
                 "JOIN attempts a ON a.run = e.run AND a.number = e.attempt"
             )
             return {
-                (run, attempt): kept.restore_rest(data, witness, environments[digest], accounting.get(job))
-                for run, attempt, digest, data, witness, job in rows
+                (run, attempt): replace(
+                    decode(Evidence, json.loads(data)),
+                    environment=environments[digest],
+                    accounting=accounting.get(job),
+                )
+                for run, attempt, digest, data, job in rows
             }
 
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
         """All records by (run, attempt)."""
         with self._explained():
             by_attempt: dict[tuple[str, int], list[Record]] = {}
-            once: dict[str, str] = {}  # names, units and files, which are the same for thousands of attempts
-            same = once.setdefault
             for row in self._rows(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY rowid"):
-                run, attempt, file, line, each, operation, value, unit, *others, statistic = row
-                shown = () if each == "[]" else decode(tuple[Iteration, ...], json.loads(each))
-                place, statistic = Source(same(file, file), line), same(statistic, statistic)
-                values = same(operation, operation), value, same(unit, unit), place, *others, statistic, None, shown
-                record = Record(*values)
+                run, attempt, file, line, each, *values = row
+                given = dict(zip(_RECORD_FIELDS, values, strict=True))
+                iterations = decode(tuple[Iteration, ...], json.loads(each))
+                record = Record(source=Source(file, line), each=iterations, **given)
                 by_attempt.setdefault((run, attempt), []).append(record)
             return {key: tuple(records) for key, records in by_attempt.items()}
 
@@ -462,8 +461,7 @@ class Store:
         """What each attempt's output says besides its numbers, by (run, attempt)."""
         with self._explained():
             rows = self._rows("SELECT run, attempt, data FROM observations")
-            alike: dict[str, tuple[RankGroup, ...]] = {}
-            return {(run, attempt): _observation(json.loads(data), alike) for run, attempt, data in rows}
+            return {(run, attempt): decode(Observation, json.loads(data)) for run, attempt, data in rows}
 
     def lacks_results(self) -> bool:
         """Whether an attempt that is done has no stored results."""
@@ -506,15 +504,6 @@ def _examine(paths: Paths) -> None:
 def _attempt(row: tuple[Any, ...]) -> Attempt:
     run, number, token, job, fingerprint, state, *others = row
     return Attempt(run, number, token, job, fingerprint, State(state), *others)
-
-
-def _observation(data: dict[str, Any], alike: dict[str, tuple[RankGroup, ...]]) -> Observation:
-    """Equal attestations of many runs are stored once in memory."""
-    seen = decode(Observation, data)
-    if seen.attestation is None:
-        return seen
-    groups = alike.setdefault(json.dumps(data["attestation"].get("groups")), seen.attestation.groups)
-    return replace(seen, attestation=replace(seen.attestation, groups=groups))
 
 
 _DERIVED = ("source", "parts", "iteration", "each")  # stored in another way, or not part of an output

@@ -179,8 +179,8 @@ def test_what_all_nodes_say_stands_once(tmp_path: Path, place: Path) -> None:
     ]
     found = gathered(place, "".join(reversed(said)).encode(), 6)
     assert [node.name for node in found.nodes] == [f"n{node}" for node in range(6)]
-    assert [(value.nodes, value.text) for value in found.facts["a"]] == [((0, 1, 2, 3, 4, 5), "same")]
-    assert [(value.nodes, value.text) for value in found.facts["b"]] == [((0, 2, 4), "even"), ((1, 3, 5), "odd")]
+    assert [(value.nodes, value.text) for value in found.facts["a"]] == [("0-5", "same")]
+    assert [(value.nodes, value.text) for value in found.facts["b"]] == [("0,2,4", "even"), ("1,3,5", "odd")]
     assert found.incomplete == ()
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from campaign.core.model import Launcher, State
 from campaign.report import executed
 from campaign.results.case import Case
-from campaign.results.environment.facts import Environment, Evidence, Facts, Node, Value
+from campaign.results.environment.facts import Environment, Evidence, Node, Value
 from campaign.results.environment.witness import Witness
 from tests.support import builders
 
@@ -22,9 +22,9 @@ def ended(number: int, hash: str = PROGRAM) -> Case:
         "prefix.1.w.sh.interpreter": f"/bin/bash {BASH}",
         "library.libc.so.6": f"/lib/libc.so.6 {LIBRARY}",
     }
-    told = {name: (Value((0,), text),) for name, text in facts.items()}
+    told = {name: (Value("0", text),) for name, text in facts.items()}
     witness = Witness(True, {hash: "/opt/bench/mdtest"}, {"libc.so.6": (f"/other/libc.so.6 {LIBRARY}",)})
-    evidence = Evidence(Environment(recorded=True, nodes=(Node("n1", "n1"),), facts=Facts(told)), witness=witness)
+    evidence = Evidence(Environment(recorded=True, nodes=(Node("n1", "n1"),), facts=told), witness=witness)
     run = replace(builders.run(), launcher=Launcher(options=("--cpu-bind=cores",), prefix=("/w.sh", "-x")))
     seen = replace(builders.observation(), binary_sha256=None)
     return Case(builders.pack(), run, builders.attempt(run, number=number), (), seen, evidence)

@@ -28,7 +28,7 @@ from campaign.core.model import (
     Target,
 )
 from campaign.plan import matrix
-from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, FileSystemSpace, Node, Value
+from campaign.results.environment.facts import Accounting, Environment, Evidence, FileSystemSpace, Node, Value
 from campaign.results.store import Store
 
 GOLDENS = Path(__file__).parents[1] / "goldens"
@@ -229,7 +229,7 @@ def environment(count: int = 2, facts: dict[str, str] | None = None, **changes: 
         directory="/scratch/user",
         executable="/opt/bench/mdtest",
         nodes=tuple(Node(name, name, 109.2, f"b{name}") for name in names),
-        facts=Facts({name: (Value(tuple(range(count)), text),) for name, text in everywhere.items()}),
+        facts={name: (Value(f"0-{count - 1}", text),) for name, text in everywhere.items()},
         variables={
             "SLURM_JOB_ID": "17",
             "SLURM_JOB_NAME": "campaign-test-1",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from campaign.core.job_states import STATES
 from campaign.core.model import Completion, State
 from campaign.core.once import Once
-from campaign.results.environment.slurm_text import expand_nodes
+from campaign.results.environment.slurm_text import MOST_NODES, expand_nodes
 from campaign.results.environment.witness import Witness
 
 
@@ -28,10 +26,33 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The value of a fact on some nodes. `nodes` are indices of `Environment.nodes`."""
+    """The value of a fact on some nodes. `nodes`: their indices in `Environment.nodes`, as ranges: "0-2,5"."""
 
-    nodes: tuple[int, ...]
+    nodes: str
     text: str
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        return indices(self.nodes)
+
+
+_RANGES = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*")
+
+
+def indices(ranges: str, nodes: int = MOST_NODES) -> tuple[int, ...]:
+    """The indices in "0-2,5". Raises ValueError unless they are ascending and below `nodes`."""
+    if ranges == "":
+        return ()
+    if not _RANGES.fullmatch(ranges):
+        raise ValueError(f"{ranges!r:.60} is not a list of node ranges such as 0-3,5")
+    found: list[int] = []
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        low, high = int(first), int(last or first)
+        if not low <= high < nodes or (found and low <= found[-1]):
+            raise ValueError(f"{ranges!r:.60}: not ascending, or beyond the last of {nodes} nodes (counted from 0)")
+        found.extend(range(low, high + 1))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,60 +68,7 @@ class FileSystemSpace:
     inodes_free: int
 
 
-def _written(nodes: tuple[int, ...]) -> str:
-    """0, 1, 2, 5 -> "0-2,5": what `reading.ranges_of` reads."""
-    parts: list[list[int]] = []
-    for node in nodes:
-        if parts and node == parts[-1][1] + 1:
-            parts[-1][1] = node
-        else:
-            parts.append([node, node])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
-
-
 PREFIX = "prefix."  # facts about the words before the benchmark
-
-
-class Facts(Once, dict[str, tuple[Value, ...]]):
-    """What the nodes of a job reported, by fact. Jobs with the same facts share them, so that their texts are computed
-    once.
-    """
-
-    @cached_property
-    def written(self) -> str:
-        """The database's form: JSON, in which a value's nodes are one text."""
-        written = {name: [(_written(value.nodes), value.text) for value in values] for name, values in self.items()}
-        return json.dumps(written, ensure_ascii=False)
-
-    @cached_property
-    def texts(self) -> Mapping[str, tuple[str, ...]]:
-        """The different values of each fact, most nodes first."""
-        return {
-            name: tuple(value.text for value in sorted(values, key=lambda value: -len(value.nodes)))
-            for name, values in self.items()
-        }
-
-    @cached_property
-    def _under(self) -> dict[str, tuple[str, ...]]:
-        return {}
-
-    def under(self, beginning: str) -> tuple[str, ...]:
-        """The facts whose names begin so."""
-        if beginning not in self._under:
-            self._under[beginning] = tuple(name for name in self if name.startswith(beginning))
-        return self._under[beginning]
-
-    @cached_property
-    def beside(self) -> Mapping[str, tuple[str, str]]:
-        """Path and SHA-256 of the files that the job hashed besides the executable, by the names of their facts."""
-        names = [name for name in self.under(PREFIX) if not name.endswith(".interpreter") and self.texts[name]]
-        split = {name: self.texts[name][0].rpartition(" ") for name in names}
-        return {name: (path, digest) for name, (path, _, digest) in split.items()}
-
-    @cached_property
-    def told(self) -> Mapping[str, str]:
-        """The different values of each fact, joined; variables of the ranks by their own names."""
-        return {name.removeprefix("env."): " ".join(texts) for name, texts in self.texts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +83,7 @@ class Environment(Once):
     executable: str = ""
     nodes: tuple[Node, ...] = ()
     incomplete: tuple[int, ...] = ()  # nodes with an incomplete answer
-    facts: Facts = field(default_factory=Facts)
+    facts: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)  # what the nodes reported
     variables: Mapping[str, str] = field(default_factory=dict)  # of the job's script
     set_by_slurm: tuple[str, ...] = ()  # those of them that Slurm or the site sets for each job, except SLURM_*
     job: Mapping[str, str] = field(default_factory=dict)  # scontrol show job, from within the job
@@ -125,19 +93,10 @@ class Environment(Once):
     space: FileSystemSpace | None = None
     problems: tuple[str, ...] = ()  # of the job, or of reading its record
 
-    @cached_property
-    def _known(self) -> dict[Hashable, Any]:
-        """What `once` caches depends on the facts and the nodes' names, which many jobs share."""
-        return self.facts.once(tuple([node.name for node in self.nodes]), dict)
-
-    @cached_property
-    def of_job(self) -> Once:
-        """For what depends on more than that, and is the same for all runs of the job."""
-        return Once()
-
     def told(self, name: str) -> str:
         """The different values of a fact or a variable, from the nodes or the job script; "" if unknown."""
-        return self.facts.told.get(name, self.variables.get(name, ""))
+        values = self.values(f"env.{name}") or self.values(name)
+        return " ".join(values) if values else self.variables.get(name, "")
 
     @cached_property
     def answered(self) -> Mapping[str, Node]:
@@ -156,16 +115,31 @@ class Environment(Once):
         cut = {self.nodes[node] for node in self.incomplete}
         return tuple([name for name in self.job_nodes if self.answered.get(name) in {None, *cut}])
 
+    @cached_property
+    def _texts(self) -> Mapping[str, tuple[str, ...]]:
+        return {
+            name: tuple(value.text for value in sorted(values, key=lambda value: -len(value.indices)))
+            for name, values in self.facts.items()
+        }
+
     def values(self, fact: str) -> tuple[str, ...]:
         """The different values of a fact, most nodes first."""
-        return self.facts.texts.get(fact, ())
+        return self._texts.get(fact, ())
 
     def by_node(self, fact: str) -> Mapping[str, str]:
         """A fact's value on each node that reported it, by the node's name."""
-        return self.once(
-            fact,
-            lambda: {self.nodes[node].name: value.text for value in self.facts.get(fact, ()) for node in value.nodes},
-        )
+        return {self.nodes[node].name: value.text for value in self.facts.get(fact, ()) for node in value.indices}
+
+    def under(self, beginning: str) -> tuple[str, ...]:
+        """The facts whose names begin so."""
+        return tuple(name for name in self.facts if name.startswith(beginning))
+
+    @cached_property
+    def beside(self) -> Mapping[str, tuple[str, str]]:
+        """Path and SHA-256 of the files that the job hashed besides the executable, by the names of their facts."""
+        names = [name for name in self.under(PREFIX) if not name.endswith(".interpreter") and self.values(name)]
+        split = {name: self.values(name)[0].rpartition(" ") for name in names}
+        return {name: (path, digest) for name, (path, _, digest) in split.items()}
 
     def clock_offset(self, name: str) -> float:
         """By how many seconds, at least, a node's clock is behind (negative) or ahead of that of the job's

@@ -6,9 +6,7 @@ exceptions.
 
 from __future__ import annotations
 
-import functools
 import json
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
@@ -18,21 +16,27 @@ from typing import Any, TypeVar
 from campaign.core import plain_file
 from campaign.core.errors import pass_on_limit
 from campaign.results.environment import witness
-from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, FileSystemSpace, Node, Value
+from campaign.results.environment.facts import (
+    Accounting,
+    Environment,
+    Evidence,
+    FileSystemSpace,
+    Node,
+    Value,
+    indices,
+)
 from campaign.results.environment.slurm_text import MOST_NODES, slurm_fields
+from campaign.results.json_fields import JsonFields, WrongField, short
 
 FORMAT = 2
+ACCOUNTING_FORMAT = 1
 LARGEST_BYTES = 16 << 20  # of an environment.json: 1,000 nodes take about 100 KB
 MOST_TEXTS = 2_000  # facts, variables, values of one fact
 MOST_PROBLEMS = 20
 LONGEST = 8_192  # characters of one text; the job cuts at 4,000 bytes
 _COUNTS = tuple(field.name for field in fields(FileSystemSpace) if field.name != "time")
 
-Fitting = TypeVar("Fitting")
-
-
-class WrongPart(ValueError):
-    """A part of the file is invalid; says which."""
+Taken = TypeVar("Taken")
 
 
 # --- environment.json
@@ -49,14 +53,12 @@ def read(path: Path) -> Evidence:
 def parse(content: bytes, name: str = "environment.json") -> Evidence:
     """Parse an environment.json. Errors are in the environment's problems."""
     try:
-        data = _object(content)
-        kind = data.get("format")
-        if kind != FORMAT:
-            raise WrongPart(f"format {_short(kind)}; expected {FORMAT}")
-    except WrongPart as wrong:
+        data = _object(content, FORMAT)
+    except WrongField as wrong:
         return Evidence(Environment(problems=(f"{name}: {wrong}",)))
     reader = _PartsReader(data, name)
-    made, before, after = reader.truth_or_none("made"), reader.space("before"), reader.space("after")
+    made = reader.take("made", reader.fields.truth, None)
+    before, after = reader.space("before"), reader.space("after")
     return Evidence(_environment(reader), made, before, after, witness=_witness(data.get("ran"), name))
 
 
@@ -67,29 +69,29 @@ def _witness(data: Any, name: str) -> witness.Witness:
     reader = _PartsReader(data, name)
     facts = reader.facts(len(reader.nodes()))
     values = {fact: tuple(dict.fromkeys(value.text for value in values)) for fact, values in facts.items()}
-    return witness.of_facts(values, (*reader.list_of_texts("problems"), *reader.problems))
+    return witness.of_facts(values, (*reader.words("problems"), *reader.problems))
 
 
 def _environment(reader: _PartsReader) -> Environment:
     nodes = reader.nodes()
     return Environment(
         recorded=True,
-        started=reader.number("started"),
-        ended=reader.number("ended"),
+        started=reader.take("started", reader.fields.number, None),
+        ended=reader.take("ended", reader.fields.number, None),
         host=reader.text("host"),
         directory=reader.text("directory"),
         executable=reader.text("executable"),
         nodes=nodes,
-        incomplete=reader.ranges("incomplete", len(nodes)),
+        incomplete=reader.indices("incomplete", len(nodes)),
         facts=reader.facts(len(nodes)),
         variables=reader.texts("environment"),
-        set_by_slurm=reader.list_of_texts("set_by_slurm"),
+        set_by_slurm=reader.words("set_by_slurm"),
         job=slurm_fields(reader.text("job")),
-        other_jobs=reader.count_or_none("other_jobs"),
+        other_jobs=reader.take("other_jobs", reader.fields.count, None),
         software=reader.texts("software"),
         storage=reader.texts("storage"),
         space=reader.space("space"),
-        problems=(*reader.list_of_texts("problems"), *reader.problems),  # last: reading the others adds to them
+        problems=(*reader.words("problems"), *reader.problems),  # last: reading the others adds to them
     )
 
 
@@ -97,41 +99,36 @@ class _PartsReader:
     """Takes parts out of a JSON object; invalid ones are left out and reported in `problems`."""
 
     def __init__(self, data: Mapping[str, Any], name: str) -> None:
-        self._data, self._name = data, name
+        self.fields, self._name = JsonFields(data), name
         self.problems: list[str] = []
 
-    def problem(self, key: str, what: str) -> None:
+    def problem(self, text: str) -> None:
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(f"{self._name}: {key}: {what}")
+            self.problems.append(f"{self._name}: {text}")
 
-    def _take(self, key: str, absent: Fitting, fits: Callable[[Any], bool], expected: str) -> Fitting:
-        """The value of a key; `absent` if it is missing or invalid, which is a problem: `expected`."""
-        value: Fitting = self._data.get(key, absent)
-        if fits(value):
-            return value
-        self.problem(key, expected.format(found=_short(value)))
-        return absent
+    def take(self, key: str, get: Callable[[str], Taken], absent: Taken) -> Taken:
+        """The value of a key; `absent` if it is missing or null, or invalid, which is a problem."""
+        if self.fields.get(key) is None:
+            return absent
+        try:
+            return get(key)
+        except WrongField as wrong:
+            self.problem(str(wrong))
+            return absent
 
     def text(self, key: str) -> str:
-        return clean(self._take(key, "", lambda value: isinstance(value, str), "{found} is not a string"))
+        return clean(self.take(key, self.fields.text, ""))
 
-    def number(self, key: str) -> float | None:
-        value: float | None = self._take(key, None, _is_number, "{found} is not a number")
-        return None if value is None else float(value)
-
-    def count_or_none(self, key: str) -> int | None:
-        return self._take(
-            key, None, lambda value: value is None or _is_count(value), "{found} is not a whole number ≥ 0"
-        )
-
-    def truth_or_none(self, key: str) -> bool | None:
-        return self._take(key, None, lambda value: isinstance(value, bool | None), "{found} is not true or false")
+    def words(self, key: str) -> tuple[str, ...]:
+        words: tuple[str, ...] = ()
+        return tuple(clean(word) for word in self.take(key, self.fields.words, words)[:MOST_TEXTS])
 
     def _entries(self, key: str) -> list[tuple[str, Any]]:
         """Names and values of an object, up to MOST_TEXTS."""
-        entries: dict[str, Any] = self._take(key, {}, lambda value: isinstance(value, dict), "{found} is not an object")
+        none: Mapping[str, Any] = {}
+        entries = self.take(key, self.fields.entries, none)
         if len(entries) > MOST_TEXTS:
-            self.problem(key, f"{len(entries)} entries; only the first {MOST_TEXTS} were read")
+            self.problem(f"{key}: {len(entries)} entries; only the first {MOST_TEXTS} were read")
         return [(clean(name), value) for name, value in list(entries.items())[:MOST_TEXTS]]
 
     def texts(self, key: str) -> dict[str, str]:
@@ -141,101 +138,69 @@ class _PartsReader:
             if isinstance(text, str):
                 texts[name] = clean(text)
             else:
-                self.problem(f"{key}.{name[:80]}", f"{_short(text)} is not a string")
+                self.problem(f"{key}.{name[:80]}: {short(text)} is not a string")
         return texts
 
-    def list_of_texts(self, key: str) -> tuple[str, ...]:
-        texts: list[str] = self._take(key, [], _is_list_of_texts, "{found} is not a list of strings")
-        return tuple(clean(text) for text in texts[:MOST_TEXTS])
-
     def space(self, key: str) -> FileSystemSpace | None:
-        value = self._take(key, None, _is_space_or_none, "{found} does not describe the space of a file system")
-        return value and FileSystemSpace(float(value["time"]), *(value[name] for name in _COUNTS))
+        value = self.fields.get(key)
+        if value is None:
+            return None
+        given = JsonFields.of(value)
+        try:
+            return FileSystemSpace(given.number("time"), *(given.count(name) for name in _COUNTS))
+        except WrongField:
+            self.problem(f"{key}: {short(value)} does not describe the space of a file system")
+            return None
 
     def nodes(self) -> tuple[Node, ...]:
-        value = self._data.get("nodes", [])
-        if not isinstance(value, list) or len(value) > MOST_NODES:
-            self.problem("nodes", f"not a list of at most {MOST_NODES} nodes")
+        nodes = self.fields.data.get("nodes", [])
+        if not isinstance(nodes, list) or len(nodes) > MOST_NODES:
+            self.problem(f"nodes: not a list of at most {MOST_NODES} nodes")
             return ()
-        nodes = []
-        for number, node in enumerate(value):
-            name = node.get("name") if isinstance(node, dict) else None
-            if not isinstance(name, str):
-                self.problem(f"nodes[{number}]", f"{_short(node)} has no name")
-                nodes.append(Node("", ""))
-                continue
-            texts = (node.get("hostname", name), node.get("boot"))
-            hostname, boot = (clean(text) if isinstance(text, str) else "" for text in texts)
-            nodes.append(Node(clean(name), hostname, _clock(node.get("clock")), boot))
-        return tuple(nodes)
+        return tuple(self._node(number, node) for number, node in enumerate(nodes))
 
-    def ranges(self, key: str, nodes: int) -> tuple[int, ...]:
+    def _node(self, number: int, value: Any) -> Node:
+        texts = {key: clean(text) for key, text in JsonFields.of(value).data.items() if isinstance(text, str)}
+        if "name" not in texts:
+            self.problem(f"nodes[{number}]: {short(value)} has no name")
+            return Node("", "")
+        clock = texts.get("clock", "")
+        seconds = float(clock) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", clock) else None
+        return Node(texts["name"], texts.get("hostname", texts["name"]), seconds, texts.get("boot", ""))
+
+    def indices(self, key: str, nodes: int) -> tuple[int, ...]:
         try:
-            return ranges_of(self._data.get(key, ""), nodes)
-        except WrongPart as wrong:
-            self.problem(key, str(wrong))
+            return indices(self.take(key, self.fields.text, ""), nodes)
+        except ValueError as error:
+            self.problem(f"{key}: {error}")
             return ()
 
-    def facts(self, nodes: int) -> Facts:
-        try:
-            told = json.dumps(self._data.get("facts", {}))
-        except RecursionError:
-            return self.read_facts(nodes)
-        facts, problems = _facts(told, nodes, self._name)
-        self.problems += problems[: MOST_PROBLEMS - len(self.problems)]
-        return facts
-
-    def read_facts(self, nodes: int) -> Facts:
-        entries = self._entries("facts")
-        return Facts({name: tuple(self._values(f"facts.{name[:80]}", values, nodes)) for name, values in entries})
+    def facts(self, nodes: int) -> dict[str, tuple[Value, ...]]:
+        return {name: tuple(self._values(f"facts.{name[:80]}", given, nodes)) for name, given in self._entries("facts")}
 
     def _values(self, key: str, values: Any, nodes: int) -> Iterator[Value]:
         if not isinstance(values, list) or len(values) > MOST_TEXTS:
-            self.problem(key, f"not a list of at most {MOST_TEXTS} values")
+            self.problem(f"{key}: not a list of at most {MOST_TEXTS} values")
             return
         seen: set[int] = set()
         for value in values:
-            if isinstance(value, dict) and _is_count(value.get("dropped")):
-                self.problem(key, f"the job dropped the values of {value['dropped']} nodes")
+            text, ranges, dropped = map(JsonFields.of(value).get, ("value", "nodes", "dropped"))
+            if isinstance(dropped, int):
+                self.problem(f"{key}: the job dropped the values of {dropped} nodes")
+                continue
+            if not isinstance(text, str) or not isinstance(ranges, str):
+                self.problem(f"{key}: {short(value)} is not a value with its nodes")
                 continue
             try:
-                if not isinstance(value, dict) or not isinstance(value.get("value"), str):
-                    raise WrongPart(f"{_short(value)} is not a value with its nodes")
-                members = ranges_of(value.get("nodes"), nodes)
-                if seen & set(members):
-                    raise WrongPart("two values for one node")
-            except WrongPart as wrong:
-                self.problem(key, str(wrong))
+                members = indices(ranges, nodes)
+            except ValueError as error:
+                self.problem(f"{key}: {error}")
+                continue
+            if not seen.isdisjoint(members):
+                self.problem(f"{key}: two values for one node")
                 continue
             seen.update(members)
-            yield Value(members, clean(value["value"]))
-
-
-@functools.lru_cache(maxsize=256)
-def _facts(told: str, nodes: int, name: str) -> tuple[Facts, tuple[str, ...]]:
-    """Facts and their problems: jobs on the same nodes have the same facts, which are then parsed once."""
-    reader = _PartsReader({"facts": json.loads(told)}, name)
-    facts = reader.read_facts(nodes)
-    return facts, tuple(reader.problems)
-
-
-_RANGES = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*")
-
-
-def ranges_of(text: Any, nodes: int) -> tuple[int, ...]:
-    """Indices below `nodes` in "0-3,5"."""
-    if text == "":
-        return ()
-    if not isinstance(text, str) or not _RANGES.fullmatch(text):
-        raise WrongPart(f"{_short(text)} is not a list of node ranges such as 0-3,5")
-    indices: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        low, high = int(first), int(last or first)
-        if not low <= high < nodes or (indices and low <= indices[-1]):
-            raise WrongPart(f"{_short(text)}: not ascending, or beyond the last of {nodes} nodes (counted from 0)")
-        indices.extend(range(low, high + 1))
-    return tuple(indices)
+            yield Value(ranges, clean(text))
 
 
 # --- accounting.json
@@ -254,20 +219,19 @@ def read_accounting(path: Path) -> Accounting | None:
 def parse_accounting(content: bytes, name: str = "accounting.json") -> Accounting:
     """Parse an accounting.json; errors are in its problems."""
     try:
-        data = _object(content)
-        if data.get("format") != 1:
-            raise WrongPart(f"format {_short(data.get('format'))}; expected {1}")
+        data = _object(content, ACCOUNTING_FORMAT)
         steps = data.get("steps", [])
         if not isinstance(steps, list) or len(steps) > MOST_TEXTS:
-            raise WrongPart(f"steps: not a list of at most {MOST_TEXTS}")
-    except WrongPart as wrong:
+            raise WrongField(f"steps: not a list of at most {MOST_TEXTS}")
+    except WrongField as wrong:
         return Accounting(problems=(f"{name}: {wrong}",))
     reader = _PartsReader(data, name)
-    asked, job, met_by_job = reader.number("asked"), reader.texts("job"), reader.list_of_texts("problems")
+    asked = reader.take("asked", reader.fields.number, 0.0)
+    job, met_by_job = reader.texts("job"), reader.words("problems")
     rows = [_PartsReader({"steps": row}, name) for row in steps]
     steps = tuple(row.texts("steps") for row in rows)
     problems = (*met_by_job, *reader.problems, *(problem for row in rows for problem in row.problems))
-    return Accounting(asked or 0.0, job, data.get("accounting") is True, steps, problems[:MOST_PROBLEMS])
+    return Accounting(asked, job, data.get("accounting") is True, steps, problems[:MOST_PROBLEMS])
 
 
 # --- what JSON may hold
@@ -294,41 +258,14 @@ def _load(path: Path) -> tuple[bytes, str]:
     return (content, "") if size <= LARGEST_BYTES else (b"", f"not a regular file of at most {LARGEST_BYTES} bytes")
 
 
-def _object(content: bytes) -> dict[str, Any]:
+def _object(content: bytes, form: int) -> dict[str, Any]:
+    """The object in a file of this format. Raises WrongField."""
     try:
         data = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise WrongPart(f"not JSON: {error}") from None
+        raise WrongField(f"not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise WrongPart("not a JSON object")
+        raise WrongField("not a JSON object")
+    if data.get("format") != form:
+        raise WrongField(f"format {short(data.get('format'))}; expected {form}")
     return data
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return abs(value) < 1e15 if isinstance(value, int) else math.isfinite(value)
-
-
-def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
-def _is_space_or_none(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return value is None
-    return _is_number(value.get("time")) and all(_is_count(value.get(name)) for name in _COUNTS)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64
-
-
-def _clock(value: Any) -> float | None:
-    """Seconds since 1970, which the nodes give as a text."""
-    return float(value) if isinstance(value, str) and re.fullmatch(r"\d{1,12}(\.\d{1,9})?", value) else None
-
-
-def _short(value: Any) -> str:
-    text = ascii(value) if not isinstance(value, dict | list) else type(value).__name__
-    return text if len(text) <= 60 else text[:60] + "..."

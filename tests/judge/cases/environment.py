@@ -13,7 +13,7 @@ from campaign.config.system import SYSTEM
 from campaign.core.model import Geometry, Iteration, Record, Severity, Source, State
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, Value
+from campaign.results.environment.facts import Accounting, Environment, Evidence, Value
 from tests.judge.cases import Example, attempts, broken, disclosed, kept, rehearsed, unchecked
 from tests.judge.cases.submissions import whole
 from tests.support import builders
@@ -156,7 +156,7 @@ def over_time(*environments: Environment) -> Submission:
 
 def first_node_alone() -> Environment:
     given = builders.environment(3)
-    return replace(given, nodes=given.nodes[:1], facts=Facts(), problems=("srun ended",))
+    return replace(given, nodes=given.nodes[:1], facts={}, problems=("srun ended",))
 
 
 def with_facts(**facts: str) -> Environment:
@@ -165,9 +165,9 @@ def with_facts(**facts: str) -> Environment:
 
 def by_node(name: str, *texts: str) -> Environment:
     made = builders.environment(len(texts))
-    values = {text: tuple(node for node, said in enumerate(texts) if said == text) for text in texts}
+    values = {text: ",".join(str(node) for node, said in enumerate(texts) if said == text) for text in texts}
     told = tuple(Value(nodes, text) for text, nodes in values.items())
-    return replace(made, facts=Facts({**made.facts, name: told}))
+    return replace(made, facts={**made.facts, name: told})
 
 
 INCOMPLETE = "the system description is incomplete"
@@ -180,8 +180,8 @@ FIRST, SECOND = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
 def mounted(of: Case, first: str, second: str, kind: str = "fuse.glusterfs") -> Case:
     """With the mounts of the target on two nodes: its type, and the device on each."""
     environment = of.evidence.environment
-    facts = {"mount.type": (Value((0, 1), kind),), "mount.device": (Value((0,), first), Value((1,), second))}
-    told = Facts({**environment.facts, **facts})
+    facts = {"mount.type": (Value("0-1", kind),), "mount.device": (Value("0", first), Value("1", second))}
+    told = {**environment.facts, **facts}
     return replace(of, evidence=replace(of.evidence, environment=replace(environment, facts=told)))
 
 

@@ -12,7 +12,7 @@ from campaign.config.rules.entries import Pin
 from campaign.core.model import Command, Geometry, Launcher, OutputRemark
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.environment.facts import Environment, Evidence, Facts, Node, Value
+from campaign.results.environment.facts import Environment, Evidence, Node, Value
 from campaign.results.environment.witness import Witness
 from campaign.results.source import classify
 from campaign.results.source.facts import Build, OwnSource, Sources
@@ -102,8 +102,8 @@ def described(text: str) -> Submission:
 def on_nodes(given: Submission, facts: dict[str, tuple[str, str]], **seen: Any) -> Submission:
     """With what two nodes of each job told, and with other outputs."""
     nodes = (Node("n1", "n1"), Node("n2", "n2"))
-    told = {name: tuple(Value((node,), text) for node, text in enumerate(values)) for name, values in facts.items()}
-    evidence = Evidence(Environment(recorded=True, nodes=nodes, facts=Facts(told)))
+    told = {name: tuple(Value(str(node), text) for node, text in enumerate(values)) for name, values in facts.items()}
+    evidence = Evidence(Environment(recorded=True, nodes=nodes, facts=told))
     changed = ran(given, **seen)
     return replace(changed, results=tuple(replace(one, evidence=evidence) for one in changed.results))
 
@@ -144,7 +144,7 @@ def beside(fact: str, path: str, *programs: str, first: str = OTHER, second_node
     given = on_nodes(sourced(), same, binary_sha256=None, binary_agreed=None)
     commands = tuple(Command(name, (), name.rpartition("/")[2], name.rpartition("/")[2]) for name in programs)
     results = tuple(replace(one, run=replace(one.run, commands=commands or one.run.commands)) for one in given.results)
-    facts = Facts({**results[0].evidence.environment.facts, fact: (Value((0, 1), f"{path} {first}"),)})
+    facts = {**results[0].evidence.environment.facts, fact: (Value("0-1", f"{path} {first}"),)}
     evidence = Evidence(replace(results[0].evidence.environment, facts=facts))
     return replace(given, results=(replace(results[0], evidence=evidence), *results[1:]))
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from campaign.results.environment import kept, reading, witness
+from campaign.core.decode import decode, dumps
+from campaign.results.environment import reading, witness
+from campaign.results.environment.facts import Evidence
 from campaign.results.environment.witness import Executed, Witness
 
 PROGRAM, WRAPPER = "ab" * 32, "cd" * 32
@@ -60,5 +62,4 @@ def test_lines_that_are_none_are_left_out() -> None:
 
 def test_the_database_gives_it_back() -> None:
     evidence = reading.parse(json.dumps({"format": 2, "ran": RAN}).encode())
-    again = kept.restore_rest(*kept.dump_rest(evidence), evidence.environment, None)
-    assert again.witness == evidence.witness
+    assert decode(Evidence, json.loads(dumps(evidence))).witness == evidence.witness
