@@ -35,14 +35,20 @@ class JsonFields:
         text: str = self._fitting(key, isinstance(self.get(key), str), "a string")
         return encodable(text)
 
-    def number(self, key: str) -> float:
+    def one_of(self, key: str, *allowed: str) -> str:
+        value = self.text(key)
+        if value not in allowed:
+            raise WrongField(f"{key}: {value!r}; allowed: {', '.join(allowed)}")
+        return value
+
+    def number_of(self, key: str) -> float:
         value = self.get(key)
         fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1e300
         return float(self._fitting(key, fits, "a number ≥ 0"))
 
     def optional(self, key: str) -> float | None:
         """A number, or None where it is null or missing."""
-        return None if self.get(key) is None else self.number(key)
+        return None if self.get(key) is None else self.number_of(key)
 
     def count(self, key: str) -> int:
         value = self.get(key)

@@ -76,8 +76,8 @@ def _environment(reader: _PartsReader) -> Environment:
     nodes = reader.nodes()
     return Environment(
         recorded=True,
-        started=reader.take("started", reader.fields.number, None),
-        ended=reader.take("ended", reader.fields.number, None),
+        started=reader.take("started", reader.fields.number_of, None),
+        ended=reader.take("ended", reader.fields.number_of, None),
         host=reader.text("host"),
         directory=reader.text("directory"),
         executable=reader.text("executable"),
@@ -147,7 +147,7 @@ class _PartsReader:
             return None
         given = JsonFields.of(value)
         try:
-            return FileSystemSpace(given.number("time"), *(given.count(name) for name in _COUNTS))
+            return FileSystemSpace(given.number_of("time"), *(given.count(name) for name in _COUNTS))
         except WrongField:
             self.problem(f"{key}: {short(value)} does not describe the space of a file system")
             return None
@@ -226,7 +226,7 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> Accountin
     except WrongField as wrong:
         return Accounting(problems=(f"{name}: {wrong}",))
     reader = _PartsReader(data, name)
-    asked = reader.take("asked", reader.fields.number, 0.0)
+    asked = reader.take("asked", reader.fields.number_of, 0.0)
     job, met_by_job = reader.texts("job"), reader.words("problems")
     rows = [_PartsReader({"steps": row}, name) for row in steps]
     steps = tuple(row.texts("steps") for row in rows)

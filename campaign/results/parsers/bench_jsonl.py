@@ -6,16 +6,17 @@ lines of their own.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from campaign.core.attestation import Attestation, RankGroup
-from campaign.core.model import Iteration, Observation, Record
+from campaign.core.model import Observation, Record
+from campaign.results.json_fields import WrongField
 from campaign.results.parsers import json_ior, json_mdtest
-from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine, decode
+from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, decode
 from campaign.results.parsers.lines import Notes
+from campaign.results.parsers.repeats import Repeats
 
 FORMAT = 1
 MOST_RANKS = 10_000_000
@@ -24,8 +25,8 @@ MOST_RANKS = 10_000_000
 def parse(text: str, file: str) -> tuple[list[Record], Observation]:
     """Parse a bench.jsonl; `file` is its name in sources and messages. Nothing is raised.
 
-    A record's `source` is its `result` line; fields of one iteration are those of the best one. A file of another
-    format is refused as a whole: no records, and an error.
+    A record's `source` is the line of its best iteration. A file of another format is refused as a whole: no records,
+    and an error.
     """
     notes = Notes(file)
     run: Execution | None = None
@@ -39,7 +40,7 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
                 run = _start(line, file, notes)
             else:
                 _take(run, line)
-        except WrongLine as wrong:
+        except WrongField as wrong:
             notes.error(number, f"{wrong}; file ignored" if run is None else str(wrong))
             notes.unparsed(number, raw)
             if run is None:
@@ -63,7 +64,7 @@ def _take(run: Execution, line: JsonLine) -> None:
     if take is None:
         run.notes.unparsed(line.number, f"unknown line type {kind!r} of applet {run.applet}")
     elif run.ended:
-        raise WrongLine(f"`{kind}` line after the `end` line")
+        raise WrongField(f"`{kind}` line after the `end` line")
     else:
         take(run, line)
 
@@ -73,11 +74,12 @@ def _take(run: Execution, line: JsonLine) -> None:
 
 def _start(line: JsonLine, file: str, notes: Notes) -> Execution:
     if line.get("type") != "start":
-        raise WrongLine(f"first line is `{line.get('type')}`; expected `start`")
+        raise WrongField(f"first line is `{line.get('type')}`; expected `start`")
     if line.get("format") != FORMAT or isinstance(line.get("format"), bool):
-        raise WrongLine(f"format {line.get('format')!r}; expected {FORMAT}")
+        raise WrongField(f"format {line.get('format')!r}; expected {FORMAT}")
     placement = line.one_of("placement", "block", "cyclic", "irregular")
-    run = Execution(file, notes, line.word("applet"))
+    applet = line.word("applet")
+    run = Execution(notes, applet, Repeats(file, of_sample=applet != "ior"))
     run.seen = Observation(
         program=f"campaign {line.word('program')} {line.word('version')}",
         argv=line.words("argv"),
@@ -157,13 +159,13 @@ def _ranks(text: object) -> list[range]:
     for part in text.split(",") if isinstance(text, str) else [""]:
         match = re.fullmatch(r"([0-9]{1,8})(?:-([0-9]{1,8}))?", part)
         if not match:
-            raise WrongLine(f"rank_to_node: {text!r} are not ranges of ranks such as 0-3,8")
+            raise WrongField(f"rank_to_node: {text!r} are not ranges of ranks such as 0-3,8")
         spans.append(range(int(match[1]), int(match[2] or match[1]) + 1))
     return spans
 
 
 def _second_start(run: Execution, line: JsonLine) -> None:
-    raise WrongLine("second `start` line: several runs wrote this file")
+    raise WrongField("second `start` line: several runs wrote this file")
 
 
 def _warning(run: Execution, line: JsonLine) -> None:
@@ -201,11 +203,11 @@ def _record(run: Execution, line: JsonLine) -> None:
     """A result under the name, and in the unit, of the text; of several with one name, each is an iteration."""
     given = {name: line.optional(name) for name in ("elapsed_s", "remote_share", "cached_share")} | line.spread("ranks")
     details = {name: value for name, value in given.items() if value is not None}
-    run.measured(line, line.word("record"), line.number_of("value"), line.word("unit"), details)
+    run.results.add(line.word("record"), line.number_of("value"), line.word("unit"), line.number, details)
 
 
-def _detail(run: Execution, line: JsonLine) -> None:
-    """For lines that campaigns do not read: what is measured beside the results."""
+def _beside(run: Execution, line: JsonLine) -> None:
+    """For lines that campaigns do not read: what is measured beside the results, or computed of them."""
 
 
 _COMMON: Mapping[str, LineReader] = {
@@ -214,38 +216,18 @@ _COMMON: Mapping[str, LineReader] = {
     "warning": _warning,
     "error": _error,
     "end": _end,
+    **dict.fromkeys(("bandwidth", "plan", "process", "result", "verify"), _beside),
 }
 _APPLETS: Mapping[str, Mapping[str, LineReader]] = {"ior": json_ior.READERS, "mdtest": json_mdtest.READERS}
-_OTHERS: Mapping[str, LineReader] = {
-    "record": _record, **dict.fromkeys(("bandwidth", "phase", "plan", "process", "verify"), _detail)
-}  # fmt: skip
+_OTHERS: Mapping[str, LineReader] = {"record": _record, "phase": _beside}
 
 
 # --- the whole
 
 
 def _records(run: Execution) -> list[Record]:
-    records = []
-    for record in run.results.values():
-        rate, details = run.best.get(record.operation, (None, {}))
-        if rate is not None:
-            if not math.isclose(rate, record.value, rel_tol=1e-9, abs_tol=0.001):
-                against = (
-                    f"{record.operation}: max is {record.value}, but the best phase has {rate}: inconsistent output"
-                )
-                run.notes.error(record.source.line, against)
-            records.append(replace(record, **details, each=_each(run, record)))
-        elif record.value > 0:  # 0 is the row of a phase that was not run
-            run.notes.error(record.source.line, f"{record.operation}: result without a phase")
-    for record in run.repeats.records(run.file):
-        records.append(replace(record, **run.best[record.operation][1], each=_each(run, record)))
+    records = run.results.records()
     # The results of ior's tests end with the test's number, which is left out where there is only one.
     if run.applet == "ior" and len({record.operation.rpartition("-")[2] for record in records}) == 1:
         return [replace(record, operation=record.operation.rpartition("-")[0]) for record in records]
     return records
-
-
-def _each(run: Execution, record: Record) -> tuple[Iteration, ...]:
-    """Its iterations, if there are several: some operations are the best of several phases of one iteration."""
-    each = run.each[record.operation]
-    return tuple(each) if len(each) == record.iterations > 1 else ()

@@ -34,10 +34,6 @@ class Range:
     def __mul__(self, other: Range) -> Range:
         return Range(self.low * other.low, self.high * other.high)
 
-    def __truediv__(self, other: Range) -> Range:
-        highest = self.high / other.low if other.low else math.inf
-        return Range(self.low / other.high if other.high else math.inf, highest)
-
     @property
     def middle(self) -> float:
         return (self.low + self.high) / 2

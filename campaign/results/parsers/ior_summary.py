@@ -1,13 +1,15 @@
-"""Compares IOR's summary with the iterations that it summarises. Pure."""
+"""IOR's summary -> records, where it agrees with the iterations that it summarises. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from campaign.core.model import Record
 from campaign.results.parsers.consistency import Range, Spread, contradicts, count_contradicts, spread_impossible
+from campaign.results.parsers.lines import Notes, appears_twice
 
 _MIB = 1 << 20
 
@@ -19,24 +21,48 @@ class Claim(NamedTuple):
     expected: Range
 
 
-def contradiction(record: Record, error: float, rates: Sequence[float] | None, claims: Sequence[Claim]) -> str:
-    """A contradiction between a row of the summary and the rest of the output, "" for none.
-
-    Numbers of the row are printed to within `error`; `rates` are those of the iterations, None if the output has none.
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """A row of the summary of test number `test`. Its numbers are printed to within `error`; `rates` are those of its
+    iterations, None if the output has none.
     """
-    name, value = record.operation, record.value
-    lowest, mean, deviation = record.minimum or 0.0, record.mean or 0.0, record.stddev or 0.0
-    if not Spread(record.iterations, value, lowest, mean, deviation, error).possible():
-        line = " ".join(f"{number:.10g}" for number in (value, lowest, mean, deviation))
-        return spread_impossible(name=name, count=record.iterations, line=line)
-    if rates is not None and len(rates) != record.iterations:
-        return count_contradicts(name=name, found=len(rates), expected=record.iterations)
-    columns = {"max": value, "min": lowest, "mean": mean}
-    for claim in claims:
-        printed = columns[claim.column]
-        if not Range.of(printed, error).meets(claim.expected):
-            return contradicts(name=name, column=claim.column, found=printed, expected=claim.expected.middle)
-    return ""
+
+    test: int
+    record: Record
+    error: float
+    rates: Sequence[float] | None
+    claims: Sequence[Claim]
+
+    def contradiction(self) -> str:
+        """What contradicts the rest of the output, "" for nothing."""
+        record, name = self.record, self.record.operation
+        value, lowest, mean, deviation = record.value, record.minimum or 0.0, record.mean or 0.0, record.stddev or 0.0
+        if not Spread(record.iterations, value, lowest, mean, deviation, self.error).possible():
+            line = " ".join(f"{number:.10g}" for number in (value, lowest, mean, deviation))
+            return spread_impossible(name=name, count=record.iterations, line=line)
+        if self.rates is not None and len(self.rates) != record.iterations:
+            return count_contradicts(name=name, found=len(self.rates), expected=record.iterations)
+        columns = {"max": value, "min": lowest, "mean": mean}
+        for claim in self.claims:
+            printed = columns[claim.column]
+            if not Range.of(printed, self.error).meets(claim.expected):
+                return contradicts(name=name, column=claim.column, found=printed, expected=claim.expected.middle)
+        return ""
+
+
+def records_of(rows: Sequence[SummaryRow], several: bool, notes: Notes) -> dict[str, Record]:
+    """By operation, which names the test if there are `several`."""
+    records: dict[str, Record] = {}
+    for row in rows:
+        line = row.record.source.line
+        name = f"{row.record.operation}-{row.test}" if several else row.record.operation
+        if against := row.contradiction():
+            notes.error(line, against)
+        elif name in records:
+            notes.error(line, appears_twice(name=name, first=records[name].source.line))
+        else:
+            records[name] = replace(row.record, operation=name)
+    return records
 
 
 def row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> str:
@@ -49,7 +75,7 @@ def row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> st
     if not all(re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,6})?", row.get(name, "")) for name in names):
         return ""
     rate, total, transfers, size, busy = (Range.printed(row[name]) for name in names)
-    of_transfers = transfers * size / Range.of(1024)  # MiB/s, in IOR while they went on, in the applet over all
+    of_transfers = transfers * size * Range.of(1 / 1024)  # MiB/s, in IOR while they went on, in the applet over all
     if not any((of_transfers * seconds).meets(rate * total) for seconds in (busy, total)):
         expected = of_transfers.middle * busy.middle / max(total.middle, 1e-9)
         return contradicts(name=access, column="bw(MiB/s)", found=row[names[0]], expected=expected)

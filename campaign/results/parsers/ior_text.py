@@ -10,18 +10,25 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from campaign.core.model import Iteration, Record, Source
 from campaign.results.parsers.consistency import Range, half_digit
-from campaign.results.parsers.ior_summary import Claim, by_iterations, by_transfers, contradiction, row_contradiction
-from campaign.results.parsers.lines import appears_twice, tells_of_failure
+from campaign.results.parsers.ior_summary import (
+    Claim,
+    SummaryRow,
+    by_iterations,
+    by_transfers,
+    records_of,
+    row_contradiction,
+)
+from campaign.results.parsers.lines import tells_of_failure
 from campaign.results.parsers.mdtest_command import COMMAND_TRUNCATED
-from campaign.results.parsers.repeats import deviation
+from campaign.results.parsers.repeats import Repeats
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
-_ROW = r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})?) +\S.* (?P<iteration>[0-9]{1,9}) *"
+_ROW = re.compile(r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})?) +\S.* (?P<iteration>[0-9]{1,9}) *")
 _SHOWN = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,6})?")
 _WORDS_OF = {"write": "-w", "read": "-r"}  # options that request one of the two; without any, IOR does both
 _WRONG = re.compile(r"ncorrect data|inconsistent file size by different tasks")
@@ -43,6 +50,15 @@ _KNOWN = (
 _TELLS_NOTHING = re.compile(_KNOWN)
 
 
+@dataclass(frozen=True, slots=True)
+class _IterationRow:
+    """One write or read of a test; `columns` by their names, as far as it has them."""
+
+    line: int
+    rate: str
+    columns: Mapping[str, str]
+
+
 class _IorReader(TextReader):
     """A record's value is the column Max(MiB), over the repetitions."""
 
@@ -53,14 +69,13 @@ class _IorReader(TextReader):
         self._own = False
         self._test = 0
         self._options: dict[str, int] = {}
-        self._iterations: dict[tuple[int, str], list[tuple[int, str]]] = {}  # line and rate, by test and access
+        self._iterations: dict[tuple[int, str], list[_IterationRow]] = {}  # by test and access
         self._row_columns: tuple[str, ...] = ()  # of iterations
-        self._row_of: dict[int, dict[str, str]] = {}  # columns of an iteration's row, by its line
         self._doubts: list[tuple[int, str]] = []  # rows that contradict themselves
         self._best: dict[tuple[int, str], str] = {}  # as printed below the iterations
         self._in_summary = False
         self._columns: tuple[str, ...] = ()
-        self._rows: list[tuple[int, Record, dict[str, str]]] = []  # of the summary, with the test's number
+        self._rows: list[tuple[int, Record, Mapping[str, str]]] = []  # of the summary, with the test's number
 
     @rules(
         r"(?P<upstream>IOR-[\w.+-]+): MPI Coordinated Test of Parallel I/O|ior \((?P<own>campaign bench [\w.+-]+)\): .*"
@@ -102,53 +117,43 @@ class _IorReader(TextReader):
         else:
             self.notes.unparsed(number, match[0])
 
-    @rules(r"(?P<operation>write|read) +(?P<words>[0-9]{1,15}\.[0-9]{2,3} .*)")
-    def result_row(self, number: int, match: re.Match[str]) -> None:
-        if not self._columns:
-            # Outside of a summary it is the row of an iteration.
-            row = re.fullmatch(_ROW, match[0])
-            if row:
-                self.row(number, row)
-            else:
-                self.notes.unknown(number, match[0])
-            return
-        record = self._record(number, match[0].split())
-        if record is None:
-            self.notes.unreadable(number, match[0], f"truncated summary row: {match[0].strip()}")
+    @rules(r"(?:write|read) +[0-9]{1,15}(?:\.[0-9]{1,6})? .*")
+    def row(self, number: int, match: re.Match[str]) -> None:
+        if self._columns:
+            self._summary_row(number, match[0])
+        elif iteration := _ROW.fullmatch(match[0]):
+            self._iteration(number, iteration)
         else:
-            self._rows.append(record)
+            self.notes.unknown(number, match[0])
 
-    def _record(self, number: int, words: Sequence[str]) -> tuple[int, Record, dict[str, str]] | None:
-        if len(words) != len(self._columns):
-            return None
-        # Of columns with the same name (StdDev) the first counts.
-        row = dict(zip(reversed(self._columns), reversed(words), strict=True))
+    def _summary_row(self, number: int, text: str) -> None:
         try:
+            # Of columns with the same name (StdDev) the first counts.
+            row = dict(zip(reversed(self._columns), reversed(text.split()), strict=True))
             value, lowest, mean, deviation = (
                 float(row[name]) for name in ("Max(MiB)", "Min(MiB)", "Mean(MiB)", "StdDev")
             )
             test, repetitions = int(row.get("Test#", "0")), int(row["reps"])
         except (KeyError, ValueError):
-            return None
+            self.notes.unreadable(number, text, f"truncated summary row: {text.strip()}")
+            return
         source, moved = Source(self.file, number), row.get("aggs(MiB)", "")
         record = Record(row["Operation"], value, "MiB/s", source, lowest, mean, deviation, repetitions)
-        return test, replace(record, moved_bytes=_bytes(moved) if _SHOWN.fullmatch(moved) else None), row
+        moved_bytes = _bytes(moved) if _SHOWN.fullmatch(moved) else None
+        self._rows.append((test, replace(record, moved_bytes=moved_bytes), row))
+
+    def _iteration(self, number: int, match: re.Match[str]) -> None:
+        rows = self._iterations.setdefault((self._test, match["access"]), [])
+        columns = dict(zip(self._row_columns, match[0].split(), strict=False)) | {"iter": match["iteration"]}
+        if against := row_contradiction(match["access"], columns, len(rows)):
+            self._doubts.append((number, against))
+        rows.append(_IterationRow(number, match["rate"], columns))
 
     # --- other lines
 
     @rules(r"access +bw\(MiB/s\) .*")
     def row_headings(self, number: int, match: re.Match[str]) -> None:
         self._row_columns = tuple(match[0].split())
-
-    @rules(_ROW)
-    def row(self, number: int, match: re.Match[str]) -> None:
-        rows = self._iterations.setdefault((self._test, match["access"]), [])
-        columns = dict(zip(self._row_columns, match[0].split(), strict=False))
-        columns["iter"] = match["iteration"]
-        self._row_of[number] = columns
-        if against := row_contradiction(match["access"], columns, len(rows)):
-            self._doubts.append((number, against))
-        rows.append((number, match["rate"]))
 
     @rules(r"Max (?P<access>Write|Read): +(?P<rate>[0-9]{1,15}\.[0-9]{2,3}) MiB/sec \([0-9.]+ MB/sec\)")
     def best(self, number: int, match: re.Match[str]) -> None:
@@ -193,22 +198,22 @@ class _IorReader(TextReader):
         for test, access in sorted(self._iterations.keys() - summed if summed else ()):
             name = f"{access}-{test}" if several else access
             self.notes.error(None, f"{name}: rows of iterations, but no row in the summary; result not used")
-        for test, record, row in self._rows:
-            if contradiction := self._contradiction(test, record, row):
-                self.notes.error(record.source.line, contradiction)
-                continue
-            name = f"{record.operation}-{test}" if several else record.operation
-            if name in self.records:
-                first = self.records[name].source.line
-                self.notes.error(record.source.line, appears_twice(name=name, first=first))
-            else:
-                rows = self._iterations.get((test, record.operation), [])
-                each = tuple(Iteration(float(rate), Source(self.file, number)) for number, rate in rows)
-                self.records[name] = replace(record, operation=name, each=each if len(each) > 1 else ())
+        rows = [self._with_iterations(test, record, row) for test, record, row in self._rows]
+        self.records = records_of(rows, several, self.notes)
 
-    def _printed(self, test: int, access: str) -> list[str]:
-        """The rates of its iterations."""
-        return [rate for _, rate in self._iterations.get((test, access), ())]
+    def _with_iterations(self, test: int, record: Record, row: Mapping[str, str]) -> SummaryRow:
+        """A row of the summary with what the rows of its iterations, and its other columns, say of it."""
+        iterations = self._iterations.get((test, record.operation), [])
+        rates = [float(one.rate) for one in iterations]
+        claims = list(by_iterations(rates, max((half_digit(one.rate) for one in iterations), default=0.0)))
+        if best := self._best.get((test, record.operation)):
+            claims.append(Claim("max", Range.printed(best)))
+        if not self._own:  # the applet's operations per second are those of the transfers' time alone
+            claims += _by_transfers(row)
+        if len(iterations) > 1:
+            each = tuple(Iteration(float(one.rate), Source(self.file, one.line)) for one in iterations)
+            record = replace(record, each=each)
+        return SummaryRow(test, record, half_digit(row["Max(MiB)"]), rates if self._iterations else None, claims)
 
     def _without_summary(self, text: str) -> None:
         asked = [access for access, word in _WORDS_OF.items() if word in self.seen.argv] or list(_WORDS_OF)
@@ -227,24 +232,15 @@ class _IorReader(TextReader):
             "iterations",
         )
         self.seen = replace(self.seen, complete=text.endswith("\n"))
+        values = Repeats(self.file)
         for access in whole:
-            rates = [float(rate) for _, rate in rows[access]]
-            number, best = max(rows[access], key=lambda row: float(row[1]))
-            spread = min(rates), sum(rates) / len(rates), deviation(rates), len(rates)
-            record = Record(access, float(best), "MiB/s", Source(self.file, number), *spread)
-            seconds = self._row_of[number].get("total(s)", "")
-            moved = round(_bytes(best) * float(seconds)) if _SHOWN.fullmatch(seconds) else None
-            self._rows.append((self._test, replace(record, moved_bytes=moved), {"Max(MiB)": best}))
-
-    def _contradiction(self, test: int, record: Record, row: Mapping[str, str]) -> str:
-        printed = self._printed(test, record.operation)
-        rates, error = [float(rate) for rate in printed], max(map(half_digit, printed), default=0.0)
-        claims = list(by_iterations(rates, error))
-        if best := self._best.get((test, record.operation)):
-            claims.append(Claim("max", Range.printed(best)))
-        if not self._own:  # the applet's operations per second are those of the transfers' time alone
-            claims += _by_transfers(row)
-        return contradiction(record, half_digit(row["Max(MiB)"]), rates if self._iterations else None, claims)
+            for one in rows[access]:
+                seconds = one.columns.get("total(s)", "")
+                moved = round(_bytes(one.rate) * float(seconds)) if _SHOWN.fullmatch(seconds) else None
+                values.add(access, float(one.rate), "MiB/s", one.line, {"moved_bytes": moved})
+        printed = {one.line: one.rate for access in whole for one in rows[access]}
+        for record in values.records():
+            self._rows.append((self._test, record, {"Max(MiB)": printed[record.source.line]}))
 
 
 def tells_of_wrong(warning: str) -> bool:

@@ -1,4 +1,4 @@
-"""ior's own JSON lines: `test`, `phase`, `verification`, `result`. Pure."""
+"""ior's own JSON lines: `test`, `phase`, `verification`. Pure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,6 @@ def _test(run: Execution, line: JsonLine) -> None:
     )
 
 
-def _name(line: JsonLine) -> str:
-    """`write-0`, for a script may have several tests."""
-    return f"{line.one_of('operation', 'write', 'read')}-{line.count('test')}"
-
-
 def _phase(run: Execution, line: JsonLine) -> None:
     writes = line.text("operation") == "write"
     details = {
@@ -33,15 +28,13 @@ def _phase(run: Execution, line: JsonLine) -> None:
         "dirty_share": line.optional("dirty_share") if writes else None,
         **line.spread("rank_rate_mib_s"),
     }
-    run.offer(line, _name(line), line.number_of("rate_mib_s"), details)
+    # A script may have several tests.
+    operation = f"{line.one_of('operation', 'write', 'read')}-{line.count('test')}"
+    run.results.add(operation, line.number_of("rate_mib_s"), "MiB/s", line.number, details)
 
 
 def _check(run: Execution, line: JsonLine) -> None:
     run.failed_operations += line.count("failed")
 
 
-def _result(run: Execution, line: JsonLine) -> None:
-    run.result(_name(line), line)
-
-
-READERS: Mapping[str, LineReader] = {"test": _test, "phase": _phase, "verification": _check, "result": _result}
+READERS: Mapping[str, LineReader] = {"test": _test, "phase": _phase, "verification": _check}

@@ -1,4 +1,4 @@
-"""mdtest's own JSON lines: `phase`, `result`, `shift`. With several task counts (-f -l -s), those of all processes are
+"""mdtest's own JSON lines: `phase`, `shift`. With several task counts (-f -l -s), those of all processes are
 the result. Pure.
 """
 
@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine
+from campaign.results.json_fields import WrongField
+from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader
 
 
 def _of_all(take: LineReader) -> LineReader:
@@ -31,7 +32,7 @@ def _operation(line: JsonLine) -> str:
     """Name of the record: `create` for a file, `dir_create` for a directory, `tree_create`."""
     operation = line.text("operation")
     if operation not in ("create", "stat", "read", "rename", "remove", "tree_create", "tree_remove"):
-        raise WrongLine(f"unknown operation {operation!r}")
+        raise WrongField(f"unknown operation {operation!r}")
     object_kind = line.one_of("object", "file", "directory")
     return f"dir_{operation}" if object_kind == "directory" and not operation.startswith("tree_") else operation
 
@@ -60,7 +61,7 @@ def _phase(run: Execution, line: JsonLine) -> None:
     _check_spread(spread, true_rate, run.seen.processes, alike=not failed)
     _check_shift(run, line, operation)
     run.failed_operations += failed
-    run.offer(line, operation, rate, details)
+    run.results.add(operation, rate, "ops/s", line.number, details)
 
 
 def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> None:
@@ -69,14 +70,14 @@ def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> No
         return
     printed = 1e-6 + 1e-9 / elapsed_s  # relative; the time has nine decimals
     if abs(rate * elapsed_s - operations) > operations * printed + 1e-3 * elapsed_s:
-        raise WrongLine(f"{name}: {rate:.3f} is not {operations} operations in {elapsed_s:.9f} s: inconsistent output")
+        raise WrongField(f"{name}: {rate:.3f} is not {operations} operations in {elapsed_s:.9f} s: inconsistent output")
 
 
 def _check_shift(run: Execution, line: JsonLine, operation: str) -> None:
     """The stat phase is the first on another node: it must be shifted as the previous line says."""
     shift, effective = line.optional("rank_shift"), run.seen.shift_effective
     if operation == "stat" and shift is not None and effective is not None and shift != effective:
-        raise WrongLine(
+        raise WrongField(
             f"rank_shift of stat is {shift:g}, but the line of type shift says {effective}: inconsistent output"
         )
 
@@ -90,14 +91,10 @@ def _check_spread(spread: Mapping[str, float | None], rate: float, processes: in
         return
     most = ((slowest if alike else fastest) + 0.001) * processes  # both are rounded
     if not slowest <= median <= fastest or most < rate * 0.99:
-        raise WrongLine(
+        raise WrongField(
             f"rank_rate_ops_s: {processes} ranks with {slowest:.3f} to {fastest:.3f} (median {median:.3f}) cannot give "
             f"{rate:.3f}: inconsistent output"
         )
-
-
-def _result(run: Execution, line: JsonLine) -> None:
-    run.result(_operation(line), line)
 
 
 def _shift(run: Execution, line: JsonLine) -> None:
@@ -111,6 +108,5 @@ def _shift(run: Execution, line: JsonLine) -> None:
 
 READERS: Mapping[str, LineReader] = {
     "phase": _timed(_of_all(_phase)),
-    "result": _of_all(_result),
     "shift": _of_all(_shift),
 }

@@ -18,7 +18,7 @@ from campaign.config.rules import applets
 from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, Form, OutputFormat, PhasedOutput
 from campaign.core import plain_file
 from campaign.core.errors import InputError, pass_on_limit
-from campaign.core.model import Iteration, Observation, OutputRemark, Record
+from campaign.core.model import Observation, OutputRemark, Record
 from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text, phased
 from campaign.results.parsers.ior_formats import CSV_NO_END
 from campaign.results.parsers.lines import Notes, shown
@@ -29,9 +29,9 @@ from campaign.results.parsers.text_reader import Parsed
 READ_BYTES, READ_LINES = 128 << 20, 500_000
 
 _PARSERS: Mapping[str, Callable[[str, str], Parsed]] = {"ior": ior_formats.parse, "mdtest": mdtest_text.parse}
-# By how much a number of a text may differ from that of the JSON lines: what ior and mdtest compute of several numbers
-# they compute with all digits, and print with three.
-_DIGIT = 0.00051
+# By how much a record's number may differ between the text and the JSON lines. Both have three decimals; mean and
+# deviation are computed with all digits for the text, and with three from the JSON lines.
+_TOLERANCE = {"value": 0.00051, "minimum": 0.00051, "mean": 0.00151, "stddev": 0.00151}
 _BUILTIN = "campaign bench "
 
 
@@ -178,16 +178,7 @@ def _merge(text: Parsed, lines: Parsed, name: str) -> Parsed:
     known = {key: value for key in _BOTH_SAY if (value := getattr(exact, key)) not in (None, ())}
     errors = [OutputRemark(what, name) for what in _disagreements(text, lines)] if exact.program else []
     by_operation = {record.operation: record for record in exact_records}
-    merged = [
-        replace(
-            by_operation.get(record.operation, record),
-            value=record.value,
-            unit=record.unit,
-            source=record.source,
-            each=_each(record, by_operation.get(record.operation, record)),
-        )
-        for record in records
-    ]
+    merged = [_merged(record, by_operation.get(record.operation, record)) for record in records]
     told = tuple(warning for warning in seen.warnings if warning.text != CSV_NO_END)
     ended = seen.complete or len(told) < len(seen.warnings)  # as far as the text shows
     return merged, replace(
@@ -209,11 +200,13 @@ def _merge(text: Parsed, lines: Parsed, name: str) -> Parsed:
     )
 
 
-def _each(printed: Record, exact: Record) -> tuple[Iteration, ...]:
-    """The iterations as the text prints them, supplemented by the JSON lines."""
-    if len(printed.each) != len(exact.each):
-        return exact.each
-    return tuple(replace(text, details=line.details) for text, line in zip(printed.each, exact.each, strict=True))
+def _merged(printed: Record, exact: Record) -> Record:
+    """The numbers as the text prints them, supplemented by the JSON lines."""
+    columns = {name: number for name in _TOLERANCE if (number := getattr(printed, name)) is not None}
+    each = exact.each
+    if len(printed.each) == len(each):
+        each = tuple(replace(one, details=other.details) for one, other in zip(printed.each, each, strict=True))
+    return replace(exact, unit=printed.unit, source=printed.source, each=each, **columns)
 
 
 def _disagreements(in_text: Parsed, in_lines: Parsed) -> Iterator[str]:
@@ -242,9 +235,9 @@ def _disagreements(in_text: Parsed, in_lines: Parsed) -> Iterator[str]:
         )
     for operation in sorted(printed.keys() & written.keys()):
         record, other = printed[operation], written[operation]
-        for column in ("value", "minimum", "mean", "stddev"):
+        for column, tolerance in _TOLERANCE.items():
             text, line = getattr(record, column), getattr(other, column)
-            if None not in (text, line) and abs(text - line) > _DIGIT:
+            if None not in (text, line) and abs(text - line) > tolerance:
                 place = record.source.line
                 yield f"{operation}: bench.jsonl says {column} {line}, stdout says {text} in line {place}"
         for name in ("iterations", "unit"):

@@ -3,66 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from campaign.core.model import Iteration, Record, Source
 
 
-@dataclass(slots=True)
-class _Series:
-    unit: str
-    lowest: bool  # the lowest value is the best
-    values: list[float] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
+class Repeats:
+    """Collects values with their lines in a file, by operation. `of_sample`: whether their deviation is that of a
+    sample.
+    """
 
-    def record(self, operation: str, file: str) -> Record:
-        values = self.values
-        best = min(values) if self.lowest else max(values)
-        sources = [Source(file, line) for line in self.lines]
+    def __init__(self, file: str, of_sample: bool = True) -> None:
+        self._file, self._of_sample = file, of_sample
+        self._units: dict[str, str] = {}
+        self._each: dict[str, list[Iteration]] = {}
+
+    def add(self, operation: str, value: float, unit: str, line: int, details: Mapping[str, Any] | None = None) -> None:
+        """`details`: further fields of the record that are known for this iteration."""
+        self._units.setdefault(operation, unit)
+        iteration = Iteration(value, Source(self._file, line), details or {})
+        self._each.setdefault(operation, []).append(iteration)
+
+    def records(self) -> list[Record]:
+        """A record for each operation: the best iteration, at its line, with the spread of all."""
+        return [self._record(operation, each) for operation, each in self._each.items()]
+
+    def _record(self, operation: str, each: Sequence[Iteration]) -> Record:
+        unit, values = self._units[operation], [iteration.value for iteration in each]
+        lowest = unit == "s"
+        best = each[values.index(min(values) if lowest else max(values))]
+        details: Mapping[str, Any] = best.details
         return Record(
             operation,
-            best,
-            self.unit,
-            sources[values.index(best)],
+            best.value,
+            unit,
+            best.source,
             min(values),
             sum(values) / len(values),
-            deviation(values),
+            deviation(values, self._of_sample),
             len(values),
-            statistic="minimum" if self.lowest else "maximum",
-            each=tuple(map(Iteration, values, sources)) if len(values) > 1 else (),
+            statistic="minimum" if lowest else "maximum",
+            each=tuple(each) if len(each) > 1 else (),
+            **details,
         )
 
 
-class Repeats:
-    """Collects values with their lines, by operation."""
-
-    def __init__(self) -> None:
-        self._series: dict[str, _Series] = {}
-        self._discarded: set[str] = set()
-
-    def __bool__(self) -> bool:
-        return bool(self._series)
-
-    def add(self, operation: str, value: float, unit: str, line: int, lowest: bool = False) -> None:
-        series = self._series.setdefault(operation, _Series(unit, lowest))
-        series.values.append(value)
-        series.lines.append(line)
-
-    def discard(self, operation: str) -> None:
-        """Drop an operation with an unknown value: its best value cannot be determined."""
-        self._discarded.add(operation)
-
-    def records(self, file: str) -> list[Record]:
-        """A record for each operation: the best value, at its line, with the spread of all."""
-        known = {name: series for name, series in self._series.items() if name not in self._discarded}
-        return [series.record(operation, file) for operation, series in known.items()]
-
-
-def deviation(values: Sequence[float]) -> float:
-    """Standard deviation of a sample, 0 for one value."""
+def deviation(values: Sequence[float], of_sample: bool = True) -> float:
+    """Standard deviation, 0 for one value: of a sample, or of the values as all that there are."""
     n = len(values)
     if n < 2:
         return 0.0
     mean = sum(values) / n
-    return math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1))
+    sample = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1))
+    return sample if of_sample else sample * math.sqrt((n - 1) / n)

@@ -7,7 +7,7 @@ A reader is a class with `rules`: patterns of whole lines, each above the method
 
         @rules(r"WR[0-9A-Z]+ .* (?P<rate>[0-9.e+]+)")
         def result(self, number: int, match: re.Match[str]) -> None:
-            self.values.add("hpl", float(match["rate"]), "Gflop/s", number)
+            self.records["hpl"] = Record("hpl", float(match["rate"]), "Gflop/s", Source(self.file, number))
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from typing import ClassVar, TypeVar
 from campaign.core.model import Observation, Record
 from campaign.results.parsers import local_time
 from campaign.results.parsers.lines import LONGEST_LINE, TWO_RUNS, Notes, line_too_long
-from campaign.results.parsers.repeats import Repeats
 
 Parsed = tuple[list[Record], Observation]
 Take = TypeVar("Take", bound=Callable[..., None])
@@ -61,7 +60,6 @@ class TextReader:
         self.notes = Notes(file)
         self.seen = Observation()
         self.records: dict[str, Record] = {}  # by operation
-        self.values = Repeats()  # of operations whose records combine iterations
 
     @classmethod
     def parse(cls, text: str, file: str) -> Parsed:
@@ -76,7 +74,7 @@ class TextReader:
             else:
                 self.line(number, line)
         self.finish(text)
-        return [*self.records.values(), *self.values.records(self.file)], self.notes.added_to(self.seen)
+        return [*self.records.values()], self.notes.added_to(self.seen)
 
     def line(self, number: int, text: str) -> None:
         if not self.rules.apply(self, number, text):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
-from campaign.results.parsers.json_lines import JsonLine, WrongLine, decode
+from campaign.results.json_fields import WrongField
+from campaign.results.parsers.json_lines import JsonLine, decode
 
 MOST_PROCESSES = 1 << 16
 
@@ -25,7 +26,7 @@ def timelines(text: str) -> dict[str, list[Timeline]]:
     """By operation, in the order of the ranks. Invalid or incomplete timelines are left out: nothing is raised."""
     by_operation: dict[str, list[Timeline]] = {}
     for number, raw in enumerate(text.splitlines(), 1):
-        with contextlib.suppress(WrongLine):
+        with contextlib.suppress(WrongField):
             if '"process"' in raw and (line := decode(number, raw)).get("type") == "process":
                 timeline = _timeline(line)
                 if len(by_operation.setdefault(timeline.operation, [])) < MOST_PROCESSES:
@@ -37,7 +38,7 @@ def _timeline(line: JsonLine) -> Timeline:
     interval, moved = line.number_of("interval_s"), line.get("timeline_bytes")
     whole = isinstance(moved, list) and all(type(count) is int and 0 <= count < 1 << 63 for count in moved)
     if not whole or not 0 < interval < 1e9:
-        raise WrongLine
+        raise WrongField
     return Timeline(line.text("operation"), line.count("rank"), line.text("node"), interval, tuple(moved))
 
 

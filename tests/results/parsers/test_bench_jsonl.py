@@ -44,14 +44,6 @@ def phase(operation: str = "create", **changes: Any) -> Line:
     return line | changes
 
 
-def result(operation: str = "create", **changes: Any) -> Line:
-    line = {
-        "type": "result", "operation": operation, "object": "file", "max": 200.0, "min": 200.0, "mean": 200.0,
-        "stddev": 0.0, "iterations": 1, "unit": "ops/s",
-    }  # fmt: skip
-    return line | changes
-
-
 def record(value: float, name: str = "write", **changes: Any) -> Line:
     return {"type": "record", "record": name, "value": value, "unit": "MiB/s"} | changes
 
@@ -61,10 +53,10 @@ def text(*lines: Line) -> str:
 
 
 def test_a_whole_file_gives_records_and_what_is_known_of_the_execution() -> None:
-    records, seen = parse(text(START, SHIFT, phase(), result(), END), "bench.jsonl")
+    records, seen = parse(text(START, SHIFT, phase(), END), "bench.jsonl")
     assert records == [
         Record(
-            "create", 200.0, "ops/s", Source("bench.jsonl", 4),
+            "create", 200.0, "ops/s", Source("bench.jsonl", 3),
             minimum=200.0, mean=200.0, stddev=0.0, iterations=1, operations_done=64, elapsed_s=0.32, remote_share=0.0,
             rank_fastest=60.0, rank_median=55.0, rank_slowest=50.0,
         )
@@ -99,12 +91,12 @@ def test_what_belongs_to_one_iteration_is_that_of_the_best() -> None:
         phase(),
         phase(rate_ops_s=160.0, true_rate_ops_s=160.0, elapsed_s=fair),
     ]
-    records, seen = parse(text(START, *phases, result(min=100.0, mean=150.0, iterations=3), END), "bench.jsonl")
+    records, seen = parse(text(START, *phases, END), "bench.jsonl")
     assert (records[0].elapsed_s, records[0].iterations, said(seen.errors)) == (0.32, 3, ())
 
 
 def test_what_the_benchmark_measured_of_its_own_timing_is_read() -> None:
-    lines = (START | {"clock_step_s": 3e-8}, phase(start_skew_s=0.002), result(), END)
+    lines = (START | {"clock_step_s": 3e-8}, phase(start_skew_s=0.002), END)
     records, seen = parse(text(*lines), "bench.jsonl")
     assert (records[0].start_skew_s, seen.clock_step_s) == (0.002, 3e-8)
 
@@ -112,21 +104,13 @@ def test_what_the_benchmark_measured_of_its_own_timing_is_read() -> None:
 @pytest.mark.parametrize("skew", [None, "absent"])
 def test_without_barriers_and_in_files_of_version_0_1_0_the_start_skew_is_not_known(skew: str | None) -> None:
     line = phase() if skew == "absent" else phase(start_skew_s=skew)
-    records, seen = parse(text(START, line, result(), END), "bench.jsonl")
+    records, seen = parse(text(START, line, END), "bench.jsonl")
     assert (records[0].start_skew_s, seen.clock_step_s, said(seen.errors)) == (None, None, ())
-
-
-def test_a_maximum_that_no_phase_reached_is_an_error() -> None:
-    slow = phase(rate_ops_s=100.0, true_rate_ops_s=100.0, elapsed_s=0.64)
-    _, seen = parse(text(START, slow, result(), END), "bench.jsonl")
-    assert said(seen.errors) == (
-        "bench.jsonl:3: create: max is 200.0, but the best phase has 100.0: inconsistent output",
-    )
 
 
 @pytest.mark.parametrize("name", ["rate_ops_s", "true_rate_ops_s"])
 def test_a_rate_that_does_not_fit_its_count_and_time_is_an_error(name: str) -> None:
-    _, seen = parse(text(START, phase(**{name: 987.0}), result(), END), "bench.jsonl")
+    _, seen = parse(text(START, phase(**{name: 987.0}), END), "bench.jsonl")
     assert f"bench.jsonl:2: {name}: 987.000 is not 64 operations in 0.320000000 s: inconsistent output" in said(
         seen.errors
     )
@@ -135,7 +119,7 @@ def test_a_rate_that_does_not_fit_its_count_and_time_is_an_error(name: str) -> N
 def test_the_true_numbers_stand_where_the_formula_counts_more_than_happened() -> None:
     made = phase(files_true=16)
     removed = phase("remove", operations_done=16, files_true=16, true_rate_ops_s=50.0)
-    records, _ = parse(text(START, made, removed, result(), result("remove"), END), "bench.jsonl")
+    records, _ = parse(text(START, made, removed, END), "bench.jsonl")
     assert [(r.operation, r.value, r.true_value, r.operations_done, r.files_true) for r in records] == [
         ("create", 200.0, 200.0, 64, 16),
         ("remove", 200.0, 50.0, 16, 16),
@@ -144,33 +128,16 @@ def test_the_true_numbers_stand_where_the_formula_counts_more_than_happened() ->
 
 def test_directories_and_trees_have_names_of_their_own() -> None:
     pairs = [("create", "directory"), ("tree_create", "directory"), ("stat", "file")]
-    lines = [make(operation, object=thing) for operation, thing in pairs for make in (phase, result)]
+    lines = [phase(operation, object=thing) for operation, thing in pairs]
     records, _ = parse(text(START, *lines, END), "bench.jsonl")
     assert [record.operation for record in records] == ["dir_create", "tree_create", "stat"]
 
 
 def test_of_several_task_counts_that_of_all_tasks_is_the_result() -> None:
-    few = [phase(processes=2, rate_ops_s=900.0), result(processes=2, max=900.0)]
-    records, seen = parse(text(START, *few, phase(processes=4), result(processes=4), END), "bench.jsonl")
-    assert [(record.value, record.source.line) for record in records] == [(200.0, 5)]
+    few = [phase(processes=2, rate_ops_s=900.0, elapsed_s=64 / 900)]
+    records, seen = parse(text(START, *few, phase(processes=4), END), "bench.jsonl")
+    assert [(record.value, record.source.line) for record in records] == [(200.0, 3)]
     assert seen.errors == ()
-
-
-def test_the_row_of_a_phase_that_was_not_run_is_no_record() -> None:
-    records, seen = parse(text(START, result("read", max=0.0, min=0.0, mean=0.0), END), "bench.jsonl")
-    assert (records, said(seen.errors)) == ([], ())
-
-
-def test_a_result_without_a_phase_is_an_error() -> None:
-    records, seen = parse(text(START, result(), END), "bench.jsonl")
-    assert records == []
-    assert said(seen.errors) == ("bench.jsonl:2: create: result without a phase",)
-
-
-def test_a_second_result_of_an_operation_is_an_error() -> None:
-    records, seen = parse(text(START, phase(), result(), result(max=999.0), END), "bench.jsonl")
-    assert [record.value for record in records] == [200.0]
-    assert said(seen.errors) == ("bench.jsonl:4: second result of create; the first is in line 3",)
 
 
 def test_failures_are_said_with_their_place_and_make_the_end_an_error() -> None:
@@ -195,7 +162,7 @@ def test_ranks_that_ran_different_executables_are_an_error() -> None:
 
 
 def test_a_file_without_an_end_belongs_to_a_run_that_died() -> None:
-    records, seen = parse(text(START, phase(failed=0), result()), "bench.jsonl")
+    records, seen = parse(text(START, phase(failed=0)), "bench.jsonl")
     assert len(records) == 1
     assert (seen.complete, seen.failed_operations) == (False, None)
     assert said(seen.errors) == ("bench.jsonl: no `end` line: the benchmark ended early",)
@@ -206,29 +173,29 @@ def test_failures_that_were_counted_before_a_run_died_are_known() -> None:
 
 
 def test_a_last_line_that_was_cut_off_is_tolerated_and_said() -> None:
-    whole = text(START, phase(), result())
+    whole = text(START, phase())
     records, seen = parse(whole + json.dumps(END)[:20], "bench.jsonl")
     assert len(records) == 1
-    assert said(seen.errors)[0] == "bench.jsonl:4: last line truncated"
+    assert said(seen.errors)[0] == "bench.jsonl:3: last line truncated"
     assert len(seen.unparsed) == 1
 
 
 def test_a_file_without_the_clocks_of_its_nodes_is_refused_whole() -> None:
     nodes = [{"node": "n1", "ranks": "0-1"}, {"node": "n2", "ranks": "2-3"}]
-    records, seen = parse(text(START | {"rank_to_node": nodes}, phase(), result(), END), "bench.jsonl")
+    records, seen = parse(text(START | {"rank_to_node": nodes}, phase(), END), "bench.jsonl")
     assert (records, said(seen.errors)) == ([], ("bench.jsonl:1: unix_time: None is not a number ≥ 0; file ignored",))
 
 
 @pytest.mark.parametrize("version", [2, 0, "1", True, None, 1.5])
 def test_another_format_is_refused_whole(version: object) -> None:
-    records, seen = parse(text(START | {"format": version}, phase(), result(), END), "bench.jsonl")
+    records, seen = parse(text(START | {"format": version}, phase(), END), "bench.jsonl")
     assert records == []
     assert not seen.complete
     assert said(seen.errors) == (f"bench.jsonl:1: format {version!r}; expected 1; file ignored",)
 
 
 def test_a_file_that_does_not_begin_with_start_is_refused_whole() -> None:
-    records, seen = parse(text(phase(), START, result(), END), "bench.jsonl")
+    records, seen = parse(text(phase(), START, END), "bench.jsonl")
     assert records == []
     assert said(seen.errors) == ("bench.jsonl:1: first line is `phase`; expected `start`; file ignored",)
 
@@ -243,12 +210,9 @@ def test_two_executions_in_one_file_are_an_error() -> None:
 
 
 def test_what_comes_after_the_end_is_an_error() -> None:
-    records, seen = parse(text(START, END, phase(), result()), "bench.jsonl")
+    records, seen = parse(text(START, END, phase()), "bench.jsonl")
     assert records == []
-    assert said(seen.errors) == (
-        "bench.jsonl:3: `phase` line after the `end` line",
-        "bench.jsonl:4: `result` line after the `end` line",
-    )
+    assert said(seen.errors) == ("bench.jsonl:3: `phase` line after the `end` line",)
 
 
 def test_a_record_line_is_a_result_of_whichever_applet_wrote_it() -> None:
@@ -271,9 +235,9 @@ def test_a_record_line_is_a_result_of_whichever_applet_wrote_it() -> None:
 
 
 def test_lines_beside_the_results_of_an_applet_are_known() -> None:
-    others = [{"type": kind} for kind in ("bandwidth", "phase", "plan", "process", "verify")]
+    others = [{"type": kind} for kind in ("bandwidth", "phase", "plan", "process", "result", "verify")]
     _, seen = parse(text(START | {"applet": "pool"}, *others, {"type": "odd"}, END), "bench.jsonl")
-    assert (seen.errors, said(seen.unparsed)) == ((), ("bench.jsonl:7: unknown line type 'odd' of applet pool",))
+    assert (seen.errors, said(seen.unparsed)) == ((), ("bench.jsonl:8: unknown line type 'odd' of applet pool",))
 
 
 @pytest.mark.parametrize(
@@ -285,7 +249,7 @@ def test_a_record_line_that_is_not_as_the_format_says_is_an_error(change: Line) 
 
 
 def test_unknown_types_are_kept_as_unknown_and_unknown_fields_are_ignored() -> None:
-    records, seen = parse(text(START | {"x": 1}, {"type": "odd"}, phase(x=[]), result(x={}), END), "bench.jsonl")
+    records, seen = parse(text(START | {"x": 1}, {"type": "odd"}, phase(x=[]), END), "bench.jsonl")
     assert len(records) == 1
     assert seen.errors == ()
     assert said(seen.unparsed) == ("bench.jsonl:2: unknown line type 'odd' of applet mdtest",)
@@ -294,20 +258,20 @@ def test_unknown_types_are_kept_as_unknown_and_unknown_fields_are_ignored() -> N
 @pytest.mark.parametrize(
     "line",
     [
-        "[1, 2]", "17", '{"type": 3}', "{}", "nonsense", '{"type": "result", "max": NaN}', "[" * 100_000,
+        "[1, 2]", "17", '{"type": 3}', "{}", "nonsense", '{"type": "phase", "rate_ops_s": NaN}', "[" * 100_000,
         '{"type": "phase", "elapsed_s": 1e999}', '{"type": "end", "failed_operations": ' + "9" * 5000 + "}",
         json.dumps(phase(rate_ops_s="200")), json.dumps(phase(rate_ops_s=-1)), json.dumps(phase(operations_done=1.5)),
         json.dumps(phase(failed=True)), json.dumps(phase(rank_rate_ops_s=3)), json.dumps(phase("burn")),
-        json.dumps(phase(object="fifo")), json.dumps(result(max=None)), json.dumps(result(unit=3)),
+        json.dumps(phase(object="fifo")), json.dumps(phase(true_rate_ops_s=None)), json.dumps(phase(failed=None)),
         json.dumps(SHIFT | {"effective": -1}), json.dumps(SHIFT | {"whole_nodes": 1}), json.dumps({"type": "error"}),
     ],
 )  # fmt: skip
 def test_a_line_that_is_not_as_the_format_says_is_an_error_and_the_others_are_read(line: str) -> None:
-    records, seen = parse(text(START, phase("stat"), result("stat")) + line + "\n" + text(END), "bench.jsonl")
+    records, seen = parse(text(START, phase("stat")) + line + "\n" + text(END), "bench.jsonl")
     assert [record.operation for record in records] == ["stat"]
     assert seen.complete
     assert len(seen.errors) == 1
-    assert said(seen.errors)[0].startswith("bench.jsonl:4: ")
+    assert said(seen.errors)[0].startswith("bench.jsonl:3: ")
     assert len(seen.unparsed) == 1
 
 
@@ -341,7 +305,7 @@ _json = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=5,
 )
-_templates = st.sampled_from([START, SHIFT, phase(), result(), END, {"type": "warning", "message": "x"}])
+_templates = st.sampled_from([START, SHIFT, phase(), END, {"type": "warning", "message": "x"}])
 
 
 @st.composite
@@ -364,7 +328,7 @@ def test_a_damaged_file_never_gives_a_number_that_is_not_in_its_line(content: st
     records, seen = parse(content, "bench.jsonl")
     lines = content.split("\n")
     for record in records:
-        assert json.loads(lines[record.source.line - 1])["max"] == record.value
+        assert json.loads(lines[record.source.line - 1])["rate_ops_s"] == record.value
     for message in (*said(seen.errors), *said(seen.warnings), *said(seen.unparsed)):
         assert message.startswith("bench.jsonl:")
         assert message.isprintable()
@@ -390,14 +354,14 @@ def test_garbage_gives_no_records_and_an_error(content: str) -> None:
 )
 def test_a_map_of_ranks_that_is_not_the_placement_beside_it_is_an_error(ranks: list[str], doubt: str) -> None:
     given = [{"node": f"n{number}", "unix_time": 1.0, "ranks": own} for number, own in enumerate(ranks)]
-    _, seen = parse(text({**START, "rank_to_node": given}, SHIFT, phase(), result(), END), "bench.jsonl")
+    _, seen = parse(text({**START, "rank_to_node": given}, SHIFT, phase(), END), "bench.jsonl")
     assert f"bench.jsonl:1: {doubt}" in said(seen.errors)
 
 
 @pytest.mark.parametrize("ranks", [(1.0, 1.0, 1.0), (50.0, 55.0, 60.0), (49.0, 48.0, 47.0), (60.0, 55.0, 49.0)])
 def test_rates_of_ranks_that_do_not_give_the_rate_are_an_error(ranks: tuple[float, float, float]) -> None:
     rates = dict(zip(("fastest", "median", "slowest"), ranks, strict=True))
-    _, seen = parse(text(START, SHIFT, phase(rank_rate_ops_s=rates), result(), END), "bench.jsonl")
+    _, seen = parse(text(START, SHIFT, phase(rank_rate_ops_s=rates), END), "bench.jsonl")
     assert any("rank_rate_ops_s: " in error and "cannot give 200.000" in error for error in said(seen.errors)), said(
         seen.errors
     )
@@ -417,19 +381,19 @@ def test_what_the_program_writes_of_a_phase_never_contradicts_itself(
     )  # fmt: skip
     nodes = [{"node": "n1", "unix_time": 1.0, "ranks": f"0-{processes - 1}"}]
     start = START | {"processes": processes, "nodes": 1, "processes_per_node": processes, "rank_to_node": nodes}
-    lines = start, SHIFT, line, result(max=rate, min=rate, mean=rate), END
+    lines = start, SHIFT, line, END
     assert said(parse(text(*lines), "bench.jsonl")[1].errors) == ()
 
 
 def test_ranks_of_which_operations_failed_may_be_slower_than_the_phase() -> None:
     rates = {"fastest": 60.0, "median": 55.0, "slowest": 10.0}
     line = phase(rank_rate_ops_s=rates, failed=1)
-    _, seen = parse(text(START, SHIFT, line, result(), {**END, "failed_operations": 1}), "bench.jsonl")
+    _, seen = parse(text(START, SHIFT, line, {**END, "failed_operations": 1}), "bench.jsonl")
     assert not any("rank_rate_ops_s" in error for error in said(seen.errors))
 
 
 def test_stats_that_were_not_shifted_as_the_shift_line_says_are_an_error() -> None:
-    _, seen = parse(text(START, SHIFT, phase("stat", rank_shift=0), result("stat"), END), "bench.jsonl")
+    _, seen = parse(text(START, SHIFT, phase("stat", rank_shift=0), END), "bench.jsonl")
     assert any(
         "rank_shift of stat is 0, but the line of type shift says 2: inconsistent output" in error
         for error in said(seen.errors)
@@ -440,6 +404,6 @@ def test_the_length_of_all_phases_is_known_with_the_clock_of_the_run() -> None:
     nodes = [{"node": "n1", "ranks": "0-1", "unix_time": 1.0}, {"node": "n2", "ranks": "2-3", "unix_time": 1.0}]
     lines = (phase(), phase("rename", elapsed_s=0.64, rate_ops_s=100.0, true_rate_ops_s=100.0))
     ends = {**END, "clock_s": 3.0, "kernel_clock_s": 3.0}
-    _, seen = parse(text({**START, "rank_to_node": nodes}, SHIFT, *lines, result(), ends), "bench.jsonl")
+    _, seen = parse(text({**START, "rank_to_node": nodes}, SHIFT, *lines, ends), "bench.jsonl")
     assert seen.attestation is not None
     assert seen.attestation.phases_s == pytest.approx(0.32 + 2 * 0.64)

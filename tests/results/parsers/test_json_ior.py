@@ -9,7 +9,6 @@ import pytest
 
 from campaign.results.parsers.bench_jsonl import parse
 from tests.results.parsers.test_bench_jsonl import END, START
-from tests.support.captures import said
 
 Line = dict[str, Any]
 
@@ -19,10 +18,6 @@ IOR_PHASE: Line = {
     "rank_rate_mib_s": {"fastest": 60.0, "median": 50.0, "slowest": 40.0}, "remote_share": 1.0, "cached_share": 0.25,
     "dirty_share": 0.5,
 }  # fmt: skip
-IOR_RESULT: Line = {
-    "type": "result", "test": 0, "operation": "read", "max": 100.0, "min": 100.0, "mean": 100.0, "stddev": 0.0,
-    "iterations": 1, "unit": "MiB/s",
-}  # fmt: skip
 
 
 def text(*lines: Line) -> str:
@@ -31,7 +26,7 @@ def text(*lines: Line) -> str:
 
 def test_a_read_of_ior_says_what_was_cached_and_a_write_what_was_still_in_memory() -> None:
     write = IOR_PHASE | {"operation": "write"}
-    lines = (IOR_TEST, write, IOR_PHASE, IOR_RESULT | {"operation": "write"}, IOR_RESULT)
+    lines = (IOR_TEST, write, IOR_PHASE)
     wrote, read = parse(text(*lines), "f")[0]
     assert (wrote.operation, wrote.cached_share, wrote.dirty_share) == ("write", None, 0.5)
     assert (read.operation, read.cached_share, read.dirty_share, read.remote_share) == ("read", 0.25, None, 1.0)
@@ -39,27 +34,29 @@ def test_a_read_of_ior_says_what_was_cached_and_a_write_what_was_still_in_memory
 
 
 def test_the_processes_of_ior_are_those_that_take_part() -> None:
-    _, seen = parse(text(IOR_TEST, IOR_PHASE, IOR_RESULT), "f")
+    _, seen = parse(text(IOR_TEST, IOR_PHASE), "f")
     assert (seen.processes, seen.nodes) == (2, 1)
 
 
 def test_several_tests_of_a_script_keep_their_numbers() -> None:
-    second = [line | {"test": 1} for line in (IOR_TEST, IOR_PHASE, IOR_RESULT)]
-    records, _ = parse(text(IOR_TEST, IOR_PHASE, IOR_RESULT, *second), "f")
+    second = [line | {"test": 1} for line in (IOR_TEST, IOR_PHASE)]
+    records, _ = parse(text(IOR_TEST, IOR_PHASE, *second), "f")
     assert [record.operation for record in records] == ["read-0", "read-1"]
 
 
-def test_a_result_that_no_phase_bears_out_is_an_error() -> None:
-    _, seen = parse(text(IOR_TEST, IOR_RESULT), "f")
-    assert "result without a phase" in said(seen.errors)[0]
-    _, seen = parse(text(IOR_TEST, IOR_PHASE, IOR_RESULT | {"max": 200.0}), "f")
-    assert "max is 200.0, but the best phase has 100.0" in said(seen.errors)[0]
+def test_the_repetitions_of_a_test_are_one_record_with_the_deviation_of_all() -> None:
+    slow = IOR_PHASE | {"iteration": 1, "rate_mib_s": 60.0, "elapsed_s": 3.0}
+    (record,) = parse(text(IOR_TEST, slow, IOR_PHASE), "f")[0]
+    assert (record.value, record.elapsed_s, record.source.line) == (100.0, 2.0, 4)
+    assert (record.minimum, record.mean, record.iterations) == (60.0, 80.0, 2)
+    assert record.stddev == pytest.approx(20.0)
+    assert [each.value for each in record.each] == [60.0, 100.0]
 
 
 def test_data_that_was_wrong_counts_as_failed() -> None:
     check = {"type": "verification", "failed": 3}
     end = END | {"failed_operations": 0}
-    lines = text(IOR_TEST, IOR_PHASE, IOR_RESULT, check).replace(json.dumps(END), json.dumps(end))
+    lines = text(IOR_TEST, IOR_PHASE, check).replace(json.dumps(END), json.dumps(end))
     assert parse(lines, "f")[1].failed_operations == 3
 
 
@@ -68,7 +65,7 @@ def test_data_that_was_wrong_counts_as_failed() -> None:
     [
         (IOR_PHASE, {"operation": "stat"}),
         (IOR_PHASE, {"rank_rate_mib_s": 3}),
-        (IOR_RESULT, {"max": "fast"}),
+        (IOR_PHASE, {"rate_mib_s": "fast"}),
     ],
 )
 def test_a_line_that_is_not_as_the_format_says_is_an_error(line: Line, change: Line) -> None:

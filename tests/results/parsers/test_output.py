@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -122,11 +123,12 @@ def test_an_applet_that_is_not_known_is_refused(tmp_path: Path) -> None:
         ),
         ("shift", {"effective": 1}, "rank shift: bench.jsonl says 1, stdout says 2"),
         ("shift", {"requested": 1}, "rank shift requested (-N): bench.jsonl says 1, stdout says 2"),
-        ("result", {"stddev": 7.5}, "create: bench.jsonl says stddev 7.5, stdout says 0.0 in line 14"),
-        ("result", {"min": 54280.553}, "create: bench.jsonl says minimum 54280.553, stdout says 54280.552 in line 14"),
-        ("result", {"iterations": 2}, "create: iterations: bench.jsonl says 2, stdout says 1"),
-        ("result", {"unit": "MiB/s"}, "create: unit: bench.jsonl says MiB/s, stdout says ops/s"),
-        ("result", {"operation": "read"}, "create: result in stdout, but not in bench.jsonl"),
+        (
+            "phase",
+            {"rate_ops_s": 6168.956},
+            "tree_create: bench.jsonl says value 6168.956, stdout says 6168.955 in line 18",
+        ),
+        ("phase", {"operation": "tree_remove"}, "tree_create: result in stdout, but not in bench.jsonl"),
     ],
 )
 def test_text_and_json_lines_that_disagree_are_an_error(
@@ -135,6 +137,27 @@ def test_text_and_json_lines_that_disagree_are_an_error(
     edit_line(folder / "bench.jsonl", kind, **changes)
     _, seen = read(folder)
     assert any(text.startswith(f"runs/x/1/bench.jsonl: {error}") for text in said(seen.errors)), said(seen.errors)
+
+
+def test_iterations_that_only_one_of_the_two_has_are_an_error(folder: Path) -> None:
+    edit(folder / "bench.jsonl", lambda text: re.sub(r'(\{"type": "phase", .*\n)', r"\1\1", text, count=1))
+    expected = "runs/x/1/bench.jsonl: tree_create: iterations: bench.jsonl says 2, stdout says 1"
+    assert expected in said(read(folder)[1].errors)
+
+
+def test_the_mean_and_the_deviation_of_the_text_are_those_of_the_phases(tmp_path: Path) -> None:
+    shutil.copytree(DATA / "bench-0.1.0-two-nodes-three-iterations", tmp_path / "1")
+    path = tmp_path / "1" / "bench.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    created = [line for line in lines if line["type"] == "phase" and line["operation"] == "create"]
+    middle = sorted(created, key=lambda line: line["rate_ops_s"])[1]
+    rate = middle["rate_ops_s"] + 1.0
+    middle |= {"rate_ops_s": rate, "true_rate_ops_s": rate, "elapsed_s": middle["operations_counted"] / rate}
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    _, seen = output.read("mdtest", tmp_path / "1", tmp_path)
+    assert [error.split(" ")[:5] for error in said(seen.errors)] == [
+        ["1/bench.jsonl:", "create:", "bench.jsonl", "says", column] for column in ("mean", "stddev")
+    ]
 
 
 @pytest.mark.parametrize(

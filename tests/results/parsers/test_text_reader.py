@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from campaign.core.model import Observation, OutputRemark, Source
+from campaign.core.model import Observation, OutputRemark, Record, Source
 from campaign.results.parsers.lines import LONGEST_LINE
 from campaign.results.parsers.text_reader import LineRules, TextReader
 from tests.support.captures import said
@@ -16,14 +16,16 @@ class _HplReader(TextReader):
 
     @rules(r"WR\S+ +(?P<rate>[0-9.]+)")
     def result(self, number: int, match: re.Match[str]) -> None:
-        self.values.add("hpl", float(match["rate"]), "Gflop/s", number)
+        rate = float(match["rate"])
+        if "hpl" not in self.records or self.records["hpl"].value < rate:
+            self.records["hpl"] = Record("hpl", rate, "Gflop/s", Source(self.file, number))
 
     @rules(r"WR.*")
     def other(self, number: int, match: re.Match[str]) -> None:
         self.notes.unreadable(number, match[0], f"no rate: {match[0]}")
 
     def finish(self, text: str) -> None:
-        self.seen = replace(self.seen, complete=bool(self.values))
+        self.seen = replace(self.seen, complete=bool(self.records))
 
 
 def test_the_first_rule_that_matches_the_whole_line_takes_it() -> None:
