@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
-from campaign.config.waivers import Answers, Granted
+from campaign.config.waivers import Answers, Explanation, Granted, Waiver
 from campaign.core.model import Attempt, Cell, Finding, Severity, matches
 from campaign.judge.findings import CAMPAIGN, note, violation
 from campaign.judge.submission import Submission
@@ -21,30 +21,26 @@ def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: 
     """The finding with the campaign's answer to it. `cells`: all that it is about; an answer has to cover every one.
     `measured`: the day that decides whether a waiver has expired.
     """
-    if not cells or not (answers.explanations or answers.waivers):
+    if not cells:
         return finding
 
-    def covers(pattern: str, rule: str) -> bool:
-        return rule == finding.rule and all(matches(cell, pattern) for cell in cells)
+    def covers(given: Explanation | Waiver) -> bool:
+        return given.rule == finding.rule and all(matches(cell, given.cells) for cell in cells)
 
-    explained = next(
-        (explanation.text for explanation in answers.explanations if covers(explanation.cells, explanation.rule)), ""
-    )
+    explained = next((explanation.text for explanation in answers.explanations if covers(explanation)), "")
     if explained and finding.severity is not Severity.ERROR:
         finding = replace(finding, explained=explained)
     if not finding.checked:
         return finding
     for granted in answers.waivers:
         waiver = granted.waiver
-        if covers(waiver.cells, waiver.rule) and in_force(granted, measured):
+        if covers(waiver) and in_force(granted, measured):
             return replace(finding, waived=f"{waiver.by}, {waiver.date} until {waiver.expires}: {waiver.reason}")
     return finding
 
 
 def of_case(answers: Answers, case: Case, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The findings about one attempt, each with the campaign's answer."""
-    if not (answers.explanations or answers.waivers):
-        return findings
     cells, day = case.run.cells(), day_of([case.attempt])
     return tuple(answer(answers, finding, cells, day) for finding in findings)
 
@@ -61,8 +57,6 @@ def day_of(attempts: Iterable[Attempt]) -> date | None:
 
 def answered(submission: Submission, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings about the campaign as a whole, each with the campaign's answer."""
-    if submission.answers == Answers():
-        return tuple(findings)
     measured = day_of(submission.attempts)
     return tuple(
         answer(submission.answers, each, submission.cells if each.subject == CAMPAIGN else each.cells, measured)
@@ -88,26 +82,27 @@ def waivers_hold(submission: Submission) -> Iterator[Finding]:
     for granted in submission.answers.waivers:
         waiver = granted.waiver
         if not granted.signer:
-            finding = violation(
+            yield violation(
                 "the waiver of {rule} is not valid",
                 "signed by a key in allowed_signers",
                 granted.problem,
+                about=waiver.cells,
                 rule=waiver.rule,
             )
         elif not in_force(granted, measured):
-            finding = violation(
+            yield violation(
                 "the waiver of {rule} has expired",
                 f"measured until {waiver.expires}",
                 measured,
+                about=waiver.cells,
                 rule=waiver.rule,
             )
         else:
-            by = f"{waiver.by}, {waiver.date} until {waiver.expires}"
-            finding = note(
+            yield note(
                 "{rule} is waived: {reason}",
                 f"signed by {granted.signer}",
-                by,
+                f"{waiver.by}, {waiver.date} until {waiver.expires}",
+                about=waiver.cells,
                 rule=waiver.rule,
                 reason=waiver.reason,
             )
-        yield replace(finding, subject=waiver.cells)

@@ -7,8 +7,9 @@ running campaign, an ended one, and a bundle on the buyer's side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import chain
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -40,7 +41,6 @@ from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.environment.facts import NOTHING, Evidence
-from campaign.results.environment.witness import Witness
 
 Given = TypeVar("Given")  # what a rule is judged on
 
@@ -74,9 +74,6 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "PHY-04": ceilings.within_physics,
     "EVD-06": records.agree,
 }
-
-# About what was executed and how its ranks were placed: judged once for attempts in which that is the same.
-ALIKE = frozenset({"FLG-01", "FLG-02", "FLG-03", "FLG-04", "FLG-05", "FLG-06", "GEO-01", "GEO-02", "CCH-04"})
 
 # About whether a run produced values; the other rules do not apply to a run without values.
 WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
@@ -140,57 +137,25 @@ def judge_bundle(handed_in: HandedIn) -> tuple[Finding, ...]:
     return by_rules(BUNDLE_RULES, BUNDLE_RULES, handed_in, BUNDLE)
 
 
-def judge(case: Case, alike: Alike | None = None) -> tuple[Finding, ...]:
-    """All findings of the pack's rules about one ended attempt; if it measured nothing, only why. `alike` has the
-    findings of the other attempts of its campaign.
-    """
-    phases, alike = case.phases, alike or Alike()
+def judge(case: Case) -> tuple[Finding, ...]:
+    """All findings of the pack's rules about one ended attempt; if it measured nothing, only why."""
+    phases, rules = case.phases, case.pack.checks.keys()
     if not phases:
-        return _judge(case, case.pack.checks.keys(), alike)
-    by_phase = {phase: _judge(part, part.pack.checks.keys() - OF_WHOLE, alike, phase) for phase, part in phases}
-    of_whole = _judge(case, case.pack.checks.keys() & (OF_WHOLE | OF_BOTH), alike)
-    findings = dict.fromkeys([*of_whole, *_together(case, by_phase)])
+        return _judge(case, rules)
+    by_phase = {phase: _judge(part, part.pack.checks.keys() - OF_WHOLE) for phase, part in phases}
+    findings = dict.fromkeys([*_judge(case, rules & (OF_WHOLE | OF_BOTH)), *_together(case, by_phase)])
     order = {rule: place for place, rule in enumerate(ATTEMPT_RULES)}
     return tuple(sorted(findings, key=lambda finding: order[finding.rule]))
 
 
-def _judge(case: Case, rules: Set[str], alike: Alike, phase: str = "") -> tuple[Finding, ...]:
+def _judge(case: Case, rules: Set[str]) -> tuple[Finding, ...]:
     if not case.records:
         rules = rules & WITHOUT_NUMBERS
     elif case.attempt.state is not State.DONE:
         rules = rules & OF_FAILED
     cells = case.run.cells()
     of_operation = {cell.operation: (cell,) for cell in cells}
-
-    def concerned(finding: Finding) -> tuple[Cell, ...]:
-        return of_operation.get(finding.operation, cells)
-
-    return by_rules(ATTEMPT_RULES, rules, case, case.subject, alike.findings(case, phase), concerned)
-
-
-class Alike:
-    """Findings of the rules in ALIKE, once for all attempts of a campaign that are alike in what these rules judge."""
-
-    def __init__(self) -> None:
-        self._known: dict[Hashable, Mapping[str, tuple[Finding, ...]]] = {}
-
-    def findings(self, case: Case, phase: str) -> Mapping[str, tuple[Finding, ...]]:
-        """Findings by rule; empty if they are about this attempt alone, since they name its own directory."""
-        run, seen, threads = case.run, case.seen, case.evidence.witness.threads
-        words = tuple([tuple(word.split(case.directory)) for word in seen.argv])
-        counts = seen.processes, seen.nodes, seen.processes_per_node, seen.threads, seen.files_reported
-        of_run = run.target, run.launch, run.files, run.operations, run.items_total, run.fingerprint
-        key = phase, of_run, case.attempt.state, words, counts, seen.placement, threads
-        if key not in self._known:
-            # The parts that a rule sees are reduced to those in the key, so that no finding depends on others.
-            stripped = Observation("", seen.argv, *counts[:4], seen.placement, files_reported=seen.files_reported)
-            bare = Case(case.pack, run, case.attempt, (), stripped, Evidence(witness=Witness(threads=threads)))
-            found = {rule: tuple(ATTEMPT_RULES[rule](bare)) for rule in ALIKE}
-            texts = [
-                text for each in found.values() for one in each for text in (one.message, one.expected, one.actual)
-            ]
-            self._known[key] = {} if any(case.directory in text for text in texts) else found
-        return self._known[key]
+    return by_rules(ATTEMPT_RULES, rules, case, case.subject, lambda found: of_operation.get(found.operation, cells))
 
 
 def _together(case: Case, by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
@@ -215,18 +180,11 @@ def by_rules(
     rules: Container[str],
     given: Given,
     subject: str,
-    known: Mapping[str, Iterable[Finding]] = MappingProxyType({}),
     concerned: Callable[[Finding], tuple[Cell, ...]] = lambda finding: (),
 ) -> tuple[Finding, ...]:
-    """Findings of those rules that have a function in the table, in its order. `known`: findings by rule; `concerned`:
-    the cells of a finding.
-    """
-    found: list[Finding] = []
-    for rule, check in checks.items():
-        if rule in rules:
-            for each in known[rule] if rule in known else check(given):
-                found.append(replace(each, rule=rule, subject=each.subject or subject, cells=concerned(each)))
-    return tuple(found)
+    """Findings of those rules that have a function in the table, in its order, as `of_rule` completes them."""
+    judged = (of_rule(rule, subject, check(given), concerned) for rule, check in checks.items() if rule in rules)
+    return tuple(chain.from_iterable(judged))
 
 
 def measured(
@@ -239,7 +197,7 @@ def measured(
     answers: Answers = NO_ANSWERS,
 ) -> list[Case]:
     """Every ended attempt that counts for a planned run, judged, with the campaign's answers to its findings."""
-    by_run, alike, unread = matrix.attempts_by_run(runs, attempts), Alike(), Observation()
+    by_run, unread = matrix.attempts_by_run(runs, attempts), Observation()
     results = []
     for run in runs:
         for each in by_run[run.id]:
@@ -248,7 +206,7 @@ def measured(
             key = (run.id, each.number)
             seen, around = observations.get(key, unread), evidence.get(key, NOTHING)
             case = Case(pack, run, each, measurements.get(key, ()), seen, around)
-            results.append(case.judged(answered.of_case(answers, case, judge(case, alike))))
+            results.append(case.judged(answered.of_case(answers, case, judge(case))))
     return results
 
 
@@ -277,17 +235,10 @@ def nothing_measured(whole: Submission) -> Iterator[Finding]:
             yield from of_rule(rule, CAMPAIGN, [unchecked("no run produced a value")])
 
 
-def unjudged(pack: RulePack) -> tuple[Finding, ...]:
+def unjudged(pack: RulePack) -> Iterator[Finding]:
     """Rules of the pack that nothing judges, reported as not checked."""
-    return tuple(
-        finding
-        for rule in pack.checks
-        if rule not in RULES and rule not in ATTEMPT_RULES
-        for finding in of_rule(rule, CAMPAIGN, [unchecked(_why_unjudged(rule))])
-    )
-
-
-def _why_unjudged(rule: str) -> str:
-    if rule in BUNDLE_RULES:
-        return "checked only on a bundle, by the buyer with 'campaign verify'"
-    return "rule not supported by this version"
+    for rule in (rule for rule in pack.checks if rule not in RULES and rule not in ATTEMPT_RULES):
+        why = "rule not supported by this version"
+        if rule in BUNDLE_RULES:
+            why = "checked only on a bundle, by the buyer with 'campaign verify'"
+        yield from of_rule(rule, CAMPAIGN, [unchecked(why)])

@@ -2,53 +2,47 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
-from campaign.core.model import Finding, Severity
+from campaign.core.model import Cell, Finding, Severity
 from campaign.core.units import listed, several
 
-Form = Callable[..., Finding]  # one of the four below
+Form = Callable[..., Finding]  # makes a finding: form(wording, expected, actual)
 CAMPAIGN = "campaign"  # the subject of findings about no single cell or attempt
 
 
-def _form(severity: Severity, checked: bool = True) -> Form:
-    """A function that makes findings: `form(wording, expected, actual)`.
-
-    `wording` has {name} for each of the `values`. `about`: the subject, if it is not all that the rule is judged on;
+def _finding(
+    severity: Severity,
+    wording: str,
+    expected: object = "",
+    actual: object = "",
+    /,
+    checked: bool = True,
+    about: object = "",
+    operation: str = "",
+    **values: object,
+) -> Finding:
+    """`wording` has {name} for each of the `values`. `about`: the subject, if it is not all that the rule is judged on;
     `operation`: the only one that it is about.
     """
-
-    @functools.lru_cache(maxsize=4096, typed=True)  # ten thousand attempts may have the same finding
-    def form(
-        wording: str,
-        expected: Hashable = "",
-        actual: Hashable = "",
-        /,
-        about: Hashable = "",
-        operation: str = "",
-        **values: Hashable,
-    ) -> Finding:
-        found = "absent" if actual is None else str(actual)
-        told = {name: str(value) for name, value in values.items()}
-        return Finding(
-            "", severity, str(about), wording, str(expected), found, checked, operation=operation, values=told
-        )
-
-    return form
+    found = "absent" if actual is None else str(actual)
+    told = {name: str(value) for name, value in values.items()}
+    return Finding("", severity, str(about), wording, str(expected), found, checked, operation=operation, values=told)
 
 
-violation = _form(Severity.ERROR)  # makes a result invalid
-to_explain = _form(Severity.WARNING)  # the campaign file has to explain it
-note = _form(Severity.INFO)
-unchecked = _form(Severity.WARNING, checked=False)  # does not count as passed
+violation: Form = partial(_finding, Severity.ERROR)  # makes a result invalid
+to_explain: Form = partial(_finding, Severity.WARNING)  # the campaign file has to explain it
+note: Form = partial(_finding, Severity.INFO)
+unchecked: Form = partial(_finding, Severity.WARNING, checked=False)  # does not count as passed
 
 
 def at_full_size(form: Form, full: bool) -> Form:
     """A violation at full size; in a rehearsal a note, with its severity at full size."""
 
-    def noted(*texts: Hashable, **named: Hashable) -> Finding:
+    def noted(*texts: object, **named: Any) -> Finding:
         found = form(*texts, **named)
         return replace(found, severity=Severity.INFO, at_full=found.severity)
 
@@ -60,9 +54,17 @@ def doubt(full: bool) -> Form:
     return at_full_size(to_explain, full)
 
 
-def of_rule(rule: str, subject: str, findings: Iterable[Finding]) -> list[Finding]:
-    """The findings of a rule's function, with the rule's id; `subject`: what it is judged on."""
-    return [replace(finding, rule=rule, subject=finding.subject or subject) for finding in findings]
+def of_rule(
+    rule: str,
+    subject: str,
+    findings: Iterable[Finding],
+    concerned: Callable[[Finding], tuple[Cell, ...]] = lambda finding: (),
+) -> Iterator[Finding]:
+    """The findings of a rule's function, with the rule's id. `subject`: what it is judged on; `concerned`: the cells of
+    a finding.
+    """
+    for each in findings:
+        yield replace(each, rule=rule, subject=each.subject or subject, cells=concerned(each))
 
 
 # --- for texts

@@ -72,32 +72,9 @@ def test_no_case_is_of_a_rule_that_nothing_judges() -> None:
 def test_every_rule_of_every_pack_is_judged_or_said_not_to_be(pack: str) -> None:
     loaded = packs.load(pack)
     assert loaded.checks.keys() <= CATALOGUE.keys()
-    unjudged = engine.unjudged(loaded)
+    unjudged = list(engine.unjudged(loaded))
     assert {finding.rule for finding in unjudged} == loaded.checks.keys() - BOUND
     assert not any(finding.checked for finding in unjudged)
-
-
-@pytest.mark.parametrize("example", [each for each in EXAMPLES if each.rule in engine.ALIKE], ids=str)
-def test_a_rule_that_is_judged_once_for_attempts_alike_says_of_each_what_it_says_of_it_alone(example: Example) -> None:
-    given, alike = example.given, engine.Alike()
-    assert isinstance(given, Case)
-    for each in (replace(given, seen=builders.observation(given.run)), given):
-        known = alike.findings(each, "")
-        found = engine.by_rules(engine.ATTEMPT_RULES, [example.rule], each, each.subject, known)
-        assert list(found) == of(example.rule, each)
-
-
-def test_attempts_are_alike_in_directories_of_their_own_and_not_where_one_names_that_of_another() -> None:
-    alike, first = engine.Alike(), case()
-    own = replace(first.attempt, token="abcdef01")
-    directory = first.run.attempt_directory(own.token)
-    words = tuple(word.replace(DIRECTORY, directory) for word in first.seen.argv)
-    second = replace(first, attempt=own, seen=replace(first.seen, argv=words))
-    assert alike.findings(first, "") is alike.findings(second, "")
-    for elsewhere in (DIRECTORY, "{directory}", f"{directory}1"):
-        words = tuple(word.replace(DIRECTORY, elsewhere) for word in first.seen.argv)
-        other = replace(second, seen=replace(first.seen, argv=words))
-        assert {"FLG-03", "FLG-05"} <= {finding.rule for finding in engine.judge(other, alike)}
 
 
 # --- one attempt
