@@ -220,10 +220,9 @@ def _print_waiver(opened: Opened, number: int) -> int:
 def _check_table(arguments: argparse.Namespace) -> int:
     from campaign.judge import foreign
     from campaign.judge.rows import with_findings
-    from campaign.judge.tables import judge_table
 
     whole = foreign.read(arguments.file, arguments.rules)
-    findings = judge_table(whole)
+    findings = foreign.judge_table(whole)
     return _print_findings(arguments, replace(whole, rows=with_findings(whole.rows, findings), findings=findings))
 
 

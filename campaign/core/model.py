@@ -40,6 +40,11 @@ class Cell:
     files: str
     operation: str
 
+    @property
+    def line(self) -> tuple[str, str, str]:
+        """Its line of the table: target, launch condition, file configuration."""
+        return self.target, self.launch, self.files
+
     def __str__(self) -> str:
         return f"{self.target}/{self.launch}/{self.files}/{self.operation}"
 

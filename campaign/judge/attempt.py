@@ -122,7 +122,7 @@ def own_directory(case: Case) -> Iterator[Finding]:
         if case.seen.argv[position + 1 : position + 2] == (expected,):
             continue
         actual = (
-            _after(case.seen.argv, before)
+            after(case.seen.argv, before)
             if not stem and before.startswith("-")
             else next((given for given in case.seen.argv[1:] if given.startswith(f"{stem}/")), None)
         )
@@ -140,10 +140,10 @@ def beside_target(pack: RulePack, run: Run) -> tuple[str, ...]:
 
 def offset_as_told(case: Case) -> Iterator[Finding]:
     """FLG-06: the value of -N in the executed argv is the expected one."""
-    expected = _after(case.planned, "-N")
+    expected = after(case.planned, "-N")
     if expected is None:
         return
-    actual = _after(case.seen.argv, "-N")
+    actual = after(case.seen.argv, "-N")
     if not case.seen.argv:
         yield unchecked(_NO_COMMAND_LINE)
     elif actual != expected:
@@ -424,5 +424,6 @@ def cache_in_reach(case: Case) -> Iterator[Finding]:
         yield note("single node: results may include client cache")
 
 
-def _after(words: Sequence[str], flag: str) -> str | None:
+def after(words: Sequence[str], flag: str) -> str | None:
+    """The word that follows a flag."""
     return words[words.index(flag) + 1] if flag in words[:-1] else None

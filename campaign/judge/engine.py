@@ -19,7 +19,6 @@ from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run
 from campaign.judge import (
     answered,
     attempt,
-    ceilings,
     environment,
     evidence,
     numbers,
@@ -71,7 +70,7 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "CCH-05": attempt.storage_measured,
     "STA-05": attempt.units_as_asked,
     "PHY-03": attempt.inflated_counts,
-    "PHY-04": ceilings.within_physics,
+    "PHY-04": timing.within_physics,
     "EVD-06": records.agree,
 }
 

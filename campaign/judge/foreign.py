@@ -1,10 +1,12 @@
-"""A table from another party, in the form of `campaign table` (CSV, XLSX or JSON) -> rows judged on their own."""
+"""A table from another party, in the form of `campaign table` (CSV, XLSX or JSON): read, and judged by what its numbers
+alone reveal. All other rules of the pack are reported as not checked.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,7 +18,9 @@ from campaign.config.rules.settle import settle
 from campaign.core import strict_json
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
-from campaign.core.model import Attempt, Cell, Command, Geometry, Record, Run, Source, State, Status, Target
+from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Record, Run, Source, State, Status, Target
+from campaign.judge import numbers, submission
+from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 from campaign.results.tabular import table
@@ -24,6 +28,9 @@ from campaign.results.tabular.table import NOT_A_NUMBER, table_without_rows
 from campaign.statistics import intervals
 
 SUFFIXES = (*table.SUFFIXES, ".json")
+BEYOND = 2.0  # times the rate with separate files: such a rate counts all processes, not what was done
+ROUND = 100  # multiples of it are rare among unrounded numbers
+FEWEST = 6  # numbers needed to see that they were rounded
 
 
 def is_table(path: Path) -> bool:
@@ -163,3 +170,115 @@ class _Entry:
 
     def _wrong(self, key: str, value: str, allowed: str) -> NoReturn:
         raise InputError(f"{self.where}: {key}: found {value}; allowed: {allowed}")
+
+
+# --- the rules that a table alone can break
+
+
+def units_of_the_rules(whole: Submission) -> Iterator[Finding]:
+    """STA-05: units are those that the rules require, and numbers are as the benchmark printed them."""
+    wanted = {operation.id: operation.unit for operation in whole.pack.operations}
+    rows = whole.measured_rows
+    wrong: dict[tuple[str, str], list[Cell]] = {}
+    for row in rows:
+        unit = wanted.get(row.cell.operation)
+        if unit is not None and row.unit != unit:
+            wrong.setdefault((unit, row.unit), []).append(row.cell)
+    for (expected, actual), cells in wrong.items():
+        yield from whole.over(violation, cells, "unit differs from the rule pack's", expected, actual)
+    large = [row for row in rows if row.value is not None and row.value >= 10 * ROUND]
+    rounded = [row.cell for row in large if row.value is not None and row.value % ROUND == 0]
+    if len(large) >= FEWEST and 2 * len(rounded) > len(large):
+        yield from whole.over(
+            to_explain, rounded, "values are rounded without explanation", "as measured", f"multiples of {ROUND}"
+        )
+
+
+_TABLE_ONLY = "cannot be checked from a table alone"
+
+
+def full_size(whole: Submission) -> Iterator[Finding]:
+    """FLG-04: no number was measured with fewer items than the rules require, according to the table itself."""
+    asked, unit = whole.pack.items_total.get("full", 0), whole.pack.items_unit
+    smaller: dict[int, list[Cell]] = {}
+    for row in whole.measured_rows:
+        total = row.run.items_total if row.run else None
+        if total is not None and total < asked:
+            smaller.setdefault(total, []).append(row.cell)
+    for total, cells in smaller.items():
+        yield from whole.over(
+            violation, cells, "fewer {unit} than the rules require", f"{asked} or more", total, unit=unit
+        )
+    yield unchecked(_TABLE_ONLY)
+
+
+def above_zero(whole: Submission) -> Iterator[Finding]:
+    """RUN-06: every number is above zero. The rest of the rule is about outputs."""
+    for cell, value in ((row.cell, row.value) for row in whole.measured_rows):
+        if value is not None and not value > 0:
+            yield violation(
+                "the rate of {name} is not above zero", "> 0", f"{value:.10g}", about=cell, name=cell.operation
+            )
+    yield unchecked(_TABLE_ONLY)
+
+
+def inflation_told(whole: Submission) -> Iterator[Finding]:
+    """PHY-03: if the benchmark's formula counts what every process would do, the table also gives the actual number."""
+    inflated = {files.id: files.inflated for files in whole.pack.files}
+    alone = numbers.of_one_process(whole.pack)
+    unsure = []
+    for row in whole.measured_rows:
+        if row.cell.operation not in inflated.get(row.cell.files, ()) or row.cell.launch in alone:
+            continue
+        if row.record is not None and row.record.true_value is not None:
+            continue
+        others = _same_elsewhere(whole, row)
+        if not others or row.value is None or row.value <= BEYOND * max(others.values()):
+            unsure.append(row.cell)
+            continue
+        beside = ", ".join(f"{value:.10g} ({name})" for name, value in others.items())
+        yield violation(
+            "inflated by the process count; actual rate not given",
+            "the actual rate as well",
+            f"{row.value:.10g}, compared with {beside}",
+            about=row.cell,
+        )
+    yield from whole.over(unchecked, unsure, "actual operation count not in the table")
+
+
+def _same_elsewhere(whole: Submission, row: Row) -> dict[str, float]:
+    """The values of the same operation with separate files for every process."""
+    plain = {files.id for files in whole.pack.files if row.cell.operation not in files.inflated}
+    return {
+        other.cell.files: other.value
+        for other in whole.measured_rows
+        if other.cell.files in plain
+        and other.value is not None
+        and (other.cell.target, other.cell.launch, other.cell.operation)
+        == (row.cell.target, row.cell.launch, row.cell.operation)
+    }
+
+
+RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
+    "CMP-01": submission.every_cell_there,
+    "CMP-02": submission.every_target_answered,
+    "CMP-03": submission.every_cell_answered,
+    "CMP-04": submission.every_number_traced,
+    "FLG-04": full_size,
+    "RUN-06": above_zero,
+    "STA-01": numbers.from_one_run,
+    "STA-03": numbers.repeated,
+    "STA-04": numbers.steady,
+    "STA-05": units_of_the_rules,
+    "PHY-01": numbers.layouts_agree,
+    "PHY-02": numbers.not_below_one_process,
+    "PHY-03": inflation_told,
+    "PHY-05": numbers.stat_not_below_creation,
+    "PRJ-01": numbers.numbers_of_their_own,
+}
+
+
+def judge_table(whole: Submission) -> tuple[Finding, ...]:
+    """All that the pack's rules say of a table by itself."""
+    rules = {rule: RULES[rule](whole) if rule in RULES else [unchecked(_TABLE_ONLY)] for rule in whole.pack.checks}
+    return tuple(finding for rule, findings in rules.items() for finding in of_rule(rule, CAMPAIGN, findings))

@@ -6,7 +6,7 @@ They use only rows where possible, so that they also judge a table from another 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 
 from campaign.config.rules.catalogue import Quantity, show
@@ -25,15 +25,10 @@ LINES_CHANCE_DIGITS = 9  # digits that two of some dozen lines of a table may ha
 Line = tuple[str, str, str]  # target, launch condition, file configuration
 
 
-def measured_rows(rows: Iterable[Row]) -> list[Row]:
-    """Rows whose value is reported as measured, valid or not."""
-    return [row for row in rows if row.value is not None and row.status is not Status.PROJECTED]
-
-
 def _lines(rows: Iterable[Row]) -> dict[Line, list[Row]]:
     by_line: dict[Line, list[Row]] = {}
     for row in rows:
-        by_line.setdefault((row.cell.target, row.cell.launch, row.cell.files), []).append(row)
+        by_line.setdefault(row.cell.line, []).append(row)
     return by_line
 
 
@@ -46,7 +41,7 @@ def from_one_run(submission: Submission) -> Iterator[Finding]:
     """
     unknown: list[Cell] = []
     yield from _iterations(submission)
-    for line, rows in _lines(measured_rows(submission.rows)).items():
+    for line, rows in _lines(submission.measured_rows).items():
         unknown += [row.cell for row in rows if not row.origin]
         origins = dict.fromkeys(row.origin for row in rows if row.origin)
         if len(origins) > 1:
@@ -57,34 +52,31 @@ def from_one_run(submission: Submission) -> Iterator[Finding]:
 
 
 def _iterations(submission: Submission) -> Iterator[Finding]:
-    pack, open_cells = submission.pack, []
+    pack = submission.pack
     declared = {phase.id for phase in pack.phases if phase.program and pack.program(phase.program).results}
     statistics = {operation.id: operation.statistic for operation in pack.operations if operation.record}
     of_record = {operation.key: operation.statistic for operation in pack.operations if operation.record}
+    unsaid: dict[str, list[Cell]] = {}  # by the statistic that is reported, if the rules name none
     repeated = [
-        (row, record)
-        for row in measured_rows(submission.rows)
+        (row.cell, record)
+        for row in submission.measured_rows
         for record in (row.record.measured if row.record else ())
         if record.iterations > 1
     ]
-    for row, record in repeated:
-        wanted = (
-            ONE_ITERATION
-            if pack.selection.iteration
-            else statistics.get(row.cell.operation, of_record.get(record.operation, ""))
-        )
+    for cell, record in repeated:
+        wanted = statistics.get(cell.operation, of_record.get(record.operation, ""))
+        if pack.selection.iteration:
+            wanted = ONE_ITERATION
         if not wanted and record.operation.rpartition("/")[0] not in declared:
-            open_cells.append((row.cell, record.statistic))
+            unsaid.setdefault(record.statistic, []).append(cell)
         elif wanted and record.statistic != wanted:
-            actual = f"{record.statistic} of {record.iterations} iterations"
             yield violation(
                 "the value is not the statistic of its iterations that the rules require",
                 wanted,
-                actual,
-                about=row.cell,
+                f"{record.statistic} of {record.iterations} iterations",
+                about=cell,
             )
-    for statistic in dict.fromkeys(statistic for _, statistic in open_cells):
-        cells = [cell for cell, each in open_cells if each == statistic]
+    for statistic, cells in unsaid.items():
         yield from submission.over(
             doubt(submission.full),
             cells,
@@ -97,33 +89,36 @@ def _iterations(submission: Submission) -> Iterator[Finding]:
 
 def best_reported(submission: Submission) -> Iterator[Finding]:
     """STA-02: of the valid attempts, the one that the rules select is reported."""
-    by_line: dict[Line, list[Case]] = {}
-    for result in submission.results:
-        if result.valid and result.complete:
-            by_line.setdefault((result.run.target, result.run.launch, result.run.files), []).append(result)
-    for line, rows in _lines(row for row in submission.rows if row.status is Status.MEASURED).items():
-        for row in rows:
-            of_row = [result for result in by_line.get(line, ()) if row.cell.operation in result.run.operations]
-            if not of_row or not row.origin:
-                yield from submission.over(unchecked, [row.cell], "no attempts on record to select from")
-                continue
-            best, selection = selected(of_row).subject, submission.pack.selection
-            if best != row.origin:
-                yield violation(
-                    "the reported attempt is not the one with the {best} {name}",
-                    best,
-                    row.origin,
-                    about=row.cell,
-                    best=selection.best,
-                    name=selection.operation,
-                )
+    by_line, selection = _valid_by_line(submission), submission.pack.selection
+    for cell, origin in ((row.cell, row.origin) for row in submission.rows if row.status is Status.MEASURED):
+        cases = [case for case in by_line.get(cell.line, ()) if case.complete and cell.operation in case.run.operations]
+        if not cases or not origin:
+            yield from submission.over(unchecked, [cell], "no attempts on record to select from")
+        elif (best := selected(cases).subject) != origin:
+            yield violation(
+                "the reported attempt is not the one with the {best} {name}",
+                best,
+                origin,
+                about=cell,
+                best=selection.best,
+                name=selection.operation,
+            )
+
+
+def _valid_by_line(submission: Submission) -> dict[Line, list[Case]]:
+    """The valid attempts of each line."""
+    lines: dict[Line, list[Case]] = {}
+    for case in submission.results:
+        if case.valid:
+            lines.setdefault((case.run.target, case.run.launch, case.run.files), []).append(case)
+    return lines
 
 
 def repeated(submission: Submission) -> Iterator[Finding]:
     """STA-03: enough repetitions for an interval, or the RFP's minimum, which is then noted."""
     wanted, minimum = (int(submission.pack.parameter("STA-03", name)) for name in ("wanted", "minimum"))
     counts: dict[tuple[int, bool], list[Cell]] = {}
-    for row in measured_rows(submission.rows):
+    for row in submission.measured_rows:
         if row.status is Status.MEASURED:
             shared = bool(row.jobs) and row.jobs < min(row.summary.n, wanted)
             counts.setdefault((row.summary.n, shared), []).append(row.cell)
@@ -131,15 +126,10 @@ def repeated(submission: Submission) -> Iterator[Finding]:
         if number == 0:
             yield from submission.over(unchecked, cells, "the table has no repetition count")
         elif number < wanted:
-            enough = number >= minimum
-            what = (
-                "too few repetitions for a confidence interval"
-                if enough
-                else "fewer repetitions than the rules require"
-            )
-            form = note if enough else doubt(submission.full)
-            expected = f"{wanted} (the rules require at least {minimum})"
-            yield from submission.over(form, cells, what, expected, number)
+            form, message = note, "too few repetitions for a confidence interval"
+            if number < minimum:
+                form, message = doubt(submission.full), "fewer repetitions than the rules require"
+            yield from submission.over(form, cells, message, f"{wanted} (the rules require at least {minimum})", number)
         elif shared:
             message = "repetitions shared jobs and are not independent"
             yield from submission.over(note, cells, message, "one job per repetition", f"{number} repetitions")
@@ -150,10 +140,11 @@ def steady(submission: Submission) -> Iterator[Finding]:
     parameter = submission.pack.parameter
     variation, explain, drift = (parameter("STA-04", name) for name in ("variation", "explain", "drift"))
     form = doubt(submission.full)
+    operations = {operation.id: operation for operation in submission.pack.operations}
+    by_line = _valid_by_line(submission)
     single = []
-    valid = _valid_in_time(submission)
-    for row in measured_rows(submission.rows):
-        if row.status is not Status.MEASURED:
+    for row in submission.rows:
+        if row.status is not Status.MEASURED or row.value is None:
             continue
         cv = row.summary.cv
         if cv is None:
@@ -166,7 +157,12 @@ def steady(submission: Submission) -> Iterator[Finding]:
                 about=row.cell,
                 limit=f"{explain if cv > explain else variation:.0%}",
             )
-        values = _values(submission, row, valid)
+        in_time = sorted(by_line.get(row.cell.line, ()), key=lambda case: case.attempt.started or 0.0)
+        values = [
+            record.value
+            for case in in_time
+            if row.cell.operation in case.run.operations and (record := case.result(operations[row.cell.operation]))
+        ]
         trend = intervals.trend(values)
         if trend is not None and trend < drift:
             yield form("values show a trend over time", f"p-value of {drift:g} or more", f"{trend:.1g}", about=row.cell)
@@ -176,116 +172,94 @@ def steady(submission: Submission) -> Iterator[Finding]:
     yield from submission.over(unchecked, single, "only one repetition: variability unknown")
 
 
-def _valid_in_time(submission: Submission) -> dict[Line, list[Case]]:
-    """The valid attempts of each line, in the order of measurement."""
-    lines: dict[Line, list[Case]] = {}
-    for case in sorted(submission.results, key=lambda case: case.attempt.started or 0.0):
-        if case.valid:
-            lines.setdefault((case.run.target, case.run.launch, case.run.files), []).append(case)
-    return lines
-
-
-def _values(submission: Submission, row: Row, valid: Mapping[Line, Sequence[Case]]) -> list[float]:
-    """The values of all valid attempts of a cell, in the order of measurement."""
-    operation = next((each for each in submission.pack.operations if each.id == row.cell.operation), None)
-    if operation is None:
-        return []
-    cases = valid.get((row.cell.target, row.cell.launch, row.cell.files), ())
-    of_cell = (case.result(operation) for case in cases if operation.id in case.run.operations)
-    return [record.value for record in of_cell if record is not None]
-
-
 # --- PHY: whether they can be true
 
 
 def layouts_agree(submission: Submission) -> Iterator[Finding]:
     """PHY-01: a single process has no competitors, so that its rates hardly differ between file configurations."""
     factor = submission.pack.parameter("PHY-01", "factor")
-    rows = measured_rows(submission.rows)
-    for launch in submission.pack.launch if rows else ():
-        if launch.processes != 1:
-            continue
+    rows = submission.measured_rows
+    for launch in of_one_process(submission.pack) if rows else ():
         for target in submission.campaign.targets:
-            for operation in submission.pack.operations_of(launch.id):
-                alike = [
-                    row
-                    for row in rows
-                    if (row.cell.target, row.cell.launch, row.cell.operation) == (target.name, launch.id, operation.id)
-                ]
-                about = f"{target.name}/{launch.id}/*/{operation.id}"
+            for operation in submission.pack.operations_of(launch):
+                axes = target.name, launch, operation.id
+                alike = [row for row in rows if (row.cell.target, row.cell.launch, row.cell.operation) == axes]
+                about = f"{target.name}/{launch}/*/{operation.id}"
                 values = {row.cell.files: row.value for row in alike if row.value and row.value > 0}
                 if len(values) < 2:
                     yield unchecked("fewer than two file configurations have a value to compare", about=about)
                 elif max(values.values()) > factor * min(values.values()):
-                    shown = ", ".join(f"{files} {digits(value)}" for files, value in values.items())
                     yield doubt(submission.full)(
                         "single-process rates differ by more than {factor}x between file configurations",
                         f"at most {factor:g}x",
-                        shown,
+                        ", ".join(f"{files} {digits(value)}" for files, value in values.items()),
                         about=about,
                         factor=f"{factor:g}",
                     )
 
 
+def of_one_process(pack: RulePack) -> list[str]:
+    """The launch conditions with a single process."""
+    return [launch.id for launch in pack.launch if launch.processes == 1]
+
+
 def not_below_one_process(submission: Submission) -> Iterator[Finding]:
     """PHY-02: the rate of many processes is not below the single-process rate."""
-    below = submission.pack.parameter("PHY-02", "below")
-    alone = next((launch.id for launch in submission.pack.launch if launch.processes == 1), None)
-    values = {row.cell: row.value for row in measured_rows(submission.rows) if row.value is not None}
-    uncompared = []
-    for row in measured_rows(submission.rows):
-        cell = row.cell
-        if alone is None or cell.launch == alone or row.value is None:
-            continue
-        reference = values.get(Cell(cell.target, alone, cell.files, cell.operation))
-        if reference is None:
-            uncompared.append(cell)
-            continue
-        upwards = row.best == "highest"
-        limit = reference * (1 - below if upwards else 1 + below)
-        if row.value < limit if upwards else row.value > limit:
-            expected = (
-                (
-                    f"at least {digits(limit)} {row.unit} (single process {digits(reference)}, minus "
-                    f"{show(Quantity.SHARE, below)})"
-                )
-                if upwards
-                else (
-                    f"at most {digits(limit)} {row.unit} (single process {digits(reference)}, plus "
-                    f"{show(Quantity.SHARE, below)})"
-                )
-            )
-            actual = f"{digits(row.value)} {row.unit}"
-            yield doubt(submission.full)("slower than the single-process result", expected, actual, about=cell)
-    yield from submission.over(unchecked, uncompared, "no single-process result to compare with")
+    alone = of_one_process(submission.pack)[:1]
+    pairs = [
+        (row, replace(row.cell, launch=launch))
+        for launch in alone
+        for row in submission.measured_rows
+        if row.cell.launch != launch
+    ]
+    message, missing = "slower than the single-process result", "no single-process result to compare with"
+    yield from _not_worse(submission, "PHY-02", "single process", pairs, message, missing)
 
 
 def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
     """PHY-05: in one row, the rate of stat is not below that of creation, since a stat changes nothing. In 7% of 663
     published results of IO500 it is, so it requires an explanation but is no violation.
     """
-    below = submission.pack.parameter("PHY-05", "below")
-    rows = {row.cell: row for row in measured_rows(submission.rows)}
-    rates = {cell: row.value for cell, row in rows.items() if row.value is not None}
+    rows = {row.cell: row for row in submission.measured_rows}
     inflated = {(files.id, operation) for files in submission.pack.files for operation in files.inflated}
-    uncompared = []
-    for cell, rate in rates.items():
+    pairs = []
+    for cell, row in rows.items():
         created = _creation_beside(submission.pack, cell)
+        # The formula of an inflated rate counts files that were not created, so the rates are not comparable.
         if created is None or (cell.files, created.operation) in inflated:
-            continue  # the formula counts files that were not created, so the rates are not comparable
-        if created not in rates:
-            uncompared.append(cell)
-        elif rows[cell].unit == rows[created].unit and rate < (limit := rates[created] * (1 - below)):
-            unit = rows[cell].unit
-            expected = (
-                f"at least {digits(limit)} {unit} (created {digits(rates[created])}, minus "
-                f"{show(Quantity.SHARE, below)})"
-            )
-            actual = f"{digits(rate)} {unit}"
+            continue
+        if created not in rows or rows[created].unit == row.unit:
+            pairs.append((row, created))
+    message = "the stat rate is below the creation rate of the same row"
+    yield from _not_worse(
+        submission, "PHY-05", "created", pairs, message, "no creation rate in this row to compare with"
+    )
+
+
+def _not_worse(
+    submission: Submission, rule: str, name: str, pairs: Iterable[tuple[Row, Cell]], message: str, missing: str
+) -> Iterator[Finding]:
+    """No value is worse than that of another cell, called `name`, by more than the rule's share."""
+    below = submission.pack.parameter(rule, "below")
+    values = {row.cell: row.value for row in submission.measured_rows if row.value is not None}
+    uncompared = []
+    for row, other in pairs:
+        if row.value is None or other not in values:
+            uncompared.append(row.cell)
+            continue
+        sign, limits, change = 1, "at least", "minus"
+        if row.best == "lowest":
+            sign, limits, change = -1, "at most", "plus"
+        limit = values[other] * (1 - sign * below)
+        if sign * row.value < sign * limit:
+            compared = f"{name} {digits(values[other])}, {change} {show(Quantity.SHARE, below)}"
             yield doubt(submission.full)(
-                "the stat rate is below the creation rate of the same row", expected, actual, about=cell
+                message,
+                f"{limits} {digits(limit)} {row.unit} ({compared})",
+                f"{digits(row.value)} {row.unit}",
+                about=row.cell,
             )
-    yield from submission.over(unchecked, uncompared, "no creation rate in this row to compare with")
+    yield from submission.over(unchecked, uncompared, missing)
 
 
 def _creation_beside(pack: RulePack, cell: Cell) -> Cell | None:
@@ -301,12 +275,10 @@ def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
     """PRJ-01: no line reported as measured repeats another one or is a multiple of it. That would be an unlabelled
     projection; with its label, formula and inputs a projection is allowed.
     """
-    lines = {
-        line: values
-        for line, rows in _lines(measured_rows(submission.rows)).items()
-        if len(values := {row.cell.operation: row.value for row in rows if row.value}) >= 2
-    }
-    apart = {line: _of_own_lines(rows) for line, rows in _lines(measured_rows(submission.rows)).items()}
+    by_line = _lines(submission.measured_rows)
+    values = {line: {row.cell.operation: row.value for row in rows if row.value} for line, rows in by_line.items()}
+    lines = {line: of_line for line, of_line in values.items() if len(of_line) >= 2}
+    apart = {line: _of_own_lines(by_line[line]) for line in lines}
     order = list(lines)
     for later, line in enumerate(order):
         for other in order[:later]:
@@ -315,7 +287,6 @@ def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
                 factor = 1.0
             if factor is None:
                 continue
-            like = "/".join((*other, "*"))
             shown = sum(len(f"{value:.15g}".replace(".", "").lstrip("0")) for value in lines[line].values())
             form = violation if shown >= LINES_CHANCE_DIGITS else doubt(submission.full)
             yield form(
@@ -326,7 +297,7 @@ def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
                 ", ".join(f"{operation} {value:.10g}" for operation, value in lines[line].items()),
                 about="/".join((*line, "*")),
                 factor=digits(factor),
-                line=like,
+                line="/".join((*other, "*")),
             )
             break
 
@@ -363,6 +334,5 @@ def _multiple(values: dict[str, float], others: dict[str, float]) -> float | Non
 
 def _half_digit(value: float) -> float:
     """Half of the last written digit of a number."""
-    whole, _, fraction = f"{value:.6f}".rstrip("0").partition(".")
-    del whole
+    fraction = f"{value:.6f}".rstrip("0").partition(".")[2]
     return 0.5 * 10.0 ** -len(fraction)

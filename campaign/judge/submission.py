@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.chain import Chain
 from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
 from campaign.core.units import listed
+from campaign.judge.attempt import after
 from campaign.judge.findings import Form, doubt, note, to_explain, unchecked, violation
 from campaign.plan import matrix
 from campaign.plan.searches import SearchProgress, all_runs
@@ -74,18 +75,23 @@ class Submission:
         return tuple(row.cell for row in self.rows)
 
     @property
+    def measured_rows(self) -> list[Row]:
+        """The rows whose value is reported as measured, valid or not."""
+        return [row for row in self.rows if row.value is not None and row.status is not Status.PROJECTED]
+
+    @property
     def full(self) -> bool:
         """Whether it is of the RFP's size: what is inherent to a rehearsal is a note, not a violation."""
         return self.pack.profile == "full"
 
-    def over(self, form: Form, cells: Iterable[Cell], *texts: Hashable, **values: Hashable) -> Iterator[Finding]:
+    def over(self, form: Form, cells: Iterable[Cell], *texts: object, **values: object) -> Iterator[Finding]:
         """One finding with this form, texts and values for each line of the table, or for its concerned cells. Not for
         several lines: the finding of one line must not change with another line.
         """
-        whole = Counter((cell.target, cell.launch, cell.files) for cell in set(self.cells))
+        whole = Counter(cell.line for cell in set(self.cells))
         lines: dict[tuple[str, str, str], list[Cell]] = {}
         for cell in dict.fromkeys(cells):
-            lines.setdefault((cell.target, cell.launch, cell.files), []).append(cell)
+            lines.setdefault(cell.line, []).append(cell)
         for line, of_line in lines.items():
             for about in ["/".join((*line, "*"))] if len(of_line) == whole[line] else map(str, of_line):
                 yield form(*texts, about=about, **values)
@@ -119,11 +125,10 @@ def every_target_answered(submission: Submission) -> Iterator[Finding]:
                 "no results for target {target}", "a full set of results", "none", about=about, target=target.name
             )
         elif all(row.status is Status.DECLINED for row in rows):
-            declined = f"declined: {rows[0].note}"
             yield to_explain(
                 "all results of target {target} are declined",
                 "a full set of results",
-                declined,
+                f"declined: {rows[0].note}",
                 about=about,
                 target=target.name,
             )
@@ -143,9 +148,7 @@ def every_cell_answered(submission: Submission) -> Iterator[Finding]:
 def every_number_traced(submission: Submission) -> Iterator[Finding]:
     """CMP-04: every measured number has its run and its log line, and reading that line again gives it."""
     unread, traceless = [], []
-    for row in submission.rows:
-        if row.value is None or row.status is Status.PROJECTED:
-            continue
+    for row in submission.measured_rows:
         if row.run is None or row.attempt is None or row.record is None:
             traceless.append(row.cell)
             continue
@@ -177,31 +180,26 @@ def offset_interpreted(submission: Submission) -> Iterator[Finding]:
     if "{rank_offset}" not in submission.pack.arguments:
         return  # the pack itself gives the value: nothing was translated
     apart = [
-        (run, words[words.index("-N") + 1])
+        (run, given)
         for run in submission.runs
-        if (words := run.arguments) and "-N" in words[:-1] and run.geometry.nodes > 1
+        if run.geometry.nodes > 1
+        and (given := after(run.arguments, "-N"))
+        and given != str(run.geometry.processes_per_node)
     ]
-    apart = [(run, given) for run, given in apart if given != str(run.geometry.processes_per_node)]
     if not apart:
         return
-    cells = [cell for run, _ in apart for cell in run.cells()]
-    read_by = next((entry for entry in submission.pack.notes if "FLG-08" in entry.rules), None)
-    run, given = apart[0]
-    expected, actual = f"-N {run.geometry.processes_per_node} (by the rules)", f"-N {given}"
-    if read_by is None:
-        yield from submission.over(
-            to_explain,
-            cells,
-            "-N means something else in this benchmark than in the rules; no interpretation is recorded",
-            expected,
-            actual,
-        )
-    else:
+    form, values = to_explain, {}
+    message = "-N means something else in this benchmark than in the rules; no interpretation is recorded"
+    if read_by := next((entry for entry in submission.pack.notes if "FLG-08" in entry.rules), None):
+        form, values = note, {"clause": read_by.clause}
         message = (
             "-N means something else in this benchmark than in the rules; interpreted by the rule pack's note on "
             "{clause}"
         )
-        yield from submission.over(note, cells, message, expected, actual, clause=read_by.clause)
+    cells = [cell for run, _ in apart for cell in run.cells()]
+    run, given = apart[0]
+    expected = f"-N {run.geometry.processes_per_node} (by the rules)"
+    yield from submission.over(form, cells, message, expected, f"-N {given}", **values)
 
 
 def attempts_kept(submission: Submission) -> Iterator[Finding]:
@@ -255,7 +253,7 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
 def _measured_and_failed(submission: Submission) -> Iterator[Finding]:
     """Attempts with all results that do not count: a program that fails when it is slow also selects results."""
     found = [
-        f"{case.attempt.run}/{case.attempt.number} ({case.attempt.state})"
+        f"{case.subject} ({case.attempt.state})"
         for case in submission.results
         if case.attempt.state is not State.DONE
         and (case.attempt.run, case.attempt.number) not in submission.unused

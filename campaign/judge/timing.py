@@ -1,22 +1,38 @@
-"""The rules about how long phases and operations took, and whether the servers took part in them. Pure."""
+"""The rules about how long phases and operations took, whether any machine can be that fast, and whether the servers
+took part. Pure.
+
+The limits of PHY-04 are far from what real systems reach. Of 2,330 results of 193 submissions to the IO500 lists up to
+2025 (github.com/IO500/submission-data), the fastest metadata operation took 0.93 us per process (10,351,329 removals/s
+of 9,600 processes, OceanStor Pacific, 2023), and the largest bandwidth was 266 GB/s per node.
+"""
 
 from __future__ import annotations
 
-import functools
+import math
+import re
 from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.catalogue import Quantity, parse, show
 from campaign.config.rules.entries import Operation
-from campaign.config.rules.pack import RulePack
-from campaign.core.model import Cell, Finding, Record, Status
+from campaign.core.model import Cell, Finding, Record
 from campaign.judge.findings import at_full_size, doubt, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.cells import Row
-from campaign.results.environment.facts import Served
+from campaign.results.environment.facts import Environment, Served
 
 RATE = "ops/s"
+BYTES = {
+    "B/s": 1.0, "kB/s": 1e3, "KB/s": 1e3, "KiB/s": 2.0**10, "MB/s": 1e6, "MiB/s": 2.0**20, "GB/s": 1e9,
+    "GiB/s": 2.0**30, "TB/s": 1e12, "TiB/s": 2.0**40,
+}  # fmt: skip
 UNCERTAINTY_STEPS = (0.001, 0.01, 0.05, 0.1, 0.5)
+_ETHERNET = re.compile(r"operstate up, speed ([1-9][0-9]{0,7}),.*")  # Mbit/s
+_FABRIC = re.compile(r".*ACTIVE.*?([0-9.]{1,7}) Gb/sec.*")
+LOCAL = frozenset({"tmpfs", "ramfs", "ext2", "ext3", "ext4", "xfs", "btrfs", "overlay", "zfs", "f2fs"})
+_Lasted = tuple[Operation, Record, float]  # the last: how many seconds its phase took
+
+
+# --- RUN-07
 
 
 def long_enough(case: Case) -> Iterator[Finding]:
@@ -24,7 +40,7 @@ def long_enough(case: Case) -> Iterator[Finding]:
     size, its length and the resulting uncertainty are noted, as they are in a rehearsal.
     """
     minimum, unusable = (case.pack.parameter("RUN-07", name) for name in ("minimum", "unusable"))
-    lasted: list[tuple[Operation, Record, float]] = []
+    lasted: list[_Lasted] = []
     for operation, record in case.reported:
         seconds = phase_seconds(case, record.measured[0]) or _at_most(case, operation)
         if seconds is None:
@@ -34,13 +50,11 @@ def long_enough(case: Case) -> Iterator[Finding]:
     yield from _below_rule(case, lasted)
     short = [phase for phase in lasted if phase[2] < minimum and not phase[0].lasts]
     hopeless = [phase for phase in short if phase[2] < unusable]
-    if not short:
-        return
     means = case.pack.lengthened_by()
-    if not case.full:
+    if short and not case.full:
         form = at_full_size(violation if hopeless else to_explain, full=False) if means else note
         yield form("rehearsal: phases are short", *_lengths(minimum, short))
-    elif not means:
+    elif short and not means:
         yield _fixed_size(case, minimum, short)
     elif hopeless:
         yield violation(
@@ -48,10 +62,19 @@ def long_enough(case: Case) -> Iterator[Finding]:
             *_lengths(unusable, hopeless),
             means=" or ".join(means),
         )
-    else:
+    elif short:
         yield to_explain(
             "phases are short; extend them with {means}", *_lengths(minimum, short), means=" or ".join(means)
         )
+
+
+def phase_seconds(case: Case, record: Record) -> float | None:
+    """How long a phase took: from the output, otherwise all its items divided by the rate."""
+    if record.elapsed_s is not None:
+        return record.elapsed_s
+    if record.unit == RATE and case.run.items_total and record.value > 0 and not case.stonewalled:
+        return case.run.items_total / record.value
+    return None
 
 
 def _at_most(case: Case, operation: Operation) -> float | None:
@@ -63,7 +86,7 @@ def _at_most(case: Case, operation: Operation) -> float | None:
     return lasted if lasted < parse(Quantity.DURATION, operation.lasts) else None
 
 
-def _below_rule(case: Case, lasted: Sequence[tuple[Operation, Record, float]]) -> Iterator[Finding]:
+def _below_rule(case: Case, lasted: Sequence[_Lasted]) -> Iterator[Finding]:
     """Phases that are shorter than the RFP's minimum for them."""
     for operation, record, seconds in lasted:
         wanted = parse(Quantity.DURATION, operation.lasts) if operation.lasts else 0.0
@@ -77,48 +100,41 @@ def _below_rule(case: Case, lasted: Sequence[tuple[Operation, Record, float]]) -
             )
 
 
-def _lengths(wanted: float, phases: Sequence[tuple[Operation, Record, float]]) -> tuple[str, str]:
+def _lengths(wanted: float, phases: Sequence[_Lasted]) -> tuple[str, str]:
     """The required and the actual length of these phases."""
     lasted = [f"{operation.id} {_two_digits(seconds)} s" for operation, _, seconds in phases]
     return _or_more(wanted), ", ".join(lasted)
 
 
-@functools.lru_cache(maxsize=64)
 def _or_more(seconds: float) -> str:
     return f"{show(Quantity.DURATION, seconds)} or more"
 
 
-def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Record, float]]) -> Finding:
+def _fixed_size(case: Case, minimum: float, phases: Sequence[_Lasted]) -> Finding:
     """The note about phases whose length is fixed: how long they took, and how exact their times are."""
     step = case.seen.clock_step_s
-    uncertain: list[float | None] = []
+    largest = 0.0
     parts = []
     for operation, record, seconds in phases:
+        lasted = f"{operation.id} {_two_digits(seconds)} s"
         if step is None or record.start_skew_s is None:
-            uncertain.append(None)
-            parts.append(f"{operation.id} {_two_digits(seconds)} s (clock step and start skew not recorded)")
+            largest = math.inf
+            parts.append(f"{lasted} (clock step and start skew not recorded)")
         else:
             share = (step + record.start_skew_s) / seconds
-            uncertain.append(share)
+            largest = max(largest, share)
             parts.append(
-                f"{operation.id} {_two_digits(seconds)} s, uncertain by {_two_digits(100 * share)}% (clock "
-                f"{_short(step)}, ranks started within {_short(record.start_skew_s)})"
+                f"{lasted}, uncertain by {_two_digits(100 * share)}% (clock {_short(step)}, ranks started within "
+                f"{_short(record.start_skew_s)})"
             )
+    # Rounded up to a step, so that similar cells share one note of a table.
+    steps = [f"under {show(Quantity.SHARE, step)}" for step in UNCERTAINTY_STEPS if largest < step]
+    unknown = "not recorded" if largest == math.inf else "50% or more"
     return note(
         "short phases (size fixed by the rules); timing uncertainty: {uncertainty}",
-        f"{show(Quantity.DURATION, minimum)} or more, where the rules allow a change",
+        f"{_or_more(minimum)}, where the rules allow a change",
         ", ".join(parts),
-        uncertainty=_in_steps(uncertain),
-    )
-
-
-def _in_steps(shares: Sequence[float | None]) -> str:
-    """The largest uncertainty, rounded up to a step, so that similar cells share one note of a table."""
-    known = [share for share in shares if share is not None]
-    if len(known) < len(shares):
-        return "not recorded"
-    return next(
-        (f"under {show(Quantity.SHARE, step)}" for step in UNCERTAINTY_STEPS if max(known) < step), "50% or more"
+        uncertainty=steps[0] if steps else unknown,
     )
 
 
@@ -135,13 +151,7 @@ def _two_digits(value: float) -> str:
     return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
 
 
-def phase_seconds(case: Case, record: Record) -> float | None:
-    """How long a phase took: from the output, otherwise all its items divided by the rate."""
-    if record.elapsed_s is not None:
-        return record.elapsed_s
-    if record.unit == RATE and case.run.items_total and record.value > 0 and not case.stonewalled:
-        return case.run.items_total / record.value
-    return None
+# --- CCH-03, PHY-04
 
 
 def remote_latency(case: Case) -> Iterator[Finding]:
@@ -153,23 +163,110 @@ def remote_latency(case: Case) -> Iterator[Finding]:
     for operation, record in case.reported:
         if record.unit != RATE:
             continue
-        rate = record.true_value
-        if rate is None and operation.id in case.files.inflated and case.run.geometry.processes > 1:
-            yield unchecked(
-                "this benchmark does not print how many operations it performed, so the time of one is unknown; the "
-                "built-in one prints it",
-                operation=operation.id,
-            )
-            continue
-        rate = record.value if rate is None else rate
-        if rate > 0 and case.run.geometry.processes / rate < floor:
-            quick.append(f"{operation.id} {case.run.geometry.processes / rate * 1e6:.2g} us")
+        seconds = _seconds_of_one(case, operation, record)
+        if seconds is None:
+            yield unchecked(_HOW_MANY_UNKNOWN, operation=operation.id)
+        elif seconds < floor:
+            quick.append(f"{operation.id} {seconds * 1e6:.2g} us")
     if quick:
         yield (doubt(case.full) if case.run.geometry.nodes > 1 else note)(
             "per-operation latency is below any network round trip: results come from cache or a local file system",
             _or_more(floor),
             ", ".join(quick),
         )
+
+
+_HOW_MANY_UNKNOWN = (
+    "this benchmark does not print how many operations it performed, so the time of one is unknown; the built-in one "
+    "prints it"
+)
+
+
+def _seconds_of_one(case: Case, operation: Operation, record: Record) -> float | None:
+    """How long one operation took a process. None if the rate is the product of a formula, and how many operations were
+    performed is unknown.
+    """
+    rate, processes = record.true_value, case.run.geometry.processes
+    if rate is None:
+        if operation.id in case.files.inflated and processes > 1:
+            return None
+        rate = record.value
+    return processes / rate if rate > 0 else math.inf
+
+
+def within_physics(case: Case) -> Iterator[Finding]:
+    """PHY-04: no operation is faster than a system call, and no rate exceeds what the network adapters can carry."""
+    least = case.pack.parameter("PHY-04", "call")
+    for operation, record in case.reported:
+        if record.unit in BYTES:
+            yield from _bytes(case, operation.id, record)
+        if record.unit != RATE:
+            continue
+        seconds = _seconds_of_one(case, operation, record)
+        if seconds is None:
+            yield unchecked(_HOW_MANY_UNKNOWN, operation=operation.id)
+        elif seconds < least:
+            yield violation(
+                "less time per operation than any system call takes: the work was not done",
+                f"{least * 1e6:g} us or more",
+                f"{seconds * 1e6:.2g} us per operation of a process",
+                operation=operation.id,
+            )
+
+
+def _bytes(case: Case, operation: str, record: Record) -> Iterator[Finding]:
+    nodes, carried = case.run.geometry.nodes, record.value * BYTES[record.unit]
+    memory = case.pack.parameter("PHY-04", "memory") * 1e9 * nodes
+    if carried > memory:
+        yield violation(
+            "bandwidth above what the nodes' memory can deliver",
+            f"at most {_shown(memory)}",
+            _shown(carried),
+            operation=operation,
+        )
+        return
+    environment = case.evidence.environment
+    if not case.files.storage or nodes == 1 or LOCAL.intersection(environment.values("mount.type")):
+        return  # the file system is not known to be on the network
+    adapters, problem = adapters_of(environment)
+    if problem:
+        yield unchecked(problem)
+    elif carried > adapters * nodes:
+        # A cache that the pack allows for a share of the bytes is no fraud: CCH-05 judges it.
+        form = violation if record.cached_share is None or record.cached_share < 1 else note
+        yield form(
+            "bandwidth above what the nodes' network adapters can carry",
+            f"at most {_shown(adapters)} for each of {nodes} nodes",
+            _shown(carried),
+            operation=operation,
+        )
+
+
+def adapters_of(environment: Environment) -> tuple[float, str]:
+    """Bytes per second that the best node's adapters carry in one direction, and why that is unknown."""
+    if not environment.recorded:
+        return 0.0, "network adapters not recorded"
+    by_node: dict[str, float] = {}
+    unknown = False
+    for fact in environment.facts:
+        if not fact.startswith(("net.", "fabric.")) or fact.startswith(("net.core", "net.ipv4")):
+            continue
+        pattern, scale = (_ETHERNET, 1e6) if fact.startswith("net.") else (_FABRIC, 1e9)
+        for node, text in environment.by_node(fact).items():
+            if match := pattern.fullmatch(text):
+                by_node[node] = by_node.get(node, 0.0) + float(match[1]) * scale / 8
+            elif "down" not in text.casefold():
+                unknown = True  # a virtual adapter, or one that reports no speed
+    if unknown or not by_node:
+        return 0.0, "speed of a network adapter not recorded"
+    return max(by_node.values()), ""
+
+
+def _shown(rate: float) -> str:
+    return f"{rate / 1e9:,.4g} GB/s"
+
+
+# --- CCH-02
 
 
 def servers_took_part(submission: Submission) -> Iterator[Finding]:
@@ -182,10 +279,11 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
     given = {(counter.attempt, counter.operation): counter for counter in submission.campaign.server_counters}
     cases = {case.subject: case for case in submission.results}
     asked = {target.name for target in submission.campaign.targets if target.server_counters}
+    of_stats = {operation.id for operation in submission.pack.operations if operation.record == "stat"}
     unknown: dict[str, list[Cell]] = {}
-    for row in submission.rows:
-        case = cases.get(row.origin or "")
-        if case is None or not _claims_remote_stats(row, submission.pack):
+    for row in submission.measured_rows:
+        case = cases.get(row.origin)
+        if case is None or case.run.geometry.nodes == 1 or row.cell.operation not in of_stats:
             continue
         counter, served = given.get((case.subject, row.cell.operation)), case.evidence.served.get("stat")
         stats = (row.record.operations_done if row.record else None) or case.run.items_total
@@ -199,40 +297,21 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
             )
             unknown.setdefault(missing, []).append(row.cell)
         elif served.most < threshold * stats:
-            # Each node opened the shared files: a shift cannot remove them from its client's cache.
-            form, message = (
-                (
-                    note,
-                    (
-                        "all nodes opened the shared files themselves: their own caches can answer stat calls, "
-                        "whatever the rank offset"
-                    ),
+            form, message = violation, "servers performed fewer operations than clients issued: results come from cache"
+            if case.files.inflated:  # a shift cannot remove the shared files from the cache of a node that opened them
+                form = note
+                message = (
+                    "all nodes opened the shared files themselves: their own caches can answer stat calls, whatever "
+                    "the rank offset"
                 )
-                if case.files.inflated
-                else (violation, "servers performed fewer operations than clients issued: results come from cache")
-            )
-            log = counter.log.name if counter is not None else "counters.jsonl"
             yield form(
                 message,
                 f"at least {threshold:g} for each of {stats} stat calls",
-                f"{served.most} server operations (from {log})",
+                f"{served.most} server operations (from {counter.log.name if counter else 'counters.jsonl'})",
                 about=row.cell,
             )
         elif served.least < threshold * stats:
-            unknown.setdefault(
-                "server-side counters were read too rarely to tell the stat phase from the others", []
-            ).append(row.cell)
+            unclear = "server-side counters were read too rarely to tell the stat phase from the others"
+            unknown.setdefault(unclear, []).append(row.cell)
     for why, cells in unknown.items():
         yield from submission.over(unchecked, cells, why)
-
-
-def _claims_remote_stats(row: Row, pack: RulePack) -> bool:
-    """Whether it has a measured rate of stats on several nodes."""
-    records = {operation.id: operation.record for operation in pack.operations}
-    remote = row.run is not None and row.run.geometry.nodes > 1
-    return (
-        remote
-        and row.value is not None
-        and row.status is not Status.PROJECTED
-        and records[row.cell.operation] == "stat"
-    )

@@ -16,7 +16,6 @@ from campaign.core.errors import InputError
 from campaign.core.model import Finding, Severity, Status
 from campaign.judge import foreign
 from campaign.judge.rows import with_findings
-from campaign.judge.tables import judge_table
 from campaign.report import table
 from campaign.report.workbook.write import workbook
 from tests.report.test_write import contents
@@ -27,7 +26,7 @@ PACK = "crossroads-mdtest"
 
 
 def published() -> list[Finding]:
-    return [one for one in judge_table(foreign.read(PUBLISHED, PACK)) if one.checked]
+    return [one for one in foreign.judge_table(foreign.read(PUBLISHED, PACK)) if one.checked]
 
 
 def said(rule: str) -> dict[str, str]:
@@ -76,7 +75,7 @@ def test_nothing_in_it_leads_to_a_log() -> None:
 
 
 def test_every_other_rule_is_said_not_to_be_checked() -> None:
-    found = judge_table(foreign.read(PUBLISHED, PACK))
+    found = foreign.judge_table(foreign.read(PUBLISHED, PACK))
     unchecked = {one.rule for one in found if not one.checked}
     broken = {one.rule for one in found if one.checked}
     kept = packs.load(PACK).checks.keys() - unchecked - broken
@@ -94,7 +93,7 @@ def test_a_line_that_is_a_multiple_of_another_is_found(tmp_path: Path) -> None:
         scaled.append(",".join(cells))
     path = tmp_path / "scaled.csv"
     path.write_text("\n".join(scaled) + "\n")
-    found = [one for one in judge_table(foreign.read(path, PACK)) if one.subject == "lustre/max/unique/*"]
+    found = [one for one in foreign.judge_table(foreign.read(path, PACK)) if one.subject == "lustre/max/unique/*"]
     repeated = [one.message for one in found if one.rule == "PRJ-01"]
     assert repeated == ["reported as measured, but every operation is exactly 3.7 times lustre/peak/unique/*"]
 
@@ -107,7 +106,7 @@ def test_a_projection_may_be_a_multiple_since_it_is_labelled(tmp_path: Path) -> 
     ]
     path = tmp_path / "labelled.csv"
     path.write_text("\n".join(labelled) + "\n")
-    assert [one for one in judge_table(foreign.read(path, PACK)) if one.rule == "PRJ-01"] == []
+    assert [one for one in foreign.judge_table(foreign.read(path, PACK)) if one.rule == "PRJ-01"] == []
 
 
 def test_rounded_numbers_are_found(tmp_path: Path) -> None:
@@ -116,7 +115,9 @@ def test_rounded_numbers_are_found(tmp_path: Path) -> None:
     text = "\n".join([head, *(",".join([*c[:4], str(round(float(c[4]), -2)), *c[5:]]) for c in cells)])
     path = tmp_path / "rounded.csv"
     path.write_text(text + "\n")
-    found = [one for one in judge_table(foreign.read(path, PACK)) if one.message.startswith("values are rounded")]
+    found = [
+        one for one in foreign.judge_table(foreign.read(path, PACK)) if one.message.startswith("values are rounded")
+    ]
     assert {one.severity for one in found} == {Severity.WARNING}
     assert {one.rule for one in found} == {"STA-05"}
 
@@ -146,14 +147,14 @@ def test_a_table_of_this_program_is_read_as_it_was_written(tmp_path: Path, suffi
     assert [one.summary.n for one in read] == [one.summary.n for one in rows]
     # Who judges it does not trust its verdicts, and says that nobody read the logs.
     assert all(one.findings == () for one in read)
-    assert "raw output was not read again" in {one.message for one in judge_table(foreign.read(path, PACK))}
+    assert "raw output was not read again" in {one.message for one in foreign.judge_table(foreign.read(path, PACK))}
 
 
 def test_a_table_of_a_rehearsal_is_found_by_its_own_file_counts(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     head, line = "target,launch,files,operation,value,run,files_total\n", "scratch,single,shared,{},5702,r1,{}\n"
     path.write_text(head + line.format("create", 16384) + line.format("stat", 1048576))
-    found = [one for one in judge_table(foreign.read(path, PACK)) if one.rule == "FLG-04" and one.checked]
+    found = [one for one in foreign.judge_table(foreign.read(path, PACK)) if one.rule == "FLG-04" and one.checked]
     assert [(one.subject, one.severity, one.message, one.expected, one.actual) for one in found] == [
         ("scratch/single/shared/create", Severity.ERROR, "fewer files than the rules require", "1048576 or more",
          "16384"),
@@ -180,7 +181,7 @@ def test_the_true_number_beside_an_inflated_one_is_read_from_both_forms(
 def test_a_number_that_is_not_above_zero_is_found(tmp_path: Path, value: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(HEAD + f"t,node,unique,create,{value}\n")
-    found = [one for one in judge_table(foreign.read(path, PACK)) if one.rule == "RUN-06" and one.checked]
+    found = [one for one in foreign.judge_table(foreign.read(path, PACK)) if one.rule == "RUN-06" and one.checked]
     assert [(one.subject, one.severity, one.actual) for one in found] == [
         ("t/node/unique/create", Severity.ERROR, value)
     ]
@@ -191,7 +192,7 @@ def test_a_table_whose_lines_come_from_several_runs_is_found(tmp_path: Path) -> 
     head = "target,launch,files,operation,value,run,attempt\n"
     lines = [f"t,node,unique,{name},{value},run{value},1" for name, value in (("create", 10), ("stat", 40))]
     path.write_text(head + "\n".join(lines) + "\n")
-    found = [one for one in judge_table(foreign.read(path, PACK)) if one.rule == "STA-01" and one.checked]
+    found = [one for one in foreign.judge_table(foreign.read(path, PACK)) if one.rule == "STA-01" and one.checked]
     assert [(one.subject, one.actual) for one in found] == [("t/node/unique/*", "run10/1, run40/1")]
 
 
@@ -255,7 +256,7 @@ def test_whatever_a_table_holds_it_is_read_or_refused(tmp_path: Path, suffix: st
     path = tmp_path / f"table{suffix}"
     path.write_bytes((HEAD.encode() if suffix == ".csv" else b"[") + content)
     try:
-        judge_table(foreign.read(path, PACK))
+        foreign.judge_table(foreign.read(path, PACK))
     except InputError as error:
         assert str(path) in str(error)
 
@@ -268,5 +269,5 @@ def test_check_takes_a_table_in_place_of_a_campaign_file(capsys: pytest.CaptureF
 
 def test_a_breach_makes_a_number_of_a_table_invalid() -> None:
     whole = foreign.read(PUBLISHED, PACK)
-    rows = with_findings(whole.rows, judge_table(whole))
+    rows = with_findings(whole.rows, foreign.judge_table(whole))
     assert {row.status for row in rows} == {Status.INVALID}
