@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-from campaign.config.rules.entries import Operation
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Finding, Record, Run, State
 from campaign.core.units import digits, format_size, listed
 from campaign.judge.findings import at_full_size, doubt, note, processes_on, unchecked, violation
+from campaign.judge.timing import BYTES
 from campaign.results.case import Case
 
 EVIDENT = 2  # times the memory of the nodes: so much data cannot have come from it
 WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
-BANDWIDTH = re.compile(r"[KMGT]?i?B/s")
 BUILTIN = "campaign bench "  # how the built-in benchmark names itself
 
 
@@ -122,7 +120,7 @@ def own_directory(case: Case) -> Iterator[Finding]:
         if case.seen.argv[position + 1 : position + 2] == (expected,):
             continue
         actual = (
-            after(case.seen.argv, before)
+            _after(case.seen.argv, before)
             if not stem and before.startswith("-")
             else next((given for given in case.seen.argv[1:] if given.startswith(f"{stem}/")), None)
         )
@@ -140,10 +138,10 @@ def beside_target(pack: RulePack, run: Run) -> tuple[str, ...]:
 
 def offset_as_told(case: Case) -> Iterator[Finding]:
     """FLG-06: the value of -N in the executed argv is the expected one."""
-    expected = after(case.planned, "-N")
+    expected = _after(case.planned, "-N")
     if expected is None:
         return
-    actual = after(case.seen.argv, "-N")
+    actual = _after(case.seen.argv, "-N")
     if not case.seen.argv:
         yield unchecked(_NO_COMMAND_LINE)
     elif actual != expected:
@@ -160,8 +158,8 @@ def shift_happened(case: Case) -> Iterator[Finding]:
     """FLG-07: every phase worked on files that another node had created."""
     if "-N" not in case.run.arguments:
         return
-    geometry = case.run.geometry
-    shift = case.seen.shift_effective
+    geometry, shift = case.run.geometry, case.seen.shift_effective
+    found = f"a rank shift of {shift} among {geometry.processes} ranks"
     if geometry.nodes == 1:
         yield note("single node: all phases ran on the node that created the files, as there is no other")
     elif shift is None:
@@ -173,39 +171,18 @@ def shift_happened(case: Case) -> Iterator[Finding]:
             if same
             else "phases ran on other nodes than the rules require",
             f"a rank shift of {geometry.processes_per_node} (one node)",
-            (
-                f"a rank shift of {shift} among {geometry.processes} ranks, which leads back to the same rank"
-                if same
-                else f"a rank shift of {shift} among {geometry.processes} ranks"
-            ),
+            f"{found}, which leads back to the same rank" if same else found,
         )
     elif case.seen.whole_nodes is False:
-        yield violation(
-            "rank shift too small: some ranks worked on files of their own node",
-            "whole nodes",
-            f"a rank shift of {shift} among {geometry.processes} ranks",
-        )
+        yield violation("rank shift too small: some ranks worked on files of their own node", "whole nodes", found)
     else:
         shares = [r.remote_share for r in case.records if r.operation == "stat" and r.remote_share is not None]
         if shares and shares[0] < 1 and not case.files.inflated:
             yield violation(
                 "some stat calls ran on the node that created the file",
-                _remote_share("100%"),
-                _remote_share(f"{shares[0]:.1%}"),
+                "100% of the stat calls on another node",
+                f"{shares[0]:.1%} of the stat calls on another node",
             )
-
-
-def _remote_share(share: object) -> str:
-    return f"{share} of the stat calls on another node"
-
-
-def _instead(case: Case, operation: Operation) -> tuple[str, ...]:
-    """The record that an operation needs, and the output's records that belong to no operation: of another size or
-    program.
-    """
-    asked = {each.key for each in case.operations}
-    others = [record.operation for record in case.records if record.operation not in asked]
-    return (operation.key, listed(others)) if operation.record and others else ()
 
 
 def ranks_placed(case: Case) -> Iterator[Finding]:
@@ -242,11 +219,10 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
         if isinstance(condition.processes_per_node, int):
             kept = kept and condition.processes_per_node * seen.nodes == seen.processes
         if not kept or seen.nodes < condition.minimum_nodes:
-            actual = processes_on(seen.processes, seen.nodes)
             yield violation(
                 "process or node count does not meet the launch condition {launch}",
                 condition.needs,
-                actual,
+                processes_on(seen.processes, seen.nodes),
                 launch=case.run.launch,
             )
     wanted = str(case.run.threads or "")
@@ -273,13 +249,12 @@ def ended_well(case: Case) -> Iterator[Finding]:
 
 def clean_output(case: Case) -> Iterator[Finding]:
     """RUN-06: no error in the output, no failed operation, every rate above zero, no unrecognised line."""
-    seen = case.seen
-    if case.attempt.state is not State.DONE:  # RUN-01 reports it, with the output's message if there is one
-        if not any(text.file and text.file in case.attempt.reason for text in seen.errors):
-            yield from (violation("error in the benchmark output: {line}", line=text) for text in seen.errors)
+    seen, done = case.seen, case.attempt.state is State.DONE
+    # RUN-01 reports a run that failed, with the output's message if there is one.
+    if done or not any(text.file and text.file in case.attempt.reason for text in seen.errors):
+        yield from (violation("error in the benchmark output: {line}", line=text) for text in seen.errors)
+    if not done:
         return
-    for text in seen.errors:
-        yield violation("error in the benchmark output: {line}", line=text)
     for warning in seen.warnings:
         # Every attempt has its own directory; without the path, equal warnings of several attempts are reported once.
         words = warning.text.replace(case.directory, f"{case.directory.rpartition('-')[0]}-TOKEN")
@@ -290,10 +265,14 @@ def clean_output(case: Case) -> Iterator[Finding]:
         yield violation("operations failed", 0, seen.failed_operations)
     if not seen.complete:
         yield violation("the benchmark output is incomplete (no closing line)")
+    keys = {operation.key for operation in case.operations}
+    others = listed(record.operation for record in case.records if record.operation not in keys)
     for operation in case.operations:
         record = case.result(operation)
         if record is None:
-            yield violation("no result for {name} in the output", *_instead(case, operation), name=operation.id)
+            # The output's records that belong to no operation are of another size or program.
+            instead = (operation.key, others) if operation.record and others else ()
+            yield violation("no result for {name} in the output", *instead, name=operation.id)
         elif not record.value > 0:  # also true for NaN
             yield violation("the rate of {name} is not above zero", "> 0", record.value, name=operation.id)
     for text in seen.unparsed:
@@ -369,11 +348,11 @@ def storage_measured(case: Case) -> Iterator[Finding]:
             if case.files.storage and (moved is None or memory is None):
                 yield unchecked("page cache contents not in the output", operation=operation.id)
             elif case.files.storage and moved is not None and memory is not None and moved < EVIDENT * memory:
-                sizes = {"moved": format_size(moved), "memory": format_size(memory)}
                 yield unchecked(
                     "page cache contents not in the output, and {moved} of data fit into {memory} of memory",
                     operation=operation.id,
-                    **sizes,
+                    moved=format_size(moved),
+                    memory=format_size(memory),
                 )
             continue
         for share, why in (
@@ -401,19 +380,15 @@ def _more_than_memory(case: Case) -> Iterator[Finding]:
         return
     for operation, reported in case.reported:
         for record in reported.measured:
-            if not BANDWIDTH.fullmatch(record.unit):
+            if record.unit not in BYTES:
                 continue
             if record.moved_bytes is None or memory is None:
                 yield unchecked("amount of data or memory of the nodes not recorded", operation=operation.id)
             elif record.moved_bytes < multiple * memory * (1 - WITHIN):
-                expected, actual = (
-                    f"{format_size(multiple * memory)} ({multiple:g} x {format_size(memory)})",
-                    format_size(record.moved_bytes),
-                )
                 yield at_full_size(violation, case.full)(
                     "less data moved than the rules require for the nodes' memory",
-                    expected,
-                    actual,
+                    f"{format_size(multiple * memory)} ({multiple:g} x {format_size(memory)})",
+                    format_size(record.moved_bytes),
                     operation=operation.id,
                 )
 
@@ -424,6 +399,5 @@ def cache_in_reach(case: Case) -> Iterator[Finding]:
         yield note("single node: results may include client cache")
 
 
-def after(words: Sequence[str], flag: str) -> str | None:
-    """The word that follows a flag."""
+def _after(words: Sequence[str], flag: str) -> str | None:
     return words[words.index(flag) + 1] if flag in words[:-1] else None

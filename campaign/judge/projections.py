@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 from campaign.config.rules.entries import LaunchCondition
@@ -40,7 +39,9 @@ def labelled(submission: Submission) -> Iterator[Finding]:
                 f"the value of {same[0]}, {value:.10g}",
                 about=row.cell,
             )
-        twin = next((other for other in submission.rows if other.projection is None and _is_twin(other, row)), None)
+        measured = [other for other in submission.rows if other.status in (Status.MEASURED, Status.INVALID)]
+        alike = (other for other in measured if other.projection is None and other.unit == row.unit)
+        twin = next((other for other in alike if other.value is not None and _same(other.value, value)), None)
         if twin is not None:
             yield violation(
                 "the projection equals the measurement of {cell}",
@@ -79,9 +80,11 @@ def computed_again(submission: Submission) -> Iterator[Finding]:
             yield violation("recomputing the formula gives another value", f"{again:.10g}", stated, about=row.cell)
         unused = [name for name, _ in projection.inputs if name not in formula.names(projection.formula)]
         if unused:
-            names = ", ".join(unused)
             yield violation(
-                "the formula does not use all inputs", "only inputs that the formula uses", names, about=row.cell
+                "the formula does not use all inputs",
+                "only inputs that the formula uses",
+                ", ".join(unused),
+                about=row.cell,
             )
 
 
@@ -119,24 +122,21 @@ def _read_again(projection: Projection, logs: Mapping[Path, str]) -> Iterator[Fi
         elif source.log is None:
             yield note("{name} is a design value, not measured", "", shown, name=name)
         else:
-            line = _line(logs.get(source.log, ""), source.line)
+            lines = logs.get(source.log, "").splitlines()
+            line = lines[source.line - 1].strip() if source.line <= len(lines) else ""
             place = f"{source.log.name}, line {source.line}"
             if source.operation.casefold() not in line.casefold():
                 yield violation(
                     "{name}: {place} belongs to another operation",
                     source.operation,
-                    cut(line.strip()),
+                    cut(line),
                     name=name,
                     place=place,
                 )
             elif not any(_same(given, number) for number in _numbers(line)):
                 yield violation(
-                    "{name}: {place} does not contain this number", shown, cut(line.strip()), name=name, place=place
+                    "{name}: {place} does not contain this number", shown, cut(line), name=name, place=place
                 )
-
-
-def _line(text: str, number: int) -> str:
-    return next(islice(iter(text.splitlines()), number - 1, None), "")
 
 
 def _numbers(text: str) -> Iterator[float]:
@@ -199,13 +199,6 @@ def _projected(submission: Submission) -> Iterator[tuple[Row, Projection]]:
     for row in submission.rows:
         if row.projection is not None:
             yield row, row.projection
-
-
-def _is_twin(other: Row, row: Row) -> bool:
-    measured = other.status in (Status.MEASURED, Status.INVALID)
-    if not measured or other.value is None or row.value is None or other.unit != row.unit:
-        return False
-    return _same(other.value, row.value)
 
 
 def _same(first: float, second: float) -> bool:

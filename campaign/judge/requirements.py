@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from campaign.config.rules import formulas
 from campaign.config.rules.entries import Requirement
 from campaign.core.formula import Condition, value
-from campaign.core.model import Finding, Record
+from campaign.core.model import Finding
 from campaign.core.units import digits
-from campaign.judge.attempt import BANDWIDTH, WITHIN
+from campaign.judge.attempt import WITHIN
 from campaign.judge.findings import at_full_size, unchecked, violation
+from campaign.judge.timing import BYTES
 from campaign.results.case import Case
 
 PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
@@ -21,6 +22,7 @@ def hold(case: Case) -> Iterator[Finding]:
     if not case.pack.requires:
         return
     recorded = _recorded(case)
+    rates = dict.fromkeys(record for _, found in case.reported for record in found.measured if record.unit in BYTES)
     for requirement in case.pack.requires:
         if requirement.launch and case.run.launch not in requirement.launch:
             continue
@@ -28,29 +30,22 @@ def hold(case: Case) -> Iterator[Finding]:
             continue
         condition = Condition.of(requirement.holds)
         if formulas.MOVED not in condition.names:
-            yield from _holds(case, requirement, condition, recorded)
+            yield from _holds(case, requirement, condition, requirement.holds, recorded)
             continue
-        rates = dict.fromkeys(
-            record for _, found in case.reported for record in found.measured if BANDWIDTH.fullmatch(record.unit)
-        )
         for record in rates:
-            yield from _holds(case, requirement, condition, recorded | _moved(record), f"{record.operation}: ")
+            moved = {} if record.moved_bytes is None else {formulas.MOVED: float(record.moved_bytes)}
+            text = f"{record.operation}: {requirement.holds}"
+            yield from _holds(case, requirement, condition, text, recorded | moved)
         if not rates:
             yield unchecked("{condition}: {names} not recorded", condition=requirement.holds, names=formulas.MOVED)
 
 
-def _moved(record: Record) -> dict[str, float]:
-    return {} if record.moved_bytes is None else {formulas.MOVED: float(record.moved_bytes)}
-
-
 def _holds(
-    case: Case, requirement: Requirement, condition: Condition, known: dict[str, float], about: str = ""
+    case: Case, requirement: Requirement, condition: Condition, text: str, known: dict[str, float]
 ) -> Iterator[Finding]:
     lacking = [name for name in condition.names if name not in known]
     if lacking:
-        yield unchecked(
-            "{condition}: {names} not recorded", condition=f"{about}{requirement.holds}", names=", ".join(lacking)
-        )
+        yield unchecked("{condition}: {names} not recorded", condition=text, names=", ".join(lacking))
         return
     tolerance = {}
     if formulas.MEMORY in condition.names:  # the plan uses what is configured in Slurm: slightly less than a node has
@@ -64,17 +59,13 @@ def _holds(
     except ValueError as error:
         yield unchecked(str(error))
         return
-    text = f"{about}{requirement.holds}"
-    values = ", ".join(f"{name} {digits(known[name])}" for name in condition.names)
-    expected = f"{condition.sign} {digits(right)}"
-    form = at_full_size(violation, case.full)
-    yield form(
+    yield at_full_size(violation, case.full)(
         "clause {clause} requires {condition}; found {values}",
-        expected,
+        f"{condition.sign} {digits(right)}",
         digits(left),
         condition=text,
         clause=requirement.clause,
-        values=values,
+        values=", ".join(f"{name} {digits(known[name])}" for name in condition.names),
     )
 
 

@@ -22,32 +22,30 @@ def table_rows(
     campaign: Campaign, pack: RulePack, runs: Sequence[Run], attempts: Sequence[Attempt], results: Sequence[Case]
 ) -> list[Row]:
     """A row for every cell of the plan, in the table's order."""
-    wanted = {run.id: run.fingerprint for run in runs}
-    others = Counter(attempt.run for attempt in attempts if wanted.get(attempt.run, "") != attempt.fingerprint)
-    recorded = _RecordedByCell(runs, attempts, results)
-    table = [_row(campaign, pack, cell, recorded) for cell in matrix.cells(campaign, pack)]
+    by_cell: dict[Cell, list[Run]] = {}
+    for run in runs:
+        for cell in run.cells():
+            by_cell.setdefault(cell, []).append(run)
+    by_run: dict[str, list[Case]] = {}
+    for result in results:
+        by_run.setdefault(result.run.id, []).append(result)
+    counted = matrix.attempts_by_run(runs, attempts)
+    others = Counter(attempt.run for attempt in attempts)
+    others.subtract({run: len(of_run) for run, of_run in counted.items()})
+    operations = {operation.id: operation for operation in pack.operations}
     basis = Basis(campaign.name, pack.id, pack.version, pack.digest, campaign.profile, tuple(pack.values.items()))
-    best = {operation.id: pack.best(operation) for operation in pack.operations}
-    return [
-        replace(row, other_attempts=others[row.run.id] if row.run else 0, best=best[row.cell.operation], basis=basis)
-        for row in table
-    ]
-
-
-class _RecordedByCell:
-    """Runs, attempts and results by their cell and run: there may be a hundred thousand."""
-
-    def __init__(self, runs: Sequence[Run], attempts: Sequence[Attempt], results: Sequence[Case]) -> None:
-        self.runs: dict[Cell, list[Run]] = {}
-        for run in runs:
-            for cell in run.cells():
-                self.runs.setdefault(cell, []).append(run)
-        self.results: dict[str, list[Case]] = {}
-        for result in results:
-            self.results.setdefault(result.run.id, []).append(result)
-        self.attempts: dict[str, list[Attempt]] = {}
-        for attempt in attempts:
-            self.attempts.setdefault(attempt.run, []).append(attempt)
+    table = []
+    for cell in matrix.cells(campaign, pack):
+        operation, of_cell = operations[cell.operation], by_cell.get(cell, [])
+        tried = [result for run in of_cell for result in by_run.get(run.id, ())]
+        row = Row(cell, operation.unit, Status.MISSING, of_cell[0] if of_cell else None)
+        row = _with_number(row, campaign, operation, tried)
+        if row.status is Status.MISSING:
+            used = [attempt for run in of_cell for attempt in counted[run.id]]
+            row = replace(row, note=_why_missing(of_cell, used, any(others[run.id] for run in of_cell)))
+        other = others[row.run.id] if row.run else 0
+        table.append(replace(row, other_attempts=other, best=pack.best(operation), basis=basis))
+    return table
 
 
 def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row, ...]:
@@ -86,33 +84,23 @@ def _with_findings(row: Row, findings: Sequence[Finding]) -> Row:
     return replace(row, findings=(*row.findings, *findings), status=Status.INVALID if blocked else row.status)
 
 
-def _row(
-    campaign: Campaign,
-    pack: RulePack,
-    cell: Cell,
-    recorded: _RecordedByCell,
-) -> Row:
-    operation = next(operation for operation in pack.operations if operation.id == cell.operation)
-    of_cell = recorded.runs.get(cell, [])
-    tried = [result for run in of_cell for result in recorded.results.get(run.id, ())]
+def _with_number(row: Row, campaign: Campaign, operation: Operation, tried: Sequence[Case]) -> Row:
+    """The row with its number, or why it has none; still missing if nothing was `tried`."""
     good = [result for result in tried if result.valid and result.complete]
-    row = Row(cell, operation.unit, Status.MISSING, of_cell[0] if of_cell else None)
-    declined = next((d.reason for d in campaign.declined if matches(cell, d.cells)), None)
     if good:
         return _number(row, Status.MEASURED, selected(good), operation, tried, good)
-    projection = next((given for given in campaign.projections if matches(cell, given.cells)), None)
+    projection = next((given for given in campaign.projections if matches(row.cell, given.cells)), None)
     if projection is not None:
         value = projection.value
         note = _origin_of(projection, value)
         return replace(row, status=Status.PROJECTED, run=None, value=value, note=note, projection=projection)
     row = replace(row, attempts=len(tried))
+    declined = next((declined.reason for declined in campaign.declined if matches(row.cell, declined.cells)), None)
     if declined is not None:  # RUN-08 reports problems of attempts without a result
-        counted = units.several(len(tried), "attempt")
-        note = f"{declined} ({counted}, none valid)" if tried else declined
-        return replace(row, status=Status.DECLINED, note=note)
+        counted = f" ({units.several(len(tried), 'attempt')}, none valid)" if tried else ""
+        return replace(row, status=Status.DECLINED, note=f"{declined}{counted}")
     if not tried:
-        attempts = [attempt for run in of_cell for attempt in recorded.attempts.get(run.id, ())]
-        return replace(row, note=_why_missing(of_cell, attempts))
+        return row
     last = tried[-1]
     if last.attempt.state is State.DONE and last.result(operation) is not None:
         return _number(row, Status.INVALID, last, operation, tried, [])
@@ -130,15 +118,12 @@ def _origin_of(projection: Projection, value: float) -> str:
     )
 
 
-def _why_missing(of_cell: Sequence[Run], attempts: Sequence[Attempt]) -> str:
-    if not of_cell:
+def _why_missing(runs: Sequence[Run], attempts: Sequence[Attempt], with_other_settings: bool) -> str:
+    if not runs:
         return "process count not yet determined"
-    counted = [attempt for tried in matrix.attempts_by_run(of_cell, attempts).values() for attempt in tried]
-    if counted:
-        return counted[-1].in_words
     if attempts:
-        return "no results for the current settings"
-    return "not run yet"
+        return attempts[-1].in_words
+    return "no results for the current settings" if with_other_settings else "not run yet"
 
 
 def _why_failed(result: Case) -> str:

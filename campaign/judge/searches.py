@@ -48,10 +48,9 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
         elif not decision.complete:
             yield to_explain(decision.reason.removesuffix("."), "a complete search", "stopped by the budget", about=key)
         elif not decision.shown:
-            expected = f"a count shown to be within {standing.sought.settings.margin:.0%} of the peak"
             yield doubt(submission.full)(
                 "no count was shown to be within the margin of the peak; the most likely one is reported",
-                expected,
+                f"a count shown to be within {standing.sought.settings.margin:.0%} of the peak",
                 _apart(decision),
                 about=key,
             )
@@ -70,30 +69,28 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
 def _unsteady(decision: Decision, key: str) -> Iterator[Finding]:
     """Signs that the system was not steady during the runs."""
     if (drift := decision.drift) and drift.reported:
-        found = f"{drift.change:+.0%} from the first third of the runs to the last, p-value {drift.p_value:.2g}"
         yield note(
             "rates changed in the course of the search; that does not affect the choice if all counts changed alike, "
             "which is not known",
             f"a trend in time with a p-value of {DRIFT} or more",
-            found,
+            f"{drift.change:+.0%} from the first third of the runs to the last, p-value {drift.p_value:.2g}",
             about=key,
         )
     if slow := decision.slow_runs:
-        found = f"{slow.share:.0%} of the runs about {slow.slower:.0%} slower than the others"
         yield note(
             "rates came in two groups, for example by other load; the choice holds for the more frequent group, and "
             "for the other one if it affects all counts alike, which is not known",
             "the runs of a count vary about one rate",
-            found,
+            f"{slow.share:.0%} of the runs about {slow.slower:.0%} slower than the others",
             about=key,
         )
 
 
 def _apart(decision: Decision) -> str:
-    alike, further = decision.alike, decision.further
+    alike = decision.alike
     return (
         f"{len(alike)} counts from {alike[0].processes} to {alike[-1].processes} processes cannot be told apart "
-        f"without about {further} more runs"
+        f"without about {decision.further} more runs"
     )
 
 

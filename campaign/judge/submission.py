@@ -10,6 +10,7 @@ import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from campaign.config.format import Campaign
@@ -19,7 +20,6 @@ from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.chain import Chain
 from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
 from campaign.core.units import listed
-from campaign.judge.attempt import after
 from campaign.judge.findings import Form, doubt, note, to_explain, unchecked, violation
 from campaign.plan import matrix
 from campaign.plan.searches import SearchProgress, all_runs
@@ -182,9 +182,8 @@ def offset_interpreted(submission: Submission) -> Iterator[Finding]:
     apart = [
         (run, given)
         for run in submission.runs
-        if run.geometry.nodes > 1
-        and (given := after(run.arguments, "-N"))
-        and given != str(run.geometry.processes_per_node)
+        for flag, given in pairwise(run.arguments)
+        if run.geometry.nodes > 1 and flag == "-N" and given != str(run.geometry.processes_per_node)
     ]
     if not apart:
         return
