@@ -25,6 +25,7 @@ from campaign.core.model import Attempt, Geometry, Paths, Run
 from campaign.pipeline import program
 from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.plan import matrix, repetitions, searches
+from campaign.plan.dialect import Dialect, identify
 from campaign.results.case import Case
 from campaign.results.store import begun
 from campaign.slurm import admission, commands, partitions, scripts
@@ -131,17 +132,12 @@ def _with_runs(opened: Opened, planned: Plan) -> Plan:
 
 def _executables(opened: Opened, dialect: str) -> dict[str, matrix.Executable]:
     """Each program of the pack by name: the campaign file's, otherwise the built-in one."""
-    benchmark = opened.campaign.benchmark
-    paths = {}
+    executables = {}
     for each in opened.pack.programs:
-        given = benchmark.path(each.id)
-        paths[each.id] = matrix.Executable(str(given or binaries(opened) / each.applet))
-        if given and dialect:
-            from campaign.plan.dialect import Dialect, offset_argument
-
-            offset = functools.partial(offset_argument, Dialect(dialect))
-            paths[each.id] = replace(paths[each.id], rank_offset=offset)
-    return paths
+        given = opened.campaign.benchmark.path(each.id)
+        meaning = Dialect(dialect) if given and dialect else Dialect.RANK_OFFSET
+        executables[each.id] = matrix.Executable(str(given or binaries(opened) / each.applet), meaning)
+    return executables
 
 
 def binaries(opened: Opened) -> Path:
@@ -401,8 +397,6 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
     at = next(at for at, each in benchmark.placed if each == path)
     if problem := program.unusable(path, opened.campaign.launcher.prefix):
         raise refusal(opened.campaign, [Mistake(at, problem)])
-    from campaign.plan.dialect import identify
-
     launcher = commands.one_task(opened.campaign.slurm.partition, opened.campaign.slurm.mpi) if may_submit else ()
     try:
         return identify(path, commands.call, launcher)

@@ -26,7 +26,7 @@ from campaign.pipeline.preflight import is_missing, preflight, vain_waivers
 from campaign.pipeline.request import Request
 from campaign.pipeline.standing import Say, current, follower_of, say_of_journal, standing
 from campaign.plan import matrix, searches
-from campaign.plan.time_left import TimeLeft, time_left
+from campaign.plan.estimate import TimeLeft, time_left
 from campaign.results.case import Case
 from campaign.results.source import record
 from campaign.results.store import Records, Store, begun

@@ -5,12 +5,50 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from campaign.config.format import Campaign
 from campaign.core.model import Attempt, Run, State, Target
 from campaign.core.units import digits, format_duration, several
-from campaign.plan import matrix, searches
-from campaign.plan.lengths import Kind, Lengths
+from campaign.plan import matrix, repetitions, searches
+
+GOES_ON = 0.25  # a run that exceeds its expected time is assumed to need this share of it more
+
+
+class Lengths:
+    """Expected seconds of runs: the median of the most similar ones that have ended well (failed ones say nothing about
+    the others); `limit_s` as long as none has.
+    """
+
+    def __init__(self, runs: Iterable[Run], attempts: Iterable[Attempt], limit_s: float) -> None:
+        known = {run.id: run for run in runs}
+        alike: dict[tuple[object, ...], list[float]] = {}
+        for attempt in attempts:
+            if attempt.state is State.DONE and attempt.seconds is not None and attempt.run in known:
+                for likeness in _likenesses(known[attempt.run]):
+                    alike.setdefault(likeness, []).append(attempt.seconds)
+        self._medians = {likeness: median(seconds) for likeness, seconds in alike.items()}
+        self._limit_s = limit_s
+        self.known = bool(alike)
+
+    def of(self, run: Run) -> float:
+        return next((self._medians[each] for each in _likenesses(run) if each in self._medians), self._limit_s)
+
+    def has(self, run: Run) -> bool:
+        """Whether a run of exactly this kind has ended."""
+        return _likenesses(run)[0] in self._medians
+
+
+def _likenesses(run: Run) -> tuple[tuple[object, ...], ...]:
+    """What other runs may have in common with this one, most similar first."""
+    return (
+        (run.target, run.launch, run.files, run.geometry),
+        (run.launch, run.files, run.geometry),
+        (run.launch, run.geometry),
+        (run.target, run.launch),
+        (run.launch,),
+        (),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +82,13 @@ class Estimate:
             guesses.append(f"up to {several(self.repeating, 'more repetition')} if intervals are wide")
         if self.unsettled:
             guesses.append("unresolved runs not included")
+        bound, source = ("about", "estimated from finished runs")
+        if not self.known:
+            bound, source = ("at most", "upper bound from slurm.time; nothing has run yet")
         return (
-            (
-                "remaining: {jobs}, {runs}, about {node_h:.1f} node-hours and {time} (estimated from finished "
-                "runs{guesses})"
-            )
-            if self.known
-            else (
-                "remaining: {jobs}, {runs}, at most {node_h:.1f} node-hours and {time} (upper bound from slurm.time; "
-                "nothing has run yet{guesses})"
-            )
-        ).format(
-            jobs=several(self.jobs, "job"),
-            runs=several(self.runs, "run"),
-            node_h=self.node_s / 3600,
-            time=format_duration(round(self.seconds)),
-            guesses="".join(f"; {guess}" for guess in guesses),
+            f"remaining: {several(self.jobs, 'job')}, {several(self.runs, 'run')}, {bound} "
+            f"{self.node_s / 3600:.1f} node-hours and {format_duration(round(self.seconds))} "
+            f"({'; '.join([source, *guesses])})"
         )
 
 
@@ -75,28 +104,22 @@ def estimate(
     """
     counted = matrix.attempts_by_run(runs, attempts)
     left = [run for run in runs if not any(attempt.state is State.DONE for attempt in counted[run.id])]
-    every = [*runs, *(run for standing in standings for run in standing.runs)]
-    lengths = Lengths(measured_lengths(every, attempts), campaign.slurm.time_s)
+    lengths = Lengths(searches.all_runs(standings, runs), attempts, campaign.slurm.time_s)
     undecided = [standing for standing in standings if standing.decision is None]
-    # Searches for several operations share executions.
-    guessed: dict[searches.Expected, None] = {}
+    to_come = {run.id: run for run in left}  # searches for several operations share executions
     budget = 0.0
     for standing in undecided:
         spent = sum(outcome.node_s for outcome in standing.points.values())
         left_over = max(0.0, standing.sought.settings.budget_node_s - spent)
-        guessed |= dict.fromkeys(_expected(standing, campaign.repetitions, lengths, left_over))
+        to_come |= {run.id: run for run in _expected(standing, campaign.repetitions, lengths, left_over)}
         budget += left_over
-    to_come: list[Run | searches.Expected] = [*left, *guessed]
     seconds: dict[str, float] = {}
-    node_s = 0.0
-    for run in to_come:
-        length = lengths.of(kind_of(run))
-        seconds[run.target] = seconds.get(run.target, 0.0) + length
-        node_s += length * run.geometry.nodes
+    for run in to_come.values():
+        seconds[run.target] = seconds.get(run.target, 0.0) + lengths.of(run)
     return Estimate(
-        jobs=len(matrix.batches(to_come, campaign.slurm.allocation)),
+        jobs=len(matrix.batches(tuple(to_come.values()), campaign.slurm.allocation)),
         runs=len(to_come),
-        node_s=node_s,
+        node_s=_cost_node_s(to_come.values(), lengths),
         seconds=side_by_side(campaign.targets, seconds),
         known=lengths.known,
         searching=len(undecided),
@@ -104,6 +127,28 @@ def estimate(
         budget_node_s=budget if undecided and math.isfinite(budget) else None,
         unsettled=unsettled,
     )
+
+
+def _cost_node_s(runs: Iterable[Run], lengths: Lengths) -> float:
+    return sum(lengths.of(run) * run.geometry.nodes for run in runs)
+
+
+def _expected(standing: searches.SearchProgress, repetitions: int, lengths: Lengths, budget_node_s: float) -> list[Run]:
+    """The executions of a search, as many as its budget allows, and those of the count that it finds."""
+    usual, fresh = searches.expected(standing, repetitions)
+    cost = _cost_node_s(usual, lengths)
+    if lengths.known and cost > budget_node_s:
+        usual = usual[: int(len(usual) * budget_node_s / cost)]
+    return [*usual, *fresh]
+
+
+def _repetitions_beside(campaign: Campaign, runs: Sequence[Run], undecided: Sequence[searches.SearchProgress]) -> int:
+    """How many repetitions may be added to the planned ones."""
+    if campaign.sequential is None:
+        return 0
+    searched = sum(len(standing.sought.files) for standing in undecided)
+    families = len({repetitions.family(run) for run in runs}) + searched
+    return max(0, families * campaign.sequential.most - len(runs) - searched * campaign.repetitions)
 
 
 def side_by_side(targets: Iterable[Target], seconds: Mapping[str, float]) -> float:
@@ -115,35 +160,64 @@ def side_by_side(targets: Iterable[Target], seconds: Mapping[str, float]) -> flo
     return unnamed + max(by_storage.values(), default=0.0)
 
 
-def kind_of(run: Run | searches.Expected) -> Kind:
-    return Kind(run.target, run.launch, run.files, run.geometry)
+# --- while it runs
 
 
-def measured_lengths(runs: Iterable[Run], attempts: Sequence[Attempt]) -> dict[Kind, list[float]]:
-    """The durations of successful executions: failed ones say nothing about the others."""
-    taken: dict[Kind, list[float]] = {}
-    known = {run.id: run for run in runs}
-    for attempt in sorted(attempts, key=lambda attempt: attempt.ended or 0.0):
-        if attempt.state is State.DONE and attempt.seconds is not None and attempt.run in known:
-            taken.setdefault(kind_of(known[attempt.run]), []).append(attempt.seconds)
-    return taken
+@dataclass(frozen=True, slots=True)
+class TimeLeft:
+    """Seconds until the last run has ended. `unlike`: remaining runs of a kind of which none has ended, so that their
+    length is a guess.
+    """
+
+    seconds: float
+    unlike: int = 0
 
 
-def _expected(
-    standing: searches.SearchProgress, repetitions: int, lengths: Lengths, budget_node_s: float
-) -> list[searches.Expected]:
-    """The executions of a search, as many as its budget allows, and those of the count that it finds."""
-    usual, fresh = searches.expected(standing, repetitions)
-    cost = sum(lengths.of(kind_of(execution)) * execution.geometry.nodes for execution in usual)
-    if lengths.known and cost > budget_node_s:
-        usual = usual[: int(len(usual) * budget_node_s / cost)]
-    return [*usual, *fresh]
+def time_left(
+    campaign: Campaign,
+    runs: Sequence[Run],
+    attempts: Mapping[str, Sequence[Attempt]],
+    running_since: Mapping[str, float],
+    now: float,
+) -> TimeLeft | None:
+    """None before a run has ended well, and if none is left. `attempts`: by run. `running_since`: when current attempts
+    began, by token.
+    """
+    every = [attempt for of_run in attempts.values() for attempt in of_run]
+    lengths = Lengths(runs, every, campaign.slurm.time_s)
+    left = [run for run in runs if not attempts.get(run.id) or attempts[run.id][-1].state.active]
+    if not left or not lengths.known:
+        return None
+    seconds: dict[str, float] = {}
+    for run in left:
+        expected = lengths.of(run)
+        token = attempts[run.id][-1].token if attempts.get(run.id) else ""
+        if token in running_since:
+            elapsed = max(0.0, now - running_since[token])
+            expected = max(expected - elapsed, elapsed * GOES_ON)
+        seconds[run.target] = seconds.get(run.target, 0.0) + expected
+    begun = {attempt.job for attempt in every if attempt.started or attempt.token in running_since}
+    jobs = {attempts[run.id][-1].job: run for run in left if attempts.get(run.id)}
+    later = matrix.batches([run for run in left if not attempts.get(run.id)], campaign.slurm.allocation)
+    wait_s = _wait(every)
+    for run in [*(run for job, run in jobs.items() if job not in begun), *(batch[0] for batch in later)]:
+        seconds[run.target] += wait_s
+    return TimeLeft(side_by_side(campaign.targets, seconds), sum(not lengths.has(run) for run in left))
 
 
-def _repetitions_beside(campaign: Campaign, runs: Sequence[Run], undecided: Sequence[searches.SearchProgress]) -> int:
-    """How many repetitions may be added to the planned ones."""
-    if campaign.sequential is None:
-        return 0
-    searched = sum(len(standing.sought.files) for standing in undecided)
-    families = len({run.id.rpartition(".")[0] for run in runs}) + searched
-    return max(0, families * campaign.sequential.most - len(runs) - searched * campaign.repetitions)
+def _wait(attempts: Sequence[Attempt]) -> float:
+    """The median time that jobs waited while they could have begun: after their submission, with nothing else
+    running.
+    """
+    ended = sorted(
+        (attempt.started, attempt.ended, attempt.submitted or 0.0, attempt.job)
+        for attempt in attempts
+        if attempt.started and attempt.ended
+    )
+    waits, jobs, free = [], set[str](), 0.0
+    for started, end, submitted, job in ended:
+        if job not in jobs:
+            waits.append(max(0.0, started - max(submitted, free)))
+        jobs.add(job)
+        free = max(free, end)
+    return median(waits) if waits else 0.0

@@ -5,14 +5,12 @@ The cells follow from the rule pack and the targets alone, so that the table has
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import random
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Protocol, TypeVar
 
 from campaign.config.format import Campaign
 from campaign.config.rules import formulas, sweeps
@@ -22,22 +20,16 @@ from campaign.config.rules.programs import Phase
 from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError
 from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run, Target
+from campaign.plan.dialect import Dialect, offset_argument
 from campaign.plan.search.nouns import PlannedBlock
-
-
-def per_node(geometry: Geometry) -> tuple[int, str]:
-    """The rank offset of one node, as the rules write it."""
-    return geometry.processes_per_node, ""
 
 
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """A program of the benchmark, and its -N for an offset of one node: the value, and a note if it is not the
-    processes per node.
-    """
+    """A program of the benchmark, and what it takes -N for."""
 
     path: str
-    rank_offset: Callable[[Geometry], tuple[int, str]] = per_node
+    dialect: Dialect = Dialect.RANK_OFFSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +96,16 @@ def expand(
     """
     blueprint = Blueprint(campaign, pack, executables)
     given = {name: (ChosenGeometry(asked, _all_operations(pack, name), ""),) for name, asked in geometries.items()}
-    first = functools.cache(functools.partial(_reported, blueprint))
     runs: list[Run] = []
     for target in campaign.targets:
+        once = [
+            _reported(blueprint, (target.name, launch.id, files.id), choice)
+            for launch in pack.launch
+            for files in pack.files
+            for choice in given.get(launch.id) or (chosen or {}).get((target.name, launch.id, files.id), ())
+        ]
         for repetition in range(1, campaign.repetitions + 1):
-            block = [
-                _repeated(*first(combination, choice), repetition)
-                for launch in pack.launch
-                for files in pack.files
-                for combination in [(target.name, launch.id, files.id)]
-                for choice in given.get(launch.id) or (chosen or {}).get(combination, ())
-            ]
+            block = [replace(run, id=f"{run.id}.r{repetition}", repetition=repetition) for run in once]
             if campaign.repetitions > 1:
                 random.Random(f"{campaign.name}/{target.name}/{repetition}").shuffle(block)
             runs += block
@@ -125,24 +116,22 @@ def _all_operations(pack: RulePack, launch: str) -> tuple[str, ...]:
     return tuple(operation.id for operation in pack.operations_of(launch))
 
 
-def _reported(blueprint: Blueprint, combination: Combination, choice: ChosenGeometry) -> tuple[Run, str]:
-    """A run that cells report, and the name shared by its repetitions."""
+def _reported(blueprint: Blueprint, combination: Combination, choice: ChosenGeometry) -> Run:
+    """A run that cells report, by the name that its repetitions share."""
     everything = choice.operations == _all_operations(blueprint.pack, combination[1])
     part = "" if everything else f".{'+'.join(choice.operations)}"
-    name = f"{'.'.join(combination)}{part}"
-    run = _run(blueprint, combination, name, choice.geometry)
+    run = _run(blueprint, combination, f"{'.'.join(combination)}{part}", choice.geometry)
     notes = (choice.why, *run.notes) if choice.why else run.notes
-    return replace(run, operations=choice.operations, notes=notes), name
+    return replace(run, operations=choice.operations, notes=notes)
 
 
-def _repeated(run: Run, name: str, repetition: int) -> Run:
-    return replace(run, id=f"{name}.r{repetition}", repetition=repetition)
+def search_name(combination: Combination, request: PlannedBlock) -> str:
+    return f"{'.'.join(combination)}.{request.name}"
 
 
 def search_run(blueprint: Blueprint, combination: Combination, request: PlannedBlock) -> Run:
     """A run of a search: measured like any other, but not reported in a cell."""
-    name = f"{'.'.join(combination)}.{request.phase}-{request.geometry}.{request.block}"
-    run = _run(blueprint, combination, name, request.geometry)
+    run = _run(blueprint, combination, search_name(combination, request), request.geometry)
     return replace(run, repetition=request.block, phase=request.phase)
 
 
@@ -202,7 +191,7 @@ def _notes(blueprint: Blueprint, run: Run) -> Iterator[str]:
             f"{run.items_per_process} each, {run.items_total} in total"
         )
     offsets = {phase.program for phase in pack.phases if "{rank_offset}" in phase.arguments}
-    told = (blueprint.executables[program].rank_offset(run.geometry)[1] for program in sorted(offsets))
+    told = (offset_argument(blueprint.executables[program].dialect, run.geometry)[1] for program in sorted(offsets))
     yield from dict.fromkeys(filter(None, told))
     if campaign.slurm.environment:
         variables = ", ".join(f"{k}={v}" for k, v in campaign.slurm.environment)
@@ -232,7 +221,7 @@ def _command(
         words = _arguments(pack, phase, files, values)
         return Command(REMOVE if len(words) == 1 else WRITE, words, phase.id, untimed=True)
     executable, prefix = blueprint.executables[phase.program], blueprint.campaign.launcher.prefix
-    offset, _ = executable.rank_offset(geometry)
+    offset, _ = offset_argument(executable.dialect, geometry)
     words = _arguments(pack, phase, files, {**values, "rank_offset": str(offset)})
     other, program = phase.nodes == "other", pack.program(phase.program)
     file = program.results.file if program.results else ""
@@ -289,23 +278,7 @@ def _words(commands: Sequence[Command]) -> Iterator[object]:
         yield from (command.executable, *command.arguments)
 
 
-class Placed(Protocol):
-    """What decides which job an execution is in; also for executions that are only expected."""
-
-    @property
-    def target(self) -> str: ...
-    @property
-    def phase(self) -> str: ...
-    @property
-    def repetition(self) -> int: ...
-    @property
-    def geometry(self) -> Geometry: ...
-
-
-_P = TypeVar("_P", bound=Placed)
-
-
-def batches(runs: Sequence[_P], allocation: str) -> tuple[tuple[_P, ...], ...]:
+def batches(runs: Sequence[Run], allocation: str) -> tuple[tuple[Run, ...], ...]:
     """Runs grouped into jobs: one each (`run`), those with one target and `geometry`, or `one` job per target.
 
     Repetitions are independent: each is in a job of its own, unless all runs share one. Each round of a search is one
@@ -313,7 +286,7 @@ def batches(runs: Sequence[_P], allocation: str) -> tuple[tuple[_P, ...], ...]:
     """
     if allocation == "run":
         return tuple((run,) for run in runs)
-    groups: dict[tuple[object, ...], list[_P]] = {}
+    groups: dict[tuple[object, ...], list[Run]] = {}
     for run in runs:
         apart: tuple[object, ...] = (run.phase, run.repetition) if allocation == "geometry" or run.phase else ()
         apart += (run.geometry,) if allocation == "geometry" else ()

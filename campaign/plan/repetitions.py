@@ -25,15 +25,16 @@ def needed(
         return tuple(runs)
     families: dict[str, list[Run]] = {}
     for run in runs:
-        families.setdefault(_family(run), []).append(run)
+        families.setdefault(family(run), []).append(run)
     counts = {
-        name: _count(wanted, campaign.repetitions, [_outcome(pack, run, results(run)) for run in family])
-        for name, family in families.items()
+        name: _count(wanted, campaign.repetitions, [_outcome(pack, run, results(run)) for run in of_family])
+        for name, of_family in families.items()
     }
-    return tuple(run for run in runs if run.repetition <= counts[_family(run)])
+    return tuple(run for run in runs if run.repetition <= counts[family(run)])
 
 
-def _family(run: Run) -> str:
+def family(run: Run) -> str:
+    """The name that repetitions of a run share."""
     return run.id.rpartition(".")[0]
 
 

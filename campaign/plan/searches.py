@@ -19,7 +19,7 @@ from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import Searched
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Cell, Geometry, Run, State
+from campaign.core.model import Cell, Run, State
 from campaign.plan import matrix
 from campaign.plan.search import nouns, proposals
 from campaign.plan.search.nouns import Decision, Measured, Outcome, PlannedBlock, SearchSpace, Settings
@@ -243,23 +243,10 @@ def _model(search: Search) -> Measured:
     return measured
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """A run that may come. `operations`: for a reported run, which has no phase; searches for several operations share
-    those with a phase.
+def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Run], list[Run]]:
+    """The runs to come of a search that is as long as on the model machine, and of the count that it then finds. What
+    they execute is not settled: they have the commands of another run.
     """
-
-    target: str
-    launch: str
-    files: str
-    operations: tuple[str, ...]
-    phase: str
-    repetition: int
-    geometry: Geometry
-
-
-def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Expected], list[Expected]]:
-    """The runs to come of a search that is as long as on the model machine, and of the count that it then finds."""
     if standing.decision:
         return [], []
     from campaign.plan.search import procedure
@@ -267,22 +254,32 @@ def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Expec
     search = standing.sought
     answer = procedure.step(search.space, replace(search.settings, budget_node_s=math.inf), _model(search))
     assert isinstance(answer, Decision) and answer.geometry is not None
-
-    def made(files: str, phase: str, block: int, geometry: Geometry) -> Expected:
-        return Expected(search.target, search.launch, files, () if phase else search.reported, phase, block, geometry)
-
-    wanted = [made(run.files, run.phase, run.repetition, run.geometry) for run in standing.wanted]
     usual = [
-        made(files, request.phase, request.block, request.geometry)
+        replace(
+            standing.wanted[0],
+            id=matrix.search_name((search.target, search.launch, files), request),
+            files=files,
+            repetition=request.block,
+            phase=request.phase,
+            geometry=request.geometry,
+        )
         for request in answer.taken
         for files in search.files
     ]
     fresh = [
-        made(files, "", repetition, answer.geometry)
+        replace(
+            standing.wanted[0],
+            id=f"{search.target}.{search.launch}.{files}.{'+'.join(search.reported)}.r{repetition}",
+            files=files,
+            repetition=repetition,
+            phase="",
+            geometry=answer.geometry,
+        )
         for repetition in range(1, repetitions + 1)
         for files in search.files
     ]
-    return max(usual[len(standing.runs) - len(standing.wanted) :], wanted, key=len), fresh
+    later = usual[len(standing.runs) - len(standing.wanted) :]
+    return max(later, list(standing.wanted), key=len), fresh
 
 
 def as_json(standing: SearchProgress) -> dict[str, Any]:

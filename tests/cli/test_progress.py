@@ -16,7 +16,7 @@ from campaign.cli import progress
 from campaign.cli.progress import Importance, Lines, Live, Log
 from campaign.core.model import Attempt, Run, State
 from campaign.pipeline.run import Progress, RunValue
-from campaign.plan.time_left import TimeLeft
+from campaign.plan.estimate import TimeLeft
 from tests.support import builders
 
 MANY = tuple(RunValue(f"rate-{size}", 1.0, "MB/s") for size in range(20))

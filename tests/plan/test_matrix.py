@@ -15,6 +15,7 @@ from campaign.config.rules.output_format import LAST_LINES
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Geometry, Launcher, Run, Target
 from campaign.plan import matrix
+from campaign.plan.dialect import Dialect, offset_argument
 from tests.support import builders
 
 quick = settings(max_examples=100)
@@ -112,10 +113,11 @@ def test_a_launch_condition_without_a_geometry_has_cells_but_no_runs() -> None:
 
 def test_a_translated_offset_is_executed_and_disclosed() -> None:
     geometry = Geometry(2, 8)
-    executable = {"mdtest": matrix.Executable("/opt/mdtest", lambda _: (1, "-N 1 is one node for this version"))}
+    executable = {"mdtest": matrix.Executable("/opt/mdtest", Dialect.NODE_OFFSET)}
     run = matrix.expand(builders.campaign(), builders.pack(), {"peak": geometry}, executable)[0]
     assert run.arguments[run.arguments.index("-N") + 1] == "1"
-    assert run.notes == ("-N 1 is one node for this version",)
+    assert run.notes == (offset_argument(Dialect.NODE_OFFSET, geometry)[1],)
+    assert run.notes[0].startswith("-N 1 instead of -N 4")
 
 
 def test_a_chosen_launcher_is_executed_and_disclosed() -> None:

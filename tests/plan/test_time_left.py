@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from campaign.core.model import Geometry, State, Target
+from campaign.core.model import Geometry, Run, State, Target
 from campaign.plan import matrix
-from campaign.plan.estimate import side_by_side
-from campaign.plan.lengths import Kind, Lengths
-from campaign.plan.time_left import TimeLeft, time_left
+from campaign.plan.estimate import Lengths, TimeLeft, side_by_side, time_left
 from tests.support import builders
 
 BEGIN = 1_800_000_000.0
@@ -77,32 +75,41 @@ def test_targets_of_different_storage_run_side_by_side_and_others_one_after_anot
     assert together("one", "two", "") == 130
 
 
-def kind(launch: str, files: str = "unique", processes: int = 1, nodes: int = 1, target: str = "scratch") -> Kind:
-    return Kind(target, launch, files, Geometry(nodes, processes))
+def of_kind(launch: str, files: str = "unique", processes: int = 1, nodes: int = 1, target: str = "scratch") -> Run:
+    geometry = Geometry(nodes, processes)
+    return builders.run(id=f"{target}.{launch}.{files}.r1", target=target, launch=launch, files=files,
+                        geometry=geometry)  # fmt: skip
+
+
+def measured(taken: dict[Run, list[float]]) -> Lengths:
+    attempts = [
+        builders.attempt(run, started=BEGIN, ended=BEGIN + each) for run, seconds in taken.items() for each in seconds
+    ]
+    return Lengths(taken, attempts, 600)
 
 
 def test_a_run_takes_as_long_as_the_median_of_those_of_its_kind() -> None:
-    lengths = Lengths({kind("single"): [10.0, 12.0, 90.0], kind("node", processes=4): [40.0]}, 600)
-    assert lengths.of(kind("single")) == 12
-    assert lengths.of(kind("node", processes=4)) == 40
-    assert lengths.has(kind("single")) and not lengths.has(kind("single", "shared"))
+    lengths = measured({of_kind("single"): [10.0, 12.0, 90.0], of_kind("node", processes=4): [40.0]})
+    assert lengths.of(of_kind("single")) == 12
+    assert lengths.of(of_kind("node", processes=4)) == 40
+    assert lengths.has(of_kind("single")) and not lengths.has(of_kind("single", "shared"))
 
 
 @pytest.mark.parametrize(
     ("asked", "seconds"),
     [
-        (kind("node", processes=4, target="nfs"), 40),  # of the same files on another target
-        (kind("node", "shared", 4), 40),  # of other files
-        (kind("node", processes=8), 40),  # of another geometry
-        (kind("max", processes=32, nodes=4), 20),  # of any kind
+        (of_kind("node", processes=4, target="nfs"), 40),  # of the same files on another target
+        (of_kind("node", "shared", 4), 40),  # of other files
+        (of_kind("node", processes=8), 40),  # of another geometry
+        (of_kind("max", processes=32, nodes=4), 20),  # of any kind
     ],
 )
-def test_where_none_of_its_kind_has_ended_it_takes_as_long_as_the_closest(asked: Kind, seconds: float) -> None:
-    lengths = Lengths({kind("single"): [10.0, 20.0], kind("node", processes=4): [40.0]}, 600)
+def test_where_none_of_its_kind_has_ended_it_takes_as_long_as_the_closest(asked: Run, seconds: float) -> None:
+    lengths = measured({of_kind("single"): [10.0, 20.0], of_kind("node", processes=4): [40.0]})
     assert lengths.of(asked) == seconds
     assert not lengths.has(asked)
 
 
 def test_without_any_run_the_limit_is_taken() -> None:
-    lengths = Lengths({}, 600)
-    assert lengths.of(kind("single")) == 600 and not lengths.known
+    lengths = measured({})
+    assert lengths.of(of_kind("single")) == 600 and not lengths.known

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from campaign.judge import engine
 from campaign.judge.rows import table_rows, with_findings
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
-from campaign.plan.dialect import Dialect, offset_argument
+from campaign.plan.dialect import Dialect
 from campaign.report import notes
 from campaign.results.cells import Row
 from campaign.results.parsers import output
@@ -61,7 +60,7 @@ def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: 
     campaign = builders.campaign(items_total=int(number[1]) * geometry.processes, launch={launch: geometry})
     pack = settle(packs.load("crossroads-mdtest"), "rehearsal", {launch: geometry}, {})
 
-    program = {"mdtest": matrix.Executable("./mdtest", functools.partial(offset_argument, dialect))}
+    program = {"mdtest": matrix.Executable("./mdtest", dialect)}
     runs = matrix.expand(campaign, pack, {launch: geometry}, program)
     run = next(one for one in runs if one.files == files)
     attempt = builders.attempt(run)

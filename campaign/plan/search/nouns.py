@@ -68,6 +68,11 @@ class PlannedBlock:
     def geometry(self) -> Geometry:
         return Geometry(self.nodes, self.processes)
 
+    @property
+    def name(self) -> str:
+        """`grid-2x8.1`"""
+        return f"{self.phase}-{self.geometry}.{self.block}"
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -174,7 +179,7 @@ def as_json(decision: Decision) -> dict[str, Any]:
         "drift_p": decision.drift.p_value if decision.drift else None,
         "drift_change": decision.drift.change if decision.drift else None,
         "slow_runs": asdict(decision.slow_runs) if decision.slow_runs else None,
-        "outliers": [f"{outlier.phase}-{outlier.geometry}.{outlier.block}" for outlier in decision.outliers],
+        "outliers": [outlier.name for outlier in decision.outliers],
         "shown": decision.shown,
         "resolved": decision.resolved,
         "alike": [shown(geometry) for geometry in decision.alike],
