@@ -32,7 +32,6 @@ class Book:
     taken: dict[PlannedBlock, Outcome] = field(default_factory=dict)
     failed: dict[Geometry, None] = field(default_factory=dict)  # geometries of which a run ended without a rate
     node_s: float = 0.0
-    remarks: list[str] = field(default_factory=list)
 
     def measure(self, phase: str, blocks: Iterable[int], geometries: Iterable[Geometry]) -> None:
         """Measure each geometry once in each block, in random order. Ends the replay at a missing point."""
@@ -95,18 +94,13 @@ class Book:
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Effects of the geometries, adjusted for those of the blocks; the residual standard deviation of one run."""
+    """Effects of the geometries, adjusted for those of the blocks; how many runs each has."""
 
     effect: dict[Geometry, float]
     runs: dict[Geometry, int]
-    deviation: float | None
 
     def top(self) -> Geometry:
         return max(self.effect, key=lambda geometry: (self.effect[geometry], -geometry.processes, -geometry.nodes))
-
-    def error(self, geometry: Geometry, other: Geometry) -> float:
-        """Standard error of a difference."""
-        return (self.deviation or 0.0) * math.sqrt(1 / self.runs[geometry] + 1 / self.runs[other])
 
 
 def estimates(logs: Logs) -> Estimates:
@@ -133,10 +127,7 @@ def estimates(logs: Logs) -> Estimates:
         shift = [value - origin for value in shift]
         if max((abs(now - then) for now, then in zip(shift, before, strict=True)), default=0.0) < 1e-4:
             break
-    free = len(data) - len(numbers) - len(places) + 1
-    left = sum([(value - effect[geometry] - shift[block]) ** 2 for block, geometry, value in data])
     return Estimates(
         {geometry: effect[number] for geometry, number in numbers.items()},
         {geometry: len(by_one[number]) for geometry, number in numbers.items()},
-        math.sqrt(left / free) if free > 0 else None,
     )

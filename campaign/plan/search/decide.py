@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 from campaign.core.model import Geometry
 from campaign.plan.search import course
@@ -16,102 +15,90 @@ from campaign.statistics import intervals
 
 
 def decide(book: Book, complete: bool) -> Decision:
-    fresh, logs = book.fresh(), book.all_logs()
-    confirmed = max(map(len, fresh.values()), default=0) >= book.settings.least
+    logs = book.all_logs()
+    confirmed = max(map(len, book.fresh().values()), default=0) >= book.settings.least
     why = "no run gave a result" if complete else "the budget was used up before confirmation runs"
-    if not logs:
-        return Decision(None, None, complete, False, f"No process count found: {why}.", (), tuple(book.remarks),
-                        tuple(book.taken), book.node_s)  # fmt: skip
-    if not confirmed:
-        peak = estimates(logs).top()
-        decision = _Chosen(
-            peak, peak, f"{words(peak)}: best rate so far, unconfirmed ({why}).", _candidates(book, [peak])
-        )
-    else:
+    decision = Decision(None, None, complete, confirmed, f"No process count found: {why}.")
+    if logs and confirmed:
         decision = _by_model(book, complete)
+    elif logs:
+        peak = estimates(logs).top()
+        reason = f"{words(peak)}: best rate so far, unconfirmed ({why})."
+        decision = Decision(peak, peak, complete, confirmed, reason, _candidates(book, [peak]))
     drift, slow_runs = course.drift(book), course.slow_runs(book)
-    return Decision(
-        decision.chosen, decision.peak, complete, confirmed, decision.reason, decision.candidates,
-        _remarks(book, decision.peak, drift, slow_runs), tuple(book.taken), book.node_s,
-        drift, slow_runs, course.outliers(book), **decision.open,
-    )  # fmt: skip
+    return replace(
+        decision,
+        remarks=_remarks(book, decision.peak, drift, slow_runs) if decision.peak else (),
+        taken=tuple(book.taken),
+        node_s=book.node_s,
+        drift=drift,
+        slow_runs=slow_runs,
+        outliers=course.outliers(book),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    chosen: Geometry
-    peak: Geometry
-    reason: str
-    candidates: tuple[Candidate, ...]
-    open: dict[str, Any] = field(default_factory=dict)  # fields of the decision about what is not resolved
-
-
-def _by_model(book: Book, complete: bool) -> _Chosen:
+def _by_model(book: Book, complete: bool) -> Decision:
     """The decision: the fewest processes shown to be within the margin by the curves that the runs allow. Ratios are
     rounded, since processors add up products in different orders.
     """
     seen = view(book, "decision")
     answered = answer(book, seen)
-    chosen, ratios = answered.chosen, seen.ratio[answered.chosen]
+    chosen = answered.chosen
     shown = [one for one, share in seen.within.items() if share >= book.settings.confidence]
     candidates = tuple(
-        replace(each, ratio=round(math.exp(sum(logs) / len(logs)), 6), ratio_low=round(math.exp(_low(book, logs)), 6))
+        replace(each, ratio=round(_typical(logs), 6), ratio_low=round(_low(book, logs), 6))
         if (logs := seen.ratio.get(each.geometry)) and each.geometry != seen.peak
         else each
         for each in _candidates(book, shown)
     )
-    about = {
-        "count": words(chosen),
-        "margin": f"{100 * book.settings.margin:g}%",
-        "ratio": 100 * math.exp(sum(ratios) / len(ratios)),
-        "low": 100 * math.exp(_low(book, ratios)),
-        "confidence": 100 * book.settings.confidence,
-        "runs": len(book.fresh().get(chosen, ())),
-    }
-    text: str = (
-        (
-            f"{words(chosen)}: smallest count shown to be within {100 * book.settings.margin:g}% of the peak: "
-            f"{100 * math.exp(sum(ratios) / len(ratios)):.1f}% of its rate, at least "
-            f"{100 * math.exp(_low(book, ratios)):.1f}% ({100 * book.settings.confidence:g}% confidence, "
-            f"{len(book.fresh().get(chosen, ()))} confirmation runs)"
-        )
+    margin, confidence = (f"{100 * share:g}%" for share in (book.settings.margin, book.settings.confidence))
+    ratio, low = (f"{100 * share:.1f}%" for share in (_typical(seen.ratio[chosen]), _low(book, seen.ratio[chosen])))
+    runs = f"{len(book.fresh().get(chosen, ()))} confirmation runs"
+    text = (
+        f"smallest count shown to be within {margin} of the peak: {ratio} of its rate, at least {low} ({confidence} "
+        f"confidence, {runs})"
         if answered.shown
-        else (
-            f"{words(chosen)}: most likely to be within {100 * book.settings.margin:g}% of the peak: "
-            f"{100 * math.exp(sum(ratios) / len(ratios)):.1f}% of its rate, but only "
-            f"{100 * math.exp(_low(book, ratios)):.1f}% at {100 * book.settings.confidence:g}% confidence "
-            f"({len(book.fresh().get(chosen, ()))} confirmation runs)"
-        )
+        else f"most likely to be within {margin} of the peak: {ratio} of its rate, but only {low} at {confidence} "
+        f"confidence ({runs})"
     )
     if answered.resolved:
-        text += f"; no count below {words(answered.fewest)} is ({about['confidence']:g}% confidence)"
+        text += f"; no count below {words(answered.fewest)} is ({confidence} confidence)"
     elif answered.fewest != chosen:
         text += (
-            (
-                f"; the minimum is not resolved: it is {words(answered.fewest)} or more ({about['confidence']:g}% "
-                f"confidence), and {len(answered.alike)} counts cannot be told apart without about {answered.further} "
-                "more runs"
-            )
+            f"; the minimum is not resolved: it is {words(answered.fewest)} or more ({confidence} confidence), and "
+            f"{len(answered.alike)} counts cannot be told apart"
+        )
+        text += (
+            f" without about {answered.further} more runs"
             if answered.further < MOST_FURTHER
-            else (
-                f"; the minimum is not resolved: it is {words(answered.fewest)} or more ({about['confidence']:g}% "
-                f"confidence), and {len(answered.alike)} counts cannot be told apart, perhaps not even with "
-                f"{answered.further} more runs"
-            )
+            else f", perhaps not even with {answered.further} more runs"
         )
     else:
         text += f"; about {answered.further} more runs are needed to show it"
     if not complete:
         text += "; stopped by the budget: best answer so far"
-    still = {
-        "shown": answered.shown, "alike": answered.alike, "resolved": answered.resolved, "further": answered.further
-    }  # fmt: skip
-    return _Chosen(chosen, seen.peak, text + ".", candidates, still)
+    return Decision(
+        chosen,
+        seen.peak,
+        complete,
+        confirmed=True,
+        reason=f"{words(chosen)}: {text}.",
+        candidates=candidates,
+        shown=answered.shown,
+        alike=answered.alike,
+        resolved=answered.resolved,
+        further=answered.further,
+    )
+
+
+def _typical(logs: Sequence[float]) -> float:
+    """A ratio, from its logarithms in the drawn curves."""
+    return math.exp(sum(logs) / len(logs))
 
 
 def _low(book: Book, ordered: Sequence[float]) -> float:
     """The lower bound of a ratio at the requested confidence."""
-    return ordered[math.floor((1 - book.settings.confidence) * len(ordered))]
+    return math.exp(ordered[math.floor((1 - book.settings.confidence) * len(ordered))])
 
 
 def _candidates(book: Book, within: Container[Geometry]) -> tuple[Candidate, ...]:
@@ -134,7 +121,7 @@ def _candidates(book: Book, within: Container[Geometry]) -> tuple[Candidate, ...
 
 
 def _remarks(book: Book, peak: Geometry, drift: Drift | None, slow: SlowRuns | None) -> tuple[str, ...]:
-    remarks = list(book.remarks)
+    remarks = []
     tried = {request.geometry for request in book.taken} - book.failed.keys()
     if not any(tested.processes > peak.processes for tested in tried):
         remarks.append(f"{words(peak)} is the largest count measured; a larger one may be faster")
