@@ -212,8 +212,8 @@ def _rendered(text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made
     stale = {where: inode for where, inode, *_ in removed if where in made and re.fullmatch("[0-9]*", inode)}
     steps[0] = replace(steps[0], stale=stale)
     witness = next((words[1] for words in said if words[0] == script_text.BEGIN and len(words) > 1), "")
-    submitted_from = submit.Here(*(here if len(here) == 2 else ("", "")), witness)
-    return scripts.rendered(submit.script_of(whole.campaign, whole.pack, job, paths, steps, submitted_from))
+    boot, seen = here if len(here) == 2 else ("", "")
+    return scripts.rendered(submit.script_of(whole.campaign, whole.pack, job, paths, steps, boot, seen, witness))
 
 
 def _environments(data: Path, judged: Judged) -> Iterator[Finding]:

@@ -19,7 +19,9 @@ def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
             yield _unfinished(standing.sought.key)
             continue
         measured = [candidate.geometry.processes for candidate in decision.candidates if candidate.rate]
-        lowest = min(measured) if min(measured) > standing.sought.space.fewest else 0  # nothing is below one process
+        lowest = (
+            min(measured) if min(measured) > standing.sought.space.fewest_nodes else 0
+        )  # nothing is below one process
         if not lowest < decision.peak.processes < max(measured):
             yield to_explain(
                 "the best rate is at the edge of the measured range; a better one may lie beyond",

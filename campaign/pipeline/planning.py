@@ -399,7 +399,7 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
         raise refusal(opened.campaign, [Mistake(at, problem)])
     launcher = commands.one_task(opened.campaign.slurm.partition, opened.campaign.slurm.mpi) if may_submit else ()
     try:
-        return identify(path, commands.call, launcher)
+        return identify(path, lambda words, timeout_s: commands.call(words, timeout_s).out, launcher)
     except InputError as error:
         raise refusal(opened.campaign, [Mistake(at, str(error))]) from error
 

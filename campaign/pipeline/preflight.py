@@ -415,7 +415,7 @@ def write_scripts(opened: Opened, checked: Checked, directory: Path) -> int:
 
 def _prepared(opened: Opened, batch: Sequence[Run]) -> tuple[scripts.JobScript, str]:
     numbers = itertools.count(1)
-    return prepare(opened, {}, batch, lambda: f"{next(numbers):08x}")
+    return prepare(opened, {}, batch, {}, lambda: f"{next(numbers):08x}")
 
 
 def _rendered(opened: Opened, runs: Sequence[Run]) -> list[scripts.JobScript]:

@@ -77,7 +77,7 @@ def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probe
     widest = max(runs, key=lambda run: (run.geometry.nodes, run.geometry.processes))
     folder = Path(tempfile.mkdtemp(prefix="campaign-probe-", dir=_there(opened.paths.root)))
     try:
-        job, _ = prepare(opened, {}, (widest,), map(str, itertools.count()).__next__)
+        job, _ = prepare(opened, {}, (widest,), {}, map(str, itertools.count()).__next__)
         slurm = replace(job.slurm, time_s=LIMIT_S - scripts.JOB_OVERHEAD_S, template=None)
         job = replace(job, name=folder.name, folder=folder, slurm=slurm)
         script = folder / "probe.sbatch"

@@ -6,11 +6,12 @@ on several nodes with block placement, it is multiplied by the ranks per node: i
 
 from __future__ import annotations
 
+import mmap
 import re
+import tempfile
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
 
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Geometry
@@ -24,14 +25,8 @@ class Dialect(StrEnum):
     NODE_OFFSET = "node-offset"
 
 
-class Printed(Protocol):
-    @property
-    def out(self) -> str: ...
-
-
-# Runs a command within so many seconds and gives its output; raises EnvironmentLacks if it cannot, like `call` of
-# slurm/commands.py.
-Run = Callable[[Sequence[str], float], Printed]
+# Runs a command within so many seconds and gives its output; raises EnvironmentLacks if it cannot.
+Execute = Callable[[Sequence[str], float], str]
 
 TIMEOUT_S = 20.0
 # IOR 3.3.0 and later can be told by the environment to pretend several nodes and tasks: then a test with one process
@@ -50,7 +45,7 @@ _NO_TEST = ("-f", "2", "-l", "1")
 _VERSION = re.compile(r"mdtest-(\d+)\.(\d+)(alpha)?")
 
 
-def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialect:
+def identify(executable: Path, run: Execute, launcher: Sequence[str] = ()) -> Dialect:
     """Find out the dialect of an mdtest.
 
     By what one process prints before a test, or by a tiny test, without and then with `launcher` (srun and its
@@ -80,12 +75,10 @@ def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialec
     return dialect
 
 
-def _tiny_test(executable: Path, run: Run, prefix: Sequence[str], options: Sequence[str]) -> str:
-    import tempfile
-
+def _tiny_test(executable: Path, run: Execute, prefix: Sequence[str], options: Sequence[str]) -> str:
     with tempfile.TemporaryDirectory(prefix="campaign-dialect-", ignore_cleanup_errors=True) as directory:
         arguments = ("-F", "-C", "-T", "-r", "-n", "1", "-N", "1", "-d", f"{directory}/test", *options)
-        return run((*prefix, *_FAKED, str(executable.absolute()), *arguments), TIMEOUT_S).out
+        return run((*prefix, *_FAKED, str(executable.absolute()), *arguments), TIMEOUT_S)
 
 
 def of_output(out: str) -> Dialect | None:
@@ -106,8 +99,6 @@ def of_output(out: str) -> Dialect | None:
 
 def of_file(executable: Path) -> Dialect | None:
     """The dialect by the texts that the program contains; None if there are none."""
-    import mmap
-
     try:
         with executable.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             if content.find(b"(campaign bench %s) was launched with") >= 0:

@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,12 +71,12 @@ def call(
     arguments: Sequence[str],
     timeout_s: float = QUERY_TIMEOUT_S,
     cwd: Path | None = None,
-    meanwhile: Callable[[float], None] | None = None,
+    slow: Callable[[float], None] | None = None,
 ) -> Reply:
     """Run one of Slurm's commands.
 
-    `meanwhile` is called at once and then each second, with the seconds so far; without it, a long wait is reported.
-    Raises EnvironmentLacks if the command is not installed, UnknownState if it hangs.
+    `slow` reports a long wait, of so many seconds. Raises EnvironmentLacks if the command is not installed,
+    UnknownState if it hangs.
     """
     if arguments[0] in _COMMANDS and "SLURM_CONF" in os.environ:
         _read_configuration(Path(os.environ["SLURM_CONF"]))
@@ -98,25 +97,9 @@ def call(
         ) from None
     except OSError as error:
         raise EnvironmentLacks(f"{arguments[0]}: {error.strerror}") from error
-    began, out, told, so_far = time.monotonic(), None, meanwhile is not None, b""
     with process:
         try:
-            while out is None:
-                waited_s = time.monotonic() - began
-                if waited_s >= timeout_s:
-                    raise UnknownState(_hangs(arguments[0], timeout_s, so_far))
-                if meanwhile is not None:
-                    meanwhile(waited_s)
-                if waited_s >= waiting.SLOW_S and not told:
-                    told = True
-                    waiting.tell(
-                        f"waiting for {arguments[0]}, which has not answered for {round(waited_s)} s; given up after "
-                        f"{round(timeout_s)} s"
-                    )
-                try:
-                    out, err = process.communicate(timeout=min(1.0, timeout_s - waited_s))
-                except subprocess.TimeoutExpired as expired:
-                    so_far = expired.stderr or b""
+            out, err = _outputs(process, arguments[0], timeout_s, slow)
         except BaseException:
             process.kill()
             raise
@@ -124,6 +107,30 @@ def call(
     if process.returncode < 0 and not said:  # SIGPIPE, because slurmctld hung up
         said = f"ended by {signal.Signals(-process.returncode).name} without a message"
     return Reply(process.returncode, out.decode(errors="replace"), said)
+
+
+def _outputs(
+    process: subprocess.Popen[bytes], command: str, timeout_s: float, slow: Callable[[float], None] | None
+) -> tuple[bytes, bytes]:
+    """stdout and stderr, once it has ended."""
+    patience_s = min(waiting.SLOW_S, timeout_s)
+    try:
+        return process.communicate(timeout=patience_s)
+    except subprocess.TimeoutExpired:
+        pass
+    if slow:
+        slow(patience_s)
+    else:
+        waiting.tell(
+            f"waiting for {command}, which has not answered for {round(patience_s)} s; given up after "
+            f"{round(timeout_s)} s"
+        )
+    try:
+        return process.communicate(timeout=timeout_s - patience_s)
+    except subprocess.TimeoutExpired as expired:
+        lines = (expired.stderr or b"").decode(errors="replace").strip().splitlines()
+        said = f"; it said: {lines[-1]}" if lines else ""
+        raise UnknownState(f"{command} did not answer within {timeout_s:g} s{said}") from None
 
 
 def _read_configuration(path: Path) -> None:
@@ -136,12 +143,6 @@ def _read_configuration(path: Path) -> None:
         raise EnvironmentLacks(
             f"SLURM_CONF={path}: {error.strerror}; correct or unset this environment variable"
         ) from error
-
-
-def _hangs(command: str, seconds: float, said: bytes) -> str:
-    text = f"{command} did not answer within {seconds:g} s"
-    lines = said.decode(errors="replace").strip().splitlines()
-    return text + f"; it said: {lines[-1]}" if lines else text
 
 
 def ask(arguments: Sequence[str]) -> str:

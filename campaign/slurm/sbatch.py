@@ -73,11 +73,11 @@ class SbatchAnswer:
         return self.refused and bool(_FULL.search(self.message) or (others and _POLICY in self.message))
 
 
-def submit(script: Path, after: Sequence[str] = (), meanwhile: Callable[[float], None] | None = None) -> SbatchAnswer:
-    """Submit `script`, to start when the jobs `after` have ended in any way. `meanwhile`: as in `call`."""
+def submit(script: Path, after: Sequence[str] = (), slow: Callable[[float], None] | None = None) -> SbatchAnswer:
+    """Submit `script`, to start when the jobs `after` have ended in any way. `slow`: as in `call`."""
     dependency = ["--dependency=afterany:" + ":".join(after)] if after else []
     try:
-        reply = commands.call(["sbatch", "--parsable", *dependency, str(script)], TIMEOUT_S, script.parent, meanwhile)
+        reply = commands.call(["sbatch", "--parsable", *dependency, str(script)], TIMEOUT_S, script.parent, slow)
     except UnknownState as error:
         return SbatchAnswer(None, str(error), uncertain=True, passes=True)
     return parse(reply)

@@ -269,14 +269,6 @@ def functions() -> str:
     return "\n".join((TEMPLATES / f"{part}-functions.bash").read_text(encoding="utf-8") for part in FUNCTIONS)
 
 
-def parts(text: str) -> tuple[str, str, str]:
-    """A script in parts. The functions that scripts include are the same object in all of them: a thousand scripts
-    take little more room than one.
-    """
-    before, _, after = text.partition(functions())
-    return (before, functions(), after) if after else (text, "", "")
-
-
 def verify(text: str, job: JobScript, template: str) -> list[str]:
     """Where the script differs from the plan, one message each: a template cannot bend the run rules.
 

@@ -19,12 +19,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
-from campaign.core import atomic, journal, resources, waiting
+from campaign.core import atomic, journal, resources
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import Attempt, Paths, Planned, Run, State, directory_name
 from campaign.core.units import several
@@ -34,7 +33,6 @@ from campaign.slurm import commands, sbatch, scripts
 from campaign.slurm.sandbox.processes import Process
 
 SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is assumed dead
-RECORD_S = 0.25  # shortest time between two syncs of the disk while jobs are submitted
 TRY_AGAIN_S = 60.0  # if Slurm has no room and none of the campaign's jobs ends: others' may have
 ABSENT_TIMES = 3  # how often Slurm must say that it does not know the job
 PATIENCE_S = 1800.0  # how long a submission that fails for transient reasons is tried again
@@ -87,23 +85,21 @@ def send(
         prepared = []
         for batch in batches:
             # The first job on a target clears it.
-            stale = left.pop(batch[0].directory, {})
-            job, script = prepare(opened, known, batch, lambda: token_of(opened.campaign), stale)
-            prepared.append((job, scripts.parts(script)))
+            job, script = prepare(opened, known, batch, left.pop(batch[0].directory, {}))
+            # Thousands of scripts share the functions in their middle.
+            prepared.append((job, script.partition(scripts.functions())))
         for job, parts in prepared:
             _plan(store, job, "".join(parts))
     jobs = [job for job, _ in prepared]
     room.unsent.update(job.name for job in jobs)
     sender = _Sender(opened, store, {job.name for job in jobs}, room, say)
+    sent = []
     try:
-        try:
-            for job in jobs:
-                if room.closed() or sender.given_up:
-                    break
-                sender.send(job)
-        finally:
-            sender.record()
-        return tuple(sender.sent)
+        for job in jobs:
+            if room.closed() or sender.given_up:
+                break
+            sent.append(sender.send(job))
+        return tuple(sent)
     finally:
         for name in sorted(room.unsent):
             _give_up_all(opened.paths, store, name, sender.given_up or "not submitted: the driver stopped first")
@@ -111,23 +107,20 @@ def send(
 
 
 class _Sender:
-    """Submits jobs one after another, each waiting for earlier ones by their ids.
+    """Submits jobs one after another, each waiting for earlier ones by their ids, and records sbatch's answers.
 
-    sbatch's answers are recorded while it works on later jobs, several at a time: a sync of the disk takes longer than
-    sbatch. A driver that is killed in between leaves jobs that are found by their names.
+    A driver that is killed in between leaves a job that is found by its name.
     """
 
     def __init__(self, opened: Opened, store: Store, jobs: set[str], room: Room, say: Callable[[str], None]) -> None:
         self._opened, self._paths, self._store, self._room, self._say = opened, opened.paths, store, room, say
         self._queue = _Queue(opened, store, jobs)
-        self._answered: list[tuple[scripts.JobScript, sbatch.SbatchAnswer]] = []  # not recorded yet
-        self._recorded = -math.inf
         self._slow = False  # whether slow answers of sbatch were reported
+        self._waits_for = ""  # the reported reason for waiting for room
         self._pauses, self._troubled = sbatch.pauses(), math.inf  # since sbatch has given no id or refusal any more
         self.given_up = ""  # why no further job is submitted
-        self.sent: list[Sent] = []
 
-    def send(self, job: scripts.JobScript) -> None:
+    def send(self, job: scripts.JobScript) -> Sent:
         """Submit a job once there is room for it. The same job is submitted again if Slurm does not have it, and the
         same runs again if sbatch failed for a transient reason.
         """
@@ -136,7 +129,7 @@ class _Sender:
             self._wait_for_room(job, f"--max-jobs is {room.most}", room.most)
         while True:
             room.unsent.discard(job.name)
-            answer = sbatch.submit(job.folder / "job.sbatch", queue.before(job), self._meanwhile)
+            answer = sbatch.submit(job.folder / "job.sbatch", queue.before(job), self._tell_slow)
             if room.wait is not None and answer.is_full(queue.active > 0):
                 self._wait_for_room(job, answer.message, queue.active, TRY_AGAIN_S)
                 continue
@@ -158,7 +151,7 @@ class _Sender:
             self._say(self.given_up)
         if answer.job_id:
             queue.sent(job, answer.job_id)
-        self._answered.append((job, answer))
+        return self._record(job, answer)
 
     def _lasts(self) -> bool:
         """Whether sbatch has failed for longer than PATIENCE_S."""
@@ -168,7 +161,6 @@ class _Sender:
         """The outcome of a job whose sbatch failed. It may arrive late: Slurm does not have the job if it says so
         several times, after growing pauses. Still uncertain if Slurm does not answer, or if the job has begun.
         """
-        self.record()
         self._troubled = min(self._troubled, time.monotonic())
         self._store.note("uncertain", job=job.name, message=answer.message)
         self._say(
@@ -204,18 +196,13 @@ class _Sender:
             if not _give_up_all(self._paths, self._store, job.name, not_submitted(job.name, answer.message)):
                 return None
             runs = [step.run for step in job.steps]
-            known = _by_run(self._store.attempts())
-            token = functools.partial(token_of, self._opened.campaign)
-            again, script = prepare(self._opened, known, runs, token, job.steps[0].stale)
+            again, script = prepare(self._opened, _by_run(self._store.attempts()), runs, job.steps[0].stale)
             _plan(self._store, again, script)
         self._say(f"Slurm has no job named {job.name}; submitting its {several(len(runs), 'run')} again")
         return again
 
-    def _meanwhile(self, waited_s: float) -> None:
-        """Called while sbatch has been working for so long."""
-        if time.monotonic() - self._recorded >= RECORD_S:
-            self.record()
-        if waited_s >= waiting.SLOW_S and not self._slow:
+    def _tell_slow(self, waited_s: float) -> None:
+        if not self._slow:
             self._slow = True
             left, longest = several(len(self._room.unsent) + 1, "job"), round(sbatch.TIMEOUT_S)
             self._say(
@@ -223,56 +210,55 @@ class _Sender:
                 f"submit, one after another; each sbatch may take up to {longest} s"
             )
 
-    def record(self) -> None:
-        """Record sbatch's answers since the last time."""
-        if not self._answered:
-            return
-        answered, self._answered = self._answered, []
-        texts = []
-        with self._store.transaction():
-            for job, answer in answered:
-                refused, text = _record(self._paths, self._store, job, answer)
-                self.sent.append(Sent(tuple(step.run for step in job.steps), refused))
-                texts.append(text)
-        self._recorded = time.monotonic()
-        for text in texts:
-            self._say(text)
+    def _record(self, job: scripts.JobScript, answer: sbatch.SbatchAnswer) -> Sent:
+        """Record sbatch's answer and report it."""
+        runs, store = several(len(job.steps), "run"), self._store
+        refused = False
+        said = f"whether Slurm has {runs} is not known yet; asking on while the others run"
+        if answer.job_id:
+            store.submitted(job.name, answer.job_id, answer.message)
+            said = f"submitted job {answer.job_id}: {runs} ({job.steps[0].run.id} first)"
+            said += f"; sbatch says: {answer.message}" if answer.message else ""
+        elif not answer.uncertain:
+            reason = not_submitted(job.name, answer.message)
+            if answer.refused:
+                reason = f"Slurm refused the job: {answer.message}"
+            if _give_up_all(self._paths, store, job.name, reason):
+                refused = answer.refused
+                said = f"Slurm refused {runs}: {answer.message}" if refused else reason
+            else:  # the job has measured all the same
+                store.note("uncertain", job=job.name, message=answer.message)
+        self._say(said)
+        return Sent(tuple(step.run for step in job.steps), refused)
 
     def _wait_for_room(self, job: scripts.JobScript, why: str, fewer_than: int, longest_s: float = math.inf) -> None:
         """Wait until the campaign has fewer jobs than this, or for so long."""
         queue, room = self._queue, self._room
         assert room.wait is not None
-        self.record()
         until = time.monotonic() + longest_s
         room.unsent.add(job.name)
-        if why != queue.said:
+        if why != self._waits_for:
             self._say(
                 f"{several(len(room.unsent), 'job')} not submitted yet, waiting for room in the queue: {one_line(why)}"
             )
-            queue.said = why
+            self._waits_for = why
         while queue.active >= fewer_than and time.monotonic() <= until:
             room.wait()
-            queue.look_again(room.unsent)
+            queue.active = len(_active(self._store) - room.unsent)
 
 
 class _Queue:
     """Which jobs a new one has to wait for, and how many there are. Slurm is asked once, not for each job."""
 
     def __init__(self, opened: Opened, store: Store, new: set[str]) -> None:
-        self._store, self._new = store, new
-        self._targets = opened.campaign.targets
+        self._new, self._targets = new, opened.campaign.targets
         self._jobs = store.jobs()
         self._under_way = _active(store) - new
         self.active = len(self._under_way)
-        self.said = ""  # the reported reason for waiting for room
         self._latest: dict[str, str] = {}  # by target: the id of its last submitted job
         self._others: list[commands.Job] = []
         with contextlib.suppress(UnknownState):  # the lock on the target is effective anyway
             self._others = commands.my_active_jobs() if new else []
-
-    def look_again(self, unsent: set[str]) -> None:
-        """How many of the campaign's jobs have not ended now."""
-        self.active = len(_active(self._store) - unsent)
 
     def before(self, job: scripts.JobScript) -> list[str]:
         """Ids of the jobs that this one has to wait for: those of this campaign, except on independent targets, and
@@ -344,13 +330,14 @@ def prepare(
     opened: Opened,
     known: Mapping[str, Sequence[Attempt]],
     batch: Sequence[Run],
-    token: Callable[[], str],
-    left: Mapping[str, str] = MappingProxyType({}),
+    left: Mapping[str, str],
+    token: Callable[[], str] | None = None,
 ) -> tuple[scripts.JobScript, str]:
     """A job of these runs, and its script. `known`: the recorded attempts, by run; `left`: what others left on the
-    target, which this job removes.
+    target, which this job removes. `token`: makes the names of attempts; by default new ones.
     """
     campaign, pack, paths = opened.campaign, opened.pack, opened.paths
+    token = token or functools.partial(token_of, campaign)
     steps = []
     for run in batch:
         earlier = known.get(run.id, ())
@@ -365,8 +352,7 @@ def prepare(
         stale, left = {**left, **stale}, {}
         steps.append(Planned(run, number, token(), paths.attempt(run.id, number), stale))
     name = f"campaign-{campaign.name[:24]}-{token()}"
-    here = Here(_boot(), _seen(batch[0].directory), str(resources.witness()))
-    job = script_of(campaign, pack, name, paths, steps, here)
+    job = script_of(campaign, pack, name, paths, steps, _boot(), _seen(batch[0].directory), str(resources.witness()))
     return job, scripts.render(job)
 
 
@@ -377,23 +363,19 @@ def token_of(campaign: Campaign) -> str:
     return journal.challenge(campaign.nonce) + secrets.token_hex(4)
 
 
-@dataclass(frozen=True, slots=True)
-class Here:
-    """What a job's script says about the submitting machine."""
-
-    boot: str  # as its kernel names it
-    seen: str  # the target as it sees it
-    witness: str  # path of the witness program
-
-
 def script_of(
-    campaign: Campaign, pack: RulePack, name: str, paths: Paths, steps: Sequence[Planned], here: Here
+    campaign: Campaign,
+    pack: RulePack,
+    name: str,
+    paths: Paths,
+    steps: Sequence[Planned],
+    boot: str,
+    seen: str,
+    witness: str,
 ) -> scripts.JobScript:
-    """The input from which the job script of these steps is rendered."""
+    """The input from which the job script of these steps is rendered. `boot` to `witness`: as in it."""
     title = f"campaign {campaign.name}, rules {pack.id} version {pack.version}, profile {campaign.profile}"
     clause = next((flag.clause for flag in pack.derived if flag.flag == "-N"), "")
-    # The built-in benchmark checks its own placement before it measures; for others the job does.
-    probe = campaign.benchmark.external
     target = steps[0].run.target
     counters = next((each.server_counters for each in campaign.targets if each.name == target), "")
     apart = matrix.apart(campaign.targets, target)
@@ -404,13 +386,13 @@ def script_of(
         paths.jobs(name),
         tuple(steps),
         campaign.slurm,
-        probe,
-        clause,
-        here.boot,
-        here.seen,
-        independent,
-        counters,
-        here.witness,
+        probe=campaign.benchmark.external,
+        clause=clause,
+        boot=boot,
+        seen=seen,
+        independent=independent,
+        counters=counters,
+        witness=witness,
     )
 
 
@@ -458,28 +440,6 @@ def _write_job(job: scripts.JobScript, script: str) -> None:
             "notes": step.run.notes,
         }
         atomic.write(step.folder / "attempt.json", json.dumps(described, indent=1) + "\n")
-
-
-def _record(paths: Paths, store: Store, job: scripts.JobScript, answer: sbatch.SbatchAnswer) -> tuple[bool, str]:
-    """Record sbatch's answer about a job; gives whether it was refused and has not measured all the same, and the
-    message about it.
-    """
-    runs = several(len(job.steps), "run")
-    if answer.job_id:
-        store.submitted(job.name, answer.job_id, answer.message)
-        if answer.message:
-            return (
-                False,
-                f"submitted job {answer.job_id}: {runs} ({job.steps[0].run.id} first); sbatch says: {answer.message}",
-            )
-        return False, f"submitted job {answer.job_id}: {runs} ({job.steps[0].run.id} first)"
-    if not answer.uncertain:
-        refused = f"Slurm refused the job: {answer.message}"
-        reason = refused if answer.refused else not_submitted(job.name, answer.message)
-        if _give_up_all(paths, store, job.name, reason):
-            return answer.refused, f"Slurm refused {runs}: {answer.message}" if answer.refused else reason
-        store.note("uncertain", job=job.name, message=answer.message)
-    return False, f"whether Slurm has {runs} is not known yet; asking on while the others run"
 
 
 def not_submitted(job: str, said: str) -> str:

@@ -62,7 +62,11 @@ class Program:
 def programs() -> list[Program]:
     paths = [BUILD / "mdtest", *mdtests()]
     return [
-        Program(path, dialect.offset_argument(dialect.identify(path, commands.call), GEOMETRY)[0]) for path in paths
+        Program(
+            path,
+            dialect.offset_argument(dialect.identify(path, lambda words, s: commands.call(words, s).out), GEOMETRY)[0],
+        )
+        for path in paths
     ]
 
 

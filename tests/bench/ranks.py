@@ -35,7 +35,9 @@ LIMIT_S = 600
 
 def run(program: Path, ranks: int, layout: str, directory: Path, *words: str) -> float:
     """Seconds of wall time, the start of MPI included."""
-    shift, *_ = dialect.offset_argument(dialect.identify(program, commands.call), Geometry(NODES, ranks))
+    shift, *_ = dialect.offset_argument(
+        dialect.identify(program, lambda words, s: commands.call(words, s).out), Geometry(NODES, ranks)
+    )
     work = ["-F", "-n", str(FILES), "-N", str(shift), *LAYOUTS[layout], "-d", str(directory), *words]
     spread = [f"-N{NODES}", f"-n{ranks}", f"--ntasks-per-node={ranks // NODES}", "--distribution=block"]
     began = time.monotonic()

@@ -116,7 +116,7 @@ def test_a_driver_whose_campaign_is_cancelled_submits_nothing_more(
     assert " ".join(said.split()).count(again) == 1
     states = {state["state"] for state in case.states().values() if state["attempts"]}
     assert states <= {"cancelled", "refused"}
-    # Answers of sbatch go on record several at a time.
+    # The sbatch that was under way may still answer.
     assert set(events()[events().index("cancel") :]) <= {"cancel", "ended", "submitted"}
     assert f"campaign-{name}" not in case.slurm("squeue", "-h", "-t", "PD,R", "-o", "%j")
 

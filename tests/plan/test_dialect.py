@@ -25,11 +25,7 @@ class Machine:
 
     calls: list[Sequence[str]] = field(default_factory=list)
 
-    @dataclass(frozen=True)
-    class Reply:
-        out: str
-
-    def run(self, arguments: Sequence[str], timeout_s: float) -> Reply:
+    def run(self, arguments: Sequence[str], timeout_s: float) -> str:
         self.calls.append(arguments)
         try:
             done = subprocess.run(arguments, capture_output=True, timeout=timeout_s, check=False)
@@ -37,7 +33,7 @@ class Machine:
             raise UnknownState(f"{arguments[0]} did not answer") from None
         except FileNotFoundError:
             raise EnvironmentLacks(f"{arguments[0]} is not on PATH") from None
-        return self.Reply(done.stdout.decode())
+        return done.stdout.decode()
 
 
 def program(path: Path, body: str) -> Path:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from campaign.config.opened import Opened
-from campaign.core import journal, waiting
+from campaign.core import waiting
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths, State
 from campaign.results.store import Store, StoredJob
@@ -210,7 +210,7 @@ def test_a_job_that_a_hanging_sbatch_left_behind_is_found_by_its_name(
     driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sbatch, "TIMEOUT_S", 0.3)
-    monkeypatch.setattr(submit._Sender, "_meanwhile", lambda *_: fake_slurm.wait_until(cluster.jobs, "it has the job"))
+    monkeypatch.setattr(submit._Sender, "_tell_slow", lambda *_: fake_slurm.wait_until(cluster.jobs, "it has the job"))
     cluster.fault("sbatch-hangs-after", 60, once=True)
     driver.send()
     assert "sbatch did not answer within 0.3 s" in driver.said[0]
@@ -428,27 +428,12 @@ def test_submitting_many_jobs_asks_slurm_once_and_not_for_each(
     assert asked == ["squeue", *["sbatch"] * 6]
 
 
-def test_what_sbatch_said_is_put_on_record_several_jobs_at_a_time(
-    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(submit, "RECORD_S", 1000.0)
-    waits: list[Path] = []
-    real = journal.sync
-    monkeypatch.setattr(journal, "sync", lambda path: (waits.append(path), real(path)))
-    driver = Driving(tmp_path, monkeypatch, targets=3, allocation="run")
-    driver.send()
-    assert len(waits) == 3  # for all claims, for the first answer, for all others
-    assert driver.events() == [*["job"] * 6, *["submitted"] * 6]
-    assert [attempt.job_id for attempt in driver.store.attempts()] == [job["id"] for job in cluster.jobs()]
-    assert [line.split(":")[0] for line in driver.said] == [f"submitted job {job['id']}" for job in cluster.jobs()]
-
-
 def test_jobs_whose_ids_a_killed_driver_had_not_put_on_record_are_found_by_their_names(
     tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = Driving(tmp_path, monkeypatch, targets=3, allocation="run")
     with monkeypatch.context() as patched:
-        patched.setattr(submit._Sender, "record", lambda _: None)
+        patched.setattr(Store, "submitted", lambda *_: None)
         driver.send()
     assert driver.states() == [State.SUBMITTING] * 6
     driver.follow()
@@ -459,15 +444,13 @@ def test_jobs_whose_ids_a_killed_driver_had_not_put_on_record_are_found_by_their
 def test_an_sbatch_that_answers_slowly_doubles_nothing_and_what_is_waited_for_is_said_once(
     tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "SLOW_S", 0.5)
-    cluster.fault("sbatch-hangs-after", 1.2)
+    monkeypatch.setattr(waiting, "SLOW_S", 1.0)
+    cluster.fault("sbatch-hangs-after", 1.7)
     driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
     driver.send()
     said = [line for line in driver.said if not line.startswith("submitted job ")]
-    waited = re.search(r"for (\d+) s", said[0])
-    assert waited and int(waited[1]) >= 1  # more where the machine is busy
     assert said == [
-        f"sbatch has not answered for {waited[1]} s, so slurmctld is slow or busy; 4 jobs still to submit, one after "
+        "sbatch has not answered for 1 s, so slurmctld is slow or busy; 4 jobs still to submit, one after "
         "another; each sbatch may take up to 60 s"
     ]
     driver.follow()

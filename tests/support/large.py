@@ -139,7 +139,7 @@ class _Writer:
     def job(self, batch: Sequence[Run], pattern: dict[str, Run]) -> None:
         self._jobs += 1
         number = str(1000 + self._jobs)
-        job, script = prepare(self._opened, {}, batch, self._token)
+        job, script = prepare(self._opened, {}, batch, {}, self._token)
         job.folder.mkdir(parents=True)
         (job.folder / "job.sbatch").write_text(script)
         attempts = [

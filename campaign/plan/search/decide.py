@@ -125,7 +125,7 @@ def _remarks(book: Book, peak: Geometry, drift: Drift | None, slow: SlowRuns | N
     tried = {request.geometry for request in book.taken} - book.failed.keys()
     if not any(tested.processes > peak.processes for tested in tried):
         remarks.append(f"{words(peak)} is the largest count measured; a larger one may be faster")
-    elif not any(tested.processes < peak.processes for tested in tried) and peak.processes > book.space.fewest:
+    elif not any(tested.processes < peak.processes for tested in tried) and peak.processes > book.space.fewest_nodes:
         remarks.append(f"{words(peak)} is the smallest count measured; a smaller one may be faster")
     remarks += [f"{words(geometry)}: excluded, since a run failed" for geometry in book.failed]
     if drift and drift.reported:

@@ -29,11 +29,6 @@ class SearchSpace:
     def cores_per_node(self) -> int:
         return self.cores or self.most_per_node
 
-    @property
-    def fewest(self) -> int:
-        """Processes below which nothing can be measured."""
-        return self.fewest_nodes
-
     def __contains__(self, geometry: Geometry) -> bool:
         return (
             self.fewest_nodes <= geometry.nodes <= self.most_nodes
