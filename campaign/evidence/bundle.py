@@ -81,7 +81,7 @@ def open_recorded(file: Path) -> tuple[Opened, Names]:
     """Open the campaign and record the values of its variables and paths on this machine."""
     with resolution.using(Names()) as names:
         opened = open_campaign(file)
-        planning.binaries(opened)
+        planning.binaries(opened, planning.settled(opened))
     return opened, names
 
 

@@ -121,7 +121,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
     if missing or any(search.decision is None for search in planned.searches):
         mistakes += [*_program(opened, partition), *_launcher(campaign)]
         mistakes += [*places.mistakes(opened), *_mpi(campaign), *_modules(campaign)]
-        lacks += [lacking] if (lacking := planning.not_built(opened)) else []
+        lacks += [lacking] if (lacking := planning.not_built(opened, planned.settled)) else []
     if asked is not None:
         partition, terms = asked.partition, asked.terms
         notes = (*notes, *_down(partition, terms))

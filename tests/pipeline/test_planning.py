@@ -67,11 +67,11 @@ def test_the_user_may_choose_another_program(opened: Opened, monkeypatch: pytest
 
 
 def test_a_program_that_results_were_measured_with_and_that_is_gone_is_named(opened: Opened, tmp_path: Path) -> None:
-    told = planning.not_built(opened)
+    told = planning.not_built(opened, planning.settled(opened))
     assert told.startswith(f"this campaign was measured with {tmp_path}/elsewhere/mdtest, which no longer exists")
     assert told.endswith(f"CAMPAIGN_BENCHMARK={resources.binaries()} to measure everything again")
     (tmp_path / "elsewhere" / "mdtest").touch(0o755)
-    assert planning.not_built(opened) == ""
+    assert planning.not_built(opened, planning.settled(opened)) == ""
 
 
 def test_an_external_benchmark_of_the_same_name_is_not_taken_for_the_built_in_one(opened: Opened) -> None:
