@@ -32,42 +32,36 @@ class Accountant:
 
     def __init__(self, paths: Paths, store: Store, clock: Callable[[], float], say: Callable[[str], None]) -> None:
         self._paths, self._store, self._clock, self._say = paths, store, clock, say
-        self._open: dict[str, StoredJob] | None = None
         self._since: dict[str, float] = {}  # when a job was first asked for
-        self._closed: set[str] = set()  # jobs that this command does not ask for again
+        # Jobs that this command does not ask for again; files of an ended campaign are not read again.
+        self._closed = {name for name, record in store.accounting().items() if _is_final(record)}
         self._explained: set[str] = set()
         self._next, self._pause_s = 0.0, PAUSE_S[0]
+        self._silent = False  # Slurm has not answered since a job ended
 
-    def step(self, active: set[str], changed: bool) -> bool:
+    def step(self, active: set[str]) -> bool:
         """One round: True while Slurm has to be asked again. Jobs in `active` have attempts that have not ended.
-        `changed`: an attempt has ended in this round.
 
-        If Slurm does not answer, the next command asks again.
+        If Slurm does not answer, it is asked again when another job ends, and by the next command.
         """
-        if self._open is None or changed:
-            self._look()
-            self._pause_s = PAUSE_S[0]
-        assert self._open is not None
-        ended = {name: job for name, job in self._open.items() if name not in active}
-        if not ended or self._clock() < self._next:
-            return bool(ended)
+        ended = [job for job in self._store.jobs().values() if job.name not in active and self._is_open(job)]
+        now = self._clock()
+        for job in ended:
+            if job.name not in self._since:
+                self._since[job.name] = now
+                self._next, self._pause_s, self._silent = now, PAUSE_S[0], False
+        if not ended or self._silent or now < self._next:
+            return bool(ended) and not self._silent
         try:
-            for name, job in ended.items():
-                if self._ask(job, waited_s=self._clock() - self._since.setdefault(name, self._clock())):
-                    del self._open[name]
-                    self._closed.add(name)
+            for job in ended:
+                if self._ask(job, waited_s=now - self._since[job.name]):
+                    self._closed.add(job.name)
         except EnvironmentLacks:
-            self._open = {name: job for name, job in self._open.items() if name in active}
+            self._silent = True
             return False
         self._next = self._clock() + self._pause_s
         self._pause_s = min(self._pause_s * GROWTH, PAUSE_S[1])
-        return any(name not in active for name in self._open)
-
-    def _look(self) -> None:
-        if self._open is None:  # files of an ended campaign are not read again
-            self._closed = {name for name, record in self._store.accounting().items() if _is_final(record)}
-        before = self._open or {}
-        self._open = {name: job for name, job in self._store.jobs().items() if name in before or self._is_open(job)}
+        return any(job.name not in self._closed for job in ended)
 
     def _is_open(self, job: StoredJob) -> bool:
         if job.name in self._closed or job.job_id is None or not self._paths.jobs(job.name).is_dir():
@@ -75,8 +69,7 @@ class Accountant:
         record = self._recorded(job)
         if record is not None and _is_final(record):
             self._closed.add(job.name)
-            return False
-        return True
+        return job.name not in self._closed
 
     def _recorded(self, job: StoredJob) -> Accounting | None:
         return reading.read_accounting(self._paths.jobs(job.name) / "accounting.json")

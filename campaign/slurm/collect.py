@@ -211,29 +211,24 @@ class Follower:
         self.unsent: set[str] = set()  # jobs that this driver has recorded and not submitted yet
         self._next_query = 0.0
         self._interval = QUERY_S[0]
-        self._absent: dict[str, int] = {}
+        self._absent: dict[str, int] = {}  # by job: how often squeue did not know it
         self._found: set[str] = set()
         self._ended_since: dict[str, float] = {}
-        self._accounting_off = False
-        self._accounted: dict[str, commands.Job] | None = None  # in this round, of jobs that squeue does not know
-        self._asked_for: list[StoredJob] = []
+        self._has_accounting = True
         self._away: dict[str, tuple[Unusable, ...]] = {}  # in this round, by partition
         self._last_trouble = ""
-        self._all_answered = True
-        self._restored = False
-        self._accountant = Accountant(paths, store, clock, say)
+        self._accountant: Accountant | None = None  # from the first round on
 
     def step(self) -> bool:
         """One round: True while attempts have not ended. The first round restores what a lost database had."""
-        if not self._restored:
+        if self._accountant is None:
             _restore(self._paths, self._store, self._form)
-            self._restored = True
+            self._accountant = Accountant(self._paths, self._store, self._clock, self._say)
         active = [attempt for attempt in self._store.under_way() if attempt.job not in self.unsent]
-        changed = [attempt for attempt in active if self._by_record(attempt)]
-        remaining = [attempt for attempt in active if attempt not in changed]
-        if remaining and (self._clock() >= self._next_query):
+        remaining = [attempt for attempt in active if not self._by_record(attempt)]
+        if remaining and self._clock() >= self._next_query:
             self._ask_slurm(remaining)
-        waits = self._accountant.step({attempt.job for attempt in remaining}, bool(changed))
+        waits = self._accountant.step({attempt.job for attempt in remaining})
         return bool(remaining) or waits
 
     # --- the job's own record
@@ -309,26 +304,35 @@ class Follower:
 
     def _ask_slurm(self, attempts: list[Attempt]) -> None:
         wanted = {attempt.job: attempt.job_id for attempt in attempts}
+        stored = self._store.jobs()
         try:
             jobs = commands.queue(wanted)
         except UnknownState as error:
             self._trouble(_slurm_silent(error))
             self._back_off()
             return
-        stored = self._store.jobs()
         before = {(attempt.token, attempt.state, attempt.reason) for attempt in attempts}
-        self._all_answered = True
         self._away.clear()
-        self._accounted, self._asked_for = None, [stored[name] for name in wanted if name not in jobs]
-        for attempt in attempts:
-            self._by_queue(attempt, stored[attempt.job], jobs.get(attempt.job))
-        if self._all_answered:  # squeue may answer while the accounting does not
+        lost = [name for name in wanted if name not in jobs and (wanted[name] or not may_still_submit(stored[name]))]
+        self._absent = {name: self._absent.get(name, 0) + 1 for name in lost}
+        gone = [name for name in lost if self._absent[name] >= ABSENT_TIMES]
+        try:
+            remembered = self._remembered([stored[name] for name in gone])
             self._trouble("")
-        if before <= {(attempt.token, attempt.state, attempt.reason) for attempt in self._store.under_way()}:
-            self._back_off()
-        else:
+        except UnknownState as error:  # squeue may answer while the accounting does not
+            self._trouble(_slurm_silent(error))
+            gone, remembered = [], {}
+        for attempt in attempts:
+            if job := jobs.get(attempt.job):
+                self._by_queue(attempt, stored[attempt.job], job)
+            elif attempt.job in gone:
+                self._by_absence(attempt, stored[attempt.job], remembered.get(attempt.job))
+        changed = not before <= {(each.token, each.state, each.reason) for each in self._store.under_way()}
+        if changed or len(lost) > len(gone):
             self._interval = QUERY_S[0]
             self._next_query = self._clock() + self._interval
+        else:
+            self._back_off()
 
     def _back_off(self) -> None:
         self._interval = min(self._interval * 1.5, QUERY_S[1])
@@ -339,11 +343,7 @@ class Follower:
             self._say(text or "Slurm answers again")
             self._last_trouble = text
 
-    def _by_queue(self, attempt: Attempt, stored: StoredJob, job: commands.Job | None) -> None:
-        if job is None:
-            self._by_absence(attempt, stored)
-            return
-        self._absent.pop(attempt.token, None)
+    def _by_queue(self, attempt: Attempt, stored: StoredJob, job: commands.Job) -> None:
         if attempt.job_id is None and attempt.job not in self._found:
             self._found.add(attempt.job)  # once for all its attempts
             self._store.submitted(attempt.job, job.id, "job id found by the job's name")
@@ -401,20 +401,8 @@ class Follower:
             import_results(self._paths, self._store, self._form, attempt)
         self._end(attempt, state, f"job {job.id}: {why} during this run" + _last_error(folder))
 
-    def _by_absence(self, attempt: Attempt, stored: StoredJob) -> None:
-        """squeue does not know the job: not submitted, or ended long ago."""
-        if attempt.job_id is None and may_still_submit(stored):
-            return
-        self._absent[attempt.token] = self._absent.get(attempt.token, 0) + 1
-        if self._absent[attempt.token] < ABSENT_TIMES:
-            self._interval = QUERY_S[0]
-            return
-        try:
-            job = self._remembered(attempt)
-        except UnknownState as error:
-            self._all_answered = False
-            self._trouble(_slurm_silent(error))
-            return
+    def _by_absence(self, attempt: Attempt, stored: StoredJob, job: commands.Job | None) -> None:
+        """squeue does not know the job: not submitted, or ended long ago. `job`: by the accounting."""
         if job is not None and not job.state.active:
             self._by_end(attempt, stored, job)
             return
@@ -432,13 +420,13 @@ class Follower:
         if not give_up(self._paths, self._store, attempt, state, reason) and self._waited_s(attempt) >= GRACE_S:
             self._end(attempt, State.LOST, reason)
 
-    def _remembered(self, attempt: Attempt) -> commands.Job | None:
-        if not self._accounting_off:
-            if self._accounted is None:
-                since = min(job.created for job in self._asked_for)
-                self._accounted = commands.accounting({job.name: job.job_id for job in self._asked_for}, since)
-            self._accounting_off = self._accounted is None
-        return (self._accounted or {}).get(attempt.job)
+    def _remembered(self, jobs: Sequence[StoredJob]) -> dict[str, commands.Job]:
+        """What the accounting says about jobs, by name; nothing if the site has none."""
+        if not jobs or not self._has_accounting:
+            return {}
+        found = commands.accounting({job.name: job.job_id for job in jobs}, min(job.created for job in jobs))
+        self._has_accounting = found is not None
+        return found or {}
 
 
 def _slurm_silent(why: object) -> str:
