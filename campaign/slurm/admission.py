@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from campaign.config.format import Slurm
 from campaign.core import users
 from campaign.core.errors import EnvironmentLacks
-from campaign.slurm import choice, commands, partitions
-from campaign.slurm.partitions import Partition, parse_limit
+from campaign.slurm import commands, partitions
+from campaign.slurm.partitions import ChosenNodes, Partition, parse_limit
 
 UP, DOWN = "UP", "DOWN"  # in other states a partition accepts no jobs; in DOWN they wait until it is UP
 
@@ -45,7 +45,7 @@ class Shown:
 def ask(slurm: Slurm) -> Shown:
     """Ask for the partition that the campaign file names, or the default one. Raises as `partitions.read`."""
     row = partitions.row_of(slurm.partition)
-    return Shown(partitions.described(row, slurm.reservation, choice.of(slurm)), parse(row))
+    return Shown(partitions.described(row, slurm.reservation, ChosenNodes.of(slurm)), parse(row))
 
 
 def parse(row: Mapping[str, str]) -> Admission:

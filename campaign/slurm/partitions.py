@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from campaign.config.format import Slurm
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.schema import suggestion
 from campaign.core.units import format_size, listed, parse_duration, several, utc
 from campaign.results.environment.slurm_text import expand_nodes
 from campaign.slurm import answers, commands
-from campaign.slurm.choice import ChosenNodes
 
 # Names, CPUs, sockets, cores of each, MiB, features, GRES, state, who set it when, and why: a row for all nodes of
 # which the rest is the same (without --exact sinfo merges unlike ones and prints "4+"). With --Node there is one for
@@ -21,6 +21,9 @@ _USABLE = ("idle", "allocated", "mixed", "completing", "planned")
 _RESERVED = ("reserved", "maint")
 NODES_TOLD = 3
 OUTSIDE = "outside of the reservation"
+# All of some features, or any of them. Parentheses, counts and [a|b] are left to sbatch.
+_FEATURE = r"[\w.:/=+-]+"
+_ALL, _ANY = re.compile(rf"{_FEATURE}([&,]{_FEATURE})*"), re.compile(rf"{_FEATURE}(\|{_FEATURE})*")
 
 
 class NotInSlurm(InputError):
@@ -29,6 +32,47 @@ class NotInSlurm(InputError):
     def __init__(self, key: str, text: str) -> None:
         super().__init__(f"slurm.{key}: {text}")
         self.key, self.text = key, text
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenNodes:
+    """The nodes that the campaign file selects: by features (`slurm.constraint`), or by name (`--nodelist` and
+    `--exclude` under `slurm.directives`). `named`, `excluded`: lists of nodes as Slurm writes them.
+    """
+
+    constraint: str = ""
+    named: str = ""
+    excluded: str = ""
+
+    def takes(self, node: str, features: Collection[str]) -> bool:
+        """Whether a node may be used. What cannot be evaluated excludes no node."""
+        wanted = set(re.split(r"[&,|]", self.constraint))
+        if _ALL.fullmatch(self.constraint) and not wanted <= set(features):
+            return False
+        if _ANY.fullmatch(self.constraint) and wanted.isdisjoint(features):
+            return False
+        named, excluded = expand_nodes(self.named), expand_nodes(self.excluded)
+        return (named is None or node in named) and (excluded is None or node not in excluded)
+
+    def __str__(self) -> str:
+        """`with constraint milan, on n[1-4]`; "" if all nodes are selected."""
+        lists = {"on": self.named, "without": self.excluded}
+        parts = [f"with constraint {self.constraint}"] * bool(self.constraint)
+        return ", ".join([*parts, *(f"{word} {nodes}" for word, nodes in lists.items() if nodes)])
+
+    @property
+    def unclear(self) -> str:
+        """What could not be evaluated, and what was assumed; "" if all was."""
+        constraint = self.constraint
+        understood = not constraint or _ALL.fullmatch(constraint) or _ANY.fullmatch(constraint)
+        texts = [] if understood else [constraint]
+        texts += [text for text in (self.named, self.excluded) if text and expand_nodes(text) is None]
+        return f"{', '.join(texts)} cannot be evaluated here: counted as if it excluded no node" if texts else ""
+
+    @staticmethod
+    def of(slurm: Slurm) -> ChosenNodes:
+        given = dict(word.removeprefix("--").split("=", 1) for word in slurm.directives if "=" in word)
+        return ChosenNodes(slurm.constraint, given.get("nodelist", ""), given.get("exclude", ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ import pytest
 
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.slurm import partitions
-from campaign.slurm.choice import ChosenNodes
-from campaign.slurm.partitions import NodeKind, NotInSlurm, Partition, Unusable
+from campaign.slurm.partitions import ChosenNodes, NodeKind, NotInSlurm, Partition, Unusable
 from tests.support import fake_slurm
 from tests.support.answers import answered
 from tests.support.fake_slurm import Fake

@@ -17,8 +17,7 @@ from pathlib import Path
 import pytest
 
 from campaign.slurm import partitions
-from campaign.slurm.choice import ChosenNodes
-from campaign.slurm.partitions import NodeKind
+from campaign.slurm.partitions import ChosenNodes, NodeKind
 from campaign.slurm.sandbox import slurmconf
 from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Layout, Shape

@@ -24,7 +24,6 @@ from typing import Any
 from unittest import mock
 
 from campaign.slurm import answers, commands, partitions, sbatch
-from campaign.slurm.choice import ChosenNodes
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
 RELEASES = ("22.05", "24.11", "26.05")
@@ -75,7 +74,7 @@ SITUATIONS: Mapping[str, Situation] = {
 
 def readings(name: str) -> dict[str, Any]:
     """What campaign reads in a situation."""
-    partition = partitions.read("", choice=ChosenNodes(SITUATIONS[name].choice))
+    partition = partitions.read("", choice=partitions.ChosenNodes(SITUATIONS[name].choice))
     read: dict[str, Any] = {
         "reachable": commands.reachable(),
         "nodes": (partition.nodes, partition.usable, partition.cores_per_node, partition.memory_mib),
