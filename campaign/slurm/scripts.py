@@ -11,7 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from campaign.config.format import Slurm
 from campaign.config.rules import sweeps
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.core.errors import InputError
-from campaign.core.model import Planned, Run
+from campaign.core.model import Command, Planned, Run
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import script_text
 from campaign.slurm.script_text import BEGIN, END, FILE, LAST_LINE, PHASE, STEP
@@ -55,19 +55,15 @@ class JobScript:
 
 def each_command(run: Run, slurm: Slurm, token: str) -> list[tuple[str, ...]]:
     """What each phase of a run executes, with its launcher, below the phase's name if it has one."""
-    executed = replace(run, commands=tuple(replace(command, end="") for command in run.commands))
-    return [tuple(word for line in lines for word in line) for lines in _in_lines(executed, slurm, token)]
+    return [_phase(run, replace(command, end=""), slurm, token) for command in run.commands]
 
 
-def _in_lines(run: Run, slurm: Slurm, token: str) -> list[list[tuple[str, ...]]]:
-    """A run's command, in parts that a script has on one line each."""
-    directory, phases = run.attempt_directory(token), []
-    for each in run.commands:
-        marks = ((PHASE, each.phase), (FILE, each.file), (LAST_LINE, each.end))
-        named = tuple(f"{mark}{name}" for mark, name in marks if name)
-        placed = () if each.untimed else launcher(run, slurm, each.other_nodes)
-        phases.append([named + placed, each.words(directory)] if placed else [named + each.words(directory)])
-    return phases
+def _phase(run: Run, command: Command, slurm: Slurm, token: str) -> tuple[str, ...]:
+    """The words of a run's step that execute one of its commands."""
+    marks = ((PHASE, command.phase), (FILE, command.file), (LAST_LINE, command.end))
+    named = (f"{mark}{name}" for mark, name in marks if name)
+    placed = () if command.untimed else launcher(run, slurm, command.other_nodes)
+    return (*named, *placed, *command.words(run.attempt_directory(token)))
 
 
 def described(run: Run, attempt: int, token: str, job: str) -> dict[str, Any]:
@@ -194,12 +190,7 @@ def rendered(job: JobScript, template: Path = TEMPLATE) -> str:
                 "folder": str(step.folder),
                 "directory": step.directory,
                 "probe": _probe(job, step.run),
-                "launcher": launcher(step.run, job.slurm),  # of templates for one command, as is the next line
-                "command": step.run.commands[0].words(step.directory),
-                "lines": [line for phase in _in_lines(step.run, job.slurm, step.token) for line in phase],
-                "phases": [
-                    [word for line in phase for word in line] for phase in _in_lines(step.run, job.slurm, step.token)
-                ],
+                "phases": [_phase(step.run, command, job.slurm, step.token) for command in step.run.commands],
             }
             for step in job.steps
         ],
@@ -330,12 +321,10 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
 
 def _step_words(job: JobScript, step: Planned) -> tuple[str, ...]:
     """The campaign_run line of a step."""
-    where = (step.run.id, str(step.number), step.token, str(step.folder), step.directory, _probe(job, step.run))
-    return (
-        STEP,
-        *where,
-        *(word for phase in _in_lines(step.run, job.slurm, step.token) for line in phase for word in line),
-    )
+    run = step.run
+    where = (run.id, str(step.number), step.token, str(step.folder), step.directory, _probe(job, run))
+    phases = (_phase(run, command, job.slurm, step.token) for command in run.commands)
+    return (STEP, *where, *chain.from_iterable(phases))
 
 
 def _begin(job: JobScript) -> tuple[str, ...]:

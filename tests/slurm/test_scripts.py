@@ -451,7 +451,7 @@ BROKEN = {
     "{{ stpes }}": ": 'stpes' is undefined; compare with job.sbatch.j2",
     "#!/bin/bash\n{% for step in steps %}": ":2: Unexpected end of template.",
     "{% include 'missing.bash' %}": ": 'missing.bash' not found in search path",
-    "{{ steps[0].launcher.nodes }}": "has no attribute 'nodes'",
+    "{{ steps[0].phases.nodes }}": "has no attribute 'nodes'",
 }
 
 
