@@ -103,11 +103,6 @@ def _owner(opened: Opened, before: Settled) -> str:
         return before.file
 
 
-def on(planned: Plan, partition: partitions.Partition) -> Plan:
-    """The plan with its partition as it is now, unless that is settled."""
-    return replace(planned, partition=planned.partition or partition)
-
-
 def again(opened: Opened, planned: Plan) -> Plan:
     """The plan, updated by what has been measured since."""
     if not (planned.searches or opened.campaign.sequential):

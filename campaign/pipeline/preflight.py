@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from campaign.config.format import Campaign
+from campaign.config.format import Campaign, Slurm
 from campaign.config.opened import Opened
 from campaign.core import atomic, journal, units
 from campaign.core.errors import EnvironmentLacks, InputError, unwritten
@@ -34,7 +34,7 @@ from campaign.results.case import Case
 from campaign.results.source import record
 from campaign.results.store import Records, begun
 from campaign.slurm import admission, commands, partitions, sbatch, scripts
-from campaign.slurm.admission import Admission
+from campaign.slurm.admission import Shown
 from campaign.slurm.collect import open_store
 from campaign.slurm.partitions import NotInSlurm, Partition
 from campaign.slurm.submit import prepare
@@ -57,16 +57,14 @@ class Checked:
     @property
     def unchecked(self) -> str:
         """What was not checked, and how to check it."""
-        return (
-            (
+        if self.silent:
+            return (
                 "not checked: partition, limits, account, QOS, MPI plugin, modules, benchmark, directories (Slurm "
                 f"does not answer: {self.silent})"
             )
-            if self.silent
-            else (
-                "not checked: whether all nodes see the same directories, load the modules and start the benchmark as "
-                "one MPI job; 'campaign plan --probe' checks this with a short job"
-            )
+        return (
+            "not checked: whether all nodes see the same directories, load the modules and start the benchmark as "
+            "one MPI job; 'campaign plan --probe' checks this with a short job"
         )
 
 
@@ -85,52 +83,41 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
     EnvironmentLacks if something else has. A machine without Slurm is assumed not to be the cluster's: only the file is
     checked there.
     """
-    campaign = opened.campaign
-    unfilled = list(_placeholders(campaign))
-    notes: tuple[str, ...] = ()
-    mistakes = unfilled if campaign.profile == "full" else []
-    if unfilled and not mistakes:
-        keys = ", ".join(path_text(mistake.at) for mistake in unfilled)
-        notes = (
-            (
-                f"{units.several(len(unfilled), 'placeholder')} still to be filled in before a run with profile full: "
-                f"{keys}"
-            ),
-        )
-    notes = (*notes, *vain_waivers(opened))
-    mistakes += _paths(opened, planned)
-    mistakes += _sources(campaign)
+    campaign, notes = opened.campaign, list(vain_waivers(opened))
+    mistakes = list(_placeholders(campaign))
+    if mistakes and campaign.profile != "full":
+        keys = ", ".join(path_text(mistake.at) for mistake in mistakes)
+        unfilled = units.several(len(mistakes), "placeholder")
+        notes.insert(0, f"{unfilled} still to be filled in before a run with profile full: {keys}")
+        mistakes.clear()
+    mistakes += [*_paths(opened, planned), *_sources(campaign)]
     silent = None if planned.asked else commands.reachable()
     if silent:
         if mistakes:
             raise refusal(campaign, mistakes)
         missing = missing_runs(opened, planned, request)
-        _rendered(opened, missing)
-        return Checked(planned, missing, silent, notes)
+        _forms(opened, missing)
+        return Checked(planned, missing, silent, tuple(notes))
     lacks: list[str] = []
-    asked = partition = None
+    asked = None
     try:
         asked = planned.asked or admission.ask(campaign.slurm)
+        planned = replace(planned, partition=planned.partition or asked.partition)
+        lacks += planned.unresolved.values()
     except NotInSlurm as error:
         mistakes.append(Mistake(("slurm", error.key), error.text))
-    else:
-        partition = asked.partition
-        planned = planning.on(planned, partition)
-        lacks += planned.unresolved.values()
     missing = missing_runs(opened, planned, request)
     if missing or any(search.decision is None for search in planned.searches):
-        mistakes += [*_program(opened, partition), *_launcher(campaign)]
+        mistakes += [*_program(opened, asked), *_launcher(campaign)]
         mistakes += [*places.mistakes(opened), *_mpi(campaign), *_modules(campaign)]
-        lacks += [lacking] if (lacking := planning.not_built(opened, planned.settled)) else []
+        lacks += filter(None, [planning.not_built(opened, planned.settled)])
     if asked is not None:
-        partition, terms = asked.partition, asked.terms
-        notes = (*notes, *_down(partition, terms))
-        mistakes += [*_beyond_nodes(opened, missing, partition), *_beyond_limit(campaign, missing, partition, terms)]
-        mistakes += _not_admitted(campaign, missing, partition, terms)
-        mistakes += _below_share(opened, missing, partition)
-    jobs = _rendered(opened, missing)
-    if partition is not None and not mistakes and not lacks:
-        mistakes += _refused(jobs, partition)
+        notes += _down(asked)
+        for beyond in (_beyond_nodes, _beyond_limit, _not_admitted, _below_share):
+            mistakes += beyond(opened, missing, asked)
+    jobs = _forms(opened, missing)
+    if asked is not None and not mistakes and not lacks:
+        mistakes += _refused(jobs, asked.partition)
     if mistakes:
         raise InputError(*refusal(campaign, mistakes).problems, *lacks)
     if lacks:
@@ -227,13 +214,13 @@ def _sources(campaign: Campaign) -> list[Mistake]:
     return []
 
 
-def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
+def _program(opened: Opened, asked: Shown | None) -> Iterator[Mistake]:
     """What is wrong with an external benchmark's program; `plan.not_built` checks the built-in one."""
     for at, executable in opened.campaign.benchmark.placed:
         if problem := program.unusable(executable, opened.campaign.launcher.prefix):
             yield Mistake(at, problem)
-        elif partition is not None and (machine := program.machine(executable)):
-            nodes = partitions.architecture(partition.name)
+        elif asked is not None and (machine := program.machine(executable)):
+            nodes = partitions.architecture(asked.partition.name)
             if nodes and not program.runs_on(machine, nodes):
                 yield Mistake(at, f"{executable} is built for {machine}; the nodes are {nodes}; build it for {nodes}")
 
@@ -283,8 +270,8 @@ def _modules(campaign: Campaign) -> Iterator[Mistake]:
 # --- the cluster
 
 
-def _beyond_nodes(opened: Opened, runs: Sequence[Run], partition: Partition) -> Iterator[Mistake]:
-    campaign = opened.campaign
+def _beyond_nodes(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator[Mistake]:
+    campaign, partition = opened.campaign, asked.partition
     fixed = {condition.id: condition.nodes is not None for condition in opened.pack.launch}
     most = max(partition.most_cores, campaign.search.processes_per_node or 0)
     for run in runs:
@@ -305,11 +292,11 @@ def _beyond_nodes(opened: Opened, runs: Sequence[Run], partition: Partition) -> 
             yield Mistake(at, problem)
 
 
-def _below_share(opened: Opened, runs: Sequence[Run], partition: Partition) -> Iterator[Mistake]:
+def _below_share(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator[Mistake]:
     """Numbers given instead of the share of the system that the rules fix. The whole system, and a series up to it, may
     be smaller in a rehearsal.
     """
-    geometries = {run.launch: run.geometry for run in runs}
+    partition, geometries = asked.partition, {run.launch: run.geometry for run in runs}
     for condition in opened.pack.launch:
         geometry = geometries.get(condition.id)
         less = condition.whole_system or (condition.reaches and opened.campaign.profile == "rehearsal")
@@ -331,43 +318,38 @@ def _below_share(opened: Opened, runs: Sequence[Run], partition: Partition) -> I
             yield Mistake(("launch", condition.id), problem)
 
 
-def _beyond_limit(campaign: Campaign, runs: Sequence[Run], partition: Partition, terms: Admission) -> Iterator[Mistake]:
+def _beyond_limit(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator[Mistake]:
     """Jobs that request more time than their partition or QOS allows, which would wait for ever."""
+    campaign, partition = opened.campaign, asked.partition
     most = max(map(len, matrix.batches(runs, campaign.slurm.allocation)), default=0)
-    asked = scripts.job_limit_s(campaign.slurm, most)
+    needs_s = scripts.job_limit_s(campaign.slurm, most)
     limits = [(f"partition {partition.name}", partition.time_limit_s)]
-    if most and (of_qos := admission.time_limit(terms.qos, campaign.slurm.qos)):
+    if most and (of_qos := admission.time_limit(asked.terms.qos, campaign.slurm.qos)):
         limits.append((f"QOS {of_qos[0]}", of_qos[1]))
     for where, limit in limits:
-        if most and limit is not None and asked > limit:
-            each, asked_for, allowed = map(units.format_duration, (campaign.slurm.time_s, asked, limit))
+        if most and limit is not None and needs_s > limit:
+            each, needed, allowed = map(units.format_duration, (campaign.slurm.time_s, needs_s, limit))
+            remedy = ", or slurm.allocation: run, which gives each run a job of its own" if most > 1 else ""
             problem = (
-                (
-                    f"a job of {units.several(most, 'run')} of {each} needs {asked_for}; {where} allows {allowed}; set "
-                    "a shorter slurm.time, or slurm.allocation: run, which gives each run a job of its own"
-                )
-                if most > 1
-                else (
-                    f"a job of {units.several(most, 'run')} of {each} needs {asked_for}; {where} allows {allowed}; set "
-                    "a shorter slurm.time"
-                )
+                f"a job of {units.several(most, 'run')} of {each} needs {needed}; {where} allows {allowed}; set a "
+                f"shorter slurm.time{remedy}"
             )
             yield Mistake(("slurm", "time"), problem)
             return
 
 
-def _not_admitted(campaign: Campaign, runs: Sequence[Run], partition: Partition, terms: Admission) -> Iterator[Mistake]:
+def _not_admitted(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator[Mistake]:
     """What a partition refuses, or lets wait for ever."""
     if not runs:
         return
-    name = partition.name
+    slurm, terms, name = opened.campaign.slurm, asked.terms, asked.partition.name
     if terms.state not in (admission.UP, admission.DOWN):
         yield Mistake(
             ("slurm", "partition"),
             f"found {name}, which takes no jobs (its state is {terms.state}); name another partition, or ask the "
             "administrators",
         )
-    for key, value in (("account", campaign.slurm.account), ("qos", campaign.slurm.qos)):
+    for key, value in (("account", slurm.account), ("qos", slurm.qos)):
         if value and not terms.admits(key, value):
             denied = ", ".join(terms.denied.get(key, ()))
             allowed = ", ".join(terms.allowed.get(key, ())) or f"any but {denied}"
@@ -376,7 +358,7 @@ def _not_admitted(campaign: Campaign, runs: Sequence[Run], partition: Partition,
                 f"found {value}, with which jobs wait for ever in partition {name}; allowed there: {allowed}",
             )
     widest = max(runs, key=lambda run: run.job_nodes)
-    if terms.most_nodes is not None and terms.most_nodes < widest.job_nodes <= partition.nodes:
+    if terms.most_nodes is not None and terms.most_nodes < widest.job_nodes <= asked.partition.nodes:
         yield Mistake(
             ("launch", widest.launch),
             f"found {widest.job_nodes} nodes; partition {name} allows {terms.most_nodes} in one job; use "
@@ -384,23 +366,17 @@ def _not_admitted(campaign: Campaign, runs: Sequence[Run], partition: Partition,
         )
 
 
-def _down(partition: Partition, terms: Admission) -> Iterator[str]:
-    if terms.state == admission.DOWN:
-        yield f"partition {partition.name} is DOWN: its jobs wait until an administrator sets it UP"
-
-
-def rendered(opened: Opened, runs: Sequence[Run]) -> list[tuple[scripts.JobScript, str]]:
-    """The jobs of these runs with their scripts, as `run` would submit them, except for the tokens, which are numbers
-    here.
-    """
-    return [_prepared(opened, batch) for batch in matrix.batches(runs, opened.campaign.slurm.allocation)]
+def _down(asked: Shown) -> Iterator[str]:
+    if asked.terms.state == admission.DOWN:
+        yield f"partition {asked.partition.name} is DOWN: its jobs wait until an administrator sets it UP"
 
 
 def write_scripts(opened: Opened, checked: Checked, directory: Path) -> int:
     """Write the scripts of the jobs that would be submitted, in their order; gives how many. Only the tokens in the
-    names of attempts and jobs will differ.
+    names of attempts and jobs will differ: here they are numbers.
     """
-    jobs = rendered(opened, checked.missing)
+    batches = matrix.batches(checked.missing, opened.campaign.slurm.allocation)
+    jobs = [_prepared(opened, batch) for batch in batches]
     width = len(str(len(jobs)))
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -418,58 +394,52 @@ def _prepared(opened: Opened, batch: Sequence[Run]) -> tuple[scripts.JobScript, 
     return prepare(opened, {}, batch, {}, lambda: f"{next(numbers):08x}")
 
 
-def _rendered(opened: Opened, runs: Sequence[Run]) -> list[scripts.JobScript]:
-    """One job of each different form among these runs, the widest first; raises InputError if a script cannot
-    be made.
+def _forms(opened: Opened, runs: Sequence[Run]) -> list[tuple[scripts.JobScript, str]]:
+    """One job of each different form among these runs with its script, the widest first; raises InputError if a script
+    cannot be made.
     """
     forms = {}
     for batch in matrix.batches(runs, opened.campaign.slurm.allocation):
         geometries = [run.geometry for run in batch]
         widest = max(geometry.nodes for geometry in geometries), max(each.processes_per_node for each in geometries)
         forms[(*widest, len(batch))] = batch
-    return [_prepared(opened, forms[form])[0] for form in sorted(forms, reverse=True)[:MOST_TESTED]]
+    return [_prepared(opened, forms[form]) for form in sorted(forms, reverse=True)[:MOST_TESTED]]
 
 
-def _refused(jobs: Sequence[scripts.JobScript], partition: Partition) -> list[Mistake]:
+def _refused(jobs: Sequence[tuple[scripts.JobScript, str]], partition: Partition) -> Iterator[Mistake]:
     """sbatch's message for the first job that it would refuse."""
-    for job in jobs:
+    for job, script in jobs:
         widest = max((step.run.geometry for step in job.steps), key=lambda geometry: geometry.nodes)
-        why = sbatch.refusal(scripts.render(job))
+        why = sbatch.refusal(script)
         # While nodes are down, Slurm refuses in a test what it would accept and let wait.
-        if why and (widest.nodes <= partition.usable or not partition.unusable):
-            at, value = _blamed(job, why)
-            if value:
-                known = admission.known(str(at[1]), partition.name)
-                others = suggestion(value, known) if known else "correct it or remove it"
-                return [Mistake(at, f"found {value}; sbatch --test-only: {why}; {others}")]
-            return [
-                Mistake(
-                    at,
-                    f"sbatch --test-only refuses a job of {widest.nodes} nodes with {widest.processes_per_node} "
-                    f"processes each: {why}",
-                )
-            ]
-    return []
+        if not why or (widest.nodes > partition.usable and partition.unusable):
+            continue
+        at, value = _blamed(job, why)
+        problem = (
+            f"sbatch --test-only refuses a job of {widest.nodes} nodes with {widest.processes_per_node} processes "
+            f"each: {why}"
+        )
+        if value:
+            known = admission.known(str(at[1]), partition.name)
+            others = suggestion(value, known) if known else "correct it or remove it"
+            problem = f"found {value}; sbatch --test-only: {why}; {others}"
+        yield Mistake(at, problem)
+        return
 
 
 def _blamed(job: scripts.JobScript, why: str) -> tuple[Place, str]:
     """The setting without which sbatch's message is another one, with its value; the whole section if there is none."""
     slurm = job.slurm
-    without = [
+    without: list[tuple[Place, str, Slurm]] = [
         (("slurm", "account"), slurm.account, replace(slurm, account="")),
         (("slurm", "qos"), slurm.qos, replace(slurm, qos="")),
         (("slurm", "constraint"), slurm.constraint, replace(slurm, constraint="")),
         (("slurm", "reservation"), slurm.reservation, replace(slurm, reservation="")),
-        *(
-            (("slurm", "directives", index), word, replace(slurm, directives=_without(slurm.directives, index)))
-            for index, word in enumerate(slurm.directives)
-        ),
     ]
-    for at, value, others in without:
-        if value and sbatch.refusal(scripts.render(replace(job, slurm=others))) != why:
+    for index, word in enumerate(slurm.directives):
+        others = (*slurm.directives[:index], *slurm.directives[index + 1 :])
+        without.append((("slurm", "directives", index), word, replace(slurm, directives=others)))
+    for at, value, rest in without:
+        if value and sbatch.refusal(scripts.render(replace(job, slurm=rest))) != why:
             return at, value
     return ("slurm",), ""
-
-
-def _without(words: tuple[str, ...], index: int) -> tuple[str, ...]:
-    return words[:index] + words[index + 1 :]
