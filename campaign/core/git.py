@@ -1,4 +1,4 @@
-"""The only user of git: the files of a revision, byte for byte, and files after a patch.
+"""The only user of git: the files of a revision, byte for byte, patches, and files after a patch.
 
 Objects are read as they are stored: attributes, filters and hooks of the repository have no effect.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,17 +58,36 @@ def contents(repository: Path, wanted: list[Blob]) -> Iterator[bytes]:
         at = end + 1 + blob.size + 1
 
 
-def patched(files: Sequence[tuple[str, str, bytes]], patch: bytes) -> list[tuple[Blob, bytes]]:
-    """The files (path, mode, data) after `git apply`, done in a temporary repository without a work tree: another
-    party's patch writes no file. Raises ValueError with git's message if it does not apply.
+File = tuple[str, str, bytes]  # path, mode, data
+# The form of a patch, whatever a user has configured. The pattern of a function's name matches nothing.
+_CONFIG = """
+[core]
+    compression = 9
+    attributesFile = /dev/null
+    quotePath = true
+[pack]
+    compression = 1
+[diff]
+    indentHeuristic = true
+    suppressBlankEmpty = false
+[diff "default"]
+    xfuncname = a^
+"""
+
+
+def difference(old: Sequence[File], new: Sequence[File]) -> bytes:
+    """The patch from some files to others, for `git apply`: whole ids, binary content, no names of functions."""
+    form = ("--patch", "--binary", "--full-index", "--no-renames", "--no-textconv", "--no-ext-diff", "--unified=3")
+    with _repository(old, new) as folder:
+        return _git(folder, "diff-tree", *form, "refs/heads/0", "refs/heads/1")
+
+
+def patched(files: Sequence[File], patch: bytes) -> list[tuple[Blob, bytes]]:
+    """The files after `git apply`, done without a work tree: another party's patch writes no file. Raises ValueError
+    with git's message if it does not apply.
     """
-    with temporary.directory("campaign-") as folder:
-        _git(folder, "init", "--quiet")
-        commit = [b"commit refs/heads/x\ncommitter x <x> 0 +0000\ndata 0\n"]
-        for path, mode, data in files:
-            commit += [b"M %s inline %s\ndata %d\n" % (mode.encode(), _quoted(path), len(data)), data, b"\n"]
-        _git(folder, "fast-import", "--quiet", given=b"".join(commit))
-        _git(folder, "read-tree", "refs/heads/x")
+    with _repository(files) as folder:
+        _git(folder, "read-tree", "refs/heads/0")
         options = ("--whitespace=nowarn", "--no-ignore-whitespace", "--unidiff-zero")  # accepts patches made with -U0
         done = _run(folder, "apply", "--cached", *options, given=patch)
         if done.returncode != 0:
@@ -76,6 +96,22 @@ def patched(files: Sequence[tuple[str, str, bytes]], patch: bytes) -> list[tuple
         tree = _git(folder, "write-tree").decode().strip()
         changed = blobs(folder, tree)
         return list(zip(changed, contents(folder, changed), strict=True))
+
+
+@contextmanager
+def _repository(*trees: Sequence[File]) -> Iterator[Path]:
+    """A temporary repository with a branch for each of the trees, 0 and up."""
+    with temporary.directory("campaign-") as folder:
+        _git(folder, "init", "--quiet")
+        with (folder / ".git" / "config").open("a") as config:
+            config.write(_CONFIG)
+        given: list[bytes] = []
+        for number, files in enumerate(trees):
+            given.append(b"commit refs/heads/%d\ncommitter x <x> 0 +0000\ndata 0\n" % number)
+            for path, mode, data in files:
+                given += [b"M %s inline %s\ndata %d\n" % (mode.encode(), _quoted(path), len(data)), data, b"\n"]
+        _git(folder, "fast-import", "--quiet", given=b"".join(given))
+        yield folder
 
 
 def _quoted(path: str) -> bytes:
@@ -100,15 +136,14 @@ def _run(repository: Path, *words: str, given: bytes) -> subprocess.CompletedPro
     # Variables such as GIT_DIR would select another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-    environment |= {"GIT_NO_REPLACE_OBJECTS": "1"}
+    environment |= {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_ATTR_NOSYSTEM": "1"}
     try:
         return subprocess.run(
             command, input=given, capture_output=True, env=environment, timeout=TIMEOUT_S, check=False
         )
     except FileNotFoundError:
         raise EnvironmentLacks(
-            "git not found: source.pristine or source.modified names a git revision; install git, or name a directory "
-            "or an archive"
+            "git not found: sources are compared with it, and read from revisions; install git"
         ) from None
     except subprocess.TimeoutExpired:
         raise EnvironmentLacks(f"git {words[0]} in {repository} timed out after {TIMEOUT_S:g} s") from None

@@ -14,7 +14,6 @@ from campaign.core.model import Attempt, Cell, Finding, Severity, matches
 from campaign.judge.findings import CAMPAIGN, note, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.cells import CellIndex
 
 
 def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: date | None) -> Finding:
@@ -67,11 +66,10 @@ def answered(submission: Submission, findings: Iterable[Finding]) -> tuple[Findi
 def concerned(submission: Submission) -> Callable[[Finding], tuple[Cell, ...]]:
     """A function that gives the cells of a finding: those that its subject matches, or those of its attempt's run."""
     cells, runs = submission.cells, {run.id: run for run in submission.runs}
-    by_cell = CellIndex(cells)
 
     def about(finding: Finding) -> tuple[Cell, ...]:
         run = runs.get(finding.subject.rpartition("/")[0])
-        return run.cells() if run else tuple(cells[place] for place in by_cell.places(finding.subject))
+        return run.cells() if run else tuple(cell for cell in cells if matches(cell, finding.subject))
 
     return about
 

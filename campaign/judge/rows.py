@@ -14,7 +14,7 @@ from campaign.core import units
 from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Status, matches
 from campaign.plan import matrix
 from campaign.results.case import Case, selected
-from campaign.results.cells import Basis, CellIndex, Row
+from campaign.results.cells import Basis, Row
 from campaign.statistics import intervals
 
 
@@ -50,17 +50,13 @@ def table_rows(
 
 def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row, ...]:
     """The rows with the findings about the campaign as a whole: a violation about a cell makes it invalid."""
-    by_cell = CellIndex([row.cell for row in rows])
-    of_origin: dict[str, list[int]] = {}
-    for place, row in enumerate(rows):
-        of_origin.setdefault(row.origin, []).append(place)
-    about: dict[int, list[Finding]] = {}
-    for finding in findings:
-        for place in dict.fromkeys((*of_origin.get(finding.subject, ()), *by_cell.places(finding.subject))):
-            about.setdefault(place, []).append(finding)
-    judged = [_with_findings(row, about.get(place, ())) for place, row in enumerate(rows)]
+    judged = [_with_findings(row, [finding for finding in findings if _is_about(finding, row)]) for row in rows]
     invalid = {_number_of(row, row.record): row.cell for row in judged if row.record and row.status is Status.INVALID}
     return tuple(_of_valid_parts(row, invalid) for row in judged)
+
+
+def _is_about(finding: Finding, row: Row) -> bool:
+    return finding.subject == row.origin or matches(row.cell, finding.subject)
 
 
 def _number_of(row: Row, record: Record) -> tuple[str, str]:

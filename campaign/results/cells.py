@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -146,33 +144,6 @@ def _projection_json(projection: Projection) -> dict[str, Any]:
     }
 
 
-class CellIndex:
-    """An index of cells for matching patterns without testing each cell: `places` gives their positions, in order."""
-
-    def __init__(self, cells: Sequence[Cell]) -> None:
-        self._cells = cells
-        self._by_mask: dict[tuple[bool, ...], dict[tuple[str, ...], list[int]]] = {}
-
-    def places(self, pattern: str) -> Sequence[int]:
-        parts = pattern.split("/")
-        if len(parts) != 4:
-            return ()
-        mask = tuple(part == "*" for part in parts)
-        if any(set("*?[") & set(part) for part, wide in zip(parts, mask, strict=True) if not wide):
-            return [place for place, cell in enumerate(self._cells) if matches(cell, pattern)]
-        if mask not in self._by_mask:
-            self._by_mask[mask] = {}
-            for place, cell in enumerate(self._cells):
-                self._by_mask[mask].setdefault(_masked(cell, mask), []).append(place)
-        return self._by_mask[mask].get(tuple(parts), ())
-
-
-def _masked(cell: Cell, mask: tuple[bool, ...]) -> tuple[str, ...]:
-    """The parts of a cell, with * for those in the mask."""
-    parts = (cell.target, cell.launch, cell.files, cell.operation)
-    return tuple(["*" if wide else part for wide, part in zip(mask, parts, strict=True)])
-
-
 def left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
     """Whether all cells are declined or projected, so that nothing is measured for them."""
     without = [declined.cells for declined in campaign.declined] + [
@@ -181,33 +152,26 @@ def left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
     return all(any(matches(cell, pattern) for pattern in without) for cell in cells)
 
 
-_MASKS = sorted(itertools.product((False, True), repeat=4), key=sum, reverse=True)  # True: any
+_WIDE = sorted(itertools.product((False, True), repeat=4), key=sum, reverse=True)  # which parts are *, most first
 
 
 def patterns(cells: Iterable[Cell], universe: Iterable[Cell]) -> list[str]:
     """Patterns that match exactly these cells, each as wide as possible, in the cells' order."""
-    wanted = list(dict.fromkeys(cells))
-    everywhere = list(dict.fromkeys((*universe, *wanted)))
-
-    @functools.cache  # most cells are matched by one of the first masks
-    def counted(mask: tuple[bool, ...]) -> tuple[Counter[tuple[str, ...]], Counter[tuple[str, ...]]]:
-        here, there = (Counter(_masked(cell, mask) for cell in each) for each in (wanted, everywhere))
-        return here, there
-
-    def has_all(key: tuple[str, ...], mask: tuple[bool, ...]) -> bool:
-        here, there = counted(mask)
-        return here[key] == there[key]
-
-    places = CellIndex(wanted).places
+    wanted = dict.fromkeys(cells)
+    others = [cell for cell in dict.fromkeys(universe) if cell not in wanted]
     globs: list[str] = []
-    covered: set[Cell] = set()
     for cell in wanted:
-        if cell in covered:
+        if any(matches(cell, glob) for glob in globs):
             continue
-        mask, key = next((mask, key) for mask in _MASKS if has_all(key := _masked(cell, mask), mask))
-        alike = [wanted[place] for place in places("/".join(key))]
-        covered.update(alike)
-        # The target is named if there is only one, as people would.
-        one_target = len({other.target for other in alike}) == 1 and not all(mask)
-        globs.append("/".join((cell.target, *key[1:]) if one_target else key))
+        candidates = (_glob(cell, wide) for wide in _WIDE)
+        glob = next(glob for glob in candidates if not any(matches(other, glob) for other in others))
+        targets = {other.target for other in wanted if matches(other, glob)}
+        if len(targets) == 1 and glob != "*/*/*/*":  # the only target is named, as people would
+            glob = "/".join((cell.target, *glob.split("/")[1:]))
+        globs.append(glob)
     return globs
+
+
+def _glob(cell: Cell, wide: Iterable[bool]) -> str:
+    parts = str(cell).split("/")
+    return "/".join("*" if is_wide else part for is_wide, part in zip(wide, parts, strict=True))

@@ -148,32 +148,29 @@ class Store:
             yield
             return
         self._sql("BEGIN IMMEDIATE")
-        try:
+        with self._committed():
             self._create()
             self._catch_up()
             try:
                 yield
             finally:
-                self._sync()
+                if self._unsynced:
+                    journal.sync(self._journal)
+                    self._unsynced = False
+
+    @contextmanager
+    def _committed(self) -> Iterator[None]:
+        """Ends a transaction: with everything done inside, or with none of it."""
+        try:
+            yield
             self._sql("COMMIT")
         except BaseException:
             self._db.rollback()
             raise
 
-    def _sync(self) -> None:
-        if self._unsynced:
-            journal.sync(self._journal)
-            self._unsynced = False
-
     def _sql(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[sqlite3.Row]:
         with self._explained():
             return self._db.execute(statement, values).fetchall()
-
-    def _rows(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        """Row by row: all texts of a large campaign together are as large as the objects made from them."""
-        cursor = self._db.cursor()
-        cursor.row_factory = None
-        return cursor.execute(statement)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -288,15 +285,11 @@ class Store:
                     f"{paths.database} is locked: another campaign command is at work; wait until it has ended, or "
                     "stop it; nothing was changed"
                 ) from error
-            try:
+            with store._committed():
                 store._create()
                 if rewrite(int(store._meta("journal_offset", "0"))):
                     store._forget()
                     store._catch_up()
-                store._sql("COMMIT")
-            except BaseException:
-                store._db.rollback()
-                raise
 
     def _apply(self, event: Event) -> None:
         for statement in _PROJECTION[event["event"]]:
@@ -368,18 +361,18 @@ class Store:
     def attempts(self) -> list[Attempt]:
         """All attempts, by run and number."""
         with self._explained():
-            return [_attempt(row) for row in self._rows(self._ATTEMPTS + "ORDER BY a.run, a.number")]
+            return [_attempt(row) for row in self._sql(self._ATTEMPTS + "ORDER BY a.run, a.number")]
 
     def under_way(self) -> list[Attempt]:
         """The attempts that have not ended, by run and number."""
         active = ", ".join(f"'{state}'" for state in State if state.active)
         with self._explained():
-            rows = self._rows(f"{self._ATTEMPTS} WHERE a.state IN ({active}) ORDER BY a.run, a.number")
+            rows = self._sql(f"{self._ATTEMPTS} WHERE a.state IN ({active}) ORDER BY a.run, a.number")
             return [_attempt(row) for row in rows]
 
     def attempt(self, run: str, number: int) -> Attempt:
         with self._explained():
-            return _attempt(tuple(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0]))
+            return _attempt(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0])
 
     def cancelled(self) -> str:
         """When `campaign cancel` was last called; "" if never."""
@@ -421,18 +414,18 @@ class Store:
     def accounting(self) -> dict[str, Accounting]:
         """By job."""
         with self._explained():
-            rows = self._rows("SELECT job, data FROM accounting")
+            rows = self._sql("SELECT job, data FROM accounting")
             return {job: decode(Accounting, json.loads(data)) for job, data in rows}
 
     def evidence(self) -> dict[tuple[str, int], Evidence]:
         """What the job and Slurm recorded around each execution, by (run, attempt)."""
         with self._explained():
-            stored = self._rows(
+            stored = self._sql(
                 "SELECT digest, data FROM environments WHERE digest IN (SELECT environment FROM evidence)"
             )
             environments = {digest: decode(Environment, json.loads(data)) for digest, data in stored}
             accounting = self.accounting()
-            rows = self._rows(
+            rows = self._sql(
                 "SELECT e.run, e.attempt, e.environment, e.data, a.job FROM evidence e "
                 "JOIN attempts a ON a.run = e.run AND a.number = e.attempt"
             )
@@ -449,7 +442,7 @@ class Store:
         """All records by (run, attempt)."""
         with self._explained():
             by_attempt: dict[tuple[str, int], list[Record]] = {}
-            for row in self._rows(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY rowid"):
+            for row in self._sql(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY rowid"):
                 run, attempt, file, line, each, *values = row
                 given = dict(zip(_RECORD_FIELDS, values, strict=True))
                 iterations = decode(tuple[Iteration, ...], json.loads(each))
@@ -460,7 +453,7 @@ class Store:
     def observations(self) -> dict[tuple[str, int], Observation]:
         """What each attempt's output says besides its numbers, by (run, attempt)."""
         with self._explained():
-            rows = self._rows("SELECT run, attempt, data FROM observations")
+            rows = self._sql("SELECT run, attempt, data FROM observations")
             return {(run, attempt): decode(Observation, json.loads(data)) for run, attempt, data in rows}
 
     def lacks_results(self) -> bool:
@@ -501,7 +494,7 @@ def _examine(paths: Paths) -> None:
         pass  # the error about an unreadable one names it
 
 
-def _attempt(row: tuple[Any, ...]) -> Attempt:
+def _attempt(row: sqlite3.Row) -> Attempt:
     run, number, token, job, fingerprint, state, *others = row
     return Attempt(run, number, token, job, fingerprint, State(state), *others)
 

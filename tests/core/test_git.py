@@ -69,7 +69,7 @@ def test_what_a_repository_configures_is_not_executed(repository: Path) -> None:
     assert not (repository / "executed").exists()
 
 
-def test_without_git_the_other_forms_are_named(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_what_it_is_for_is_said(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(EnvironmentLacks, match="install git, or name a directory or an archive"):
+    with pytest.raises(EnvironmentLacks, match="sources are compared with it, and read from revisions; install git"):
         git.blobs(repository, "HEAD")

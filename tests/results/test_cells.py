@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaign.core.model import Cell, matches
+from campaign.results.cells import patterns
 
 CELL = Cell("scratch", "node", "unique", "stat")
 
@@ -39,3 +40,27 @@ def test_a_pattern_of_other_parts_matches_no_cell(pattern: str) -> None:
 @given(st.text("abc*?[]!", max_size=12))
 def test_no_star_reaches_over_a_slash(pattern: str) -> None:
     assert not matches(CELL, pattern)
+
+
+ALL = [
+    Cell(target, launch, files, operation)
+    for target in ("scratch", "home")
+    for launch in ("node", "many")
+    for files in ("unique", "shared")
+    for operation in ("create", "stat")
+]
+
+
+def test_patterns_name_what_they_cover_as_widely_as_possible() -> None:
+    assert patterns(ALL, ALL) == ["*/*/*/*"]
+    assert patterns(ALL[:8], ALL) == ["scratch/*/*/*"]
+    assert patterns([cell for cell in ALL if cell.operation == "stat"], ALL) == ["*/*/*/stat"]
+    assert patterns(ALL[:1], ALL) == ["scratch/node/unique/create"]
+
+
+@given(st.lists(st.sampled_from(ALL)))
+def test_patterns_match_exactly_their_cells(cells: list[Cell]) -> None:
+    globs = patterns(cells, ALL)
+    assert [cell for cell in ALL if any(matches(cell, glob) for glob in globs)] == [
+        cell for cell in ALL if cell in cells
+    ]

@@ -16,7 +16,7 @@ from typing import Any
 
 from campaign.config.rules import applets
 from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, Form, OutputFormat, PhasedOutput
-from campaign.core import plain_file
+from campaign.core import decode, plain_file
 from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.model import Observation, OutputRemark, Record
 from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text, phased
@@ -157,12 +157,7 @@ def _once(warnings: Sequence[OutputRemark], applet: str) -> tuple[OutputRemark, 
     return tuple(by_words.values())
 
 
-# What both the text and the JSON lines may give: the latter are exact, the former is partly inferred.
-_BOTH_SAY = (
-    "argv", "processes", "nodes", "processes_per_node", "placement", "shift_requested", "shift_effective",
-    "whole_nodes", "failed_operations",
-)  # fmt: skip
-# Those that the text prints, by their names in errors.
+# What both the text and the JSON lines may give, by its name in errors.
 _COMPARED: Mapping[str, str] = {
     "argv": "command line",
     "processes": "processes",
@@ -175,29 +170,22 @@ _COMPARED: Mapping[str, str] = {
 def _merge(text: Parsed, lines: Parsed, name: str) -> Parsed:
     """The text's records and observation, supplemented by the JSON lines, read from `name`."""
     (records, seen), (exact_records, exact) = text, lines
-    known = {key: value for key in _BOTH_SAY if (value := getattr(exact, key)) not in (None, ())}
     errors = [OutputRemark(what, name) for what in _disagreements(text, lines)] if exact.program else []
     by_operation = {record.operation: record for record in exact_records}
     merged = [_merged(record, by_operation.get(record.operation, record)) for record in records]
     told = tuple(warning for warning in seen.warnings if warning.text != CSV_NO_END)
     ended = seen.complete or len(told) < len(seen.warnings)  # as far as the text shows
-    return merged, replace(
-        seen,
-        **known,
-        program=seen.program or exact.program,
-        binary_sha256=exact.binary_sha256,
-        job_id=exact.job_id,
-        step_id=exact.step_id,
-        node_names=exact.node_names,
-        began=exact.began,
-        ended=exact.ended,
-        clock_step_s=exact.clock_step_s,
-        attestation=exact.attestation,
-        complete=ended and exact.complete,
-        errors=(*exact.errors, *seen.errors, *errors),
-        warnings=(*exact.warnings, *told),
-        unparsed=(*exact.unparsed, *seen.unparsed),
-    )
+    of_both = {
+        "program": seen.program or exact.program,
+        "complete": ended and exact.complete,
+        "errors": (*exact.errors, *seen.errors, *errors),
+        "warnings": (*exact.warnings, *told),
+        "unparsed": (*exact.unparsed, *seen.unparsed),
+    }
+    # What the text gives too is exact in the JSON lines, and partly inferred in the text.
+    known = decode.told(exact)
+    known.pop("binary_agreed", None)  # if they did not agree, that is one of the errors
+    return merged, replace(seen, **known | of_both)
 
 
 def _merged(printed: Record, exact: Record) -> Record:

@@ -20,7 +20,7 @@ from campaign.core import atomic, resources, strict_json
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths
 from campaign.core.strict_yaml import Place
-from campaign.results.source import facts, modifications
+from campaign.results.source import classify, facts, modifications, trees
 from campaign.results.source.facts import Build, Sources, TreeComparison
 
 LARGEST_PATCH = 64 << 20  # bytes
@@ -44,24 +44,13 @@ def compare(campaign: Campaign) -> SourceComparison:
     source, base = campaign.source, campaign.path.parent
     builtin = not campaign.benchmark.external
     if not source.pristine:
-        return SourceComparison(
-            None,
-            (
-                (
-                    "the campaign file does not name the published source (source.pristine), with which the built-in "
-                    "benchmark's is compared"
-                )
-                if builtin
-                else (
-                    "the campaign file does not name the published source (source.pristine), with which the "
-                    "benchmark's is compared"
-                )
-            ),
+        which = "the built-in benchmark's" if builtin else "the benchmark's"
+        problem = (
+            f"the campaign file does not name the published source (source.pristine), with which {which} is compared"
         )
+        return SourceComparison(None, problem)
     if not source.modified and not builtin:
         return SourceComparison(None, "source.modified is not set; add the source that the benchmark was built from")
-    from campaign.results.source import classify, trees
-
     with _of_key("source.pristine"):
         pristine = trees.read(source.pristine, base)
     if source.modified:
@@ -122,10 +111,8 @@ def _external_build(campaign: Campaign, at: Place, program: Path) -> Build | Non
 
 def own_source() -> facts.OwnSource | None:
     """The source of the built-in benchmark that came with this program; None if it cannot be read."""
-    from campaign.results.source import trees
-
     try:
-        tree = trees.read(str(resources.BENCHMARK), Path("/"), frozenset({"build", "build-san"}))
+        tree = trees.read(str(resources.BENCHMARK), Path("/"), BUILDS)
     except InputError:
         return None
     return facts.OwnSource(__version__, tree.hash)
@@ -144,8 +131,6 @@ def _built_tree(source: SourceTrees, base: Path) -> str:
     """The hash of the tree as it is now, with which later ones are compared."""
     if not source.modified:
         return ""
-    from campaign.results.source import trees
-
     with _of_key("source.modified"):
         modified = trees.read(source.modified, base)
     if source.pristine:

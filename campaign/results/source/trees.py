@@ -10,9 +10,8 @@ import hashlib
 import itertools
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from campaign.core import archives, git
@@ -118,10 +117,10 @@ def without_products(tree: Tree, pristine: Tree) -> Tree:
 # --- bounded collection
 
 
-Item = tuple[str, str, Callable[[], bytes]] | Ignored  # path, mode, and what reads the data
+Item = TreeEntry | Ignored
 
 
-def _collected(name: str, items: Iterator[Item], strip: bool = False, most: int = LARGEST_TREE) -> Tree:
+def _collected(name: str, items: Iterable[Item], strip: bool = False, most: int = LARGEST_TREE) -> Tree:
     """The items as a tree; `strip` removes a single directory around all of them, as in archives."""
     entries: dict[str, TreeEntry] = {}
     ignored: list[Ignored] = []
@@ -130,18 +129,16 @@ def _collected(name: str, items: Iterator[Item], strip: bool = False, most: int 
         if isinstance(item, Ignored):
             ignored.append(item)
             continue
-        path, mode, content = item
-        _check_path(name, path)
-        if path in entries:
-            raise InputError(f"{name}: duplicate entry {shown(path)}")
-        if (administrated := _administrated(path)) is not None:
+        _check_path(name, item.path)
+        if item.path in entries:
+            raise InputError(f"{name}: duplicate entry {shown(item.path)}")
+        if (administrated := _administrated(item.path)) is not None:
             ignored.append(Ignored(administrated, "version control"))
             continue
-        data = content()
-        total += len(data)
+        total += len(item.data)
         if total > most:
             raise InputError(f"{name}: more than {most >> 20} MiB; name only the benchmark's source")
-        entries[path] = TreeEntry(path, mode, data)
+        entries[item.path] = item
         if len(entries) > MOST_FILES:
             raise InputError(f"{name}: more than {MOST_FILES} files; name only the benchmark's source")
     for path in entries:
@@ -201,15 +198,11 @@ def _directory(top: Path, without: frozenset[str]) -> Iterator[Item]:
             status = path.lstat()
             inside = str(inner / name)
             if stat.S_ISLNK(status.st_mode):
-                yield inside, LINK, partial(_link, path)
+                yield TreeEntry(inside, LINK, os.fsencode(path.readlink()))
             elif stat.S_ISREG(status.st_mode):
-                yield inside, _mode(status.st_mode), partial(_file, path, status.st_size)
+                yield TreeEntry(inside, _mode(status.st_mode), _file(path, status.st_size))
             else:
                 yield Ignored(inside, "neither a file nor a link")
-
-
-def _link(path: Path) -> bytes:
-    return os.fsencode(path.readlink())
 
 
 def _file(path: Path, size: int) -> bytes:
@@ -240,7 +233,7 @@ def _archive(name: str, path: Path, most: int) -> Tree:
 
 
 def _unpacked(name: str, members: Iterator[Member]) -> Iterator[Item]:
-    seen: dict[str, tuple[str, bytes]] = {}  # for hard links, which name an earlier member
+    seen: dict[str, TreeEntry] = {}  # for hard links, which name an earlier member
     for member in members:
         path = member.name.removeprefix("./").rstrip("/")
         if member.type is MemberType.DIRECTORY:
@@ -248,15 +241,16 @@ def _unpacked(name: str, members: Iterator[Member]) -> Iterator[Item]:
         if member.problem:
             raise InputError(f"{name}: {shown(path)}: {member.problem}")
         if member.type is MemberType.HARD_LINK and (target := member.target.removeprefix("./")) in seen:
-            mode, data = seen[target]
+            entry = replace(seen[target], path=path)
         elif member.type is MemberType.SYMLINK:
-            mode, data = LINK, os.fsencode(member.target) if member.target else _content(name, path, member)
+            link = os.fsencode(member.target) if member.target else _content(name, path, member)
+            entry = TreeEntry(path, LINK, link)
         elif member.type is MemberType.FILE:
-            mode, data = _mode(member.mode), _content(name, path, member)
+            entry = TreeEntry(path, _mode(member.mode), _content(name, path, member))
         else:
             raise InputError(f"{name}: {shown(path)} is a device, a pipe, or a link to a file outside the archive")
-        seen[path] = mode, data
-        yield path, mode, partial(bytes, data)
+        seen[path] = entry
+        yield entry
 
 
 def _content(name: str, path: str, member: Member) -> bytes:
@@ -276,12 +270,8 @@ def _revision(name: str, repository: Path, revision: str) -> Tree:
             "REVISION:DIRECTORY"
         )
 
-    def items() -> Iterator[Item]:
-        for blob in blobs:
-            if blob not in files:
-                yield Ignored(blob.path, "a submodule", blob.id)
-        for blob, data in zip(files, git.contents(repository, files), strict=True):
-            mode = PLAIN if blob.mode == "100664" else blob.mode
-            yield blob.path, mode, partial(bytes, data)
-
-    return replace(_collected(name, items()), revision=git.commit(repository, revision))
+    submodules = [Ignored(blob.path, "a submodule", blob.id) for blob in blobs if blob not in files]
+    contents = zip(files, git.contents(repository, files), strict=True)
+    entries = (TreeEntry(blob.path, PLAIN if blob.mode == "100664" else blob.mode, data) for blob, data in contents)
+    tree = _collected(name, itertools.chain(submodules, entries))
+    return replace(tree, revision=git.commit(repository, revision))
