@@ -6,21 +6,21 @@ A preloaded library can falsify reports of its own process: docs/evidence.md say
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from campaign.core.attestation import Attestation, RankGroup
 from campaign.core.model import Finding
 from campaign.core.units import listed
-from campaign.judge.findings import Form, doubt, note, to_explain, violation
+from campaign.judge.findings import doubt, note, to_explain, violation
 from campaign.results.case import Case
 
 SINCE = (0, 3, 0)  # versions of the benchmark that attest themselves
 CLOCK_SHARE, CLOCK_S = 0.001, 0.05  # how much two readings of one clock around a run may differ
 IDLE_S, IDLE_SHARE = 10.0, 0.25  # part of a run outside of its phases; 32 processes on 2 cores had 7 s of 22
 NODES_S = 60.0  # how much a node's clock may differ from the job's record of the run
+PRELOADS = ("LD_PRELOAD", "LD_AUDIT")
 _LOADER = re.compile(r"LD_\w+|GLIBC_TUNABLES")
 _C_LIBRARY = re.compile(r"lib(?:c|pthread|rt)[.-][\w.-]*|ld-musl-[\w.-]+|libc\.musl-[\w.-]+")
 _MPI = re.compile(r"lib(?:p?mpi|mpich|pmpi)[\w.+-]*")
@@ -34,10 +34,14 @@ def attestations(case: Case) -> Sequence[tuple[Case, Attestation]]:
 
 
 def preloads(case: Case) -> Iterator[tuple[str, str]]:
-    """Variables by which the ranks loaded libraries before their own."""
-    for _, told in attestations(case):
-        for group in told.groups:
-            yield from ((name, group.variables[name]) for name in ("LD_PRELOAD", "LD_AUDIT") if name in group.variables)
+    """Variables, and the file of a node, by which libraries were loaded before a program's own, with their values."""
+    environment, seen = case.evidence.environment, case.evidence.witness.preloads
+    for name in PRELOADS:
+        values = (environment.variables.get(name, ""), *environment.values(f"env.{name}"), *seen.get(name, ()))
+        yield from ((name, value) for value in values)
+    for group in (group for _, told in attestations(case) for group in told.groups):
+        yield from ((name, group.variables[name]) for name in PRELOADS if name in group.variables)
+    yield from (("/etc/ld.so.preload", value) for value in environment.values("ld.so.preload"))
 
 
 def replaced(case: Case) -> Iterator[tuple[str, list[str]]]:
@@ -62,20 +66,19 @@ def _is_program(case: Case, group: RankGroup, path: str) -> bool:
 def loaded(case: Case) -> Iterator[Finding]:
     """SRC-04: all ranks have loaded the same code, as the job's nodes found it for the program."""
     for one, told in attestations(case):
-        yield from _alike(one, told.groups)
+        for group in told.groups[1:]:
+            first = told.groups[0].objects
+            others = [path for path, digest in group.objects.items() if digest and first.get(path, digest) != digest]
+            if others:
+                yield violation(
+                    "the ranks loaded different code: {files}",
+                    _of_rank(told.groups[0]),
+                    _of_rank(group),
+                    about=one.subject,
+                    files=listed(others),
+                )
         for group in told.groups[:1]:
             yield from _as_job_saw(one, group)
-
-
-def _alike(case: Case, groups: tuple[RankGroup, ...]) -> Iterator[Finding]:
-    for group in groups[1:]:
-        first = groups[0].objects
-        others = [path for path, digest in group.objects.items() if digest and first.get(path, digest) != digest]
-        if others:
-            expected, where = _of_rank(groups[0]), _of_rank(group)
-            yield violation(
-                "the ranks loaded different code: {files}", expected, where, about=case.subject, files=listed(others)
-            )
 
 
 def _of_rank(group: RankGroup) -> str:
@@ -94,8 +97,7 @@ def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
         if re.fullmatch(r"[0-9a-f]{64}", digest) and digest not in given:
             differing.append(path)
     if differing:
-        form: Form = to_explain if case.run.launcher.prefix else violation
-        yield form(
+        yield (to_explain if case.run.launcher.prefix else violation)(
             "the ranks loaded libraries that differ from those which the job recorded for the program",
             listed(differing),
             "not loaded, or with other content",
@@ -122,38 +124,29 @@ def compiled(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
 
 def beside(cases: Iterable[Case]) -> Iterator[Finding]:
     """SRC-05: files loaded from other directories than those of the system and of the linked libraries."""
-    looked_at: set[frozenset[str]] = set()  # runs with one geometry load the same files
-    known: set[tuple[str, ...]] = set()
+    met: dict[tuple[str, ...], str] = {}  # the first attempt with these files
     for one, told in (pair for case in cases for pair in attestations(case)):
+        environment = one.evidence.environment
+        libraries = (text for name in environment.under("library.") for text in environment.values(name))
+        linked = {text.rpartition(" ")[0].rpartition("/")[0] for text in libraries}
         for group in told.groups:
-            files = frozenset((*group.objects, *told.loaded_later))
-            if files in looked_at:
-                continue
-            looked_at.add(files)
-            linked = {path.rpartition(" ")[0].rpartition("/")[0] for path in _libraries(one)}
-            linked |= {path.rpartition("/")[0] for path in group.functions.values()}
-            objects = {**group.objects, **told.loaded_later}
-            others = tuple(
+            known = linked | {path.rpartition("/")[0] for path in group.functions.values()}
+            others = [
                 path
-                for path, digest in objects.items()
+                for path, digest in {**group.objects, **told.loaded_later}.items()
                 if digest != one.seen.binary_sha256
                 and not _SYSTEM.fullmatch(path)
-                and not any(path.startswith(f"{top}/") for top in linked if top)
+                and not any(path.startswith(f"{top}/") for top in known if top)
+            ]
+            met.setdefault(tuple(others), one.subject)
+    for files, subject in met.items():
+        if files:
+            yield note(
+                "code loaded from directories other than those of the system and of the linked libraries",
+                "",
+                listed(files),
+                about=subject,
             )
-            if others and others not in known:
-                known.add(others)
-                yield note(
-                    "code loaded from directories other than those of the system and of the linked libraries",
-                    "",
-                    listed(others),
-                    about=one.subject,
-                )
-
-
-def _libraries(case: Case) -> Iterator[str]:
-    environment = case.evidence.environment
-    for name in environment.under("library."):
-        yield from environment.values(name)
 
 
 def agrees(case: Case) -> Iterator[Finding]:
@@ -178,7 +171,6 @@ def agrees(case: Case) -> Iterator[Finding]:
         )
 
 
-@functools.lru_cache(maxsize=64)
 def _attests(program: str) -> bool:
     match = re.fullmatch(r"campaign bench (\d+)\.(\d+)\.(\d+)\S*", program)
     return match is not None and tuple(map(int, match.groups())) >= SINCE
@@ -188,9 +180,11 @@ def _clock(case: Case, told: Attestation) -> Iterator[Finding]:
     if told.clock_s is None or told.kernel_clock_s is None:
         return
     if abs(told.clock_s - told.kernel_clock_s) > max(CLOCK_S, CLOCK_SHARE * told.kernel_clock_s):
-        expected, actual = (f"{value:.3f} s" for value in (told.kernel_clock_s, told.clock_s))
         yield violation(
-            "the clock that timed the phases differs from the kernel's clock", expected, actual, about=case.subject
+            "the clock that timed the phases differs from the kernel's clock",
+            f"{told.kernel_clock_s:.3f} s",
+            f"{told.clock_s:.3f} s",
+            about=case.subject,
         )
 
 
@@ -200,11 +194,10 @@ def _between(case: Case, told: Attestation) -> Iterator[Finding]:
         return
     most, between = max(IDLE_S, IDLE_SHARE * told.clock_s), told.clock_s - told.phases_s
     if between > most:
-        expected, actual = (f"{value:.3f} s" for value in (most, between))
         yield doubt(case.full)(
             "much of the benchmark's {seconds} s lies outside its phases",
-            f"at most {expected}",
-            actual,
+            f"at most {most:.3f} s",
+            f"{between:.3f} s",
             about=case.subject,
             seconds=f"{told.clock_s:.1f}",
         )
@@ -215,9 +208,11 @@ def _nodes(case: Case, told: Attestation) -> Iterator[Finding]:
     recorded = {node.name: node.boot for node in environment.nodes if node.boot}
     rebooted = [name for name, boot in told.boots.items() if recorded.get(name, boot) != boot]
     if rebooted:
-        expected, actual = (listed(_pairs(boots, rebooted)) for boots in (recorded, told.boots))
         yield violation(
-            "the benchmark ran on another boot of the node than the job recorded", expected, actual, about=case.subject
+            "the benchmark ran on another boot of the node than the job recorded",
+            listed(f"{name}: {recorded[name]}" for name in rebooted),
+            listed(f"{name}: {told.boots[name]}" for name in rebooted),
+            about=case.subject,
         )
     if completion is None:
         return
@@ -233,10 +228,6 @@ def _nodes(case: Case, told: Attestation) -> Iterator[Finding]:
                 node=name,
             )
             return
-
-
-def _pairs(texts: Mapping[str, str], names: list[str]) -> Iterator[str]:
-    return (f"{name}: {texts[name]}" for name in names)
 
 
 def _mount(case: Case, group: RankGroup) -> Iterator[Finding]:

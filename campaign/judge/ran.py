@@ -7,7 +7,7 @@ execute. A program's own name for itself does not matter.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from campaign.core.model import Finding
@@ -25,10 +25,11 @@ UNREAD = "unread"  # in place of a hash that took too long
 
 def as_declared(case: Case) -> Iterator[Finding]:
     """SRC-04, of one attempt: each rank executed the declared program, and nothing that is not declared."""
-    witness, prefix = case.evidence.witness, case.run.launcher.prefix
+    witness = case.evidence.witness
     if not witness.watched:
         return  # the built-in benchmark reports it itself
-    found = {command.phase: _declared(case, command.executable) for command in case.run.launched}
+    before = _before(case)
+    found = {command.phase: _declared(case, command.executable, before) for command in case.run.launched}
     scripts = {program.script for program in found.values() if program.script}
     for path, interpreter in sorted(scripts):
         yield violation(
@@ -41,7 +42,6 @@ def as_declared(case: Case) -> Iterator[Finding]:
     if not all(program.hashes for program in found.values()):
         yield unchecked("the nodes could not read the benchmark's program: what ran cannot be compared with it")
         return
-    before = _before(case)
     without, beside = Counter[str](), Counter[str]()
     for each in witness.executed():
         program = found.get(each.phase)
@@ -56,14 +56,12 @@ def as_declared(case: Case) -> Iterator[Finding]:
     expected = _shown(case, found) if without or beside else ""
     if without:
         yield violation("ranks ran a program other than the declared one", expected, _counted(without))
-    if beside:
-        form = to_explain if prefix else violation
-        message = (
-            "ranks also ran programs other than the benchmark and what launcher.prefix names"
-            if prefix
-            else "ranks also ran programs that are not declared under launcher.prefix"
-        )
-        yield form(message, expected, _counted(beside))
+    if beside and case.run.launcher.prefix:
+        message = "ranks also ran programs other than the benchmark and what launcher.prefix names"
+        yield to_explain(message, expected, _counted(beside))
+    elif beside:
+        message = "ranks also ran programs that are not declared under launcher.prefix"
+        yield violation(message, expected, _counted(beside))
     most = case.run.geometry.processes * len(found)
     if (unseen := most - len(witness.ranks)) > 0:
         why = f": {witness.problems[0]}" if witness.problems else ""
@@ -97,33 +95,23 @@ def programs(case: Case) -> tuple[ExecutedFile, ...]:
     for command in case.run.launched:
         seen = case.seen.phases.get(command.phase) if command.phase else case.seen
         told[command.executable] = told.get(command.executable) or (seen and seen.binary_sha256) or ""
-    return _programs(case.evidence.environment, case.run.executable, tuple(told.items()))
-
-
-def _programs(environment: Environment, first: str, told: tuple[tuple[str, str], ...]) -> tuple[ExecutedFile, ...]:
-    """`told`: each program with the SHA-256 that its ranks reported."""
-
-    def of_job() -> tuple[ExecutedFile, ...]:
-        beside = {path: name for name, (path, _) in environment.beside.items()}
-        facts = {path: EXECUTABLE if path == first else beside.get(path, "") for path, _ in told}
-        return tuple(_file(environment, path, facts[path], digest) for path, digest in told)
-
-    return environment.once(("programs", first, told), of_job)
+    environment = case.evidence.environment
+    facts = {path: name for name, (path, _) in environment.beside.items()} | {case.run.executable: EXECUTABLE}
+    return tuple(_file(environment, path, facts.get(path, ""), digest) for path, digest in told.items())
 
 
 def before(case: Case) -> tuple[ExecutedFile, ...]:
     """The files of the prefix (programs, scripts, images) and the interpreters of scripts."""
     environment = case.evidence.environment
-    launched = frozenset(command.executable for command in case.run.launched)
+    of_scripts = (INTERPRETER, *(name for name in environment.under(PREFIX) if name.endswith(".interpreter")))
+    names = (*_of_prefix(case), *(name for name in of_scripts if environment.values(name)))
+    return tuple(_file(environment, environment.values(name)[0].rpartition(" ")[0], name) for name in names)
 
-    def of_job() -> tuple[ExecutedFile, ...]:
-        names = [name for name, (path, _) in environment.beside.items() if path not in launched]
-        of_scripts = (INTERPRETER, *(name for name in environment.under(PREFIX) if name.endswith(".interpreter")))
-        scripts = [name for name in of_scripts if environment.values(name)]
-        paths = {name: environment.values(name)[0].rpartition(" ")[0] for name in (*names, *scripts)}
-        return tuple(_file(environment, path, name) for name, path in paths.items())
 
-    return environment.once(("before", launched), of_job)
+def _of_prefix(case: Case) -> list[str]:
+    """The facts about files of the prefix that are not programs themselves."""
+    launched = {command.executable for command in case.run.launched}
+    return [name for name, (path, _) in case.evidence.environment.beside.items() if path not in launched]
 
 
 def _file(environment: Environment, path: str, fact: str, told: str = "") -> ExecutedFile:
@@ -140,25 +128,20 @@ class _DeclaredProgram:
     script: tuple[str, str] | None = None
 
 
-def _declared(case: Case, path: str) -> _DeclaredProgram:
+def _declared(case: Case, path: str, before: Set[str]) -> _DeclaredProgram:
     """A declared program, as the nodes found it: the first one as the executable, others among the files of
     the prefix.
     """
-    key = ("declared", path, case.run.executable, tuple(command.executable for command in case.run.launched))
-    return case.evidence.environment.once(key, lambda: _found(case, path))
-
-
-def _found(case: Case, path: str) -> _DeclaredProgram:
-    environment, beside = case.evidence.environment, case.evidence.environment.beside
+    environment = case.evidence.environment
     if path == case.run.executable:
-        hashes, interpreters = environment.values(EXECUTABLE), environment.values(INTERPRETER)
+        hashes, interpreters = frozenset(environment.values(EXECUTABLE)), environment.values(INTERPRETER)
     else:
-        name = next((name for name, (found, _) in beside.items() if found == path), "")
-        hashes, interpreters = tuple(_hashes(case, [name])), environment.values(f"{name}.interpreter")
+        name = next((name for name, (found, _) in environment.beside.items() if found == path), "")
+        hashes, interpreters = _hashes(case, [name]), environment.values(f"{name}.interpreter")
     if not interpreters:
-        return _DeclaredProgram(frozenset(hashes))
+        return _DeclaredProgram(hashes)
     by = frozenset(given.rpartition(" ")[2] for given in interpreters)
-    return _DeclaredProgram(by, None if by <= _before(case) else (path, interpreters[0]))
+    return _DeclaredProgram(by, None if by <= before else (path, interpreters[0]))
 
 
 def _started(case: Case, phase: str) -> frozenset[str]:
@@ -171,17 +154,12 @@ def _started(case: Case, phase: str) -> frozenset[str]:
 
 def _before(case: Case) -> frozenset[str]:
     """SHA-256 of the files of the prefix that may run before a program, and of the interpreters of scripts."""
-    environment, programs = case.evidence.environment, frozenset(command.executable for command in case.run.launched)
-
-    def of_job() -> frozenset[str]:
-        names = [name for name, (path, _) in environment.beside.items() if path not in programs]
-        return frozenset(_hashes(case, [*names, *(f"{name}.interpreter" for name in names)]))
-
-    return environment.once(("hashes before", programs), of_job)
+    names = _of_prefix(case)
+    return _hashes(case, [*names, *(f"{name}.interpreter" for name in names)])
 
 
-def _hashes(case: Case, facts: Iterable[str]) -> Iterator[str]:
-    return (given.rpartition(" ")[2] for name in facts for given in case.evidence.environment.values(name))
+def _hashes(case: Case, facts: Iterable[str]) -> frozenset[str]:
+    return frozenset(given.rpartition(" ")[2] for name in facts for given in case.evidence.environment.values(name))
 
 
 def _named(case: Case, digests: Iterable[str]) -> str:

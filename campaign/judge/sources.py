@@ -15,8 +15,6 @@ from campaign.results.source.facts import ChangeClass, TreeComparison
 
 MOST_FLAGS = 50  # findings of SRC-03; further ones are only counted
 _Executed = Sequence[tuple[Case, Sequence[ran.ExecutedFile]]]
-PRELOADS = ("LD_PRELOAD", "LD_AUDIT")
-PRELOAD_FILE = "ld.so.preload"  # a fact that a job records for each node
 
 
 def pinned(submission: Submission) -> Iterator[Finding]:
@@ -24,10 +22,15 @@ def pinned(submission: Submission) -> Iterator[Finding]:
     pin, source = submission.pack.source, submission.campaign.source
     builtin = not submission.campaign.benchmark.external
     if builtin and pin.program:
+        programs = sorted(
+            {result.seen.program for result in submission.results if result.seen.program.startswith(BUILTIN)}
+        )
+        used = {submission.sources.build_of(binary(case)) for case in _ended(submission)}
+        trees = sorted({f"source tree {build.source_tree}" for build in used if build and build.source_tree})
         yield note(
             "measured with campaign's own implementation, not the RFP's program",
             pin,
-            _programs(submission),
+            ", ".join([*(programs or [BUILTIN.strip()]), *trees]),
         )
     for case in submission.results:
         if builtin and case.seen.program and not case.seen.program.startswith(BUILTIN):
@@ -39,10 +42,10 @@ def pinned(submission: Submission) -> Iterator[Finding]:
         if not builtin:
             yield unchecked(submission.sources.problem)
         return
-    hashes = {comparison.pristine.hash, comparison.pristine.archive_sha256} - {""}
-    identity = f"tree {comparison.pristine.hash}"
-    if comparison.pristine.archive_sha256:
-        identity += f", archive {comparison.pristine.archive_sha256}"
+    pristine = comparison.pristine
+    hashes = {pristine.hash, pristine.archive_sha256} - {""}
+    archive = f", archive {pristine.archive_sha256}" if pristine.archive_sha256 else ""
+    identity = f"tree {pristine.hash}{archive}"
     if source.sha256 and source.sha256 not in hashes:
         yield violation("the published source does not match source.sha256", source.sha256, identity)
     if pin.sha256 and not builtin and not hashes.intersection(pin.sha256):
@@ -85,8 +88,11 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
     if not comparison.reproduced:
         yield violation("published source plus patch differs from the built source", modified.hash, comparison.applied)
     if submission.sources.patch_sha256 != comparison.patch_sha256:
-        kept = submission.sources.patch_sha256
-        yield violation("modifications.patch differs from the patch that was compared", comparison.patch_sha256, kept)
+        yield violation(
+            "modifications.patch differs from the patch that was compared",
+            comparison.patch_sha256,
+            submission.sources.patch_sha256,
+        )
     used = [submission.sources.build_of(binary(case)) for case in _ended(submission)]
     for tree in sorted({build.source_tree for build in used if build and build.source_tree}):
         if tree != modified.hash:
@@ -129,12 +135,15 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
     if not ended:
         yield unchecked("nothing has been measured")
         return
-    executed = [(case, ran.programs(case), ran.before(case)) for case in ended]
-    for case, programs, before in executed:
-        yield from _on_all_nodes(case, (*programs, *before))
+    known = []  # attempts with all files of which the programs' hashes are known
+    for case in ended:
+        programs = ran.programs(case)
+        files = (*programs, *ran.before(case))
+        yield from _on_all_nodes(case, files)
         yield from of_rule("SRC-04", case.subject, ran.as_declared(case))
         yield from attested.loaded(case)
-    known = [(case, (*programs, *before)) for case, programs, before in executed if all(map(_hashed, programs))]
+        if all(program.sha256 for program in programs):
+            known.append((case, files))
     if len(known) < len(ended):
         yield unchecked(
             "binary not recorded for {count} of {all} attempts", count=len(ended) - len(known), all=len(ended)
@@ -148,10 +157,6 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
     elif submission.sources.build_of(wanted) is None:
         recorded = ", ".join(build.binary_sha256 for build in submission.sources.builds)
         yield violation("the executed binary is not from a recorded build", recorded, wanted)
-
-
-def _hashed(file: ran.ExecutedFile) -> bool:
-    return bool(file.sha256)
 
 
 def _same_files(executed: _Executed) -> Iterator[Finding]:
@@ -220,12 +225,12 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
         libraries = build.libraries or any(case.evidence.environment.under("library.") for case in cases)
         given = {"compiler": build.compiler, "flags": build.flags, "libraries": libraries}
         lacking = [name for name, value in given.items() if not value]
-        given_names = [name for name in given if name not in lacking]
+        there = ", ".join(name for name, value in given.items() if value)
         if lacking:
             yield violation(
                 "build record lacks {names}; add them under source.build",
                 "compiler, flags and libraries",
-                f"only {', '.join(given_names)}" if given_names else "none of them",
+                f"only {there}" if there else "none of them",
                 names=", ".join(lacking),
             )
 
@@ -271,24 +276,15 @@ def published_build(submission: Submission) -> Iterator[Finding]:
 def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
     """Libraries loaded before a program's own, whether or not the campaign file names them."""
     campaign = submission.campaign
-    preloads = [(name, value) for name, value in campaign.slurm.environment if name in PRELOADS]
-    for name, value in preloads:
+    disclosed = [(name, value) for name, value in campaign.slurm.environment if name in attested.PRELOADS]
+    for name, value in disclosed:
         yield note("the campaign file sets {name}", "", value, name=name)
     met: dict[tuple[str, str], str] = {}  # the first attempt with it
     for case in ended:
-        environment = case.evidence.environment
-        for name in PRELOADS:
-            values = (environment.variables.get(name, ""), *environment.values(f"env.{name}"))
-            for value in values:
-                met.setdefault((name, value), case.subject)
-            for value in case.evidence.witness.preloads.get(name, ()):
-                met.setdefault((name, value), case.subject)
-        for name, value in attested.preloads(case):
-            met.setdefault((name, value), case.subject)
-        for value in environment.values(PRELOAD_FILE):
-            met.setdefault(("/etc/ld.so.preload", value), case.subject)
+        for loaded in attested.preloads(case):
+            met.setdefault(loaded, case.subject)
     for (name, value), about in met.items():
-        if not value.strip() or (name, value) in preloads:
+        if not value.strip() or (name, value) in disclosed:
             continue
         if any(value in text for _, text in campaign.system):
             yield note("{name} is set on the nodes and described under system", "", value, name=name)
@@ -332,10 +328,3 @@ def _replaced(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
 
 def _ended(submission: Submission) -> list[Case]:
     return [result for result in submission.results if result.attempt.state is State.DONE]
-
-
-def _programs(submission: Submission) -> str:
-    programs = sorted({result.seen.program for result in submission.results if result.seen.program.startswith(BUILTIN)})
-    used = {submission.sources.build_of(binary(case)) for case in _ended(submission)}
-    trees = sorted({build.source_tree for build in used if build and build.source_tree})
-    return ", ".join([*(programs or [BUILTIN.strip()]), *(f"source tree {tree}" for tree in trees)])
