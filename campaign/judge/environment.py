@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from campaign.core.model import Completion, Finding, Record, State
@@ -42,15 +41,15 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
         return
     groups = [group for _, said in attestations(case) for group in said.groups]
     inside = {name: text for group in groups for name, text in group.variables.items()}
-    of_job = environment.once("faking", lambda: _faking([*environment.variables, *environment.facts]))
-    for name in dict.fromkeys((*_faking(inside), *of_job)):
+    of_nodes = (fact.removeprefix("env.") for fact in environment.facts)
+    for name in dict.fromkeys(filter(_FAKING.fullmatch, (*inside, *environment.variables, *of_nodes))):
         yield violation(
             "{name} can fake nodes, names or times",
             "not set",
             environment.told(name) or inside.get(name, ""),
             name=name,
         )
-    yield from environment.once("GEO-04", lambda: tuple(_job_is_real(environment)))
+    yield from _job_is_real(environment)
     names = _log_nodes(case)
     if not names:
         yield unchecked("node names not in the output")
@@ -68,12 +67,6 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     for boot, alike in machines.items():
         if boot and len(alike) > 1:
             yield _of_one_machine(case, alike)
-
-
-def _faking(facts: Iterable[str]) -> tuple[str, ...]:
-    """The variables that fake nodes: those of the ranks are facts with a prefix."""
-    names = (name.removeprefix("env.") for name in facts)
-    return tuple(filter(_FAKING.fullmatch, names))
 
 
 def _job_is_real(environment: Environment) -> Iterator[Finding]:
@@ -98,20 +91,17 @@ def _of_one_machine(case: Case, names: Sequence[str]) -> Finding:
     environment = case.evidence.environment
     kinds, devices = environment.by_node("mount.type"), environment.by_node("mount.device")
     clients = {devices[name] for name in names if name in devices}
-    if any(_NETWORK.fullmatch(kinds.get(name, "")) for name in names) and clients:
-        if len(clients) < len(names):
-            return violation(
-                'several "nodes" share one client of the network file system: its cache can serve every phase, '
-                "whatever the rank offset",
-                "one client per node",
-                listed(names),
-            )
-        return doubt(case.full)(
-            'several "nodes" run on one physical machine, each with its own client of the file system',
-            "one machine per node",
+    on_network = clients and any(_NETWORK.fullmatch(kinds.get(name, "")) for name in names)
+    if on_network and len(clients) < len(names):
+        return violation(
+            'several "nodes" share one client of the network file system: its cache can serve every phase, whatever '
+            "the rank offset",
+            "one client per node",
             listed(names),
         )
-    return doubt(case.full)('several "nodes" run on one physical machine', "one machine per node", listed(names))
+    own = ", each with its own client of the file system" if on_network else ""
+    message = f'several "nodes" run on one physical machine{own}'
+    return doubt(case.full)(message, "one machine per node", listed(names))
 
 
 STARTED_AGAIN = (
@@ -132,13 +122,11 @@ def times_fit(case: Case) -> Iterator[Finding]:
     for name, time in printed.items():
         if not window[0] - TOLERANCE_S - back <= time <= window[1] + TOLERANCE_S + back:
             yield violation("outside the run: the output's {what}", _span(*window), utc(time), what=name)
-    took, had = phases_s(case), window[1] - window[0] + back
-    if took > had + TOLERANCE_S:
-        yield violation("phases in the output took longer than the run", f"at most {had:.1f} s", f"{took:.1f} s")
+    yield from fit(case, window[1] - window[0] + back, "phases in the output took longer than the run")
     submitted = case.attempt.submitted
     if submitted is not None and window[0] < submitted - CONTROLLER_S:
         yield violation("the run began before its job was submitted", f"after {utc(submitted)}", utc(window[0]))
-    job = _accounting(case).job or environment.job
+    job = accounting(case).job or environment.job
     if started_again(case):
         yield unchecked(STARTED_AGAIN)
         job = environment.job
@@ -199,6 +187,13 @@ def phases_s(case: Case) -> float:
     return max([sum(following), *lasted.values()])
 
 
+def fit(case: Case, lasted_s: float, message: str) -> Iterator[Finding]:
+    """The phases of the output fit into the time that something lasted."""
+    took = phases_s(case)
+    if took > lasted_s + TOLERANCE_S:
+        yield violation(message, f"at most {lasted_s:.1f} s", f"{took:.1f} s")
+
+
 def _all_iterations_s(case: Case, record: Record) -> float:
     """At least: iterations other than the fastest took no less."""
     known = [seconds for each in record.each if (seconds := each.details.get("elapsed_s")) is not None]
@@ -209,7 +204,7 @@ def _all_iterations_s(case: Case, record: Record) -> float:
 
 def job_agrees(case: Case) -> Iterator[Finding]:
     """RUN-03: job, nodes and tasks agree between the output, the job's records and Slurm's accounting."""
-    completion, environment, accounting = case.evidence.completion, case.evidence.environment, _accounting(case)
+    completion, environment, final = case.evidence.completion, case.evidence.environment, accounting(case)
     if completion is None or not environment.recorded:
         yield unchecked("the job's records are missing{why}", why=_why(environment))
         return
@@ -219,8 +214,8 @@ def job_agrees(case: Case) -> Iterator[Finding]:
     had, again = environment.job_nodes, started_again(case)
     if again:
         yield unchecked(STARTED_AGAIN)
-    elif not accounting.ended:
-        yield from _while_completing(accounting, had)
+    elif not final.ended:
+        yield from _while_completing(final, had)
     named = set(case.seen.node_names)
     if len(had) == case.seen.nodes and named and named < set(had):
         yield violation("the output names fewer nodes than it ran on", listed(had), listed(sorted(named)))
@@ -231,9 +226,9 @@ def job_agrees(case: Case) -> Iterator[Finding]:
 
 def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str | None]]:
     """What each record says about the job, by subject; the first record's value is the expected one."""
-    environment, accounting = case.evidence.environment, _accounting(case)
+    environment, after = case.evidence.environment, accounting(case)
     # Slurm has no record of the nodes of a start that it forgot.
-    final = Accounting() if started_again(case) else accounting
+    final = Accounting() if started_again(case) else after
     spoke, had = {node.name for node in environment.nodes if node.name}, environment.job_nodes
     return {
         "job id": {
@@ -242,7 +237,7 @@ def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str 
             "completion.json": completion.job_id,
             "environment.json": environment.variables.get("SLURM_JOB_ID"),
             "scontrol during the job": environment.job.get("JobId"),
-            "scontrol after the job": accounting.job.get("JobId"),
+            "scontrol after the job": after.job.get("JobId"),
         },
         "node list": {
             "completion.json": _nodes(completion.nodes),
@@ -258,7 +253,7 @@ def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str 
 
 def _named(case: Case, completion: Completion) -> Iterator[Finding]:
     """A site, or its plugin, may rename a job: it is recognised by the folder in which it was submitted."""
-    during, after = case.evidence.environment.job, _accounting(case).job
+    during, after = case.evidence.environment.job, accounting(case).job
     names = {
         "submitted": case.attempt.job,
         "completion.json": completion.job_name,
@@ -285,7 +280,7 @@ def _tasks_suffice(case: Case) -> Iterator[Finding]:
         return
     tasks_by_source = {
         "environment.json": case.evidence.environment.variables.get("SLURM_NTASKS"),
-        "scontrol": _accounting(case).job.get("NumTasks"),
+        "scontrol": accounting(case).job.get("NumTasks"),
     }
     for source, tasks in tasks_by_source.items():
         if tasks and tasks.isdigit() and int(tasks) < processes:
@@ -297,42 +292,41 @@ def _tasks_suffice(case: Case) -> Iterator[Finding]:
             )
 
 
-def _while_completing(accounting: Accounting, had: Sequence[str]) -> Iterator[Finding]:
+def _while_completing(final: Accounting, had: Sequence[str]) -> Iterator[Finding]:
     """What slurmctld lists while a job is COMPLETING: the nodes whose Epilog still runs."""
-    completing = expand_nodes(accounting.job.get("NodeList", "")) or ()
+    completing = expand_nodes(final.job.get("NodeList", "")) or ()
     if set(completing) - set(had):
         yield violation(
             "Slurm lists nodes that were not in the job",
             f"{listed(had)} or fewer while the job is COMPLETING",
             listed(completing),
         )
-    elif not accounting.allocation.get("NodeList"):
+    elif not final.allocation.get("NodeList"):
         yield unchecked(
             "job nodes not confirmed: Slurm reported the job as {state}; run 'campaign collect FILE' while Slurm "
             "still has the job's record",
-            state=accounting.job.get("JobState", "active"),
+            state=final.job.get("JobState", "active"),
         )
 
 
 def _steps_agree(case: Case) -> Iterator[Finding]:
-    accounting, seen = _accounting(case), case.seen
-    if not (accounting.job or accounting.steps):
-        yield unchecked("Slurm's final record of the job is missing")
+    final, seen = accounting(case), case.seen
+    if not final.steps:
+        if not final.job:  # otherwise Slurm has no accounting
+            yield unchecked("Slurm's final record of the job is missing")
         return
-    if not accounting.steps:
-        return  # Slurm has no accounting
-    if seen.step_id is not None:
-        name = f"{case.attempt.job_id}.{seen.step_id}"
-        steps = [row for row in accounting.steps if row.get("JobIDRaw") == name]
-        missing = unchecked("sacct shows no job step {step} (yet)", step=name)
-    else:
-        missing = unchecked("sacct shows no matching job step (yet)")
-        steps = [row for row in accounting.steps if _could_be(case, row)]
     if seen.step_id is None and not case.run.launcher.is_srun:
         yield unchecked(
             "{program} starts the ranks itself: sacct shows no job step for them", program=case.run.launcher.program
         )
         return
+    if seen.step_id is None:
+        missing = unchecked("sacct shows no matching job step (yet)")
+        steps = [row for row in final.steps if _could_be(case, row)]
+    else:
+        name = f"{case.attempt.job_id}.{seen.step_id}"
+        missing = unchecked("sacct shows no job step {step} (yet)", step=name)
+        steps = [row for row in final.steps if row.get("JobIDRaw") == name]
     if not steps:
         yield missing
         return
@@ -347,14 +341,12 @@ def _steps_agree(case: Case) -> Iterator[Finding]:
 
 def _could_be(case: Case, step: Mapping[str, str]) -> bool:
     """Whether a step in the accounting may be this attempt's, if the output does not name its step."""
-    completion = case.evidence.completion
-    began, ended = _seconds(step.get("Start")), _seconds(step.get("End"))
+    completion, times = case.evidence.completion, times_of(step)
     return (
         completion is not None
-        and began is not None
-        and ended is not None
-        and began <= completion.ended + TOLERANCE_S
-        and completion.started - TOLERANCE_S <= ended
+        and times is not None
+        and times[0] <= completion.ended + TOLERANCE_S
+        and completion.started - TOLERANCE_S <= times[1]
         and step.get("JobName") in {command.step for command in case.run.launched}
     )
 
@@ -362,7 +354,7 @@ def _could_be(case: Case, step: Mapping[str, str]) -> bool:
 def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
     """RUN-04: no other job could share the nodes; other users of the file system are disclosed."""
     environment = case.evidence.environment
-    job = _accounting(case).job or environment.job
+    job = accounting(case).job or environment.job
     sharing = job.get("OverSubscribe", job.get("Shared"))
     if sharing is None:
         yield unchecked("cannot tell whether the nodes were exclusive: no Slurm record")
@@ -388,8 +380,9 @@ def directory_clean(case: Case) -> Iterator[Finding]:
     left = evidence.completion.leftover_files if evidence.completion else 0
     if left:
         removes = any(operation.record == "remove" for operation in case.operations)
-        form = violation if removes else note
-        yield form("the benchmark left files behind; the job removed them", f"{0} files", f"{left} files")
+        yield (violation if removes else note)(
+            "the benchmark left files behind; the job removed them", "0 files", f"{left} files"
+        )
     if evidence.before is None or evidence.after is None:
         yield unchecked("file system capacity and inode counts were not recorded")
 
@@ -414,7 +407,7 @@ def cache_dealt_with(case: Case) -> Iterator[Finding]:
 # --- small things
 
 
-def _accounting(case: Case) -> Accounting:
+def accounting(case: Case) -> Accounting:
     """Slurm's final record of the job; empty if there is none."""
     return case.evidence.accounting or Accounting()
 
@@ -423,7 +416,7 @@ def started_again(case: Case) -> bool:
     """Whether Slurm's final record is of this job, but of a start after the run's end: a controller that lost its state
     in a crash believes that a running job is waiting, and starts or cancels it later.
     """
-    during, after = case.evidence.environment.job, _accounting(case).job
+    during, after = case.evidence.environment.job, accounting(case).job
     completion, first, began = case.evidence.completion, during.get("StartTime", ""), after.get("StartTime", "")
     if completion is None or not first.isdigit() or not began.isdigit():
         return False
@@ -436,7 +429,6 @@ def _log_nodes(case: Case) -> tuple[str, ...]:
     return tuple(dict.fromkeys(case.seen.node_names or case.evidence.placement))
 
 
-@functools.lru_cache(maxsize=1024)
 def _nodes(text: str | None) -> str | None:
     """A list of nodes expanded and sorted; None if it cannot be parsed, such as one that was cut."""
     names = expand_nodes(text or "")
@@ -447,11 +439,16 @@ def _why(environment: Environment) -> str:
     return f": {environment.problems[0]}" if environment.problems else ""
 
 
-@functools.lru_cache(maxsize=64)
 def _zone(text: str) -> float | None:
     """+0130 -> seconds east of Greenwich."""
     match = re.fullmatch(r"([+-])(\d\d)(\d\d)", text)
     return (1 if match[1] == "+" else -1) * (int(match[2]) * 3600 + int(match[3]) * 60) if match else None
+
+
+def times_of(step: Mapping[str, str]) -> tuple[float, float] | None:
+    """When a step in the accounting began and ended, in whole seconds; None if that is not recorded."""
+    began, ended = _seconds(step.get("Start")), _seconds(step.get("End"))
+    return None if began is None or ended is None else (began, ended)
 
 
 def _seconds(text: str | None) -> float | None:

@@ -7,10 +7,11 @@ campaign on its targets. A missing record contradicts nothing: that is "not chec
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from campaign.core.model import Finding, State
+from campaign.core.model import Completion, Finding, State
 from campaign.core.units import listed, utc
 from campaign.judge import attested
 from campaign.judge.environment import (
@@ -18,14 +19,15 @@ from campaign.judge.environment import (
     SET_S,
     STARTED_AGAIN,
     TOLERANCE_S,
+    accounting,
     clock_set_s,
-    phases_s,
+    fit,
     set_back_s,
     started_again,
+    times_of,
 )
 from campaign.judge.findings import disagreement, note, to_explain, unchecked, violation
 from campaign.judge.numbers import are_their_own
-from campaign.judge.phases import PROBES
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
@@ -33,6 +35,7 @@ from campaign.results.environment.facts import Accounting, Environment
 from campaign.results.environment.slurm_text import expand_nodes
 
 SAME_S = 1.0  # between two copies of a time, one of which may be cut to a second
+PROBES = ("bash", "witness")  # steps of the job itself, which find out where the ranks are and what they execute
 _OF_SRUN = re.compile("[0-9]{1,6}")  # other steps have names, or numbers from 4294967290
 _WITH_EXIT_CODE = ("COMPLETED", "FAILED")  # states of jobs that ended by themselves
 # Names of one file system in statfs and in the mount table, where both have one.
@@ -49,8 +52,7 @@ def agree(case: Case) -> Iterator[Finding]:
     yield from _order(case)
     yield from _slurm(case)
     yield from _step(case)
-    environment = case.evidence.environment
-    yield from environment.once("EVD-06", lambda: tuple(_file_system(environment)))
+    yield from _file_system(case.evidence.environment)
     yield from attested.agrees(case)
 
 
@@ -77,13 +79,8 @@ def _driver(case: Case) -> Iterator[Finding]:
         yield violation("the run ended before it started", utc(completion.started), utc(completion.ended))
     seen = case.seen
     if seen.began is not None and seen.ended is not None:
-        lasted, took = seen.ended - seen.began + back, phases_s(case)
-        if took > lasted + TOLERANCE_S:
-            yield violation(
-                "phases in the output took longer than the program ran by its own clock",
-                f"at most {lasted:.1f} s",
-                f"{took:.1f} s",
-            )
+        message = "phases in the output took longer than the program ran by its own clock"
+        yield from fit(case, seen.ended - seen.began + back, message)
 
 
 _CLOCK_SET = "the clock of the job's first node was set during the run"
@@ -105,8 +102,7 @@ def _clock(case: Case) -> Iterator[Finding]:
             if one.seen.began is not None and one.seen.ended is not None and told.clock_s is not None
         ]
         form = note if not walls or abs(sum(walls) - by_s) <= TOLERANCE_S else to_explain
-        seen = f"by {sum(walls):+.1f} s" if walls else ""
-        yield form(_CLOCK_SET, seen, f"by {by_s:+.1f} s")
+        yield form(_CLOCK_SET, f"by {sum(walls):+.1f} s" if walls else "", f"by {by_s:+.1f} s")
 
 
 def _order(case: Case) -> Iterator[Finding]:
@@ -123,13 +119,13 @@ def _order(case: Case) -> Iterator[Finding]:
             continue
         limit = completion.started + TOLERANCE_S if before else completion.ended - TOLERANCE_S
         if (time > limit) if before else (time < limit):
-            expected = f"before {utc(limit)}" if before else f"after {utc(limit)}"
+            expected = f"{'before' if before else 'after'} {utc(limit)}"
             yield violation("the {what} was recorded at the wrong time", expected, utc(time), what=name)
 
 
 def _slurm(case: Case) -> Iterator[Finding]:
     """Slurm's records during the job, after it, and in its accounting; and the job's own variables."""
-    environment, after = case.evidence.environment, case.evidence.accounting or Accounting()
+    environment, after = case.evidence.environment, accounting(case)
     during, allocation, completion = environment.job, after.allocation, case.evidence.completion
     if not after.job and not after.steps:
         yield unchecked("Slurm's final record of the job is missing: nothing to compare the job's record with")
@@ -184,15 +180,14 @@ def _word(row: Mapping[str, str]) -> str:
 
 def _step(case: Case) -> Iterator[Finding]:
     """The execution's step in the accounting: how it ended, how long it took, where it ran."""
-    after, completion = case.evidence.accounting, case.evidence.completion
-    if after is None or not after.steps or completion is None or case.seen.step_id is None:
-        return
-    if len(case.run.launched) > 1:
-        return  # its phases are steps of their own, on nodes of their own
-    step = next((row for row in after.steps if row.get("JobIDRaw") == f"{completion.job_id}.{case.seen.step_id}"), None)
+    completion = case.evidence.completion
+    if completion is None or case.seen.step_id is None or len(case.run.launched) > 1:
+        return  # phases are steps of their own, on nodes of their own
+    name = f"{completion.job_id}.{case.seen.step_id}"
+    step = next((row for row in accounting(case).steps if row.get("JobIDRaw") == name), None)
     if step is None:
         return  # RUN-03 reports it
-    yield from _ended_as(case, step)
+    yield from _ended_as(case, completion, step)
     program = case.run.commands[0].step
     if step.get("JobName", program) != program:
         yield violation("sacct: the job step ran another program", program, step["JobName"])
@@ -203,9 +198,7 @@ def _step(case: Case) -> Iterator[Finding]:
         yield violation("sacct: the job step ran on nodes outside the job", listed(had), listed(ran))
 
 
-def _ended_as(case: Case, step: Mapping[str, str]) -> Iterator[Finding]:
-    completion = case.evidence.completion
-    assert completion is not None, "only steps of recorded runs are compared"
+def _ended_as(case: Case, completion: Completion, step: Mapping[str, str]) -> Iterator[Finding]:
     state, code = _word(step), step.get("ExitCode", "")
     if completion.outcome == "done" and state and state != "COMPLETED":
         yield violation(
@@ -213,19 +206,17 @@ def _ended_as(case: Case, step: Mapping[str, str]) -> Iterator[Finding]:
         )
     if completion.outcome == "done" and code and code != "0:0":
         yield violation("the run is recorded as done, but sacct shows an error of its job step", "0:0", code)
-    began, ended = step.get("Start", ""), step.get("End", "")
-    if not (began.isdigit() and ended.isdigit()):
+    if (times := times_of(step)) is None:
         return
-    if int(began) < completion.started - CONTROLLER_S or int(ended) > completion.ended + CONTROLLER_S:
-        window = f"{utc(completion.started)} to {utc(completion.ended)}"
+    began, ended = times
+    if began < completion.started - CONTROLLER_S or ended > completion.ended + CONTROLLER_S:
         yield violation(
-            "sacct: the job step lies outside the run's time", window, f"{utc(int(began))} to {utc(int(ended))}"
+            "sacct: the job step lies outside the run's time",
+            f"{utc(completion.started)} to {utc(completion.ended)}",
+            f"{utc(began)} to {utc(ended)}",
         )
-    lasted, took = int(ended) - int(began) + 1.0 + set_back_s(case), phases_s(case)  # both are cut to a second
-    if took > lasted + TOLERANCE_S:
-        yield violation(
-            "phases in the output took longer than the job step in sacct", f"at most {lasted:.1f} s", f"{took:.1f} s"
-        )
+    lasted = ended - began + 1.0 + set_back_s(case)  # both times are cut to a second
+    yield from fit(case, lasted, "phases in the output took longer than the job step in sacct")
 
 
 def _file_system(environment: Environment) -> Iterator[Finding]:
@@ -237,6 +228,62 @@ def _file_system(environment: Environment) -> Iterator[Finding]:
         if None not in kinds and kinds[0] != kinds[1]:
             yield violation("mount table and statfs name different file systems on {node}", mounted, said, node=node)
             return
+
+
+# --- the phases of a result
+
+
+def one_sequence(case: Case) -> Iterator[Finding]:
+    """RUN-09: all phases of a result ran in one job, once each and in order, with nothing else in between."""
+    if not case.run.commands[0].phase or case.attempt.state is not State.DONE:
+        return
+    completion = case.evidence.completion
+    if completion is None or not completion.phases:
+        yield unchecked("the job did not record when each phase ran")
+        return
+    planned, ran = [command.phase for command in case.run.commands], [each.phase for each in completion.phases]
+    if ran != planned:
+        yield violation(
+            "the phases that ran differ from the plan (each once, in order)", ", ".join(planned), ", ".join(ran)
+        )
+        return
+    for first, second in pairwise(completion.phases):
+        if second.started < first.ended - TOLERANCE_S:
+            yield violation(
+                "a phase began before the previous one had ended", f"after the end of {first.phase}", second.phase
+            )
+    jobs = dict.fromkeys(seen.job_id for seen in case.seen.phases.values() if seen.job_id)
+    if len(jobs) > 1:
+        yield violation("the phases of one result ran in several jobs", completion.job_id, ", ".join(jobs))
+    steps = [int(step) for seen in case.seen.phases.values() if (step := seen.step_id or "").isdigit()]
+    if steps != sorted(set(steps)):
+        yield violation(
+            "the job steps are not in the order of the phases", "ascending step numbers", ", ".join(map(str, steps))
+        )
+    yield from _foreign_steps(case, completion)
+
+
+def _foreign_steps(case: Case, completion: Completion) -> Iterator[Finding]:
+    """Other steps of the job during the phases."""
+    steps = accounting(case).steps
+    if not steps or not case.run.launcher.is_srun:
+        yield unchecked("job steps not in Slurm's accounting: other work between the phases cannot be excluded")
+        return
+    began, ended = completion.phases[0].started, completion.phases[-1].ended
+    allowed = Counter(command.step for command in case.run.launched)
+    timed = [(step.get("JobName", ""), times) for step in filter(_is_launched, steps) if (times := times_of(step))]
+    ran = Counter(name for name, times in timed if name not in PROBES and times[0] >= began and times[1] <= ended)
+    if foreign := ran - allowed:
+        yield violation(
+            "the job ran other steps between the phases of one result",
+            listed(f"{count} of {name}" for name, count in allowed.items()),
+            listed(f"{count} of {name}" for name, count in foreign.items()),
+        )
+
+
+def _is_launched(step: Mapping[str, str]) -> bool:
+    """Whether a step in the accounting is one of srun: neither batch nor extern."""
+    return step.get("JobIDRaw", "").rpartition(".")[2].isdigit()
 
 
 # --- a whole campaign
@@ -261,7 +308,7 @@ def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Findi
     last: dict[str, Case] = {}  # by target: the attempt that ended last
     targets = submission.campaign.targets
     others = {target.name: matrix.apart(targets, target.name) for target in targets}
-    for case in _by_time(done):
+    for case in sorted((case for case in done if case.evidence.completion), key=_window):
         began, apart = _window(case)[0], others[case.run.target]
         for target, before in last.items():
             # The clocks of two jobs' first nodes may differ.
@@ -277,10 +324,6 @@ def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Findi
         known = last.get(case.run.target)
         if known is None or _window(case)[1] > _window(known)[1]:
             last[case.run.target] = case
-
-
-def _by_time(done: Iterable[Case]) -> list[Case]:
-    return sorted((case for case in done if case.evidence.completion), key=_window)
 
 
 def _window(case: Case) -> tuple[float, float]:
@@ -299,14 +342,14 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
         most[attempt.job] = most.get(attempt.job, 0) + launched.get(attempt.run, 1)
     silent = []
     for job, cases in jobs.items():
-        after = cases[0].evidence.accounting
+        after = accounting(cases[0])
         commands = [command for case in cases for command in case.run.launched]
         programs = {command.step for command in commands}
-        if after is None or not after.steps or programs.intersection(PROBES):
+        if not after.steps or programs.intersection(PROBES):
             silent.append(job)
             continue
         ran = [row for row in after.steps if row.get("JobName") in programs and _word(row) == "COMPLETED"]
-        steps = [row for row in ran if row.get("JobIDRaw", "").rpartition(".")[2].isdigit()]
+        steps = list(filter(_is_launched, ran))
         if steps and not len(commands) <= len(steps) <= most.get(job, 0):
             yield violation(
                 "sacct shows a different number of benchmark runs in job {job} than submitted attempts",
@@ -327,11 +370,7 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
 
 def _steps_overlap(steps: Sequence[Mapping[str, str]], case: Case) -> Iterator[Finding]:
     """Measuring steps of one job do not overlap."""
-    times = sorted(
-        (int(row["Start"]), int(row["End"]), row["JobIDRaw"])
-        for row in steps
-        if row.get("Start", "").isdigit() and row.get("End", "").isdigit()
-    )
+    times = sorted((*times, row["JobIDRaw"]) for row in steps if (times := times_of(row)))
     for (_, ended, first), (began, _, second) in pairwise(times):
         if began < ended - TOLERANCE_S:
             yield violation(
@@ -381,8 +420,8 @@ def _copied(done: Iterable[Case]) -> Iterator[Finding]:
     """Two measurements never have the same numbers to the last digit: one output is a copy of the other."""
     first: dict[tuple[tuple[str, float], ...], Case] = {}
     for case in done:
-        numbers = _numbers(case)
-        if (other := first.setdefault(numbers, case)) is not case and are_their_own(value for _, value in numbers):
+        numbers = fingerprint(case)
+        if numbers and (other := first.setdefault(numbers, case)) is not case:
             yield violation(
                 "all values are identical to those of {other}, to the last digit: one output is a copy of the other",
                 "values of its own",
@@ -394,12 +433,8 @@ def _copied(done: Iterable[Case]) -> Iterator[Finding]:
 
 def fingerprint(case: Case) -> tuple[tuple[str, float], ...]:
     """The values of a measurement, if they have too many digits to be equal by chance."""
-    numbers = _numbers(case)
+    numbers = tuple((operation.id, record.value) for operation, record in case.reported)
     return numbers if are_their_own(value for _, value in numbers) else ()
-
-
-def _numbers(case: Case) -> tuple[tuple[str, float], ...]:
-    return tuple([(operation.id, record.value) for operation, record in case.reported])
 
 
 def _restarted(done: Iterable[Case]) -> Iterator[Finding]:
