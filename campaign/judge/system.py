@@ -1,20 +1,24 @@
-"""The rules about the system: its description, and whether it stayed the same during the campaign. Pure."""
+"""The rules about the system: its description, and whether it stayed the same during the campaign and is configured as
+the proposed one. Pure.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
+from typing import Any
 
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
 from campaign.core.model import Finding
-from campaign.core.units import listed, several
+from campaign.core.units import format_size, listed, several
 from campaign.judge.findings import at_full_size, cut, doubt, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
 
 MEMORY_SHARE = 0.02  # relative difference in memory of equal nodes, reserved by firmware
+KEPT_BY_FIRMWARE = 0.1  # share of a node's memory, at most
 # Facts that change with time, and variables that identify the job and the login: they differ between jobs without any
 # change of the system.
 _PASSING = ("state.", "zone")
@@ -48,6 +52,14 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "zfs": ("zfs",),
 }
 _OF_THE_TARGET = ("mount.", "fs.", "nfs.", "lustre.", "beegfs.", "gluster.")
+# Fields of the proposed system that a node reports as a fact.
+_FACTS = {
+    "processor": "cpu.model",
+    "cores": "cpu.cores",
+    "memory": "memory.total",
+    "file_system": "mount.type",
+    "operating_system": "os",
+}
 # Of file systems without a device of their own, such as network file systems: each kernel numbers its mounts itself.
 _ANONYMOUS = "0:"
 
@@ -82,8 +94,7 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
         )
     told = " ".join(text for _, text in submission.campaign.system).casefold()
     names: set[str] = set()
-    environments = [case.evidence.environment for case in submission.results]
-    for environment in {id(each): each for each in environments}.values():  # attempts share their job's environment
+    for environment in (case.evidence.environment for case in submission.results):
         of_ranks = (name.removeprefix("env.") for name in environment.under("env."))
         names |= {*environment.variables, *of_ranks}.difference(environment.set_by_slurm)
     names -= {name for name, _ in submission.campaign.slurm.environment}
@@ -158,145 +169,188 @@ def names_of(kind: str) -> tuple[str, ...]:
 # --- ENV-03
 
 
-@dataclass(frozen=True, slots=True)
-class _Stated:
-    """What one job's environment reports about one item on one node ("" if about the whole job)."""
-
-    text: str
-    node: str
-    attempts: tuple[str, ...]
+_Job = tuple[Environment, str, str, list[str]]  # with target, executable and the attempts that share it
+_Item = tuple[str, str]  # what must not change, and the target or executable that it belongs to: "" for none
 
 
 def unchanged(submission: Submission) -> Iterator[Finding]:
     """ENV-03: kernel, settings, mounts, executable and libraries did not change, and are the same on all nodes."""
-    jobs, without = _jobs(submission.results)
+    results = sorted(submission.results, key=lambda result: result.attempt.started or 0.0)
+    without = [result.subject for result in results if not result.evidence.environment.recorded]
     if without:
         yield unchecked(
             "environment not recorded for {attempts} (first: {first})",
             attempts=several(len(without), "attempt"),
             first=without[0],
         )
+    jobs = _jobs(results)
     yield from _silent(jobs)
-    for name, statements in _differing(jobs).items():
-        changed = _changed(name, statements)
-        if changed:
-            before, after = changed
-            told_of = _said(before, attempts=True), _said(after, attempts=True)
-            yield to_explain("{name} changed during the campaign", *told_of, name=name)
+    # Of each item, what was said on which node ("" for the whole job), with the attempts of each job that said so.
+    said: dict[_Item, dict[tuple[str, str], list[Sequence[str]]]] = {}
+    for environment, target, executable, attempts in jobs:
+        for item, node, text in _items(environment, target, executable):
+            said.setdefault(item, {}).setdefault((node, text), []).append(attempts)
+    for item, by_node in said.items():
+        name = " of ".join(filter(None, item))
+        first = next(text for _, text in by_node)
+        if all(_same(item, first, text) for _, text in by_node):
+            continue
+        if changed := _changed(item, by_node):
+            told = [_said(text, node, f"in {_some(by_node[node, text][0])}") for node, text in changed]
+            yield to_explain("{name} changed during the campaign", *told, name=name)
         else:
-            alike = [sum(_same(name, statement.text, other.text) for other in statements) for statement in statements]
-            usual = statements[alike.index(max(alike))]
-            others = [statement for statement in statements if not _same(name, statement.text, usual.text)]
-            differing = "; ".join(dict.fromkeys(_said(statement, attempts=False) for statement in others[:4]))
-            yield to_explain("{name} differs between nodes", _said(usual, attempts=False), differing, name=name)
+            yield to_explain("{name} differs between nodes", *_differing(item, by_node), name=name)
+
+
+def _jobs(results: Iterable[Case]) -> list[_Job]:
+    """The recorded environments with the attempts that share each, in the order of time."""
+    jobs: dict[tuple[int, str, str], _Job] = {}
+    for case in results:
+        environment, target, executable = case.evidence.environment, case.run.target, case.run.executable
+        if environment.recorded:
+            job = jobs.setdefault((id(environment), target, executable), (environment, target, executable, []))
+            job[3].append(case.subject)
+    return list(jobs.values())
 
 
 def _silent(jobs: Sequence[_Job]) -> Iterator[Finding]:
     """Nodes of which nothing, or not everything, is recorded."""
     told: dict[tuple[str, str], list[str]] = {}
     for environment, _, _, attempts in jobs:
-        if environment.recorded and environment.silent:
-            key = listed(environment.silent), next(iter(environment.problems), "")
-            told.setdefault(key, []).extend(attempts)
+        if environment.silent:
+            why = f": {environment.problems[0]}" if environment.problems else ""
+            told.setdefault((listed(environment.silent), why), []).extend(attempts)
     for (nodes, why), names in told.items():
-        counted, reason = several(len(names), "attempt"), f": {why}" if why else ""
         yield unchecked(
             "environment of {nodes} not recorded in {attempts} (first: {first}){why}",
             nodes=nodes,
-            attempts=counted,
+            attempts=several(len(names), "attempt"),
             first=names[0],
-            why=reason,
+            why=why,
         )
 
 
-_Job = tuple[Environment, str, str, tuple[str, ...]]  # with target, executable and the attempts that share it
-
-
-def _jobs(results: Sequence[Case]) -> tuple[list[_Job], list[str]]:
-    """The recorded environments with the attempts that share each, in the order of time; and attempts without one."""
-    shared: dict[tuple[int, str, str], list[str]] = {}
-    environments: dict[int, Environment] = {}
-    without = []
-    for result in sorted(results, key=lambda result: result.attempt.started or 0.0):
-        environment, name = result.evidence.environment, result.subject
-        if not environment.recorded:
-            without.append(name)
-        else:
-            environments[id(environment)] = environment
-            shared.setdefault((id(environment), result.run.target, result.run.executable), []).append(name)
-    return [
-        (environments[key], target, executable, tuple(names)) for (key, target, executable), names in shared.items()
-    ], without
-
-
-def _differing(jobs: Sequence[_Job]) -> dict[str, list[_Stated]]:
-    """The items that differ between jobs or nodes, in the order in which jobs report them."""
-    texts: dict[str, list[str]] = {}
-    for environment, target, executable, _ in jobs:
-        for name, values in (*_of_nodes(environment, target, executable), *_of_job(environment, target)):
-            known = texts.setdefault(name, [])
-            for text in values:
-                if not any(_same(name, text, other) for other in known):
-                    known.append(text)
-    differing: dict[str, list[_Stated]] = {name: [] for name, values in texts.items() if len(values) > 1}
-    for environment, target, executable, attempts in jobs if differing else ():
-        for name, values in (*_of_nodes(environment, target, executable), *_of_job(environment, target)):
-            if name in differing:
-                nodes = environment.by_node(name.rpartition(" of ")[0] or name)
-                if nodes:
-                    differing[name] += [_Stated(text, node, attempts) for node, text in nodes.items()]
-                else:
-                    differing[name] += [_Stated(text, "", attempts) for text in values]
-    return differing
-
-
-def _of_nodes(environment: Environment, target: str, executable: str) -> Iterator[tuple[str, Sequence[str]]]:
-    """Items about nodes that must not change, each with the reported values."""
-    for name in environment.facts:
-        if name.startswith(_PASSING):
-            continue
-        of = target if name.startswith(_OF_THE_TARGET) else executable if name.startswith(("exec", "library.")) else ""
-        yield f"{name} of {of}" if of else name, environment.values(name)
-
-
-def _of_job(environment: Environment, target: str) -> Iterator[tuple[str, Sequence[str]]]:
-    """The same for items that a job reports once for all its nodes."""
+def _items(environment: Environment, target: str, executable: str) -> Iterator[tuple[_Item, str, str]]:
+    """What must not change, each with a node ("" if it is about the whole job) and what was reported."""
+    for fact in environment.facts:
+        if not fact.startswith(_PASSING):
+            of_program = executable if fact.startswith(("exec", "library.")) else ""
+            item = fact, target if fact.startswith(_OF_THE_TARGET) else of_program
+            yield from ((item, node, text) for node, text in environment.by_node(fact).items())
     for name, text in environment.software.items():
-        yield f"version of {name}", (text,)
+        yield (f"version of {name}", ""), "", text
     for name, text in environment.storage.items():
-        yield f"{name} ({target})", (text,)
+        yield (f"{name} ({target})", ""), "", text
     for name, text in environment.variables.items():
         if not name.startswith(_OF_THE_JOB):
-            yield f"variable {name}", (text,)
+            yield (f"variable {name}", ""), "", text
 
 
-def _changed(name: str, statements: Sequence[_Stated]) -> tuple[_Stated, _Stated] | None:
-    """The first two different values that one node reported, in the order of time."""
-    first: dict[str, _Stated] = {}
-    for statement in statements:
-        earlier = first.setdefault(statement.node, statement)
-        if not _same(name, earlier.text, statement.text):
-            return earlier, statement
+def _changed(item: _Item, said: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], tuple[str, str]] | None:
+    """The first two different values that one node reported, in the order of time, each with the node."""
+    first: dict[str, str] = {}
+    for node, text in said:
+        if not _same(item, earlier := first.setdefault(node, text), text):
+            return (node, earlier), (node, text)
     return None
 
 
-def _same(name: str, first: str, second: str) -> bool:
+def _differing(item: _Item, said: Mapping[tuple[str, str], Sequence[object]]) -> tuple[str, str]:
+    """What most said of an item, and what some others did."""
+
+    def alike(usual: tuple[str, str]) -> int:
+        return sum(len(jobs) for (_, text), jobs in said.items() if _same(item, usual[1], text))
+
+    node, usual = max(said, key=alike)
+    others = [_said(text, node) for node, text in said if not _same(item, text, usual)]
+    return _said(usual, node), "; ".join(dict.fromkeys(others[:4]))
+
+
+def _same(item: _Item, first: str, second: str) -> bool:
     if first == second:
         return True
-    if name.startswith("mount.device of "):
+    if item[0] == "mount.device":
         return first.startswith(_ANONYMOUS) and second.startswith(_ANONYMOUS)
-    if name != "memory.total":
+    sizes = [_kibibytes(text) for text in (first, second)]
+    if item[0] != "memory.total" or None in sizes:
         return False
-    sizes = [text.split()[0] for text in (first, second) if text]
-    if len(sizes) < 2 or not all(size.isdigit() for size in sizes):
-        return False
-    low, high = sorted(int(size) for size in sizes)
+    low, high = sorted(size for size in sizes if size is not None)
     return high - low <= MEMORY_SHARE * high
 
 
-def _said(statement: _Stated, attempts: bool) -> str:
-    where = [f"on {statement.node}"] if statement.node else []
-    if attempts:
-        more = len(statement.attempts) - 1
-        where.append(f"in {statement.attempts[0]}" + (f" and {more} more" if more else ""))
-    return f"{cut(statement.text)} ({', '.join(where)})" if where else cut(statement.text)
+def _said(text: str, node: str, attempts: str = "") -> str:
+    where = ", ".join(filter(None, (f"on {node}" if node else "", attempts)))
+    return f"{cut(text)} ({where})" if where else cut(text)
+
+
+def _some(attempts: Sequence[str]) -> str:
+    return attempts[0] + (f" and {len(attempts) - 1} more" if len(attempts) > 1 else "")
+
+
+# --- ENV-05
+
+
+def as_proposed(submission: Submission) -> Iterator[Finding]:
+    """ENV-05: the measured system is configured as the proposed one, or each difference is explained."""
+    if not submission.results:
+        return
+    fields = asdict(submission.campaign.proposed)
+    given = {name: value for name, value in fields.items() if value not in (None, "")}
+    lacking = [name for name in fields if name not in given]
+    if lacking and submission.full:
+        yield note(
+            "proposed system not described under proposed: {names}; not compared with the measured system",
+            names=", ".join(lacking),
+        )
+    environments = [case.evidence.environment for case in submission.results]
+    unrecorded = []
+    for name, wanted in given.items():
+        recorded = list(dict.fromkeys(text for each in environments for text in _recorded(each, name) if text))
+        if name == "nodes":
+            recorded = [str(submission.partition.usable)] if submission.partition else []
+        others = [text for text in recorded if not _fits(name, wanted, text)]
+        if not recorded:
+            unrecorded.append(name)
+        elif others:
+            label = name.replace("_", " ")
+            shown = format_size(wanted) if name == "memory" else str(wanted)
+            yield doubt(submission.full)(
+                "the measured system differs from the proposed one: {name}",
+                f"{label} {shown}",
+                ", ".join(map(_shown_memory if name == "memory" else cut, others)),
+                name=label,
+            )
+    if unrecorded:
+        yield unchecked("not recorded on the measured system: {names}", names=", ".join(unrecorded))
+
+
+def _recorded(environment: Environment, field: str) -> Sequence[str]:
+    """What a job recorded of a field of the proposed system."""
+    if field == "mpi":
+        return [text for name, text in environment.software.items() if name == "mpirun"]
+    if field == "network":  # all that a node reports of its adapters, as one text
+        facts = [name for name in environment.facts if re.fullmatch(r"fabric\..*|net\.(?!core|ipv)[^.]*", name)]
+        return ["; ".join(f"{name} {text}" for name in facts for text in environment.values(name))]
+    return environment.values(_FACTS.get(field, ""))
+
+
+def _fits(field: str, wanted: Any, text: str) -> bool:
+    """Whether what was recorded of a field is what was proposed."""
+    if field == "memory":
+        size = _kibibytes(text)
+        return size is not None and wanted * (1 - KEPT_BY_FIRMWARE) <= size * 1024 <= wanted
+    if field == "file_system":
+        return any(name in wanted.casefold() for name in names_of(text))
+    if field in ("nodes", "cores"):
+        return str(wanted) == text
+    return all(word in text.casefold() for word in wanted.casefold().replace(",", " ").split())
+
+
+def _kibibytes(text: str) -> int | None:
+    size = text.partition(" ")[0]
+    return int(size) if size.isdigit() else None
+
+
+def _shown_memory(text: str) -> str:
+    size = _kibibytes(text)
+    return cut(text) if size is None else format_size(size * 1024)
