@@ -228,21 +228,20 @@ def _check_table(arguments: argparse.Namespace) -> int:
 
 def bundle(arguments: argparse.Namespace) -> int:
     from campaign.evidence import bundle
-    from campaign.pipeline import planning
+    from campaign.pipeline import planning, standing
     from campaign.results.store import begun
 
     bundle.check_place(arguments.output)
     opened, names = bundle.open_recorded(arguments.file)
-    recorded = bundle.recorded(opened, say)
+    planned, attempts = standing.on_record(opened, say)
     if begun(opened.paths):
-        planning.write(opened, recorded.planned)
-    written = bundle.write(opened, names, recorded, arguments.output, arguments.sign)
-    files, attempts = several(written.files, "file"), several(written.attempts, "attempt")
-    show(f"wrote {written.path}: {files}, {attempts}")
+        planning.write(opened, planned)
+    written = bundle.write(opened, names, planned, attempts, arguments.output, arguments.sign)
+    show(f"wrote {arguments.output}: {several(written.files, 'file')}, {several(written.attempts, 'attempt')}")
     if written.left_out:
         show(f"{several(written.left_out, 'attempt')} without raw output: listed only in the bundle's index")
-    show(f"journal head (send it to the buyer): {written.head}")
-    show(f"verify:  campaign verify {typed(written.path)}")
+    show(f"journal head (send it to the buyer): {written.judged.head}")
+    show(f"verify:  campaign verify {typed(arguments.output)}")
     return verdict(written.judged.submission.rows)
 
 

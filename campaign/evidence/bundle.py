@@ -39,9 +39,8 @@ from campaign.core.model import Attempt, Paths, Run, State
 from campaign.core.units import several
 from campaign.evidence import crate, provenance, replay
 from campaign.evidence.replay import Judged
-from campaign.pipeline import planning, standing
+from campaign.pipeline import planning
 from campaign.pipeline.planning import Plan
-from campaign.pipeline.standing import Say
 from campaign.results.store import begun
 
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
@@ -53,28 +52,12 @@ OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".lzma", ".rar", ".tar", ".tbz", ".tgz",
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """`head` is the hash of the journal's last line."""
+    """How many files a bundle has, and the attempts that are in it and not; the campaign as judged from it."""
 
-    path: Path
     files: int
     attempts: int
     left_out: int
-    head: str
     judged: Judged
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """The content of a bundle. It is not judged here: its copy in the bundle is."""
-
-    planned: Plan
-    attempts: Sequence[Attempt]
-    counted: set[tuple[str, int]]  # attempts that the tables and the searches use: (run, number)
-
-
-def recorded(opened: Opened, say: Say) -> Recorded:
-    planned, attempts = standing.on_record(opened, say)
-    return Recorded(planned, attempts, counted_attempts(planned.all_runs, attempts))
 
 
 def open_recorded(file: Path) -> tuple[Opened, Names]:
@@ -85,18 +68,22 @@ def open_recorded(file: Path) -> tuple[Opened, Names]:
     return opened, names
 
 
-def write(opened: Opened, names: Names, recorded: Recorded, out: Path, key: Path | None) -> Written:
-    """Write the bundle to a new directory, .zip or .tar.gz, signed if an SSH key is given. Raises InputError if `out`
-    already exists, or if attempts have not ended; NoRoom if the disk is full.
+def write(
+    opened: Opened, names: Names, planned: Plan, attempts: Sequence[Attempt], out: Path, key: Path | None
+) -> Written:
+    """Write the bundle of what is on record to a new directory, .zip or .tar.gz, signed if an SSH key is given. The
+    copy in the bundle is judged. Raises InputError if `out` already exists, or if attempts have not ended; NoRoom if
+    the disk is full.
     """
     check_place(out)
-    _check(opened, recorded.attempts)
+    _check(opened, attempts)
+    counted = counted_attempts(planned.all_runs, attempts)
     with _beside(out) as place:
         root = place / "bag"
         data = root / "data"
         data.mkdir(parents=True)
-        _copy_evidence(opened, names, recorded, data)
-        index = _index(opened.paths, recorded.attempts, recorded.counted)
+        _copy_evidence(opened, names, attempts, counted, data)
+        index = _index(opened.paths, attempts, counted)
         _write(data / "index.json", replay.as_json(index))
         judged = replay.rederive(data)
         for name, text in judged.files.items():
@@ -106,22 +93,20 @@ def write(opened: Opened, names: Names, recorded: Recorded, out: Path, key: Path
             (data / provenance.SOURCE).write_bytes(source)
         for name, text in provenance.statements(data, judged, f"campaign {__version__}").items():
             _write(data / name, text)
-        head = judged.chain.head if judged.chain else ""
         today = f"{datetime.now(UTC):%Y-%m-%d}"
         _write(data / crate.NAME, crate.text(judged, data, today))
-        bagit.finish(root, _info(judged, head, today))
+        bagit.finish(root, _info(judged, today))
         if key:
             signatures.sign(root / bagit.TAG_MANIFEST, key, NAMESPACE)
         files = sum(len(names) for _, _, names in os.walk(root))
         if bagit.is_archive(out):
-            packed = place / out.name
-            bagit.pack(root, packed)
-            packed.rename(out)
+            bagit.pack(root, place / out.name)
+            (place / out.name).rename(out)
         else:
             _make_readable(root)
             root.rename(out)
     kept = sum(attempt["included"] for attempt in index["attempts"])
-    return Written(out, files, kept, len(index["attempts"]) - kept, head, judged)
+    return Written(files, kept, len(index["attempts"]) - kept, judged)
 
 
 def check_place(out: Path) -> None:
@@ -170,8 +155,10 @@ def counted_attempts(runs: Iterable[Run], attempts: Iterable[Attempt]) -> set[tu
     }
 
 
-def _copy_evidence(opened: Opened, names: Names, recorded: Recorded, data: Path) -> None:
-    campaign, pack, paths, counted = opened.campaign, opened.pack, opened.paths, recorded.counted
+def _copy_evidence(
+    opened: Opened, names: Names, attempts: Sequence[Attempt], counted: set[tuple[str, int]], data: Path
+) -> None:
+    campaign, pack, paths = opened.campaign, opened.pack, opened.paths
     assert pack.path is not None, "a pack that was read has its path"
     _copy(campaign.path, data / "campaign.yaml")
     _copy(pack.path, data / "rules" / f"{pack.id}.yaml")
@@ -179,7 +166,7 @@ def _copy_evidence(opened: Opened, names: Names, recorded: Recorded, data: Path)
     for path, name in kept.items():
         _copy(Path(path), data / name)
     _write(data / "names.json", replay.names_as_json(names, campaign.rules, pack.path, kept))
-    jobs = {attempt.job for attempt in recorded.attempts if (attempt.run, attempt.number) in counted}
+    jobs = {attempt.job for attempt in attempts if (attempt.run, attempt.number) in counted}
     for name, entry in bagit.files(paths.root):
         top, *parts = name.split("/")
         if not is_evidence(top):
@@ -266,7 +253,7 @@ def _described(path: Path) -> dict[str, Any]:
     return {"size": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
-def _info(judged: Judged, head: str, date: str) -> dict[str, str]:
+def _info(judged: Judged, date: str) -> dict[str, str]:
     campaign, pack = judged.submission.campaign, judged.submission.pack
     contact = dict(campaign.contact)
     keys = {"Source-Organization": "organisation", "Contact-Name": "name", "Contact-Email": "email"}
@@ -275,5 +262,5 @@ def _info(judged: Judged, head: str, date: str) -> dict[str, str]:
         "External-Description": f"Evidence of the campaign {campaign.name}: {pack.title}",
         "Bagging-Date": date,
         "Bag-Software-Agent": f"campaign {__version__}",
-        "Journal-Head": head or "none",
+        "Journal-Head": judged.head or "none",
     }

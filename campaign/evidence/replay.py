@@ -39,6 +39,11 @@ class Judged:
     files_named: Mapping[Path, Path]  # files that the campaign file names, with their places in the evidence
     chain: Chain | None = None  # the journal's
 
+    @property
+    def head(self) -> str:
+        """The hash of the journal's last line; "" if there is none."""
+        return self.chain.head if self.chain else ""
+
 
 @dataclass(frozen=True, slots=True)
 class BundleNames:

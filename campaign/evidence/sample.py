@@ -26,6 +26,7 @@ from campaign.evidence import bundle, verify
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.records import fingerprint
 from campaign.judge.submission import RECORDS, Submission
+from campaign.pipeline import standing
 from campaign.pipeline.standing import Say
 from campaign.report.compare import campaigns
 from campaign.report.compare.verdicts import OfferComparison, Terms
@@ -144,8 +145,7 @@ def accept(place: Path, file: Path, whole: Submission, head: str, terms: Terms, 
         objections: tuple[str, ...] = ()
         if begun(opened.paths):
             answer = folder / "answer"
-            recorded = bundle.recorded(opened, say)
-            bundle.write(opened, names, recorded, answer, None)
+            bundle.write(opened, names, *standing.on_record(opened, say), answer, None)
             objections = _objections(asked, answer, whole)
         compared = campaigns.compare([place, answer], terms)
     kept = tuple(tuple(cell for cell in column if str(cell.cell) in asked.cells) for column in compared.cells)

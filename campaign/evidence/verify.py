@@ -27,7 +27,7 @@ from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
 from campaign.core.units import utc
-from campaign.evidence import bundle, chosen, compared, crate, provenance, records, replay
+from campaign.evidence import bundle, chosen, compared, crate, provenance, replay
 from campaign.evidence.chosen import Copy, Rules
 from campaign.evidence.conclusion import Conclusion, Found, VerifyOutcome, conclude
 from campaign.evidence.replay import BuyersTerms, Judged
@@ -180,7 +180,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         *of_rule("EVD-02", BUNDLE, _stamped(bag, data, chain, stamps)),
         *of_rule("EVD-02", BUNDLE, _recovered(chain, judged)),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
-        *of_rule("EVD-06", BUNDLE, records.twice(data, bag, judged, tool) if judged else ()),
+        *of_rule("EVD-06", BUNDLE, compared.twice(data, bag, judged, tool) if judged else ()),
         *of_rule("RUN-08", BUNDLE, _hidden(judged)),
         *of_rule("WVR-01", BUNDLE, _waivers(judged, asked)),
     )

@@ -17,7 +17,7 @@ from campaign.core.bagit import Bag
 from campaign.core.chain import START, Event, hash_of
 from campaign.core.errors import CampaignError, EnvironmentLacks
 from campaign.core.model import Planned, State
-from campaign.evidence import records, replay
+from campaign.evidence import compared, replay
 from campaign.pipeline import standing
 from campaign.results.store import Store
 from tests.support import builders, driving
@@ -87,7 +87,7 @@ def look_at_everything(opened: Opened) -> None:
     submission = standing.recorded(opened)
     replay._rendered(submission)
     data = opened.paths.root.parent
-    list(records._bound(data, Bag(data), chain.ends if chain else ()))
+    list(compared._bound(data, Bag(data), chain.ends if chain else ()))
 
 
 def test_no_value_of_a_journal_ends_a_command_with_a_traceback(opened: Opened) -> None:

@@ -14,7 +14,7 @@ from in_toto_attestation.predicates.provenance.v1.provenance_pb2 import Provenan
 from in_toto_attestation.v1.statement_pb2 import Statement
 
 from campaign.core import bagit, resources
-from campaign.evidence import provenance, records, replay
+from campaign.evidence import compared, provenance, replay
 from campaign.evidence.replay import Judged
 from campaign.results.source import record, trees
 from tests.support import bundled, reference
@@ -87,10 +87,10 @@ def test_the_archive_holds_the_tree_whose_hash_is_recorded(tmp_path: Path, evide
     (tmp_path / provenance.SOURCE).write_bytes(provenance.source_of(same) or b"")
     assert trees.read(provenance.SOURCE, tmp_path).hash == own.tree
     assert resources.BENCHMARK.name == "bench-src"
-    assert list(records._source(tmp_path, same)) == []
+    assert list(compared._source(tmp_path, same)) == []
     other = replace(same.submission.sources, builds=(replace(build, source_tree="0" * 64),))
     changed = replace(same, submission=replace(same.submission, sources=other))
-    (found,) = records._source(tmp_path, changed)
+    (found,) = compared._source(tmp_path, changed)
     assert (found.expected, found.actual) == (f"tree {'0' * 64}", f"tree {own.tree}")
 
 

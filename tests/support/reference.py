@@ -21,7 +21,7 @@ from campaign.config import format as config_format
 from campaign.config.rules import format as rules_format
 from campaign.config.rules import packs
 from campaign.core import json_schema, schema
-from campaign.evidence import compared, records, verify
+from campaign.evidence import compared, verify
 from campaign.evidence import text as verify_text
 from campaign.results.source import record
 from campaign.results.source.facts import OwnSource
@@ -99,7 +99,7 @@ def as_when_made() -> Iterator[None]:
         zipfile.ZipFile(BUNDLE) as archive,
         mock.patch.object(packs, "PACKS", Path(folder)),
         mock.patch.object(compared, "differing", lambda *_: {}),
-        mock.patch.object(records, "_scripts", lambda *_: ()),
+        mock.patch.object(compared, "_scripts", lambda *_: ()),
         mock.patch.object(record, "own_source", built_from),
     ):
         for name in archive.namelist():
