@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import groupby, zip_longest
+from itertools import chain, groupby, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,12 @@ from campaign.core.units import listed, utc
 from campaign.evidence import bundle, crate, provenance, replay
 from campaign.evidence.replay import Judged
 from campaign.judge.environment import CONTROLLER_S
-from campaign.judge.evidence import BUNDLE
 from campaign.judge.findings import Form, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.slurm import script_text, scripts, submit
 
 LARGEST_TEXT = 16 << 20  # bytes of a text that is compared
+MOST_SHOWN = 20  # files and attempts that the tables do not need
 SHOWN_BEFORE = 30  # characters of a line shown before the difference
 LARGEST_SCRIPT = 4 << 20  # characters of a job script that are compared
 LONGEST_LINE = 200  # characters that are shown
@@ -150,8 +150,14 @@ def object_of(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
-    """CMP-05: folders of attempts that no table refers to, and attempts that are missing in the index."""
+def beside_tables(data: Path, bag: Bag, judged: Judged) -> Iterator[Finding]:
+    """CMP-05: it contains exactly the supporting logs; the index lists the others."""
+    problems = chain(_unsupported(data, bag, judged), _beyond(data, bag, judged))
+    return map(to_explain, islice(problems, MOST_SHOWN))
+
+
+def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
+    """Folders of attempts that no table refers to, and attempts that are missing in the index."""
     known = {(attempt.run, attempt.number): attempt for attempt in judged.submission.attempts}
     wanted = {run.id: run.fingerprint for run in judged.submission.all_runs}
     folders: dict[tuple[str, str], set[str]] = {}
@@ -182,8 +188,8 @@ def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
         yield "index.json: counts differ from the journal"
 
 
-def beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
-    """CMP-05: files that do not belong in a bundle."""
+def _beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
+    """Files that do not belong in a bundle."""
     fixed = {*replay.OUTPUTS, crate.NAME, provenance.SOURCE, "campaign.yaml", "names.json", "index.json"}
     named = {str(path.relative_to(data)) for path in judged.files_named.values()}
     jobs = {attempt.job for attempt in judged.submission.attempts}
@@ -332,14 +338,11 @@ def _scripts(data: Path, bag: Bag, whole: Submission, tool: str) -> Iterator[Fin
     if planned and tool != f"campaign {__version__}":
         yield unchecked(
             "campaign {own} cannot render the job scripts of {tool} again: verify with that version",
-            about=BUNDLE,
             own=__version__,
             tool=tool,
         )
     elif planned and whole.campaign.slurm.template is not None:  # it is a program, and the vendor's is not run here
-        yield unchecked(
-            "job scripts from the vendor's own template (slurm.template) are not rendered again", about=BUNDLE
-        )
+        yield unchecked("job scripts from the vendor's own template (slurm.template) are not rendered again")
     else:
         yield from _against_plan(data, planned, made, whole)
 

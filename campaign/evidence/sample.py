@@ -176,7 +176,7 @@ def _objections(asked: Challenge, answer: Path, whole: Submission) -> tuple[str,
         wrong = [
             f"{each.rule} {each.message} (expected {each.expected}, found {each.actual})"
             for each in findings
-            if each.violated and each.rule in RECORDS | BUNDLE_RULES.keys()
+            if each.violated and each.rule in RECORDS | BUNDLE_RULES
         ]
         sampled = judged.submission.results if judged else ()
     known = {fingerprint(case): case.subject for case in whole.results}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -32,10 +32,12 @@ from campaign.evidence.chosen import Copy, Rules
 from campaign.evidence.conclusion import Conclusion, Found, VerifyOutcome, conclude
 from campaign.evidence.replay import BuyersTerms, Judged
 from campaign.judge import engine
-from campaign.judge.evidence import BUNDLE, HandedIn, recovered
+from campaign.judge.evidence import recovered
 from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, violation
 from campaign.judge.submission import measured_and_hidden
 
+BUNDLE = "bundle"  # the subject of findings about it
+MOST_SHOWN = 20  # problems of one kind
 CLOCKS_S = 60.0  # how much the driver's clock may be behind the authority's
 FUTURE_S = 3600.0  # how much the driver's clock may be ahead of this machine's
 
@@ -151,23 +153,10 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
     except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the verification
         pass_on(error)
         said = str(error) if isinstance(error, CampaignError | ValueError) else f"{type(error).__name__}: {error}"
-        why = plain(said.replace(f"{data}/", "")[:2000])
-    if why:
-        by_buyer = None
+        by_buyer, why = None, plain(said.replace(f"{data}/", "")[:2000])
     chain = (judged and judged.chain) or journal.look(data / "results" / "journal.jsonl")
     if judged and differing is not None:
         differing |= compared.planned_otherwise(data, bag, judged)
-    handed_in = HandedIn(
-        problems=tuple(bag.problems),
-        unsupported=(*compared.unsupported(data, bag, judged), *compared.beyond(data, bag, judged)) if judged else (),
-        signature=" ".join(filter(None, (signed.signer, signed.key or "?"))) if signed else "",
-        signature_problem=signed.problem if signed else "",
-        signers_given=asked.signers is not None,
-        not_judged=why,
-        differing=differing,
-        reworded=reworded,
-        tool=tool if tool != f"campaign {__version__}" else "",
-    )
     stamps = {path: timestamps.read(path, asked.authority) for path in asked.timestamps if asked.authority}
     # A time stamp of the bundle says nothing about what was done before it was written.
     headed = any(head not in chain.earlier for head in asked.heads) or any(
@@ -175,7 +164,10 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
     )
     stated_head = bag.info.get("Journal-Head", "none")
     findings = (
-        *engine.judge_bundle(handed_in),
+        *of_rule("CMP-05", BUNDLE, compared.beside_tables(data, bag, judged) if judged else ()),
+        *of_rule("EVD-01", BUNDLE, complete(bag.problems)),
+        *of_rule("EVD-03", BUNDLE, signature(signed, asked.signers is not None)),
+        *of_rule("EVD-04", BUNDLE, same_verdict(differing, reworded, why, tool)),
         *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, stated_head, headed)),
         *of_rule("EVD-02", BUNDLE, _stamped(bag, data, chain, stamps)),
         *of_rule("EVD-02", BUNDLE, _recovered(chain, judged)),
@@ -207,6 +199,58 @@ def _differing(data: Path, bag: Bag, judged: Judged, tool: str) -> tuple[dict[st
     if compared.is_earlier(tool) and compared.same_numbers(data, judged.files):
         return {}, tuple(differing)
     return differing, ()
+
+
+def complete(problems: Sequence[str]) -> Iterator[Finding]:
+    """EVD-01: every file is listed with its hash, every listed file exists, and nothing points outside."""
+    for problem in problems[:MOST_SHOWN]:
+        yield violation(problem)
+    if (more := len(problems) - MOST_SHOWN) > 0:
+        yield violation("and {count} more", count=more)
+
+
+def signature(signed: Signed | None, signers_given: bool) -> Iterator[Finding]:
+    """EVD-03: signed by a listed key."""
+    if signed and signed.problem:
+        yield violation("invalid signature: {problem}", problem=signed.problem)
+    elif not signed:
+        form = violation if signers_given else unchecked
+        yield form("not signed: the bundle could have been altered and its checksums recomputed")
+    elif not signers_given:
+        yield unchecked(
+            "signed by {signer}, an unknown key: pass the vendor's public key with --signers", signer=signed.key or "?"
+        )
+
+
+def same_verdict(
+    differing: Mapping[str, str] | None, reworded: Sequence[str], why: str, tool: str
+) -> Iterator[Finding]:
+    """EVD-04: re-evaluated offline, the tables, findings and verdict are identical, byte for byte.
+
+    Texts and checks of another version may differ: then the values with their origins are identical. `differing` is
+    None if the bundle cannot be re-evaluated, and `why` not.
+    """
+    if differing is None:
+        yield violation("cannot be re-evaluated: {why}", "the identical verdict", why=why)
+        return
+    for name, how in differing.items():
+        if tool in ("", f"campaign {__version__}"):
+            yield violation("{name} cannot be reproduced from the evidence: {how}", name=name, how=how)
+        else:
+            yield violation(
+                "{name} cannot be reproduced from the evidence (made by {tool}, whose checks may differ: verify with "
+                "that version): {how}",
+                name=name,
+                tool=tool,
+                how=how,
+            )
+    if reworded:
+        yield note(
+            "made by {tool}: all values, runs, attempts and log lines are identical; texts differ between versions "
+            "and were not compared in {files}",
+            tool=tool,
+            files=", ".join(reworded),
+        )
 
 
 def _of_campaign(judged: Judged) -> Judged:

@@ -13,6 +13,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TypeVar
 
+from campaign.config.rules.catalogue import CATALOGUE, Level
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State
@@ -31,7 +32,6 @@ from campaign.judge import (
     system,
     timing,
 )
-from campaign.judge.evidence import BUNDLE, HandedIn
 from campaign.judge.findings import CAMPAIGN, of_rule, unchecked
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
@@ -120,18 +120,8 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "WVR-01": answered.waivers_hold,
 }
 
-# Of a submitted bundle, on the buyer's side.
-BUNDLE_RULES: Mapping[str, Callable[[HandedIn], Iterator[Finding]]] = {
-    "CMP-05": evidence.all_and_only,
-    "EVD-01": evidence.complete,
-    "EVD-03": evidence.signed,
-    "EVD-04": evidence.same_verdict,
-}
-
-
-def judge_bundle(handed_in: HandedIn) -> tuple[Finding, ...]:
-    """All findings about a bundle except those of the campaign in it, whatever its pack lists."""
-    return by_rules(BUNDLE_RULES, BUNDLE_RULES, handed_in, BUNDLE)
+# Of a submitted bundle, judged on the buyer's side by `campaign.evidence.verify`, whatever its pack lists.
+BUNDLE_RULES = frozenset(rule for rule, entry in CATALOGUE.items() if entry.level is Level.BUNDLE)
 
 
 def judge(case: Case) -> tuple[Finding, ...]:

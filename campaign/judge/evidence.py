@@ -1,9 +1,8 @@
-"""The rules about the evidence: the journal's chain, the rule pack, and a submitted bundle. Pure."""
+"""The rules about a campaign's evidence: the journal's chain and the rule pack. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from campaign.config.rules.packs import digest_of_own
 from campaign.core.chain import Event
@@ -12,27 +11,8 @@ from campaign.core.units import listed, several
 from campaign.judge.findings import note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 
-BUNDLE = "bundle"
-MOST_SHOWN = 20  # problems of one kind
+MOST_SHOWN = 20  # attempts
 CLOCKS_S = 60.0  # how much the clocks of the machines that drive a campaign may differ
-
-
-@dataclass(frozen=True, slots=True)
-class HandedIn:
-    """What was found about a bundle. `not_judged`: why it could not be re-evaluated, "" if it could."""
-
-    problems: tuple[str, ...]  # of its structure, names, sizes and hashes
-    unsupported: tuple[str, ...] = ()  # logs in it that no table refers to, and missing ones
-    signature: str = ""  # whose it is, or by what key; "" where there is none
-    signature_problem: str = ""
-    signers_given: bool = False
-    not_judged: str = ""
-    differing: Mapping[str, str] | None = None  # what came out otherwise, by the name of its file; None: not judged
-    reworded: tuple[str, ...] = ()  # files that another version words differently, with the same numbers
-    tool: str = ""  # the version that made it, if another than this one
-
-
-# --- of a campaign
 
 
 def chain_whole(submission: Submission) -> Iterator[Finding]:
@@ -102,62 +82,4 @@ def pack_current(submission: Submission) -> Iterator[Finding]:
     elif pack.digest and pack.digest != digest:
         yield violation(
             "the rule pack differs from the published {pack}", f"SHA-256 {digest}", pack.digest, pack=pack.id
-        )
-
-
-# --- of a bundle
-
-
-def complete(bundle: HandedIn) -> Iterator[Finding]:
-    """EVD-01: every file is listed with its hash, every listed file exists, and nothing points outside."""
-    for problem in bundle.problems[:MOST_SHOWN]:
-        yield violation(problem)
-    if (more := len(bundle.problems) - MOST_SHOWN) > 0:
-        yield violation("and {count} more", count=more)
-
-
-def all_and_only(bundle: HandedIn) -> Iterator[Finding]:
-    """CMP-05: it contains exactly the supporting logs; the index lists the others."""
-    for problem in bundle.unsupported[:MOST_SHOWN]:
-        yield to_explain(problem)
-
-
-def signed(bundle: HandedIn) -> Iterator[Finding]:
-    """EVD-03: signed by a listed key."""
-    if bundle.signature_problem:
-        yield violation("invalid signature: {problem}", problem=bundle.signature_problem)
-    elif not bundle.signature:
-        form = violation if bundle.signers_given else unchecked
-        yield form("not signed: the bundle could have been altered and its checksums recomputed")
-    elif not bundle.signers_given:
-        yield unchecked(
-            "signed by {signer}, an unknown key: pass the vendor's public key with --signers", signer=bundle.signature
-        )
-
-
-def same_verdict(bundle: HandedIn) -> Iterator[Finding]:
-    """EVD-04: re-evaluated offline, the tables, findings and verdict are identical, byte for byte.
-
-    Texts and checks of another version may differ: then the values with their origins are identical.
-    """
-    if bundle.differing is None:
-        yield violation("cannot be re-evaluated: {why}", "the identical verdict", why=bundle.not_judged)
-        return
-    for name, how in bundle.differing.items():
-        if bundle.tool:
-            yield violation(
-                "{name} cannot be reproduced from the evidence (made by {tool}, whose checks may differ: verify with "
-                "that version): {how}",
-                name=name,
-                tool=bundle.tool,
-                how=how,
-            )
-        else:
-            yield violation("{name} cannot be reproduced from the evidence: {how}", name=name, how=how)
-    if bundle.reworded:
-        yield note(
-            "made by {tool}: all values, runs, attempts and log lines are identical; texts differ between versions "
-            "and were not compared in {files}",
-            tool=bundle.tool,
-            files=", ".join(bundle.reworded),
         )

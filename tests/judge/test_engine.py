@@ -25,7 +25,7 @@ from tests.support.results import Results
 
 EXAMPLES = judge_cases.every()
 BOUND = {*engine.ATTEMPT_RULES, *engine.RULES}
-EVERYWHERE = BOUND | engine.BUNDLE_RULES.keys()
+EVERYWHERE = BOUND | engine.BUNDLE_RULES
 BLIND = {"FLG-01", "FLG-02", "FLG-03", "FLG-04", "FLG-05", "FLG-06", "FLG-07", "GEO-01", "GEO-02"}
 
 

@@ -8,14 +8,15 @@ from dataclasses import replace
 from campaign.config.rules.packs import digest_of_own
 from campaign.core.chain import Chain
 from campaign.core.model import Finding, Severity
-from campaign.judge import engine
-from campaign.judge.evidence import BUNDLE, HandedIn
+from campaign.evidence import verify
+from campaign.evidence.verify import BUNDLE, Signed
+from campaign.judge.findings import of_rule, to_explain
 from campaign.judge.submission import Submission
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
 
 OWN = "crossroads-mdtest"
-GOOD = HandedIn(problems=(), signature="vendor ED25519 key SHA256:abc", signers_given=True, differing={})
+KEY, TABLE = "ED25519 key SHA256:abc", "tables/table.txt"
 ANONYMOUS = (
     "the buyer gave no nonce (a random word) before the runs: a journal rewritten as a whole would not be noticed"
 )
@@ -39,9 +40,10 @@ def of_pack(id: str, digest: str) -> Submission:
     return replace(given, pack=replace(given.pack, id=id, digest=digest))
 
 
-def looked(rule: str, handed_in: HandedIn) -> Callable[[], Iterable[Finding]]:
+def looked(rule: str, findings: Iterable[Finding]) -> Callable[[], Iterable[Finding]]:
     """What a rule over bundles says of one."""
-    return lambda: engine.by_rules(engine.BUNDLE_RULES, [rule], handed_in, BUNDLE)
+    found = list(of_rule(rule, BUNDLE, findings))
+    return lambda: found
 
 
 EXAMPLES: list[Example] = [
@@ -91,39 +93,39 @@ EXAMPLES: list[Example] = [
     ),
     kept("EVD-05", "the project's own pack", of_pack(OWN, digest_of_own(OWN))),
     unchecked("EVD-05", "a pack that only the buyer knows", of_pack("of-the-buyer", "0" * 64)),
-    broken(
-        "EVD-01", "stdout: changed", looked("EVD-01", replace(GOOD, problems=("stdout: changed",))), subject="bundle"
-    ),
-    broken("EVD-01", "and 5 more", looked("EVD-01", replace(GOOD, problems=("x: changed",) * 25)), subject="bundle"),
-    kept("EVD-01", "all hashes hold", looked("EVD-01", GOOD)),
+    broken("EVD-01", "stdout: changed", looked("EVD-01", verify.complete(["stdout: changed"])), subject="bundle"),
+    broken("EVD-01", "and 5 more", looked("EVD-01", verify.complete(["x: changed"] * 25)), subject="bundle"),
+    kept("EVD-01", "all hashes hold", looked("EVD-01", verify.complete([]))),
     broken(
         "CMP-05",
         "runs/x/1: nothing in the tables rests on it",
-        looked("CMP-05", replace(GOOD, unsupported=("runs/x/1: nothing in the tables rests on it",))),
+        looked("CMP-05", [to_explain("runs/x/1: nothing in the tables rests on it")]),
         subject="bundle",
     ),
-    kept("CMP-05", "nothing that does not count", looked("CMP-05", GOOD)),
+    kept("CMP-05", "nothing that does not count", looked("CMP-05", [])),
     broken(
         "EVD-03",
         "invalid signature: its key is not in signers",
-        looked("EVD-03", replace(GOOD, signature_problem="its key is not in signers")),
+        looked("EVD-03", verify.signature(Signed(KEY, problem="its key is not in signers"), signers_given=True)),
         subject="bundle",
     ),
     broken(
         "EVD-03",
         "not signed: the bundle could have been altered and its checksums recomputed",
-        looked("EVD-03", replace(GOOD, signature="")),
+        looked("EVD-03", verify.signature(None, signers_given=True)),
         subject="bundle",
     ),
-    kept("EVD-03", "signed by a listed key", looked("EVD-03", GOOD)),
-    unchecked(
-        "EVD-03", "no signature, and none asked", looked("EVD-03", replace(GOOD, signature="", signers_given=False))
+    kept(
+        "EVD-03",
+        "signed by a listed key",
+        looked("EVD-03", verify.signature(Signed(KEY, "vendor"), signers_given=True)),
     ),
-    unchecked("EVD-03", "signed by anybody", looked("EVD-03", replace(GOOD, signers_given=False))),
+    unchecked("EVD-03", "no signature, and none asked", looked("EVD-03", verify.signature(None, signers_given=False))),
+    unchecked("EVD-03", "signed by anybody", looked("EVD-03", verify.signature(Signed(KEY), signers_given=False))),
     broken(
         "EVD-04",
         "cannot be re-evaluated: names.json: not there",
-        looked("EVD-04", replace(GOOD, differing=None, not_judged="names.json: not there")),
+        looked("EVD-04", verify.same_verdict(None, (), "names.json: not there", "")),
         "the identical verdict",
         subject="bundle",
     ),
@@ -131,16 +133,16 @@ EXAMPLES: list[Example] = [
         "EVD-04",
         "tables/table.txt cannot be reproduced from the evidence (made by campaign 9, whose checks may differ: verify "
         "with that version): line 3",
-        looked("EVD-04", replace(GOOD, differing={"tables/table.txt": "line 3"}, tool="campaign 9")),
+        looked("EVD-04", verify.same_verdict({TABLE: "line 3"}, (), "", "campaign 9")),
         subject="bundle",
     ),
     disclosed(
         "EVD-04",
         "made by campaign 9: all values, runs, attempts and log lines are identical; texts differ "
         "between versions and were not compared in tables/table.txt",
-        looked("EVD-04", replace(GOOD, reworded=("tables/table.txt",), tool="campaign 9")),
+        looked("EVD-04", verify.same_verdict({}, (TABLE,), "", "campaign 9")),
         subject="bundle",
     ),
-    kept("EVD-04", "the same bytes", looked("EVD-04", GOOD)),
+    kept("EVD-04", "the same bytes", looked("EVD-04", verify.same_verdict({}, (), "", ""))),
 ]
 ALWAYS_CHECKED = {"EVD-01", "EVD-04", "CMP-05"}
