@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
@@ -13,7 +14,6 @@ from campaign.core.model import Cell, Finding, Severity, State, Status
 from campaign.core.units import several
 from campaign.report import causes
 from campaign.results.cells import Row, patterns
-from campaign.statistics.ranks import median
 
 LISTED = 6  # different values that one note lists
 SHORT = 60  # characters of a value in a note about a required explanation

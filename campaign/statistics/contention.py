@@ -14,9 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass, fields
+from statistics import median
 from typing import Any
-
-from campaign.statistics.ranks import median
 
 FOLDS = 5  # number of times that a fit leaves out every fifth point
 FEWEST_POINTS = 8

@@ -8,8 +8,9 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
-from campaign.statistics.ranks import median, normal
+from campaign.statistics.ranks import NORMAL
 
 WIDEST = 0.999  # confidence of the extremes of 12 values; beyond, intervals are not known well enough
 FEWEST_APART = 4  # effective number of independent values, at least, if there are enough to estimate a dependence
@@ -59,7 +60,7 @@ def one_of_each(values: Sequence[float], groups: Sequence[Hashable]) -> list[flo
     members: dict[Hashable, list[float]] = {}
     for place, (value, group) in enumerate(zip(values, groups, strict=True)):
         members.setdefault((place,) if group is None else group, []).append(value)
-    return [median(sorted(together)) for together in members.values()]
+    return [median(together) for together in members.values()]
 
 
 def median_interval(
@@ -74,7 +75,7 @@ def median_interval(
     """
     n = len(ordered)
     if inflation > 1:
-        wider = 2 * normal().cdf(normal().inv_cdf((1 + confidence) / 2) * math.sqrt(inflation)) - 1
+        wider = 2 * NORMAL.cdf(NORMAL.inv_cdf((1 + confidence) / 2) * math.sqrt(inflation)) - 1
         confidence = min(wider, WIDEST)
     tail, before, rank = 0.0, 1.0, 0
     chosen, all_ = 1, 2**n  # ways to choose `rank` of n values; integers, since 2.0**n overflows from n = 1024 on
@@ -131,8 +132,8 @@ def outliers(values: Sequence[float]) -> frozenset[int]:
     """Indices of values far from the median, in units of the median absolute deviation (modified z of 3.5 or more)."""
     if len(values) < 4:
         return frozenset()
-    middle = median(sorted(values))
-    spread = median(sorted(abs(value - middle) for value in values))
+    middle = median(values)
+    spread = median(abs(value - middle) for value in values)
     if spread == 0:
         return frozenset()
     return frozenset(index for index, value in enumerate(values) if 0.6745 * abs(value - middle) / spread >= 3.5)
@@ -158,7 +159,7 @@ def trend(values: Sequence[float]) -> float | None:
         inversions = (n * (n - 1) // 2 - score) // 2
         return min(1.0, 2 * sum(_inversions(n)[: inversions + 1]) / math.factorial(n))
     z = max(0, score - 1) / math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
-    return 2 * (1 - normal().cdf(z))
+    return 2 * (1 - NORMAL.cdf(z))
 
 
 @functools.cache

@@ -6,8 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from campaign.statistics.ranks import median
+from statistics import median
 
 FEWEST = 12  # fewest values that can show it
 # Critical value of distance times √n: fewer than 1 in 500 samples of a normal distribution exceed it, and 1 in 12 of a

@@ -16,21 +16,12 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from statistics import NormalDist
+from statistics import NormalDist, median
 
 FEWEST_PAIRS = 36  # that of 6 values on both sides; fewer show too little of how each side varies
 EXACT = 2500  # pairs up to which all orders are counted; above, the normal approximation is good to three digits
 
-
-@functools.cache
-def normal() -> NormalDist:
-    """Imported on first use: the module takes longer to import than the rest of this package."""
-    from statistics import NormalDist
-
-    return NormalDist()
+NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +68,13 @@ class Differences:
         chance = tail(self.first, self.second, most)
         if not 0 < chance < 0.5 or self.spread == 1:
             return chance
-        away = -normal().inv_cdf(chance) / self.spread
+        away = -NORMAL.inv_cdf(chance) / self.spread
         # With a spread of 1 the distribution of the count is exact; the distance of the spread from 1 is an estimate.
         freedom = self.freedom / (1 - min(self.spread, 1 / self.spread) ** 4)
         if freedom < math.inf:  # Student's distribution approximated by the normal one (Wallace 1959)
             shrink = (8 * freedom + 1) / (8 * freedom + 3)
             away = shrink * math.sqrt(freedom * math.log1p(away**2 / freedom))
-        by_spread = normal().cdf(-away)
+        by_spread = NORMAL.cdf(-away)
         return by_spread if self.spread > 1 else min(chance, by_spread)
 
 
@@ -141,11 +132,6 @@ def _variance(values: Sequence[float]) -> float:
     return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def median(ordered: Sequence[float]) -> float:
-    n = len(ordered)
-    return (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
-
-
 @functools.cache
 def tail(first: int, second: int, most: int) -> float:
     """Probability that among all pairs of two equal samples at most `most` have the larger value on the first side."""
@@ -154,7 +140,7 @@ def tail(first: int, second: int, most: int) -> float:
         return 1.0
     if pairs > EXACT:
         spread = math.sqrt(pairs * (first + second + 1) / 12)
-        return normal().cdf((most + 0.5 - pairs / 2) / spread)
+        return NORMAL.cdf((most + 0.5 - pairs / 2) / spread)
     return sum(_orders(first, second)[: most + 1]) / math.comb(first + second, first)
 
 

@@ -7,13 +7,13 @@ tests.bench search_families`.
 from __future__ import annotations
 
 import math
+from statistics import median
 
 from campaign.core.model import Geometry
 from campaign.plan.search.book import Book, Logs, estimates
 from campaign.plan.search.nouns import Drift, PlannedBlock, SlowRuns
 from campaign.statistics import intervals
 from campaign.statistics.modes import two_groups
-from campaign.statistics.ranks import median
 
 RUNS = 3  # runs of a count from which its median is reliable
 
@@ -25,7 +25,7 @@ def drift(book: Book) -> Drift | None:
         return None
     values = [value for _, _, value in _about_effect(book)]
     third = len(values) // 3
-    return Drift(p_value, math.expm1(median(sorted(values[-third:])) - median(sorted(values[:third]))))
+    return Drift(p_value, math.expm1(median(values[-third:]) - median(values[:third])))
 
 
 def slow_runs(book: Book) -> SlowRuns | None:
@@ -40,7 +40,7 @@ def _about_usual(book: Book) -> list[float]:
     logs = book.all_logs()
     for _, count, value in logs:
         by_count.setdefault(count, []).append(value)
-    usual = {count: median(sorted(values)) for count, values in by_count.items() if len(values) >= RUNS}
+    usual = {count: median(values) for count, values in by_count.items() if len(values) >= RUNS}
     return [value - usual[count] for _, count, value in logs if count in usual]
 
 

@@ -23,7 +23,7 @@ from campaign.core.model import Geometry
 from campaign.plan.search import curve, proposals
 from campaign.plan.search.book import Book, Logs
 from campaign.plan.search.nouns import SearchSpace, Settings, size
-from campaign.statistics.ranks import normal
+from campaign.statistics.ranks import NORMAL
 
 PROPOSED, DRAWS = 256, 512  # curves drawn to propose runs, and to answer
 NEAR = 0.8  # log rate below the top: lower counts are left out of the model
@@ -219,7 +219,7 @@ def _below_by_own_runs(given: curve.Runs, one: Geometry, peak: Geometry, asked: 
     if one not in given.effect:
         return False
     own = int((given.at == given.geometries.index(one)).sum())
-    highest = given.effect[one] + normal().inv_cdf(asked.confidence) * given.deviation / math.sqrt(own)
+    highest = given.effect[one] + NORMAL.inv_cdf(asked.confidence) * given.deviation / math.sqrt(own)
     return highest < given.effect[peak] + math.log1p(-asked.margin)
 
 
@@ -230,7 +230,7 @@ def _further(seen: View, one: Geometry, asked: Settings) -> int:
         return 1
     mean = sum(ratios) / len(ratios)
     variance = sum((value - mean) ** 2 for value in ratios) / len(ratios)
-    wanted = ((mean - math.log1p(-asked.margin)) / normal().inv_cdf(asked.confidence)) ** 2
+    wanted = ((mean - math.log1p(-asked.margin)) / NORMAL.inv_cdf(asked.confidence)) ** 2
     if variance <= wanted:
         return 1
     return math.ceil(min(MOST_FURTHER, 2 * seen.deviation**2 * (1 / max(wanted, 1e-9) - 1 / variance)))

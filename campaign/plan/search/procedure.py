@@ -17,6 +17,7 @@ Rates are compared as logarithms, within blocks, so that a drift of the system c
 from __future__ import annotations
 
 import math
+from statistics import median
 
 from campaign.core.model import Geometry
 from campaign.plan.search.book import Book, Missing, Spent, estimates
@@ -24,7 +25,6 @@ from campaign.plan.search.decide import decide
 from campaign.plan.search.inference import NEAR, PROPOSED, resolved, view
 from campaign.plan.search.nouns import CONFIRM, Decision, Measured, Next, SearchSpace, Settings
 from campaign.plan.search.proposals import grid
-from campaign.statistics.ranks import median
 
 RUNS_PER_COUNT, FEWEST_RUNS, MOST_RUNS = 1.75, 60, 320  # a search's number of runs
 EXPLORED = 0.55  # share of the runs before the confirmation runs
@@ -88,7 +88,7 @@ def _disturbed(book: Book) -> list[Geometry]:
         rest.setdefault(block, []).append(value - fitted.effect[one])
     best: dict[Geometry, float] = {}
     for block, one, value in logs:
-        best[one] = max(best.get(one, -math.inf), value - median(sorted(rest[block])))
+        best[one] = max(best.get(one, -math.inf), value - median(rest[block]))
     lowest = max(fitted.effect.values()) + math.log1p(-book.settings.margin)
     return [one for one, value in best.items() if value >= lowest and fitted.runs[one] > 1]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaign.report.compare.offers import OfferedCell
 from campaign.report.compare.verdicts import CellComparison, CellVerdict
-from campaign.statistics import ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def _mean(gains: Sequence[float]) -> float | None:
 
 
 def typical(entry: OfferedCell) -> float:
-    return ranks.median(sorted(entry.values)) if entry.values else entry.value or 0.0
+    return statistics.median(entry.values) if entry.values else entry.value or 0.0
 
 
 def letters(place: int) -> str:

@@ -9,6 +9,7 @@ bound).
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -217,7 +218,7 @@ def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
         # A commitment without repetitions is a single number, a promise, which the other's repetitions have to keep.
         alone = sorted(math.log(value / pair.first.value) for value in pair.second.values)
         bounds = intervals.median_interval(alone, 1 - 2 * LEVEL, _dependence(pair.second))
-        middle = ranks.median(alone)
+        middle = statistics.median(alone)
     ratio, low, high = (None if x is None else math.exp(x) for x in (middle, *(bounds or (None, None))))
     return replace(pair, reported=pair.second.value / pair.first.value, ratio=ratio, low=low, high=high, p=p)
 
