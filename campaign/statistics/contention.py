@@ -168,24 +168,10 @@ def _fitted(
     fastest = max(point.pairs * point.size_bytes / point.seconds for point in points)
     quickest = min(point.seconds for point in points)
 
-    more = pairs - 1
-
-    def parts(logs: Any) -> Any:
-        """Times of empty messages, of further pairs, and of bytes; whether no limit binds; and the share of further
-        pairs.
-        """
-        latency, first, limit, share, further = numpy.exp(logs)
-        free = 1 + more * share
-        return latency, more * further, pairs * sizes / (first * numpy.minimum(limit, free)), free < limit, 1 - 1 / free
-
     def residuals(logs: Any) -> Any:
-        latency, queue, bytes_, *_ = parts(logs)
-        return numpy.log(latency + queue + bytes_) - measured
-
-    def slopes(logs: Any) -> Any:
-        latency, queue, bytes_, free, added = parts(logs)
-        each = (latency * numpy.ones_like(queue), -bytes_, -bytes_ * ~free, -bytes_ * free * added, queue)
-        return numpy.stack(each, axis=1) / (latency + queue + bytes_)[:, None]
+        latency, first, limit, share, further = numpy.exp(logs)
+        rate = first * numpy.minimum(limit, 1 + (pairs - 1) * share)
+        return numpy.log(latency + (pairs - 1) * further + pairs * sizes / rate) - measured
 
     beyond = 2.0 * max(point.pairs for point in points)  # a limit that no number of pairs reaches
     lowest = numpy.log([quickest * 1e-3, fastest * 1e-3, 1.0 if limited else 0.999 * beyond, _LEAST_SHARE,
@@ -194,7 +180,7 @@ def _fitted(
     best = None
     for start in _beginnings(quickest, fastest) if near is None else near:
         solution = optimize.least_squares(
-            residuals, numpy.clip(numpy.log(start), lowest, highest), slopes, bounds=(lowest, highest), x_scale="jac",
+            residuals, numpy.clip(numpy.log(start), lowest, highest), bounds=(lowest, highest), x_scale="jac",
             loss="soft_l1", f_scale=0.1, xtol=1e-8, ftol=1e-8, gtol=1e-8, max_nfev=120,
         )  # fmt: skip
         if best is None or solution.cost < best.cost:
