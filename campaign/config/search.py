@@ -13,8 +13,8 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import formula
 from campaign.core.keys import key, needed, record
 from campaign.core.model import Geometry, matches
-from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, entries, matching, whole
-from campaign.core.strict_yaml import Document, Place
+from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, entries, matching
+from campaign.core.strict_yaml import Document, Place, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +81,23 @@ class InputSource:
     operation: str = ""
 
 
-def _input_source(text: str, file: Path) -> InputSource:
-    if text == DESIGN:
-        return InputSource()
-    log, line, operation = parted(text)
-    return InputSource(values.beside(file, log), line, operation)
-
-
 _SOURCE = f'"LOG:LINE OPERATION" such as "earlier/mdtest.out:27 File stat", or {DESIGN}'
-_INPUT_SOURCE = Text(
-    _SOURCE, whole(rf"{DESIGN}|[^$`~][^$`]*:[1-9][0-9]{{0,9}} \S.*", _SOURCE), longest=1000, made=_input_source
-)
+
+
+def _parts(text: str) -> tuple[str, int, str]:
+    """Log, line and operation; no log for an input from the design."""
+    match = re.fullmatch(r"([^$`~][^$`]*?):([1-9][0-9]{0,9}) (\S.*)", text)
+    if not match and text != DESIGN:
+        raise ValueError(f"found {shown(text)}; allowed: {_SOURCE}")
+    return (match[1], int(match[2]), match[3].strip()) if match else ("", 0, "")
+
+
+def _input_source(parts: tuple[str, int, str], file: Path) -> InputSource:
+    log, line, operation = parts
+    return InputSource(values.beside(file, log) if log else None, line, operation)
+
+
+_INPUT_SOURCE = Text(_SOURCE, _parts, longest=1000, made=_input_source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +130,6 @@ class Projection:
     @property
     def geometry(self) -> Geometry:
         return Geometry(self.nodes, self.processes)
-
-
-def parted(source: str) -> tuple[str, int, str]:
-    """Split LOG:LINE OPERATION into its parts."""
-    match = re.fullmatch(r"(.+?):([1-9][0-9]{0,9}) (.+)", source)
-    assert match, "the form of the value was checked"
-    return match[1], int(match[2]), match[3].strip()
 
 
 def check_search(
@@ -211,13 +210,13 @@ def _check_geometry_and_logs(entry: dict[str, Any], at: Place, file: Path, docum
         document.problem((*at, "processes"), processes_uneven(processes=entry["processes"], nodes=entry["nodes"]))
     for number, path in enumerate(entry["logs"]):
         check.path((*at, "logs", number), path, file, document)
-    for name, text in entry["sources"]:
+    for name, parts in entry["sources"]:
         if name not in dict(entry["inputs"]):
             document.problem((*at, "sources", name), f"no such input; allowed: {', '.join(dict(entry['inputs']))}")
-        elif text is not None and text != DESIGN and parted(text)[0] not in entry["logs"]:
+        elif parts and parts[0] and parts[0] not in entry["logs"]:
             listed = ", ".join(entry["logs"])
             document.problem(
-                (*at, "sources", name), f"{parted(text)[0]}: not among the projection's logs: {listed}; add it there"
+                (*at, "sources", name), f"{parts[0]}: not among the projection's logs: {listed}; add it there"
             )
 
 

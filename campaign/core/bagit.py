@@ -45,6 +45,7 @@ DEEPEST = 16  # nested folders
 LARGEST_TAG_FILE = 1 << 20
 LONGEST_MANIFEST_LINE = 4 * LONGEST_NAME
 _CHUNK = 1 << 20
+_GIVE = "give a directory, .zip or .tar.gz written by 'campaign bundle'"
 
 
 class _Problems(list[str]):
@@ -173,14 +174,8 @@ def read(path: Path, into: Path) -> Bag:
     if path.is_dir():
         if not (path / "bagit.txt").is_file():
             within = [file.parent for file in path.glob("*/bagit.txt")]
-            near = f"{path}: not a bundle: bagit.txt not found; did you mean {within[0]}?" if len(within) == 1 else ""
-            raise InputError(
-                near
-                or (
-                    f"{path}: not a bundle: bagit.txt not found; give a directory, .zip or .tar.gz written by "
-                    "'campaign bundle'"
-                )
-            )
+            remedy = f"did you mean {within[0]}?" if len(within) == 1 else _GIVE
+            raise InputError(f"{path}: not a bundle: bagit.txt not found; {remedy}")
         _read_directory(bag, path)
     elif path.is_file():
         _read_archive(bag, path)
@@ -343,10 +338,7 @@ def _read_archive(bag: Bag, path: Path) -> None:
                     with member.open() as content:
                         intake.take(member.name.removeprefix(top), content, member.size)
     except archives.NoArchive as error:
-        raise InputError(
-            f"{path}: not a bundle: not a zip or tar archive ({error}); give a directory, .zip or .tar.gz written by "
-            "'campaign bundle'"
-        ) from error
+        raise InputError(f"{path}: not a bundle: not a zip or tar archive ({error}); {_GIVE}") from error
     except archives.Damaged as error:
         bag.problems.append(f"{path.name}: damaged: {shown(str(error))}")
     if not bag.digests and not bag.problems:
@@ -409,9 +401,7 @@ def _manifest_lines(bag: Bag, manifest: str) -> Iterator[str]:
 
 
 def _check_manifest(bag: Bag, manifest: str, there: Set[str]) -> None:
-    missing = set(there)
-    gone: set[str] = set()
-    changed: dict[str, str] = {}
+    listed: dict[str, str] = {}
     for number, line in enumerate(_manifest_lines(bag, manifest), 1):
         if number > 2 * MOST_FILES:
             bag.problems.append(f"the bundle has more than {MOST_FILES} files")
@@ -422,19 +412,15 @@ def _check_manifest(bag: Bag, manifest: str, there: Set[str]) -> None:
             bag.problems.append(f'{manifest}:{number}: found {written}; allowed: "SHA-256  name"')
             continue
         name = re.sub(r"%(0A|0D|25)", lambda code: chr(int(code[1], 16)), match[2])
-        if name in gone or (name in there and name not in missing):
+        if name in listed:
             bag.problems.append(f"{manifest}:{number}: {shown(name)}: listed twice")
-        missing.discard(name)
-        if name not in there:
-            gone.add(name)
-        elif bag.digests[name] != match[1]:
-            changed[name] = match[1]
-    for name in sorted(missing):
+        listed[name] = match[1]
+    for name in sorted(there - listed.keys()):
         bag.problems.append(f"{shown(name)}: added after bundling: not listed in {manifest}")
-    for name in sorted({*gone, *changed}):
-        if name in gone:
+    for name, digest in sorted(listed.items()):
+        if name not in there:
             bag.problems.append(f"{shown(name)}: missing from the bundle: listed in {manifest}")
-        else:
+        elif digest != bag.digests[name]:
             bag.problems.append(
-                f"{name}: changed after bundling: its SHA-256 is {bag.digests[name]}, {manifest} lists {changed[name]}"
+                f"{name}: changed after bundling: its SHA-256 is {bag.digests[name]}, {manifest} lists {digest}"
             )

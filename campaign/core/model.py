@@ -125,16 +125,12 @@ class Run:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The arguments of all commands."""
-        if len(self.commands) == 1:  # fast path: most runs have one command, and this is called often
-            return self.commands[0].arguments
         return tuple(word for command in self.commands for word in command.arguments)
 
     @property
     def launched(self) -> tuple[Command, ...]:
         """The commands that launch a program, unlike those that remove files."""
-        if len(self.commands) == 1 and not self.commands[0].untimed:
-            return self.commands
-        return tuple([command for command in self.commands if not command.untimed])
+        return tuple(command for command in self.commands if not command.untimed)
 
     @property
     def job_nodes(self) -> int:
@@ -179,10 +175,7 @@ class State(StrEnum):
 
     @property
     def active(self) -> bool:
-        return self in _ACTIVE
-
-
-_ACTIVE = frozenset({State.SUBMITTING, State.PENDING, State.RUNNING})
+        return self in (State.SUBMITTING, State.PENDING, State.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -506,4 +499,4 @@ class Paths:
         return self.root / "jobs" / job
 
     def attempt(self, run: str, number: int) -> Path:
-        return self.root / f"runs/{run}/{number}"  # one string is parsed faster than several
+        return self.runs / run / str(number)
