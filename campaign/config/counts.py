@@ -11,22 +11,14 @@ SERIES = "powers of two"  # in rule packs: 1, 2, 4 ... up to what is available
 ALLOWED_IN_PACKS = f"{ALLOWED}, or {SERIES}"
 
 
-def parse(text: str) -> Count:
+def parse(text: str, in_pack: bool = False) -> Count:
     """Parse a count. Raises ValueError with what is allowed."""
     if re.fullmatch(r"[1-9][0-9]{0,5}|1000000", text):
         return int(text)
     share = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%", text)
-    if text in ("all", "half", POWER) or (share and 0 < float(share[1]) <= 100):
+    if text in ("all", "half", POWER) or (in_pack and text == SERIES) or (share and 0 < float(share[1]) <= 100):
         return text
-    raise ValueError(f'found "{text}"; allowed: {ALLOWED}')
-
-
-def parse_in_pack(text: str) -> Count:
-    """Parse a count of a rule pack. Raises ValueError with what is allowed."""
-    try:
-        return SERIES if text == SERIES else parse(text)
-    except ValueError:
-        raise ValueError(f'found "{text}"; allowed: {ALLOWED_IN_PACKS}') from None
+    raise ValueError(f'found "{text}"; allowed: {ALLOWED_IN_PACKS if in_pack else ALLOWED}')
 
 
 def of(count: Count, there: int) -> int:

@@ -306,32 +306,28 @@ class KeyedMap:
         if not isinstance(node, Mapping):
             return _refuse(node, at, document, self.allowed)
         values = self.absent()
-        missing = {name for name, field in self.fields.items() if field.required}
-        unknown, given = [], set()
-        for key, value in _unique(node, at, document):
+        pairs = list(_unique(node, at, document))
+        given = {key.text for key, _ in pairs}
+        missing = [name for name, field in self.fields.items() if field.required and name not in given]
+        for key, value in pairs:
             if key.text in self.fields:
-                given.add(key.text)
-                missing.discard(key.text)
-                place = (*at, key.text)
-                values[key.text] = self._read_field(self.fields[key.text], _or_key(value, key), place, document)
-            else:
-                unknown.append(key)
-        for key in unknown:
-            meant = near(key.text, missing)
-            if meant := meant or near(key.text, self.fields.keys() - given, cutoff=0.85):
-                missing.discard(meant)  # it is absent only because of the typo
+                values[key.text] = self._read_field(key, value, (*at, key.text), document)
+                continue
+            meant = near(key.text, missing) or near(key.text, self.fields.keys() - given, cutoff=0.85)
+            if meant:
+                missing = [name for name in missing if name != meant]  # it is absent only because of the typo
+                given.add(meant)
                 values[meant] = None  # like a wrong value, about which nothing more is reported
             document.problem((*at, key.text), self._unknown(key.text, meant), key)
-        for name in self.fields:
-            if name in missing:
-                problem = f"required key missing; allowed: {self.fields[name].kind.allowed}"
-                document.problem((*at, name), problem, node)
+        for name in missing:
+            problem = f"required key missing; allowed: {self.fields[name].kind.allowed}"
+            document.problem((*at, name), problem, node)
         return values
 
-    def _read_field(self, field: Field, value: YamlNode, place: Place, document: Document) -> Any:
-        if isinstance(value, Scalar) and value.plain and not value.text and not field.required:
-            document.problem(place, f"value missing; allowed: {field.kind.allowed}; or remove the key", value)
-            return None
+    def _read_field(self, key: Scalar, value: YamlNode, place: Place, document: Document) -> Any:
+        field, value = self.fields[key.text], _or_key(value, key)
+        if _is_absent(value) and not field.required:
+            return document.problem(place, f"value missing; allowed: {field.kind.allowed}; or remove the key", value)
         return field.kind.read(value, place, document)
 
     def _unknown(self, name: str, meant: str) -> str:
@@ -390,9 +386,11 @@ def entries(values: dict[str, Any], key: str) -> list[tuple[int, dict[str, Any]]
 
 def _or_key(value: YamlNode, key: Scalar) -> YamlNode:
     """The place of a value; an absent one is reported at its key's place."""
-    if isinstance(value, Scalar) and value.plain and not value.text:
-        return Scalar(key.line, key.column, "", plain=True)
-    return value
+    return Scalar(key.line, key.column, "", plain=True) if _is_absent(value) else value
+
+
+def _is_absent(value: YamlNode) -> bool:
+    return isinstance(value, Scalar) and value.plain and not value.text
 
 
 def _unique(node: Mapping, at: Place, document: Document) -> Iterator[tuple[Scalar, YamlNode]]:

@@ -47,7 +47,7 @@ LIST = Text("values with commas between them, or a placeholder", longest=1000, n
 
 
 COUNT = Text(counts.ALLOWED, counts.parse, numbers=True)
-COUNTS = Text(counts.ALLOWED_IN_PACKS, counts.parse_in_pack, numbers=True)
+COUNTS = Text(counts.ALLOWED_IN_PACKS, lambda text: counts.parse(text, in_pack=True), numbers=True)
 FORMULA = Text(formula.ALLOWED, checked(formula.names), longest=formula.LONGEST, numbers=True)
 WITHIN = Text(
     "{directory}, or a path below it", whole(r"\{directory\}(/[A-Za-z0-9_{}-][A-Za-z0-9._{}-]*)*", "{directory}/…")
