@@ -6,122 +6,114 @@ import fnmatch
 import itertools
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 from campaign.config.rules.pack import RulePack
 from campaign.config.values import BUILTIN, beside, is_there
 from campaign.core import units
-from campaign.core.schema import entries, suggestion
-from campaign.core.strict_yaml import Document, Place, shown
+from campaign.core.schema import Values, suggestion
+from campaign.core.strict_yaml import shown
 
 
-def targets(values: dict[str, Any], document: Document) -> None:
-    for (_, earlier), (index, target) in itertools.combinations(entries(values, "targets"), 2):
+def targets(values: Values) -> None:
+    for earlier, target in itertools.combinations(values.entries("targets"), 2):
         name, directory, other = target["name"], target["directory"], earlier["directory"]
         if name and earlier["name"] and name.lower() == earlier["name"].lower():
-            problem = (
+            target.problem(
                 f"found {name}, but target {earlier['name']} exists; allowed: names that differ in more than upper "
-                "and lower case"
+                "and lower case",
+                "name",
             )
-            document.problem(("targets", index, "name"), problem)
         if directory and other and overlap(directory, other):
             where = "the directory" if directory == other else f"which overlaps {shown(other)}"
-            problem = (
+            target.problem(
                 f"found {shown(directory)}, {where} of target {earlier['name']}; allowed: directories that do not "
-                "contain each other"
+                "contain each other",
+                "directory",
             )
-            document.problem(("targets", index, "directory"), problem)
 
 
-def items(values: dict[str, Any], pack: RulePack, document: Document) -> None:
-    total, profile = values["items_total"], values["profile"]
+def items(values: Values, pack: RulePack) -> None:
+    total, profile, full = values["items_total"], values["profile"], pack.items_total.get("full")
     if total is None or profile is None:
         return
-    full = pack.items_total.get("full")
     if full is None:
-        document.problem(("items_total",), f"found {total}, but rule pack {pack.id} has no item count; remove the key")
+        values.problem(f"found {total}, but rule pack {pack.id} has no item count; remove the key", "items_total")
     elif profile == "full":
-        document.problem(
-            ("items_total",),
+        values.problem(
             f"found {total}, but profile full fixes {units.format_count(full)} {pack.items_unit} (clause "
             f"{pack.items_clause}); remove the key or set profile: rehearsal",
+            "items_total",
         )
     elif total > full:
-        document.problem(("items_total",), f"found {total}; allowed: up to {full}, the full size")
+        values.problem(f"found {total}; allowed: up to {full}, the full size", "items_total")
 
 
-def programs(values: dict[str, Any], pack: RulePack, document: Document) -> None:
-    """Check that the named programs are in the pack, and that the keys fit the kind of pack."""
-    benchmark, names = values["benchmark"] or {}, [program.id for program in pack.programs]
-    several = bool(pack.phases[0].id)
-    if several and benchmark.get("executable") not in (BUILTIN, None):
-        document.problem(
-            ("benchmark", "executable"),
+def benchmark(given: Values, pack: RulePack) -> None:
+    """Check that the named programs are in the pack, that the keys fit the kind of pack, and that further words are
+    flags that the pack allows; in a pack with several programs, those of each.
+    """
+    several, names = bool(pack.phases[0].id), [program.id for program in pack.programs]
+    if several and given["executable"] not in (BUILTIN, None):
+        given.problem(
             f"rule pack {pack.id} has several programs; give their paths under benchmark.programs: {', '.join(names)}",
+            "executable",
         )
-    in_place = {
+    if several and given["extra_arguments"]:
+        given.problem(
+            f"rule pack {pack.id} has several programs ({', '.join(names)}); give the words of each under "
+            "benchmark.program_arguments",
+            "extra_arguments",
+        )
+    elif given["extra_arguments"]:
+        _check_words(given, given["extra_arguments"], pack, "extra_arguments")
+    of_one = {
         "programs": "give its path under benchmark.executable",
         "program_arguments": "use benchmark.extra_arguments",
     }
-    for key, remedy in in_place.items():
-        for name, _ in benchmark.get(key) or ():
+    for key, remedy in of_one.items():
+        for name, _ in given[key] or ():
             if several:
-                document.require(("benchmark", key, name), name, names)
+                given.require(name, names, key, name)
             else:
-                document.problem(("benchmark", key, name), f"rule pack {pack.id} has one program; {remedy}")
-    for name, _ in (values["source"] or {}).get("builds") or ():
-        document.require(("source", "builds", name), name, names)
+                given.problem(f"rule pack {pack.id} has one program; {remedy}", key, name)
+    for name, words in given["program_arguments"] or ():
+        if several and name in names and words:
+            _check_words(given, words, pack.of_program(name), "program_arguments", name)
 
 
-def arguments(values: dict[str, Any], pack: RulePack, document: Document) -> None:
-    """Check that further words are flags that the pack allows; in a pack with several programs, those of each."""
-    benchmark, names = values["benchmark"] or {}, [program.id for program in pack.programs]
-    given: dict[Place, tuple[Any, RulePack]] = {
-        ("benchmark", "extra_arguments"): (benchmark.get("extra_arguments"), pack)
-    }
-    if pack.phases[0].id:
-        if benchmark.get("extra_arguments"):
-            document.problem(
-                ("benchmark", "extra_arguments"),
-                f"rule pack {pack.id} has several programs ({', '.join(names)}); give the words of each under "
-                "benchmark.program_arguments",
-            )
-        given = {
-            ("benchmark", "program_arguments", name): (words, pack.of_program(name))
-            for name, words in benchmark.get("program_arguments") or ()
-            if name in names
-        }
-    for at, (words, own) in given.items():
-        if words and None not in words:
-            _check_words(at, words, own, document)
+def builds(source: Values, pack: RulePack) -> None:
+    for name, _ in source["builds"] or ():
+        source.require(name, [program.id for program in pack.programs], "builds", name)
 
 
-def _check_words(at: Place, words: tuple[str, ...], pack: RulePack, document: Document) -> None:
+def _check_words(given: Values, words: tuple[str, ...], pack: RulePack, *path: str) -> None:
     """Report the words that must not be added to the pack's command line."""
+    if None in words:
+        return
     allowed, clauses = [flag.flag for flag in pack.allowed], pack.flag_clauses()
     valued = {flag.flag for flag in (*pack.allowed, *pack.fixed, *pack.derived) if flag.value}
     listed = ", ".join(allowed) or "none"
     value_of = ""  # the flag whose value comes next
     for index, word in enumerate(words):
-        place = (*at, index)
         if value_of:
             value_of = ""
             continue
         if not word.startswith("-") or word in ("-", "--"):
-            document.problem(place, f"found {shown(word)}, which is not a flag; allowed: {listed}")
+            given.problem(f"found {shown(word)}, which is not a flag; allowed: {listed}", *path, index)
             continue
         flags, value_of = _flags_of(word, {*allowed, *clauses}, valued)
         for flag in flags:
             if flag in clauses:
-                document.problem(
-                    place,
+                given.problem(
                     f"found {flag} in {shown(word)}, which the run rules set (clause {clauses[flag]}); "
                     f"allowed: {listed}",
+                    *path,
+                    index,
                 )
             elif flag not in allowed:
-                document.problem(place, f"found {flag} in {shown(word)}; allowed: {listed} ({pack.document})")
+                given.problem(f"found {flag} in {shown(word)}; allowed: {listed} ({pack.document})", *path, index)
     if value_of in allowed:
-        document.problem((*at, len(words) - 1), f"found {value_of} without its value; add it")
+        given.problem(f"found {value_of} without its value; add it", *path, len(words) - 1)
 
 
 def _flags_of(word: str, known: Collection[str], valued: Collection[str]) -> tuple[list[str], str]:
@@ -141,71 +133,65 @@ def _flags_of(word: str, known: Collection[str], valued: Collection[str]) -> tup
     return flags, ""
 
 
-def cells(section: str, values: dict[str, Any], pack: RulePack, document: Document) -> None:
+def cells(section: str, values: Values, pack: RulePack) -> None:
     axes = {
         "target": names_of_targets(values),
         "launch condition": [condition.id for condition in pack.launch],
         "file configuration": [files.id for files in pack.files],
         "operation": [operation.id for operation in pack.operations],
     }
-    for index, entry in entries(values, section):
-        if not entry["cells"]:
-            continue
-        for (axis, names), pattern in zip(axes.items(), entry["cells"].split("/"), strict=True):
+    for entry in values.entries(section):
+        patterns = entry["cells"].split("/") if entry["cells"] else ()
+        for (axis, names), pattern in zip(axes.items(), patterns, strict=False):
             if not fnmatch.filter(names, pattern):
                 problem = f"found {shown(entry['cells'])}: no {axis} {pattern}; {suggestion(pattern, names)}"
-                document.problem((section, index, "cells"), problem)
+                entry.problem(problem, "cells")
 
 
-def is_of_runs(pattern: str, values: dict[str, Any], pack: RulePack) -> bool:
+def is_of_runs(pattern: str, values: Values, pack: RulePack) -> bool:
     """Whether target/launch/files, with * for any of them, matches a run."""
     axes = (names_of_targets(values), [each.id for each in pack.launch], [each.id for each in pack.files])
     parts = pattern.split("/")
     return len(parts) == len(axes) and all(map(fnmatch.filter, axes, parts))
 
 
-def path(at: Place, written: str | None, file: Path, document: Document, optional: bool = False) -> None:
+def path(holder: Values, written: str | None, file: Path, *at: str | int, optional: bool = False) -> None:
     """Report a given path that does not exist."""
     if written and not is_there(beside(file, written)):
         remedy = "correct the path or remove the key" if optional else "correct the path"
-        document.problem(at, f"found {shown(written)}: file not found; {remedy}")
+        holder.problem(f"found {shown(written)}: file not found; {remedy}", *at)
 
 
-def most(section: str, values: dict[str, Any], document: Document) -> None:
+def most(values: Values) -> None:
     """Report a `most` that is below `least`."""
     least, most = values["least"], values["most"]
     if least and most and most < least:
-        document.problem((section, "most"), f"found {most}, but least is {least}; allowed: {least} or more")
+        values.problem(f"found {most}, but least is {least}; allowed: {least} or more", "most")
 
 
-def counters(values: dict[str, Any], pack: RulePack, file: Path, document: Document) -> None:
-    operations = [operation.id for operation in pack.operations]
-    for index, entry in entries(values, "server_counters"):
-        document.require(("server_counters", index, "operation"), entry["operation"], operations)
-        path(("server_counters", index, "log"), entry["log"], file, document)
+def counters(values: Values, pack: RulePack, file: Path) -> None:
+    for entry in values.entries("server_counters"):
+        entry.require(entry["operation"], [operation.id for operation in pack.operations], "operation")
+        path(entry, entry["log"], file, "log")
 
 
-def answers(values: dict[str, Any], pack: RulePack, document: Document) -> None:
-    for section in ("explanations", "waivers"):
-        for index, entry in entries(values, section):
-            if entry["rule"] and entry["rule"] not in pack.checks:
-                problem = f"found {entry['rule']}, which is not in rule pack {pack.id}; see 'campaign rules {pack.id}'"
-                document.problem((section, index, "rule"), problem)
-    for index, entry in entries(values, "waivers"):
-        day, last = entry["date"], entry["expires"]
+def answers(values: Values, pack: RulePack) -> None:
+    for entry in (*values.entries("explanations"), *values.entries("waivers")):
+        if entry["rule"] and entry["rule"] not in pack.checks:
+            problem = f"found {entry['rule']}, which is not in rule pack {pack.id}; see 'campaign rules {pack.id}'"
+            entry.problem(problem, "rule")
+    for waiver in values.entries("waivers"):
+        day, last = waiver["date"], waiver["expires"]
         if day and last and last < day:
-            document.problem(
-                ("waivers", index, "expires"), f"found {last}, which is before its date {day}; allowed: {day} or later"
-            )
-        if entry["signature"] and not values["allowed_signers"]:
-            document.problem(
-                ("waivers", index, "signature"),
-                "found a signature, but allowed_signers is missing; add the file of the buyer's keys",
+            waiver.problem(f"found {last}, which is before its date {day}; allowed: {day} or later", "expires")
+        if waiver["signature"] and not values["allowed_signers"]:
+            waiver.problem(
+                "found a signature, but allowed_signers is missing; add the file of the buyer's keys", "signature"
             )
 
 
-def names_of_targets(values: dict[str, Any]) -> list[str]:
-    return [target["name"] for _, target in entries(values, "targets") if target["name"]]
+def names_of_targets(values: Values) -> list[str]:
+    return [target["name"] for target in values.entries("targets") if target["name"]]
 
 
 def overlap(first: str, second: str) -> bool:

@@ -12,8 +12,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.search import NotRun, Searched, processes_uneven
 from campaign.config.values import ALL, PROJECTED, SEARCH
 from campaign.core.model import Geometry
-from campaign.core.schema import near, suggestion
-from campaign.core.strict_yaml import Document, Place
+from campaign.core.schema import Values, near, suggestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class AllCores:
 Wanted = Geometry | AllCores | Searched | NotRun
 
 
-def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, Wanted]:
+def read_launch(values: Values, pack: RulePack) -> dict[str, Wanted]:
     """The geometry of each launch condition; one that cannot be determined is reported and left out."""
     launch: dict[str, Wanted] = {}
     if values["launch"] is None:
@@ -44,15 +43,14 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
         if name not in ids:
             meant = near(name, [id for id in ids if id not in given and id not in misspelt])
             remedy = suggestion(name, [meant] if meant else ids)
-            document.problem(("launch", name), f"rule pack {pack.id} has no such launch condition; {remedy}")
+            values.problem(f"rule pack {pack.id} has no such launch condition; {remedy}", "launch", name)
             misspelt.add(meant)
     for condition in pack.launch:
-        at: Place = ("launch", condition.id)
         form, geometry = _form(condition, pack), _fixed(condition)
         if condition.id in given:
-            geometry = _geometry(given[condition.id], condition, form, at, document)
+            geometry = _GivenLaunch(values, condition, form).geometry(given[condition.id])
         elif geometry is None and condition.id not in misspelt:
-            document.problem(at, f"required key missing; allowed: {form} ({condition.asked})")
+            values.problem(f"required key missing; allowed: {form} ({condition.asked})", "launch", condition.id)
         if geometry is not None:
             launch[condition.id] = geometry
     return launch
@@ -70,7 +68,7 @@ def _fixed(condition: LaunchCondition) -> Wanted | None:
     return AllCores(nodes or ALL, each or ALL) if condition.share or (nodes and each) else None
 
 
-def read_series(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, int]:
+def read_series(values: Values, pack: RulePack) -> dict[str, int]:
     """The largest count of each series of launch conditions, removed from the values; 1 if it cannot be determined."""
     given = dict(values["launch"] or ())
     largest = {}
@@ -84,7 +82,7 @@ def read_series(values: dict[str, Any], pack: RulePack, document: Document) -> d
             asked = f"clause {condition.clause}: {condition.needs}"
             found = found if isinstance(found, int | str) else "a mapping"
             what = f"found {found}; allowed: a power of two such as 16, the largest of the series ({asked})"
-            document.problem(("launch", condition.id), what)
+            values.problem(what, "launch", condition.id)
     if values["launch"] is not None:
         values["launch"] = tuple(given.items())
     return largest
@@ -105,66 +103,69 @@ def _form(condition: LaunchCondition, pack: RulePack) -> str:
     return f"{ALL}, {PROJECTED}, or {form}" if condition.whole_system else f"{search}{form}"
 
 
-def _geometry(value: Any, condition: LaunchCondition, form: str, at: Place, document: Document) -> Wanted | None:
-    """The geometry given for a condition, if it fits the condition; otherwise the problem is reported. `form`: how it
-    is written.
-    """
-    if value is None:
+@dataclass(frozen=True, slots=True)
+class _GivenLaunch:
+    """What the campaign file gives for a launch condition. `form`: how it is to be written."""
+
+    values: Values  # of the whole file
+    condition: LaunchCondition
+    form: str
+
+    def geometry(self, value: Any) -> Wanted | None:
+        """The geometry, if it fits the condition; otherwise the problem is reported."""
+        if isinstance(value, str):
+            return self._word(value)
+        if isinstance(value, Values):
+            return self._counts(value)
+        if value is not None and self.condition.nodes is not None:
+            return self._fitting(self.condition.nodes, value)
+        if value is not None:
+            self._lacking("nodes")
         return None
-    if isinstance(value, str):
-        return _word(value, condition, form, at, document)
-    if isinstance(value, int):
-        if condition.nodes is not None:
-            return _fitting(condition.nodes, value, condition, at, at, document)
-        document.problem(at, _lacking("nodes", form, condition))
+
+    def _word(self, word: str) -> Wanted | None:
+        condition = self.condition
+        free = condition.processes is None and condition.processes_per_node is None and not condition.by_partition
+        allowed: dict[str, Wanted] = {SEARCH: Searched()} if free else {}
+        if condition.whole_system:
+            allowed |= {ALL: AllCores(), PROJECTED: NotRun()}
+        if word not in allowed:
+            self._refuse(f"found {word}; allowed: {self.form}")
+        return allowed.get(word)
+
+    def _counts(self, value: Values) -> Wanted | None:
+        condition = self.condition
+        nodes = value["nodes"] if value["nodes"] is not None else condition.nodes or condition.share or None
+        key = "processes" if value["processes"] is not None else "processes_per_node"
+        count = value[key] if value[key] is not None else condition.processes_per_node
+        if value["processes"] is not None and value["processes_per_node"] is not None:
+            self._refuse(f"found both processes and processes_per_node; allowed: {self.form}", "processes_per_node")
+        elif nodes is None or count is None:
+            if not value.wrong:  # otherwise that explains it
+                self._lacking("nodes" if nodes is None else "processes")
+        elif isinstance(nodes, str) and key == "processes":
+            self._lacking("processes_per_node", key)
+        elif isinstance(nodes, str) or isinstance(count, str):
+            return AllCores(nodes, count)
+        else:
+            return self._fitting(nodes, count if key == "processes" else nodes * count, key)
         return None
-    nodes = value["nodes"] if value["nodes"] is not None else condition.nodes or condition.share or None
-    key = "processes" if value["processes"] is not None else "processes_per_node"
-    count = value[key] if value[key] is not None else condition.processes_per_node
-    if value["processes"] is not None and value["processes_per_node"] is not None:
-        document.problem(
-            (*at, "processes_per_node"),
-            f"found both processes and processes_per_node; allowed: {form} ({condition.asked})",
-        )
-    elif nodes is None or count is None:
-        if not document.has_problem_below(at):  # the other problem explains it
-            document.problem(at, _lacking("nodes" if nodes is None else "processes", form, condition))
-    elif isinstance(nodes, str) and key == "processes":
-        document.problem((*at, key), _lacking("processes_per_node", form, condition))
-    elif isinstance(nodes, str) or isinstance(count, str):
-        return AllCores(nodes, count)
-    else:
-        return _fitting(nodes, count if key == "processes" else nodes * count, condition, at, (*at, key), document)
-    return None
 
+    def _fitting(self, nodes: int, processes: int, *key: str) -> Geometry | None:
+        condition = self.condition
+        nodes_fit = nodes == condition.nodes if condition.nodes is not None else nodes >= condition.minimum_nodes
+        processes_fit = processes == condition.processes if condition.processes is not None else processes % nodes == 0
+        if not nodes_fit:
+            allowed = str(condition.nodes) if condition.nodes is not None else f"{condition.minimum_nodes} or more"
+            self._refuse(f"found {nodes}; allowed: {allowed}", "nodes")
+        if not processes_fit and condition.processes is not None:
+            self._refuse(f"found {processes} processes; allowed: {condition.processes}", *key)
+        elif not processes_fit:
+            self.values.problem(processes_uneven(processes=processes, nodes=nodes), "launch", condition.id, *key)
+        return Geometry(nodes, processes) if nodes_fit and processes_fit else None
 
-def _word(word: str, condition: LaunchCondition, form: str, at: Place, document: Document) -> Wanted | None:
-    """What `all`, `search` or `projected` means for a condition; where it is not allowed, that is reported."""
-    free = condition.processes is None and condition.processes_per_node is None and not condition.by_partition
-    allowed: dict[str, Wanted] = {SEARCH: Searched()} if free else {}
-    if condition.whole_system:
-        allowed |= {ALL: AllCores(), PROJECTED: NotRun()}
-    if word not in allowed:
-        document.problem(at, f"found {word}; allowed: {form} ({condition.asked})")
-    return allowed.get(word)
+    def _lacking(self, what: str, *key: str) -> None:
+        self._refuse(f"the number of {what} is missing; allowed: {self.form}", *key)
 
-
-def _lacking(what: str, form: str, condition: LaunchCondition) -> str:
-    return f"the number of {what} is missing; allowed: {form} ({condition.asked})"
-
-
-def _fitting(
-    nodes: int, processes: int, condition: LaunchCondition, at: Place, processes_at: Place, document: Document
-) -> Geometry | None:
-    asked = condition.asked
-    nodes_fit = nodes == condition.nodes if condition.nodes is not None else nodes >= condition.minimum_nodes
-    processes_fit = processes == condition.processes if condition.processes is not None else processes % nodes == 0
-    if not nodes_fit:
-        allowed = str(condition.nodes) if condition.nodes is not None else f"{condition.minimum_nodes} or more"
-        document.problem((*at, "nodes"), f"found {nodes}; allowed: {allowed} ({asked})")
-    if not processes_fit and condition.processes is not None:
-        text = f"{processes} processes"
-        document.problem(processes_at, f"found {text}; allowed: {condition.processes} ({asked})")
-    elif not processes_fit:
-        document.problem(processes_at, processes_uneven(processes=processes, nodes=nodes))
-    return Geometry(nodes, processes) if nodes_fit and processes_fit else None
+    def _refuse(self, problem: str, *key: str) -> None:
+        self.values.problem(f"{problem} ({self.condition.asked})", "launch", self.condition.id, *key)

@@ -7,17 +7,15 @@ benchmark's program, as far as the rule pack allows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.sweeps import names
 from campaign.config.values import beside
 from campaign.core.model import Launcher
-from campaign.core.schema import Field, KeyedMap, ListOf, Text, matching, suggestion, whole
-from campaign.core.strict_yaml import Document, Place, shown
+from campaign.core.schema import Field, KeyedMap, ListOf, Text, Values, matching, suggestion, whole
+from campaign.core.strict_yaml import shown
 
 WRAPPER = "wrapper"  # a pack's word for any script before the benchmark
 # mpirun's options for so many ranks per node, placed in blocks: Open MPI's, PRRTE's.
@@ -58,108 +56,98 @@ SCHEMA = KeyedMap(
 )
 
 
-def read(values: dict[str, Any], path: Path, pack: RulePack | None, document: Document) -> Launcher:
+def read(given: Values, path: Path, pack: RulePack | None) -> Launcher:
     """The section's values; those that do not fit are reported."""
-    given = values["launcher"] or {}
-    program, options = given.get("program") or "srun", tuple(given.get("options") or ())
-    placement, prefix = tuple(given.get("placement") or ()), tuple(given.get("prefix") or ())
+    program = given["program"] or "srun"
+    options, placement, prefix = (tuple(given[key] or ()) for key in ("options", "placement", "prefix"))
     if None in (*options, *placement, *prefix):  # reported already
         return Launcher()
     name = program.rpartition("/")[2]
     if name != program and not program.startswith("/"):
-        document.problem(
-            ("launcher", "program"), f"found {shown(program)}; allowed: a program's name, or an absolute path"
-        )
+        given.problem(f"found {shown(program)}; allowed: a program's name, or an absolute path", "program")
     elif name == "srun":
-        _srun(options, placement, document)
+        _check_srun(given, options)
     else:
         placement = placement or PLACEMENTS.get(name, ())
-        _other(name, options, placement, document)
+        _check_other(given, name, options, placement)
     if prefix and prefix[0].startswith("-"):
-        document.problem(
-            ("launcher", "prefix", 0),
-            f"found {shown(prefix[0])}; allowed as first word: a program, such as numactl or ./wrapper.sh",
+        given.problem(
+            f"found {shown(prefix[0])}; allowed as first word: a program, such as numactl or ./wrapper.sh", "prefix", 0
         )
     if pack is not None:
-        for at, problem in _beyond(pack, name, options, prefix):
-            document.problem(at, problem)
+        _check_allowed(given, pack, name, options, prefix)
     located = tuple(str(beside(path, word)) if word.startswith(("./", "../")) else word for word in prefix)
     return Launcher(program, options, placement, located)
 
 
-def _srun(options: tuple[str, ...], placement: tuple[str, ...], document: Document) -> None:
-    if placement:
-        document.problem(
-            ("launcher", "placement"), "not allowed with srun: campaign sets srun's placement options itself; remove it"
-        )
+def _check_srun(given: Values, options: tuple[str, ...]) -> None:
+    if given["placement"]:
+        given.problem("not allowed with srun: campaign sets srun's placement options itself; remove it", "placement")
+    allowed = [f"--{name}" for name in SRUN_OPTIONS]
     for index, word in enumerate(options):
-        at: Place = ("launcher", "options", index)
         option = word.partition("=")[0]
-        allowed = [f"--{name}" for name in SRUN_OPTIONS]
         if not re.fullmatch(r"--[a-z][a-z-]*(=.+)?", word) or option not in allowed:
-            document.problem(
-                at,
+            given.problem(
                 f"found {shown(word)}; options of srun are taken from a fixed list and written as --name=value; "
                 f"{suggestion(option, allowed)}",
+                "options",
+                index,
             )
         elif option == "--distribution" and not _BLOCKS.fullmatch(word):
-            document.problem(
-                at,
+            given.problem(
                 f"found {shown(word)}; ranks must be placed in blocks on the nodes; allowed: block, also with a "
                 "placement within the node, such as --distribution=block:cyclic",
+                "options",
+                index,
             )
 
 
-def _other(name: str, options: tuple[str, ...], placement: tuple[str, ...], document: Document) -> None:
+def _check_other(given: Values, name: str, options: tuple[str, ...], placement: tuple[str, ...]) -> None:
     if "processes" not in names(" ".join(placement)):
-        document.problem(
-            ("launcher", "placement"),
+        given.problem(
             f"the placement options of {name} are unknown; give them with {{processes}} and {{processes_per_node}}, "
             "such as [-n, '{processes}', -ppn, '{processes_per_node}']",
+            "placement",
         )
     for word in placement:
         if unknown := [place for place in names(word) if place not in GEOMETRY]:
             known = ", ".join(f"{{{place}}}" for place in GEOMETRY)
-            problem = f"found {{{unknown[0]}}}; allowed: {known}"
-            document.problem(("launcher", "placement"), problem)
+            given.problem(f"found {{{unknown[0]}}}; allowed: {known}", "placement")
     for index, word in enumerate(options):
         if _OF_PLACEMENT.fullmatch(word):
-            document.problem(
-                ("launcher", "options", index),
+            given.problem(
                 f"found {shown(word)}, which sets the number or the placement of ranks; move it to "
                 "launcher.placement, with {processes} and {processes_per_node}",
+                "options",
+                index,
             )
 
 
-def _beyond(
-    pack: RulePack, program: str, options: tuple[str, ...], prefix: tuple[str, ...]
-) -> Iterator[tuple[Place, str]]:
+def _check_allowed(
+    given: Values, pack: RulePack, program: str, options: tuple[str, ...], prefix: tuple[str, ...]
+) -> None:
     """Report what the pack does not allow."""
     if program != "srun" and any(phase.nodes == "other" for phase in pack.phases):
-        yield (
-            ("launcher", "program"),
+        given.problem(
             f"found {program}; rule pack {pack.id} runs a phase on other nodes than an earlier phase; allowed: srun",
+            "program",
         )
     if not pack.launchers:
         return
-    allowed = {launcher.program: launcher for launcher in pack.launchers}
-    listed = ", ".join(allowed)
+    allowed = {launcher.program: launcher.options for launcher in pack.launchers}
+    listed, known = ", ".join(allowed), allowed.get(program, ())
     if program != "srun" and program not in allowed:
-        yield (
-            ("launcher", "program"),
-            f"found {program}; allowed by {pack.document}: {listed}",
-        )
-    elif options:
-        known = allowed[program].options if program in allowed else ()
+        given.problem(f"found {program}; allowed by {pack.document}: {listed}", "program")
+    else:
         for index, word in enumerate(options):
             if word.startswith("-") and word.partition("=")[0] not in known:
-                problem = (
+                given.problem(
                     f"found {shown(word)}; options of {program} allowed by {pack.document}: "
-                    f"{', '.join(known) or 'none'}"
+                    f"{', '.join(known) or 'none'}",
+                    "options",
+                    index,
                 )
-                yield ("launcher", "options", index), problem
     if prefix:
         name = WRAPPER if prefix[0].startswith(("./", "../", "/")) else prefix[0]
         if name not in allowed and prefix[0].rpartition("/")[2] not in allowed:
-            problem = f"found {prefix[0]}; allowed by {pack.document}: {listed}"
-            yield ("launcher", "prefix", 0), problem
+            given.problem(f"found {prefix[0]}; allowed by {pack.document}: {listed}", "prefix", 0)

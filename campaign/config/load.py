@@ -17,7 +17,9 @@ from campaign.config.search import check_projections, check_search
 from campaign.config.values import BUILTIN, PACK, beside
 from campaign.core import keys, schema
 from campaign.core.errors import InputError, typed
-from campaign.core.strict_yaml import Document, Place
+from campaign.core.model import Launcher
+from campaign.core.schema import Values
+from campaign.core.strict_yaml import Document
 
 # Files of this program, and spreadsheets, that users give instead of the campaign file.
 OTHERS = {
@@ -53,88 +55,85 @@ def load(path: Path | str) -> tuple[Campaign, RulePack]:
     if values is None:
         document.finish()
     launch: dict[str, Wanted] = {}
-    settled = None
-    pack = _pack(values, path, document)
-    check.targets(values, document)
+    benchmark, settled = values["benchmark"], None
+    pack = _pack(values, path)
+    check.targets(values)
     if pack is not None:
-        pack = series.unfold(pack, read_series(values, pack, document))
-        launch = read_launch(values, pack, document)
-        check.items(values, pack, document)
-        check.programs(values, pack, document)
-        check.arguments(values, pack, document)
-        if (settled := _settled(values, pack, launch, document)) is not None:
+        pack = series.unfold(pack, read_series(values, pack))
+        launch = read_launch(values, pack)
+        check.items(values, pack)
+        if benchmark:
+            check.benchmark(benchmark, pack)
+        if values["source"]:
+            check.builds(values["source"], pack)
+        if (settled := _settled(values, pack, launch)) is not None:
             for section in ("declined", "projections", "explanations", "waivers"):
-                check.cells(section, values, settled, document)
-            check.answers(values, settled, document)
-            check.counters(values, settled, path, document)
-            check_search(values, pack, settled, launch, document)
-            check_projections(values, settled, launch, path, document)
-    if isinstance(values["repetitions"], dict):
-        check.most("repetitions", values["repetitions"], document)
-    benchmark = values["benchmark"]
+                check.cells(section, values, settled)
+            check.answers(values, settled)
+            check.counters(values, settled, path)
+            check_search(values, pack, launch)
+            check_projections(values, settled, launch, path)
+    if isinstance(values["repetitions"], Values):
+        check.most(values["repetitions"])
     if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
-        document.problem(
-            ("benchmark", "dialect"),
+        benchmark.problem(
             f"found {benchmark['dialect']}, which applies to an external benchmark only; set benchmark.executable or "
             "remove the key",
+            "dialect",
         )
-    launched = launcher.read(values, path, pack, document)
+    launched = launcher.read(values["launcher"], path, pack) if values["launcher"] else Launcher()
     if values["slurm"]:
-        template = values["slurm"]["template"]
-        check.path(("slurm", "template"), template, path, document, optional=True)
-    check.path(("allowed_signers",), values["allowed_signers"], path, document, optional=True)
+        check.path(values["slurm"], values["slurm"]["template"], path, "template", optional=True)
+    check.path(values, values["allowed_signers"], path, "allowed_signers", optional=True)
     document.finish()
     assert settled is not None, "what has no problem is settled"
     return _campaign(values, launch, path, launcher=launched), settled
 
 
-def _pack(values: dict[str, Any], path: Path, document: Document) -> RulePack | None:
-    name = values["rules"]
-    if name is None:
-        return None
+def _pack(values: Values, path: Path) -> RulePack | None:
     try:
-        return packs.load(keys.make(PACK, name, path))
+        return packs.load(keys.make(PACK, values["rules"], path)) if values["rules"] else None
     except InputError as error:
         for problem in error.problems:
-            document.problem(("rules",), problem)
+            values.problem(problem, "rules")
         return None
 
 
-def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], document: Document) -> RulePack | None:
+def _settled(values: Values, pack: RulePack, launch: dict[str, Wanted]) -> RulePack | None:
     """The pack with the campaign's values; None if they do not fit."""
     known = {variable.id: variable for variable in pack.variables}
     given = {}
     for name, value in values["variables"] or ():
-        at: Place = ("variables", name)
         key, (name, _, pattern) = name, name.partition("@")
+        problem = ""
         if pattern and not check.is_of_runs(pattern, values, pack):
-            document.problem(
-                at, f"{pattern} matches no run; allowed after the @: target/launch/files, where * matches any"
-            )
+            problem = f"{pattern} matches no run; allowed after the @: target/launch/files, where * matches any"
+        elif not known:
+            problem = f"rule pack {pack.id} has no variables; remove the key"
         elif name not in known:
-            remedy = f"unknown variable; {schema.suggestion(name, known)}" if known else ""
-            document.problem(at, remedy or f"rule pack {pack.id} has no variables; remove the key")
+            problem = f"unknown variable; {schema.suggestion(name, known)}"
         elif values["profile"] == "full" and not known[name].free:
-            document.problem(
-                at,
+            problem = (
                 f"found {value}, but profile full fixes {known[name].full} (clause {known[name].clause}); remove it "
-                "or set profile: rehearsal",
+                "or set profile: rehearsal"
             )
+        elif pattern and not pack.is_of_arguments(name):
+            problem = variable_in_texts(name)
+        if problem:
+            values.problem(problem, "variables", key)
         elif value is not None:
             given[key] = value
-            if pattern and not pack.is_of_arguments(name):
-                document.problem(at, variable_in_texts(name))
     try:
         return settle(pack, values["profile"] or "rehearsal", launch, given)
     except ValueError as error:
-        document.problem(("variables",), f"{error}; correct the variables or the launch conditions")
+        values.problem(f"{error}; correct the variables or the launch conditions", "variables")
         return None
 
 
-def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path, **read: Any) -> Campaign:
+def _campaign(values: Values, launch: dict[str, Wanted], path: Path, **read: Any) -> Campaign:
     """The dataclasses for values that had no problem. `read`: values with a reader of their own."""
     repetitions = values["repetitions"]
-    if isinstance(repetitions, dict):
+    if isinstance(repetitions, Values):
         read["sequential"] = keys.make(REPETITIONS, repetitions, path)
         repetitions = repetitions["least"]
     campaign: Campaign = keys.make(

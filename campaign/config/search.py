@@ -6,15 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from campaign.config import check, values
 from campaign.config.rules.pack import RulePack
 from campaign.core import formula
 from campaign.core.keys import key, needed, record
 from campaign.core.model import Geometry, matches
-from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, entries, matching
-from campaign.core.strict_yaml import Document, Place, shown
+from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, Values, matching
+from campaign.core.strict_yaml import Place, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,92 +131,90 @@ class Projection:
         return Geometry(self.nodes, self.processes)
 
 
-def check_search(
-    values: dict[str, Any], written: RulePack, pack: RulePack, launch: Mapping[str, object], document: Document
-) -> None:
-    """Report contradictions between `search` and the pack or the launch conditions."""
+def check_search(values: Values, pack: RulePack, launch: Mapping[str, object]) -> None:
+    """Report contradictions between `search` and the pack, before it is settled, or the launch conditions."""
     given = values["search"]
     searched = [condition for condition in pack.launch if isinstance(launch.get(condition.id), Searched)]
     if not given:
         return
-    if given != SEARCH.absent() and not searched and all(launch.values()):
+    if (
+        any(given[name] != field.default for name, field in SEARCH.fields.items())
+        and not searched
+        and all(launch.values())
+    ):
         free = next((condition.id for condition in pack.launch if condition.processes is None), "")
-        document.problem(
-            ("search",),
-            f"no launch condition is set to search; set one (such as launch.{free}: search) or remove the key",
+        given.problem(
+            f"no launch condition is set to search; set one (such as launch.{free}: search) or remove the key"
         )
-    check.most("search", given, document)
+    check.most(given)
     for condition in searched:
         needed = condition.nodes or max(2, condition.minimum_nodes)
         if given["nodes"] is not None and given["nodes"] < needed:
-            document.problem(
-                ("search", "nodes"),
+            given.problem(
                 f"found {given['nodes']}; allowed: {needed} or more for launch.{condition.id} ({condition.asked})",
+                "nodes",
             )
-    # The unsettled ones: the settled pack lacks some if launch conditions are incomplete.
-    document.require(("search", "operation"), given["operation"], [operation.id for operation in written.operations])
-    if searched and any(sweep.by_geometry for sweep in written.sweeps):
-        document.problem(
-            ("launch", searched[0].id),
+    given.require(given["operation"], [operation.id for operation in pack.operations], "operation")
+    if searched and any(sweep.by_geometry for sweep in pack.sweeps):
+        values.problem(
             f"found search, but the values of rule pack {pack.id} depend on the process count; give the number of "
             "processes",
+            "launch",
+            searched[0].id,
         )
     if searched and pack.selection.best != "highest":
-        document.problem(
-            ("launch", searched[0].id),
+        values.problem(
             "found search, but process counts can be tuned only where the highest value is reported, and rule pack "
             f"{pack.id} does not report it; give the number of processes",
+            "launch",
+            searched[0].id,
         )
 
 
-def check_projections(
-    values: dict[str, Any], pack: RulePack, launch: Mapping[str, object], file: Path, document: Document
-) -> None:
+def check_projections(values: Values, pack: RulePack, launch: Mapping[str, object], file: Path) -> None:
     """Check that each projection can be computed, that none is for a declined cell, and that cells that are not run
     have one.
     """
     projections = values["projections"] or ()
-    for index, entry in enumerate(projections):
+    for entry in projections:
         if not entry or None in entry.values():
             return  # its problem is reported already
         if None not in dict(entry["inputs"]).values():
-            _check_formula(entry, ("projections", index), document)
-            _check_geometry_and_logs(entry, ("projections", index), file, document)
-    declined = [entry["cells"] for _, entry in entries(values, "declined") if entry["cells"]]
+            _check_formula(entry)
+            _check_geometry_and_logs(entry, file)
+    declined = [entry["cells"] for entry in values.entries("declined") if entry["cells"]]
     for cell in _cells(check.names_of_targets(values), pack):
         if problem := _problem_of(cell, [entry["cells"] for entry in projections], declined, launch):
-            document.problem(*problem)
+            values.problem(*problem)
             return
 
 
-def _check_formula(entry: dict[str, Any], at: Place, document: Document) -> None:
+def _check_formula(entry: Values) -> None:
     inputs = {**dict(entry["inputs"]), "nodes": entry["nodes"], "processes": entry["processes"]}
     used = formula.names(entry["formula"])
     if lacking := [name for name in used if name not in inputs]:
-        document.problem((*at, "inputs"), f"missing values for {', '.join(lacking)}, which the formula uses")
+        entry.problem(f"missing values for {', '.join(lacking)}, which the formula uses", "inputs")
     elif unused := [name for name in dict(entry["inputs"]) if name not in used]:
-        document.problem((*at, "inputs", unused[0]), "not used by the formula; remove it")
+        entry.problem("not used by the formula; remove it", "inputs", unused[0])
     else:
         try:
             if (value := formula.value(entry["formula"], inputs)) <= 0:
-                document.problem((*at, "formula"), f"the formula gives {value:g}; allowed: a number above zero")
+                entry.problem(f"the formula gives {value:g}; allowed: a number above zero", "formula")
         except ValueError as error:
-            document.problem((*at, "formula"), str(error))
+            entry.problem(str(error), "formula")
 
 
-def _check_geometry_and_logs(entry: dict[str, Any], at: Place, file: Path, document: Document) -> None:
+def _check_geometry_and_logs(entry: Values, file: Path) -> None:
     if entry["processes"] % entry["nodes"]:
-        document.problem((*at, "processes"), processes_uneven(processes=entry["processes"], nodes=entry["nodes"]))
+        entry.problem(processes_uneven(processes=entry["processes"], nodes=entry["nodes"]), "processes")
     for number, path in enumerate(entry["logs"]):
-        check.path((*at, "logs", number), path, file, document)
+        check.path(entry, path, file, "logs", number)
     for name, parts in entry["sources"]:
         if name not in dict(entry["inputs"]):
-            document.problem((*at, "sources", name), f"no such input; allowed: {', '.join(dict(entry['inputs']))}")
+            entry.problem(f"no such input; allowed: {', '.join(dict(entry['inputs']))}", "sources", name)
         elif parts and parts[0] and parts[0] not in entry["logs"]:
             listed = ", ".join(entry["logs"])
-            document.problem(
-                (*at, "sources", name), f"{parts[0]}: not among the projection's logs: {listed}; add it there"
-            )
+            entry.problem(f"{parts[0]}: not among the projection's logs: {listed}; add it there", "sources", name)
 
 
 def processes_uneven(processes: object, nodes: object) -> str:
@@ -228,17 +225,19 @@ def processes_uneven(processes: object, nodes: object) -> str:
 
 def _problem_of(
     cell: str, projections: Sequence[str], declined: Sequence[str], launch: Mapping[str, object]
-) -> tuple[Place, str] | None:
-    """The problem of a cell that does not have exactly one of a number, a projection and a reason to decline it."""
+) -> tuple[str, *Place] | None:
+    """The problem of a cell that does not have exactly one of a number, a projection and a reason to decline it, and
+    its place.
+    """
     projected = [index for index, pattern in enumerate(projections) if matches(cell, pattern)]
     without = any(matches(cell, pattern) for pattern in declined)
     condition = cell.split("/")[1]
     if projected and without:
-        return ("projections", projected[0], "cells"), f"{cell} is both declined and projected; keep one"
+        return f"{cell} is both declined and projected; keep one", "projections", projected[0], "cells"
     if len(projected) > 1:
-        return ("projections", projected[1], "cells"), f"{cell} is projected twice; keep one"
+        return f"{cell} is projected twice; keep one", "projections", projected[1], "cells"
     if not projected and not without and isinstance(launch.get(condition), NotRun):
-        return ("launch", condition), f"found projected, but {cell} has no entry in projections; add one"
+        return f"found projected, but {cell} has no entry in projections; add one", "launch", condition
     return None
 
 

@@ -269,10 +269,10 @@ class Field:
     default_says: str = ""  # for the reference, where the default alone is not clear
     name: str = ""  # of the dataclass's field, if it is not the key
 
-    def absent(self) -> Any:
+    def absent(self, at: Place, document: Document) -> Any:
         """The value of an absent key: its default; without one, an empty list or mapping."""
         if isinstance(self.kind, KeyedMap):
-            return self.kind.absent()
+            return self.kind.absent(at, document)
         empty = isinstance(self.kind, ListOf | MapOf) and not self.required
         return () if empty and self.default is None else self.default
 
@@ -286,9 +286,42 @@ def switch(says: str, default: bool = False) -> Field:
     return Field(Boolean(), says, default=default, default_says=str(default).lower())
 
 
+class Values(dict[str, Any]):
+    """A mapping with known keys as it was read, and what later checks find wrong with it."""
+
+    def __init__(self, values: dict[str, Any], at: Place, document: Document) -> None:
+        super().__init__(values)
+        self._at, self._document = at, document
+
+    def entries(self, key: str) -> list[Values]:
+        """The mappings of a list that could be read."""
+        return [entry for entry in self[key] or () if entry is not None]
+
+    def problem(self, message: str, *path: str | int) -> None:
+        """Record a problem with the value at this path below the mapping."""
+        self._document.problem((*self._at, *path), message)
+
+    def require(self, name: str | None, known: Collection[str], *path: str | int, allowed: str = "") -> None:
+        """Record a problem with a name that is not known; None is not checked."""
+        if name and name not in known:
+            meant = near(name, known, cutoff=0.8) if not allowed else ""
+            problem = f"found {name}; allowed: {allowed or ', '.join(known)}"
+            self.problem(f"found {name}; did you mean {meant}?" if meant else problem, *path)
+
+    def require_all(self, key: str, known: Collection[str], allowed: str = "") -> None:
+        """Record a problem with each name of a list that is not known."""
+        for index, name in enumerate(self[key] or ()):
+            self.require(name, known, key, index, allowed=allowed)
+
+    @property
+    def wrong(self) -> bool:
+        """Whether a problem with a value below it is recorded."""
+        return self._document.has_problem_below(self._at)
+
+
 class KeyedMap:
-    """A mapping with known keys, read as a dict with all of them: absent ones have their defaults. `of`: the dataclass
-    that `keys.make` makes from it.
+    """A mapping with known keys, read as `Values` with all of them: absent ones have their defaults. `of`: the
+    dataclass that `keys.make` makes from it.
     """
 
     def __init__(self, of: type | None = None, /, **fields: Field) -> None:
@@ -298,14 +331,15 @@ class KeyedMap:
     def allowed(self) -> str:
         return f"a mapping with the keys {', '.join(self.fields)}"
 
-    def absent(self) -> dict[str, Any]:
+    def absent(self, at: Place, document: Document) -> Values:
         """The value of an absent mapping."""
-        return {name: field.absent() for name, field in self.fields.items()}
+        values = {name: field.absent((*at, name), document) for name, field in self.fields.items()}
+        return Values(values, at, document)
 
     def read(self, node: YamlNode, at: Place, document: Document) -> Any:
         if not isinstance(node, Mapping):
             return _refuse(node, at, document, self.allowed)
-        values = self.absent()
+        values = self.absent(at, document)
         pairs = list(_unique(node, at, document))
         given = {key.text for key, _ in pairs}
         missing = [name for name, field in self.fields.items() if field.required and name not in given]
@@ -377,11 +411,6 @@ def near(name: str, known: Collection[str], cutoff: float = 0.7) -> str:
     longer = [each for each in known if len(name) > 2 and each.startswith(name.lower())]
     close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=cutoff)
     return next(iter(longer if len(longer) == 1 else close), "")
-
-
-def entries(values: dict[str, Any], key: str) -> list[tuple[int, dict[str, Any]]]:
-    """The mappings of a list that could be read, with their places."""
-    return [(index, entry) for index, entry in enumerate(values[key] or ()) if entry is not None]
 
 
 def _or_key(value: YamlNode, key: Scalar) -> YamlNode:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -113,21 +113,6 @@ class Document:
 
     def has_problem_below(self, at: Place) -> bool:
         return any(place[: len(at)] == at != place for place in self._places)
-
-    def require(self, at: Place, name: str | None, known: Collection[str], allowed: str = "") -> None:
-        """Record a problem with a name that is not known; None is not checked."""
-        from campaign.core.schema import near
-
-        if not name or name in known:
-            return
-        meant = near(name, known, cutoff=0.8) if not allowed else ""
-        problem = f"found {name}; allowed: {allowed or ', '.join(known)}"
-        self.problem(at, f"found {name}; did you mean {meant}?" if meant else problem)
-
-    def require_all(self, at: Place, names: Collection[str | None] | None, known: Collection[str]) -> None:
-        """Record a problem with each name of a list that is not known."""
-        for index, name in enumerate(names or ()):
-            self.require((*at, index), name, known)
 
     def finish(self) -> None:
         """Raise InputError with all problems in the order of the file, if there are any."""

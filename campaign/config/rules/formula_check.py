@@ -1,23 +1,15 @@
-"""Conditions on an operation's `record`, `formula` and `printed`. Problems are reported to the document."""
+"""Conditions on an operation's `record`, `formula` and `printed`, each with its message."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from campaign.config.rules import formulas, sweeps
 from campaign.core import formula
-from campaign.core.strict_yaml import Document, Place
+from campaign.core.schema import Values
 
 
-def check(
-    at: Place,
-    operation: dict[str, Any],
-    values: Mapping[str, str],
-    before: Mapping[str, set[str]],
-    of_phase: set[str],
-    document: Document,
-) -> set[str]:
+def check(operation: Values, values: Mapping[str, str], before: Mapping[str, set[str]], of_phase: set[str]) -> set[str]:
     """Check an operation; gives the launch conditions that have it. `values`: of variables and sweeps; `before`: the
     operations above it, which its formula may use, each with its launch conditions; `of_phase`: those of its phase.
     """
@@ -25,11 +17,11 @@ def check(
     if None in (record, text, printed):
         return of_phase
     if not record and not text:
-        document.problem((*at, "record"), "required key missing; allowed: the name of a result; or a `formula`")
+        operation.problem("required key missing; allowed: the name of a result; or a `formula`", "record")
     if bool(record and text) != bool(printed):
-        document.problem(
-            (*at, "printed"),
+        operation.problem(
             "the printed unit is required if both `record` and `formula` are given, and not allowed otherwise",
+            "printed",
         )
     if not text:
         return of_phase
@@ -37,25 +29,25 @@ def check(
     try:
         wanted = formula.names(filled)
     except ValueError as error:
-        document.problem((*at, "formula"), str(error))
+        operation.problem(str(error), "formula")
         return of_phase
     numbers = [name for name, value in values.items() if formulas.is_number(value)]
     results = [formulas.VALUE] if record else [formulas.name_of(name) for name in before]
     for name in wanted:
-        document.require((*at, "formula"), name, [*results, *formulas.GEOMETRY, *numbers])
+        operation.require(name, [*results, *formulas.GEOMETRY, *numbers], "formula")
         if results.count(name) > 1:
-            document.problem(
-                (*at, "formula"), f"{name} matches several operations; give them ids that differ in more than - _ ."
+            operation.problem(
+                f"{name} matches several operations; give them ids that differ in more than - _ .", "formula"
             )
     if not set(wanted) & set(results):
-        document.problem((*at, "formula"), f"uses no result; allowed: {', '.join(results) or 'none'}")
+        operation.problem(f"uses no result; allowed: {', '.join(results) or 'none'}", "formula")
     if record:
         return of_phase
     together = of_phase.intersection(*(launch for name, launch in before.items() if formulas.name_of(name) in wanted))
     if not together:
-        document.problem(
-            (*at, "formula"),
+        operation.problem(
             "no launch condition measures all results of the formula; use results of phases that run under the same "
             "one",
+            "formula",
         )
     return together or of_phase

@@ -1,6 +1,4 @@
-"""Conditions between the values of a pack's `results`. Problems are reported to the document; see
-docs/pack-results.md.
-"""
+"""Conditions between the values of a pack's `results`, each with its message; see docs/pack-results.md."""
 
 from __future__ import annotations
 
@@ -9,11 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from campaign.config.rules import formulas, output_format, sweeps
-from campaign.config.rules.output_format import BUILT_IN, FORMATS, RESULTS, SAME, SECTION, STATISTICS, is_shared
+from campaign.config.rules.output_format import BUILT_IN, FORMATS, SAME, SECTION, STATISTICS, is_shared
 from campaign.core import line_pattern
 from campaign.core.placed_json import JsonPath
-from campaign.core.schema import entries
-from campaign.core.strict_yaml import Document, Place
+from campaign.core.schema import Values
 
 _LINES = ("text", "keyvalue", "table")
 _TREES = ("json", "jsonl")
@@ -34,212 +31,198 @@ _OF_FORMATS = {
 }
 
 
-def check(values: dict[str, Any], document: Document) -> None:
-    """Check `results` of a pack. `values`: those of the whole pack."""
-    phases = {phase["id"]: phase["program"] for _, phase in entries(values, "phases")}
-    shared = bool(phases and values["results"] and values["results"]["format"])
-    of_all: list[int] = []  # operations of programs whose output is read by the pack's `results`
-    for index, program in entries(values, "programs"):
-        of_program = [
-            position for position, each in entries(values, "operations") if phases.get(each["phase"]) == program["id"]
-        ]
+def check(pack: Values) -> None:
+    phases = {phase["id"]: phase["program"] for phase in pack.entries("phases")}
+    shared = bool(phases and pack["results"] and pack["results"]["format"])
+    of_all: list[Values] = []  # operations of programs whose output is read by the pack's `results`
+    for program in pack.entries("programs"):
+        operations = [each for each in pack.entries("operations") if phases.get(each["phase"]) == program["id"]]
         applet, results = program["applet"] or program["id"], program["results"]
         if shared and applet and results and is_shared(applet, results["format"]):
-            of_all += of_program
+            of_all += operations
         else:
-            check_output(results, applet, ("programs", index), document)
-            _check_names(values, of_program, results, ("programs", index), document)
+            check_output(program, applet, operations)
     if shared:
-        check_output(values["results"], None, (), document)
-        _check_names(values, of_all, values["results"], (), document)
+        check_output(pack, None, of_all)
         if not of_all:
-            document.problem(("results",), "no operation uses these results; remove it")
-    elif values["applet"] != "" and not phases:
-        check_output(values["results"], values["applet"], (), document)
-        everything = [position for position, _ in entries(values, "operations")]
-        _check_names(values, everything, values["results"], (), document)
+            pack.problem("no operation uses these results; remove it", "results")
+    elif pack["applet"] != "" and not phases:
+        check_output(pack, pack["applet"], pack.entries("operations"))
 
 
-def check_output(results: dict[str, Any] | None, applet: str | None, at: Place, document: Document) -> None:
-    """Check how the output of a program is read. `applet`: its name, None for that of several."""
+def check_output(holder: Values, applet: str | None, operations: list[Values]) -> None:
+    """Check the `results` of a program or of a pack. `applet`: the program's name, None for several programs;
+    `operations`: those whose records are read so.
+    """
+    results = holder["results"]
     if results is None or results["format"] is None:
         return
-    within: Place = (*at, "results")
     if not results["format"]:
         if applet is not None and applet not in BUILT_IN:
-            problem = (
+            holder.problem(
                 f"found {applet}; allowed: {', '.join(BUILT_IN)}; or add `results`, which describes the output of "
-                f"{applet}"
+                f"{applet}",
+                "applet",
             )
-            document.problem((*at, "applet"), problem)
-        if any(results[key] for key in RESULTS.fields):
-            document.problem((*within, "format"), f"required key missing; allowed: {', '.join(FORMATS)}")
+        if any(results.values()):
+            results.problem(f"required key missing; allowed: {', '.join(FORMATS)}", "format")
         return
     if applet in BUILT_IN:
-        document.problem(
-            within,
+        results.problem(
             f"{applet} is built in: its output is known; remove `results`, or choose an applet name other than "
-            f"{', '.join(BUILT_IN)}",
+            f"{', '.join(BUILT_IN)}"
         )
-    _check_whole(results, within, document)
-    for index, record in entries(results, "records"):
-        _check_record(results, record, (*within, "records", index), document)
+    _check_whole(results)
+    for record in results.entries("records"):
+        _check_record(results, record)
+    _check_names(results, operations)
 
 
-def _attempt(at: Place, document: Document, read: Callable[[str], Any], text: str) -> Any:
+def _attempt(holder: Values, read: Callable[[str], Any], text: str, *path: str) -> Any:
     """The result of `read` for a text, or None after reporting its ValueError."""
     try:
         return read(text)
     except ValueError as error:
-        return document.problem(at, str(error))
+        holder.problem(str(error), *path)
+        return None
 
 
-def _facts(results: dict[str, Any]) -> list[str]:
+def _facts(results: Values) -> list[str]:
     return [name for name, _ in results["facts"] or ()]
 
 
-def _check_whole(results: dict[str, Any], within: Place, document: Document) -> None:
+def _check_whole(results: Values) -> None:
     kind = results["format"]
     if not results["records"]:
-        document.problem((*within, "records"), "no records; give at least one")
+        results.problem("no records; give at least one", "records")
     if results["end"] and kind in _TREES:
-        document.problem((*within, "end"), f"found `end`, which format {kind} does not use; remove it")
-    document.require_all((*within, "required"), results["required"], _facts(results))
+        results.problem(f"found `end`, which format {kind} does not use; remove it", "end")
+    results.require_all("required", _facts(results))
     for name, text in results["facts"] or ():
-        at: Place = (*within, "facts", name)
         if text is None:
             continue
         if kind in _TREES:
-            _attempt(at, document, JsonPath.of, text)
+            _attempt(results, JsonPath.of, text, "facts", name)
         elif kind == "keyvalue":
-            _attempt(at, document, line_pattern.compile, output_format.fact_key_pattern(text))
+            _attempt(results, line_pattern.compile, output_format.fact_key_pattern(text), "facts", name)
         else:
-            pattern = _attempt(at, document, line_pattern.compile, text)
+            pattern = _attempt(results, line_pattern.compile, text, "facts", name)
             if pattern and pattern.groups != 1:
-                document.problem(at, f"found {pattern.groups} groups; allowed: exactly one, (…), around the value")
+                problem = f"found {pattern.groups} groups; allowed: exactly one, (…), around the value"
+                results.problem(problem, "facts", name)
 
 
-def _check_record(results: dict[str, Any], record: dict[str, Any], at: Place, document: Document) -> None:
+def _check_record(results: Values, record: Values) -> None:
     kind = results["format"]
     for key, formats in _OF_FORMATS.items():
         if record[key] and kind not in formats:
-            document.problem((*at, key), f"found `{key}` with {kind}; allowed: only with {', '.join(formats)}")
+            record.problem(f"found `{key}` with {kind}; allowed: only with {', '.join(formats)}", key)
     needed = "pattern" if kind == "text" else "value"
     if record[needed] == "":
-        document.problem((*at, needed), f"required key missing; format {kind} needs it")
+        record.problem(f"required key missing; format {kind} needs it", needed)
     if record["until"] and record["after"] == "":
-        document.problem((*at, "until"), "found `until` without `after`; add `after` or remove it")
+        record.problem("found `until` without `after`; add `after` or remove it", "until")
     if kind in _TREES:
-        _check_paths(record, at, document)
+        _check_paths(record)
     if None in (record["pattern"], record["after"], record["columns"]):
         return  # reported already; the names in them are not known
-    of_line = _names_of_line(kind, record, at, document)
+    of_line = _names_of_line(kind, record)
     known = (*of_line, *_facts(results), "value")
-    _check_placeholders(record["name"], known, (*at, "name"), document)
-    _check_number(results, record, of_line, at, document)
-    _check_matches(results, record, at, document)
+    _check_placeholders(record, "name", known)
+    _check_number(results, record, of_line)
+    _check_matches(record, (*_facts(results), SAME, SECTION))
     if record["plausible"]:
-        _check_plausible(results, record, known, (*at, "plausible"), document)
+        _check_plausible(results, record, known)
 
 
-def _check_paths(record: dict[str, Any], at: Place, document: Document) -> None:
-    paths: dict[Place, str] = {(key,): record[key] for key in ("each", "value")}
+def _check_paths(record: Values) -> None:
+    paths: dict[tuple[str, ...], str] = {(key,): record[key] for key in ("each", "value")}
     paths |= {("where", path): path for path, _ in record["where"] or ()}
     paths |= {("labels", name): path for name, path in record["labels"] or ()}
     for place, path in paths.items():
         if path:
-            _attempt((*at, *place), document, JsonPath.of, path)
+            _attempt(record, JsonPath.of, path, *place)
 
 
-def _names_of_line(kind: str, record: dict[str, Any], at: Place, document: Document) -> tuple[str, ...]:
+def _names_of_line(kind: str, record: Values) -> tuple[str, ...]:
     """The names of the values in a record's line or entry."""
     names = [name for name, _ in record["labels"] or ()]
     for key in ("pattern", "after", "columns"):
         groups = line_pattern.compile(record[key]).groupindex
         if key == "pattern" and record[key] and "value" not in groups:
-            document.problem((*at, key), "no group `value`; put (?P<value>…) around the number")
+            record.problem("no group `value`; put (?P<value>…) around the number", key)
         names += groups
     if kind == "keyvalue":
         names.append("unit")
-        _attempt((*at, "value"), document, line_pattern.compile, output_format.key_pattern(record["value"] or ""))
+        _attempt(record, line_pattern.compile, output_format.key_pattern(record["value"] or ""), "value")
     if doubled := sorted({name for name in names if names.count(name) > 1}):
-        document.problem(at, f"value {doubled[0]} defined twice; use different names")
+        record.problem(f"value {doubled[0]} defined twice; use different names")
     return tuple(names)
 
 
-def _check_placeholders(text: str | None, known: Iterable[str], at: Place, document: Document) -> None:
-    for name in sweeps.names(text or ""):
+def _check_placeholders(record: Values, key: str, known: Iterable[str]) -> None:
+    for name in sweeps.names(record[key] or ""):
         if name not in known:
-            document.problem(at, f"found {{{name}}}; allowed: {_listed(known)}")
+            record.problem(f"found {{{name}}}; allowed: {_listed(known)}", key)
 
 
-def _check_number(
-    results: dict[str, Any], record: dict[str, Any], of_line: tuple[str, ...], at: Place, document: Document
-) -> None:
+def _check_number(results: Values, record: Values, of_line: tuple[str, ...]) -> None:
     if record["units"] and "unit" not in of_line:
-        document.problem((*at, "units"), "found `units`; allowed: only where the line gives the value `unit`")
+        record.problem("found `units`; allowed: only where the line gives the value `unit`", "units")
     several = record["take"] not in (None, "only") or record["of"]
     if several and results["format"] not in _TREES and results["end"] == "" and record["matches"] is None:
-        document.problem(
-            (*at, "take"),
+        record.problem(
             f"found {record['take']}; add `results.end` or `matches`: without them a missing line is not noticed",
+            "take",
         )
     printed = [name for name in STATISTICS if name in of_line]
     if printed and record["take"] in ("maximum", "minimum", "mean", "median"):
-        document.problem(
-            (*at, "take"), f"found {record['take']} together with the program's own {printed[0]}; remove one of them"
+        record.problem(
+            f"found {record['take']} together with the program's own {printed[0]}; remove one of them", "take"
         )
 
 
-def _check_matches(results: dict[str, Any], record: dict[str, Any], at: Place, document: Document) -> None:
-    asked, known = record["matches"], (*_facts(results), SAME, SECTION)
+def _check_matches(record: Values, known: tuple[str, ...]) -> None:
+    asked = record["matches"]
     if asked == SECTION and record["after"] == "":
-        document.problem((*at, "matches"), f"found {SECTION} without `after`; add `after` or give a number")
+        record.problem(f"found {SECTION} without `after`; add `after` or give a number", "matches")
     elif isinstance(asked, str) and asked not in known:
-        document.problem((*at, "matches"), f"found {asked}; allowed: a number, {_listed(known)}")
+        record.problem(f"found {asked}; allowed: a number, {_listed(known)}", "matches")
 
 
-def _check_plausible(
-    results: dict[str, Any], record: dict[str, Any], known: tuple[str, ...], at: Place, document: Document
-) -> None:
-    _check_placeholders(record["plausible"], known, at, document)
-    others = [other["name"] or "" for _, other in entries(results, "records") if other is not record]
+def _check_plausible(results: Values, record: Values, known: tuple[str, ...]) -> None:
+    _check_placeholders(record, "plausible", known)
+    others = [other["name"] or "" for other in results.entries("records") if other is not record]
     records = [formulas.name_of(other) for other in others if _BRACES.sub("", other)]
     with_values = _BRACES.sub(_ANY, record["plausible"])
-    for condition in _attempt(at, document, formulas.conditions, with_values) or ():
+    for condition in _attempt(record, formulas.conditions, with_values, "plausible") or ():
         for name in condition.names:
             if name not in (*known, _ANY) and not any(_may_be(name, other) for other in records):
-                document.problem(at, f"found {name}; allowed: {_listed(known)}")
+                record.problem(f"found {name}; allowed: {_listed(known)}", "plausible")
 
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(names)) or "none"
 
 
-def _check_names(
-    values: dict[str, Any], operations: list[int], results: dict[str, Any] | None, within: Place, document: Document
-) -> None:
+def _check_names(results: Values, operations: list[Values]) -> None:
     """Check that each of these operations names a record; several records with one name are alternatives."""
-    if results is None or not results["format"]:
-        return
-    records = [record for _, record in entries(results, "records") if record["name"]]
+    records = [record for record in results.entries("records") if record["name"]]
     names = [record["name"] for record in records]
     chosen = [record["name"] for record in records if record["take"] not in ("only", "mean", None)]
-    for index, record in entries(results, "records"):
-        at: Place = (*within, "results", "records", index, "of")
+    for record in results.entries("records"):
         if record["of"] and record["take"] != "only":
-            document.problem(at, f"found `of` together with take: {record['take']}; remove one of them")
+            record.problem(f"found `of` together with take: {record['take']}; remove one of them", "of")
         elif record["of"] and record["of"] not in chosen:
-            document.problem(
-                at,
+            record.problem(
                 f"found {record['of']}; allowed: {_listed(chosen)} (records with take: maximum, minimum, median, "
                 "first or last)",
+                "of",
             )
-    for index in operations:
-        asked = values["operations"][index]["record"]
+    for operation in operations:
+        asked = operation["record"]
         if asked and not any(_may_be(asked, name) for name in names):
-            wrong = f"found {asked}; allowed: {_listed(names)}, the records of `results`"
-            document.problem(("operations", index, "record"), wrong)
+            operation.problem(f"found {asked}; allowed: {_listed(names)}, the records of `results`", "record")
 
 
 def _may_be(record: str, name: str) -> bool:

@@ -77,8 +77,8 @@ def load(id_or_path: str | Path) -> RulePack:
     values = schema.read(SCHEMA, document)
     if values is not None:
         if values["id"] is not None and values["id"] != path.stem:
-            document.problem(("id",), f"found {values['id']}; allowed: {path.stem}, the name of the file")
-        check.check(values, document)
+            values.problem(f"found {values['id']}; allowed: {path.stem}, the name of the file", "id")
+        check.check(values)
     document.finish()
     return _pack(values, path)
 

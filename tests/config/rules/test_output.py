@@ -11,6 +11,7 @@ from campaign.config.rules.output_format import DESCRIBED, PARSED, RESULTS
 from campaign.config.rules.pack import RulePack
 from campaign.core import resources, schema
 from campaign.core.errors import InputError
+from campaign.core.schema import Values
 from campaign.core.strict_yaml import Document
 from campaign.results.parsers import output
 
@@ -51,7 +52,7 @@ def test_the_programs_with_a_parser_of_their_own_are_those_that_the_parsers_read
 @pytest.mark.parametrize("applet", DESCRIBED)
 def test_the_description_of_an_applets_output_is_as_it_is_demanded_of_a_packs(applet: str) -> None:
     document = Document.open(applets.OUTPUTS / f"{applet}.yaml")
-    output_check.check_output(schema.read(RESULTS, document), None, (), document)
+    output_check.check_output(Values({"results": schema.read(RESULTS, document)}, (), document), None, [])
     document.finish()
 
 
