@@ -10,6 +10,7 @@ from pathlib import Path
 from campaign.config.rules.pack import RulePack
 from campaign.config.values import BUILTIN, beside, is_there
 from campaign.core import units
+from campaign.core.model import matches
 from campaign.core.schema import Values, suggestion
 from campaign.core.strict_yaml import shown
 
@@ -151,8 +152,7 @@ def cells(section: str, values: Values, pack: RulePack) -> None:
 def is_of_runs(pattern: str, values: Values, pack: RulePack) -> bool:
     """Whether target/launch/files, with * for any of them, matches a run."""
     axes = (names_of_targets(values), [each.id for each in pack.launch], [each.id for each in pack.files])
-    parts = pattern.split("/")
-    return len(parts) == len(axes) and all(map(fnmatch.filter, axes, parts))
+    return any(matches("/".join(run), pattern) for run in itertools.product(*axes))
 
 
 def path(holder: Values, written: str | None, file: Path, *at: str | int, optional: bool = False) -> None:

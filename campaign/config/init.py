@@ -140,11 +140,10 @@ def write(path: Path, rules_id: str, site: Site = UNKNOWN) -> None:
         raise InputError(f"{path}: already exists; name another file or remove it") from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
+        problem = f"cannot be written: {why}; name another file"
         if not path.parent.is_dir():
-            raise InputError(
-                f"{path}: directory {path.parent} does not exist; create it or name another file"
-            ) from error
-        raise InputError(f"{path}: cannot be written: {why}; name another file") from error
+            problem = f"directory {path.parent} does not exist; create it or name another file"
+        raise InputError(f"{path}: {problem}") from error
 
 
 def _executable(pack: RulePack) -> str:

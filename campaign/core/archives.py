@@ -78,7 +78,7 @@ _TAR_TYPES = {
     tarfile.SYMTYPE: MemberType.SYMLINK,
     tarfile.LNKTYPE: MemberType.HARD_LINK,
 }
-_ZIP_TYPES = {0: MemberType.FILE, stat.S_IFREG: MemberType.FILE, stat.S_IFLNK: MemberType.SYMLINK}
+TYPES = {0: MemberType.FILE, stat.S_IFREG: MemberType.FILE, stat.S_IFLNK: MemberType.SYMLINK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def _of_zip(archive: zipfile.ZipFile) -> Iterator[Member]:
             problem = f"compression method {info.compress_type}; allowed: stored or deflated"
         yield Member(
             info.filename,
-            MemberType.DIRECTORY if info.is_dir() else _ZIP_TYPES.get(stat.S_IFMT(mode), MemberType.SPECIAL),
+            MemberType.DIRECTORY if info.is_dir() else TYPES.get(stat.S_IFMT(mode), MemberType.SPECIAL),
             info.file_size,
             mode,
             lambda info=info: archive.open(info),  # type: ignore[misc]

@@ -8,13 +8,15 @@ manifest with its hash. Whatever is wrong is recorded as a problem; a file with 
 from __future__ import annotations
 
 import errno
+import functools
 import gzip
 import hashlib
 import os
 import re
+import stat
 import tarfile
 import unicodedata
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -22,7 +24,7 @@ from typing import IO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from campaign.core import archives
-from campaign.core.archives import MemberType
+from campaign.core.archives import Member, MemberType
 from campaign.core.errors import InputError, MachineLacks
 from campaign.core.strict_yaml import shown
 from campaign.core.temporary import temporary_full
@@ -176,7 +178,7 @@ def read(path: Path, into: Path) -> Bag:
             within = [file.parent for file in path.glob("*/bagit.txt")]
             remedy = f"did you mean {within[0]}?" if len(within) == 1 else _GIVE
             raise InputError(f"{path}: not a bundle: bagit.txt not found; {remedy}")
-        _read_directory(bag, path)
+        _copy(_Intake(bag), _members_of(path), top="")
     elif path.is_file():
         _read_archive(bag, path)
     else:
@@ -287,62 +289,59 @@ def unfit(name: str) -> str:
     return ""
 
 
-@contextmanager
-def _noting(bag: Bag) -> Iterator[None]:
-    try:
-        yield
-    except _Refused as refused:
-        bag.problems.append(f"{refused}: refused")
-
-
-def _read_directory(bag: Bag, path: Path) -> None:
-    intake = _Intake(bag)
-    waiting = [(path, "")]
+def _members_of(root: Path) -> Iterator[Member]:
+    """What is in a directory; only directories with a fit name are entered."""
+    waiting = [(root, "")]
     while waiting:
         folder, prefix = waiting.pop()
         for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-            name = prefix + entry.name
-            with _noting(bag):
-                if entry.is_dir(follow_symlinks=False):
-                    if why := unfit(name):
-                        raise _Refused(f"{shown(name)}: {why}")
-                    waiting.append((Path(entry.path), f"{name}/"))
-                    continue
-                if not entry.is_file(follow_symlinks=False):
-                    kind = MemberType.SYMLINK if entry.is_symlink() else MemberType.SPECIAL
-                    raise _Refused(f"{shown(name)}: {kind}; allowed: regular files")
-                descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-                with os.fdopen(descriptor, "rb", buffering=0) as content:
-                    intake.take(name, content, os.fstat(descriptor).st_size)
+            name, status, problem = prefix + entry.name, entry.stat(follow_symlinks=False), ""
+            member_type = archives.TYPES.get(stat.S_IFMT(status.st_mode), MemberType.SPECIAL)
+            if entry.is_dir(follow_symlinks=False):
+                member_type, problem = MemberType.DIRECTORY, unfit(name)
+                waiting += [] if problem else [(Path(entry.path), f"{name}/")]
+            content = functools.partial(_opened, entry.path)
+            yield Member(name, member_type, status.st_size, status.st_mode, content, problem=problem)
+
+
+def _opened(path: str) -> IO[bytes]:
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb", buffering=0)
 
 
 def _read_archive(bag: Bag, path: Path) -> None:
     most = min(LARGEST_BAG, max(RATIO_FROM, path.stat().st_size * MOST_RATIO))
     # Besides the files there are headers, and members that are not copied.
     limits = archives.Limits("the bundle", MOST_FILES, most + most // 8 + RATIO_FROM, too_much(most))
-    intake = _Intake(bag, most=most)
-    top: str | None = None
     try:
         with archives.opened(path, limits) as members:
-            for member in members:
-                if member.type is MemberType.DIRECTORY:
-                    continue
-                with _noting(bag):
-                    if member.problem:
-                        raise _Refused(f"{shown(member.name)}: {member.problem}")
-                    if member.type is not MemberType.FILE:
-                        kind = "a link" if member.type is MemberType.HARD_LINK else member.type
-                        raise _Refused(f"{shown(member.name)}: {kind}; allowed: regular files")
-                    if top is None:
-                        top = _top(member.name)
-                    with member.open() as content:
-                        intake.take(member.name.removeprefix(top), content, member.size)
+            _copy(_Intake(bag, most=most), members)
     except archives.NoArchive as error:
         raise InputError(f"{path}: not a bundle: not a zip or tar archive ({error}); {_GIVE}") from error
     except archives.Damaged as error:
         bag.problems.append(f"{path.name}: damaged: {shown(str(error))}")
     if not bag.digests and not bag.problems:
         bag.problems.append(f"{path.name}: empty")
+
+
+def _copy(intake: _Intake, members: Iterable[Member], top: str | None = None) -> None:
+    """Copy the files among the members. `top`: the folder that contains all of them, if it does not follow from the
+    first file.
+    """
+    for member in members:
+        if member.type is MemberType.DIRECTORY and not member.problem:
+            continue
+        try:
+            if member.problem:
+                raise _Refused(f"{shown(member.name)}: {member.problem}")
+            if member.type is not MemberType.FILE:
+                kind = "a link" if member.type is MemberType.HARD_LINK else member.type
+                raise _Refused(f"{shown(member.name)}: {kind}; allowed: regular files")
+            if top is None:
+                top = _top(member.name)
+            with member.open() as content:
+                intake.take(member.name.removeprefix(top), content, member.size)
+        except _Refused as refused:
+            intake.bag.problems.append(f"{refused}: refused")
 
 
 def _top(first: str) -> str:

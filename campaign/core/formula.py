@@ -87,8 +87,7 @@ class Condition:
         `value` does.
         """
         beyond, slack = self.beyond(inputs), within * abs(value(self.right, inputs))
-        least, most = (-slack if self.sign != "<=" else -math.inf), (slack if self.sign != ">=" else math.inf)
-        return least <= beyond <= most
+        return (self.sign == "<=" or beyond >= -slack) and (self.sign == ">=" or beyond <= slack)
 
     def beyond(self, inputs: Mapping[str, float]) -> float:
         """By how much the left side exceeds the right side."""
