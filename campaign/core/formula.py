@@ -12,8 +12,7 @@ import re
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TypeGuard
+from functools import lru_cache, partial
 
 from campaign.core.errors import too_long
 
@@ -111,29 +110,11 @@ def _name(node: ast.Name) -> str:
 
 def _names(node: ast.expr) -> Iterator[str]:
     """Raises ValueError for what is not arithmetic."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return
     if isinstance(node, ast.Name) and _name(node) not in (*_OF_ONE, *_OF_SEVERAL):
         yield _name(node)
-        return
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        parts = [node.left, node.right]
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        parts = [node.operand]
-    elif _is_call(node):
-        parts = node.args
-    else:
-        wrong = _NAME.sub(lambda name: name[0].removeprefix("_"), ast.unparse(node))
-        raise ValueError(f"{wrong!r} is not arithmetic; allowed: {ALLOWED}")
-    for part in parts:
-        yield from _names(part)
-
-
-def _is_call(node: ast.expr) -> TypeGuard[ast.Call]:
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
-        return False
-    name = _name(node.func)
-    return len(node.args) == 1 if name in _OF_ONE else name in _OF_SEVERAL and len(node.args) >= 2
+    elif not isinstance(node, ast.Constant) or type(node.value) not in (int, float):
+        for part in _operation(node)[1]:
+            yield from _names(part)
 
 
 def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
@@ -142,12 +123,20 @@ def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
         return float(node.value)  # type: ignore[arg-type]
     if isinstance(node, ast.Name):
         return float(inputs[_name(node)])
-    if isinstance(node, ast.UnaryOp):
-        operand = _compute(node.operand, inputs)
-        return -operand if isinstance(node.op, ast.USub) else operand
-    if isinstance(node, ast.BinOp):
-        return _OPERATORS[type(node.op)](_compute(node.left, inputs), _compute(node.right, inputs))
-    assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    arguments = [_compute(argument, inputs) for argument in node.args]
-    name = _name(node.func)
-    return float(_OF_ONE[name](arguments[0]) if name in _OF_ONE else _OF_SEVERAL[name](arguments))
+    operation, parts = _operation(node)
+    return float(operation(list(map(partial(_compute, inputs=inputs), parts))))
+
+
+def _operation(node: ast.expr) -> tuple[Callable[[Sequence[float]], float], list[ast.expr]]:
+    """What is computed of which parts."""
+    match node:
+        case ast.BinOp() if type(node.op) in _OPERATORS:
+            return lambda parts: _OPERATORS[type(node.op)](*parts), [node.left, node.right]
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd()):
+            return lambda parts: -parts[0] if isinstance(node.op, ast.USub) else parts[0], [node.operand]
+        case ast.Call(func=ast.Name() as called, args=[part], keywords=[]) if _name(called) in _OF_ONE:
+            return lambda parts: _OF_ONE[_name(called)](*parts), [part]
+        case ast.Call(func=ast.Name() as called, args=[_, _, *_], keywords=[]) if _name(called) in _OF_SEVERAL:
+            return _OF_SEVERAL[_name(called)], node.args
+    wrong = _NAME.sub(lambda name: name[0].removeprefix("_"), ast.unparse(node))
+    raise ValueError(f"{wrong!r} is not arithmetic; allowed: {ALLOWED}")
