@@ -12,7 +12,7 @@ import re
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from campaign.core.errors import too_long
 
@@ -124,7 +124,10 @@ def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
     if isinstance(node, ast.Name):
         return float(inputs[_name(node)])
     operation, parts = _operation(node)
-    return float(operation(list(map(partial(_compute, inputs=inputs), parts))))
+    numbers = []
+    for part in parts:  # a comprehension would take twice the depth of recursion
+        numbers.append(_compute(part, inputs))
+    return float(operation(numbers))
 
 
 def _operation(node: ast.expr) -> tuple[Callable[[Sequence[float]], float], list[ast.expr]]:
