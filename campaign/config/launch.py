@@ -72,17 +72,16 @@ def read_series(values: Values, pack: RulePack) -> dict[str, int]:
     """The largest count of each series of launch conditions, removed from the values; 1 if it cannot be determined."""
     given = dict(values["launch"] or ())
     largest = {}
-    for condition in pack.launch:
-        if not condition.series:
-            continue
+    for condition in [each for each in pack.launch if each.series]:
         found = given.pop(condition.id, "none")
         if isinstance(found, int) and found.bit_count() == 1:
             largest[condition.id] = found
         elif values["launch"] is not None and found is not None:
-            asked = f"clause {condition.clause}: {condition.needs}"
-            found = found if isinstance(found, int | str) else "a mapping"
-            what = f"found {found}; allowed: a power of two such as 16, the largest of the series ({asked})"
-            values.problem(what, "launch", condition.id)
+            problem = (
+                f"found {found if isinstance(found, int | str) else 'a mapping'}; allowed: a power of two such as 16, "
+                f"the largest of the series (clause {condition.clause}: {condition.needs})"
+            )
+            values.problem(problem, "launch", condition.id)
     if values["launch"] is not None:
         values["launch"] = tuple(given.items())
     return largest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from bisect import bisect_left, bisect_right
@@ -10,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from campaign.statistics.ranks import NORMAL
+from campaign.statistics.ranks import NORMAL, coefficients
 
 WIDEST = 0.999  # confidence of the extremes of 12 values; beyond, intervals are not known well enough
 FEWEST_APART = 4  # effective number of independent values, at least, if there are enough to estimate a dependence
@@ -156,17 +155,8 @@ def trend(values: Sequence[float]) -> float | None:
         earlier.insert(above, value)
     score = abs(score)
     if n <= ORDERS:
-        inversions = (n * (n - 1) // 2 - score) // 2
-        return min(1.0, 2 * sum(_inversions(n)[: inversions + 1]) / math.factorial(n))
+        pairs = n * (n - 1) // 2
+        orders = coefficients(pairs, range(1, n + 1), (1,) * n)  # with 0, 1, 2 … inversions (Mahon)
+        return min(1.0, 2 * sum(orders[: (pairs - score) // 2 + 1]) / math.factorial(n))
     z = max(0, score - 1) / math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
     return 2 * (1 - NORMAL.cdf(z))
-
-
-@functools.cache
-def _inversions(n: int) -> tuple[int, ...]:
-    """The number of orders of n values with 0, 1, 2 … inversions (Mahon)."""
-    counts = [1]
-    for place in range(2, n + 1):
-        sums = list(itertools.accumulate([*counts, *[0] * (place - 1)]))
-        counts = [total - (sums[at - place] if at >= place else 0) for at, total in enumerate(sums)]
-    return tuple(counts)

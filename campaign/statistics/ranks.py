@@ -141,20 +141,23 @@ def tail(first: int, second: int, most: int) -> float:
     if pairs > EXACT:
         spread = math.sqrt(pairs * (first + second + 1) / 12)
         return NORMAL.cdf((most + 0.5 - pairs / 2) / spread)
-    return sum(_orders(first, second)[: most + 1]) / math.comb(first + second, first)
+    # The orders with 0, 1, 2 … such pairs: a Gaussian binomial coefficient.
+    orders = coefficients(pairs, range(second + 1, second + first + 1), range(1, first + 1))
+    return sum(orders[: most + 1]) / math.comb(first + second, first)
 
 
 @functools.cache
-def _orders(first: int, second: int) -> tuple[int, ...]:
-    """The number of orders of two samples with 0, 1, 2 … pairs whose larger value is on the first side: a Gaussian
-    binomial coefficient, multiplied out factor by factor.
+def coefficients(degree: int, factors: range, divisors: range | tuple[int, ...]) -> tuple[int, ...]:
+    """The coefficients of a polynomial in q: the product of 1 - q^f over the factors, divided by that over the
+    divisors.
     """
-    counts = [1] + [0] * (first * second)
-    for factor in range(1, first + 1):
-        for power in range(len(counts) - 1, second + factor - 1, -1):  # times 1 - q^(second + factor)
-            counts[power] -= counts[power - second - factor]
-        for power in range(factor, len(counts)):  # divided by 1 - q^factor
-            counts[power] += counts[power - factor]
+    counts = [1] + [0] * degree
+    for factor in factors:
+        for power in range(degree, factor - 1, -1):
+            counts[power] -= counts[power - factor]
+    for divisor in divisors:
+        for power in range(divisor, degree + 1):
+            counts[power] += counts[power - divisor]
     return tuple(counts)
 
 
