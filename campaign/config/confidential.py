@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from campaign.config import resolution
+from campaign.core.model import matches
 from campaign.core.resources import BENCHMARK
 from campaign.core.strict_yaml import Document, Mapping, Place, Scalar, Sequence, YamlNode, shown
 
@@ -15,19 +16,18 @@ _WORD = re.compile(r"^(PART|WORD)\((\w+)\)", re.MULTILINE)
 # In a command: a name with a value, or an option.
 _NAMED = re.compile(r"(?:^|[\s\"'=,;(])(-*[A-Za-z_][\w-]*)=|(?:^|[\s\"'])(--?[A-Za-z][\w-]*)")
 # Texts that contain words of a command; "*" is any one key or number.
-_COMMANDS: tuple[Place, ...] = (
-    ("launcher", "options", "*"),
-    ("launcher", "prefix", "*"),
-    ("slurm", "directives", "*"),
-    ("benchmark", "extra_arguments", "*"),
-    ("benchmark", "program_arguments", "*", "*"),
-    ("targets", "*", "server_counters"),
-    ("source", "build", "command"),
-    ("source", "build", "flags"),
-    ("source", "builds", "*", "command"),
-    ("source", "builds", "*", "flags"),
+_COMMANDS = (
+    "launcher/options/*",
+    "launcher/prefix/*",
+    "slurm/directives/*",
+    "benchmark/extra_arguments/*",
+    "benchmark/program_arguments/*/*",
+    "targets/*/server_counters",
+    "source/build/command",
+    "source/build/flags",
+    "source/builds/*/command",
+    "source/builds/*/flags",
 )
-_VARIABLE: Place = ("slurm", "environment", "*")
 
 
 @functools.cache
@@ -44,22 +44,25 @@ def check(document: Document) -> None:
     if resolution.replayed():
         return
     for at, node in _texts(document.root, ()):
-        if _LOGIN.search(node.text):
-            found = shown(_LOGIN.sub("://...@", node.text))
-        elif _is(at, _VARIABLE) and _secret().search(str(at[-1])):
-            found = str(at[-1])
-        elif any(_is(at, place) for place in _COMMANDS):
-            named = (match[1] or match[2] for match in _NAMED.finditer(node.text))
-            found = next((name for name in named if _secret().search(name)), "")
-        else:
-            continue
-        if found:
+        if found := _found(at, node.text):
             document.problem(
                 at,
                 f"found {found}, which looks like a secret: the campaign file is in the bundle, its words in results; "
                 "put it in a file that only you can read",
                 node,
             )
+
+
+def _found(at: Place, text: str) -> str:
+    """The secret in a value, or the name that tells of one; "" if there is none."""
+    if _LOGIN.search(text):
+        return shown(_LOGIN.sub("://...@", text))
+    place, names = "/".join(map(str, at)), list[str]()
+    if matches(place, "slurm/environment/*"):
+        names = [str(at[-1])]
+    elif any(matches(place, pattern) for pattern in _COMMANDS):
+        names = [match[1] or match[2] for match in _NAMED.finditer(text)]
+    return next((name for name in names if _secret().search(name)), "")
 
 
 def _texts(node: YamlNode, at: Place) -> Iterator[tuple[Place, Scalar]]:
@@ -72,7 +75,3 @@ def _texts(node: YamlNode, at: Place) -> Iterator[tuple[Place, Scalar]]:
         for key, value in node.pairs:
             if isinstance(key, Scalar):
                 yield from _texts(value, (*at, key.text))
-
-
-def _is(at: Place, place: Place) -> bool:
-    return len(at) == len(place) and all(part in ("*", own) for part, own in zip(place, at, strict=True))

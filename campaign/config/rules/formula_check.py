@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from campaign.config.rules import formulas, sweeps
+from campaign.config.rules.kinds import GEOMETRY
 from campaign.core import formula
 from campaign.core.schema import Values
 
@@ -34,7 +35,7 @@ def check(operation: Values, values: Mapping[str, str], before: Mapping[str, set
     numbers = [name for name, value in values.items() if formulas.is_number(value)]
     results = [formulas.VALUE] if record else [formulas.name_of(name) for name in before]
     for name in wanted:
-        operation.require(name, [*results, *formulas.GEOMETRY, *numbers], "formula")
+        operation.require(name, [*results, *GEOMETRY, *numbers], "formula")
         if results.count(name) > 1:
             operation.problem(
                 f"{name} matches several operations; give them ids that differ in more than - _ .", "formula"

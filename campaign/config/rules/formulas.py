@@ -10,11 +10,11 @@ import math
 import re
 from collections.abc import Mapping
 
+from campaign.config.rules.kinds import GEOMETRY
 from campaign.core import formula
 from campaign.core.formula import Condition
 from campaign.core.model import Geometry
 
-GEOMETRY = ("processes", "nodes", "processes_per_node")
 MEMORY = "memory"  # bytes per node
 CORES = "cores"  # per node
 RUN = (*GEOMETRY, "threads", MEMORY, CORES, "items_per_process", "items_total")  # numbers known of a run
