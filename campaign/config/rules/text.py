@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import textwrap
 from collections.abc import Sequence
@@ -38,47 +39,42 @@ def text(pack: RulePack, width: int = 100) -> str:
     least = " or more" if pack.items_at_least else ""
     selected = f"the valid one with the {pack.selection.best} value; all results come from it"
     sections = {
-        "Benchmark": [f"  {pack.source}"] if pack.source.program else [],
+        "Benchmark": [[f"  {pack.source}"]] if pack.source.program else [],
         **_command_lines(pack),
         "Launch conditions": [
-            line
+            _entry(launch.id, launch.clause, launch.title, launch.text, f"needs: {launch.needs}")
             for launch in pack.launch
-            for line in _entry(launch.id, launch.clause, launch.title, launch.text, f"needs: {launch.needs}")
         ],
-        "File configurations": [line for files in pack.files for line in _files(files)],
+        "File configurations": [_files(files) for files in pack.files],
         "How the output is read": _results(pack),
         "Required sizes and counts (GEO-05)": [
-            line for each in pack.requires for line in _entry(each.phase or "all", each.clause, each.holds)
+            _entry(each.phase or "all", each.clause, each.holds) for each in pack.requires
         ],
-        "Operations": [line for operation in pack.operations for line in _operation(operation)],
-        "Sweeps (values measured within one run)": [
-            line for sweep in pack.sweeps for line in _entry(sweep.id, "", _sweep(sweep))
-        ],
+        "Operations": [_operation(operation) for operation in pack.operations],
+        "Sweeps (values measured within one run)": [_entry(sweep.id, "", _sweep(sweep)) for sweep in pack.sweeps],
         "Variables (values of the command line)": [
-            line for variable in pack.variables for line in _entry(variable.id, variable.clause, *_variable(variable))
+            _entry(variable.id, variable.clause, *_variable(variable)) for variable in pack.variables
         ],
-        **{
-            title: [line for flag in entries for line in _entry(flag.flag, flag.clause, flag.why)]
-            for title, entries in flags.items()
-        },
+        **{title: [_entry(flag.flag, flag.clause, flag.why) for flag in given] for title, given in flags.items()},
         f"Number of {pack.items_unit} in total": [
-            line
-            for profile, total in pack.items_total.items()
-            for line in _entry(
+            _entry(
                 profile,
                 pack.items_clause if profile == "full" else "marked not compliant",
                 units.format_count(total) + least,
             )
+            for profile, total in pack.items_total.items()
         ],
-        "Which attempt is reported": _entry(pack.selection.operation, pack.selection.clause, selected),
+        "Which attempt is reported": [_entry(pack.selection.operation, pack.selection.clause, selected)],
         "Rules that are checked (E: violation, the result is invalid; W: explanation required; I: note)": [
-            line for rule, clause in catalogue.judged(pack.checks).items() for line in _check(pack, rule, clause)
+            _check(pack, rule, clause) for rule, clause in catalogue.judged(pack.checks).items()
         ],
-        "Interpretation of unclear clauses": [f"  {f'[{note.clause}]':<14}  {note.text}" for note in pack.notes],
+        "Interpretation of unclear clauses": [[f"  {f'[{note.clause}]':<14}  {note.text}"] for note in pack.notes],
     }
-    head = [f"{pack.id}, version {pack.version}: {pack.title}", f"Clause numbers in brackets refer to {pack.document}"]
-    body = [line for title, lines in sections.items() if lines for line in ("", title, *lines)]
-    return "\n".join(_folded(line, width) for line in head + body)
+    lines = [f"{pack.id}, version {pack.version}: {pack.title}", f"Clause numbers in brackets refer to {pack.document}"]
+    for title, entries in sections.items():
+        if entries:
+            lines += ["", title, *itertools.chain.from_iterable(entries)]
+    return "\n".join(_folded(line, width) for line in lines)
 
 
 def _folded(line: str, width: int) -> str:
@@ -88,19 +84,16 @@ def _folded(line: str, width: int) -> str:
     return textwrap.fill(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
-def _command_lines(pack: RulePack) -> dict[str, list[str]]:
+def _command_lines(pack: RulePack) -> dict[str, list[list[str]]]:
     if not pack.phases[0].id:
-        return {"Command line": [f"  {pack.applets} {' '.join(pack.arguments)}"]}
-    lines = []
+        return {"Command line": [[f"  {pack.applets} {' '.join(pack.arguments)}"]]}
+    entries = []
     for phase in pack.phases:
-        description = (
-            [pack.program(phase.program).applet]
-            if phase.program
-            else ["remove" if len(phase.arguments) == 1 else "write"]
-        )
+        does = "remove" if len(phase.arguments) == 1 else "write"
+        does = pack.program(phase.program).applet if phase.program else does
         where = "on nodes that no earlier phase used" if phase.nodes == "other" else ""
-        lines += _entry(phase.id, phase.clause, " ".join((*description, *phase.arguments)), where)
-    return {"Phases of one execution, one after another in one job and one directory": lines}
+        entries.append(_entry(phase.id, phase.clause, " ".join((does, *phase.arguments)), where))
+    return {"Phases of one execution, one after another in one job and one directory": entries}
 
 
 def _files(files: FileConfiguration) -> list[str]:
@@ -113,13 +106,13 @@ def _operation(operation: Operation) -> list[str]:
     return _entry(operation.id, "", shown, f"= {operation.formula}" if operation.formula else "")
 
 
-def _results(pack: RulePack) -> list[str]:
+def _results(pack: RulePack) -> list[list[str]]:
     """The patterns, columns or paths of the numbers; empty if the applet's own parser reads them."""
     read: dict[OutputFormat, list[str]] = {}  # programs by how their outputs are read
     for program in pack.programs:
         if program.results:
             read.setdefault(replace(program.results, applet=""), []).append(program.id)
-    return [line for form, names in read.items() for line in _output(", ".join(names), form)]
+    return [_output(", ".join(names), form) for form, names in read.items()]
 
 
 def _output(name: str, form: OutputFormat) -> list[str]:
