@@ -1,18 +1,38 @@
-"""A campaign file and its rule pack, read together: the input of all later stages."""
+"""A campaign file and its rule pack, read together and checked: the input of all later stages."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from campaign.config import resolution
-from campaign.config.format import Campaign
-from campaign.config.load import load
+from campaign.config import check, confidential, launcher, resolution
+from campaign.config.format import REPETITIONS, SCHEMA, Campaign
+from campaign.config.launch import Wanted, read_launch, read_series
+from campaign.config.rules import packs
+from campaign.config.rules.check import variable_in_texts
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.config.rules.pack import RulePack
+from campaign.config.rules.settle import settle, unfold
+from campaign.config.search import check_projections, check_search
+from campaign.config.values import BUILTIN, PACK, beside
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
-from campaign.core.errors import InputError
-from campaign.core.model import Paths
+from campaign.core import keys, schema
+from campaign.core.errors import InputError, typed
+from campaign.core.model import Launcher, Paths
+from campaign.core.schema import Values
+from campaign.core.strict_yaml import Document
+
+# Files of this program, and spreadsheets, that users give instead of the campaign file.
+OTHERS = {
+    **dict.fromkeys((".zip", ".gz", ".tgz", ".tar"), "'campaign verify' reads bundles"),
+    **dict.fromkeys((".csv", ".xlsx"), "'campaign check' and 'campaign compare' read tables (.csv, .xlsx, .json)"),
+    **dict.fromkeys(
+        (".ods", ".xls", ".xlsm", ".numbers", ".tsv"),
+        "save a table as .xlsx or .csv; then 'campaign check' and 'campaign compare' read it",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +97,121 @@ def _granted(campaign: Campaign, pack: RulePack, waiver: Waiver, signers: Path |
     text = statement(campaign.name, pack.id, waiver).encode()
     signer = signatures.verify(text, resolution.content(waiver.signature), signers, NAMESPACE)
     return Granted(waiver, signer.by, signer.problem)
+
+
+def load(path: Path | str) -> tuple[Campaign, RulePack]:
+    """Read a campaign file, check it against its rule pack, and settle the pack for it. Raises InputError with
+    everything that is wrong in the file.
+
+    What is outside of the file (whether the benchmark or a target exists) is checked by pipeline/preflight.py, since a
+    plan may be made on another machine.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory; give the campaign file")
+    if not os.path.lexists(path) and path.parent.is_dir():
+        near = schema.near(path.name, [other.name for other in path.parent.glob("*.yaml")], cutoff=0.8)
+        if near:
+            raise InputError(f"{path}: not found; did you mean {path.with_name(near)}?")
+        raise InputError(f"{path}: not found; 'campaign init {typed(path)}' writes a new one")
+    if path.suffix.lower() in OTHERS:
+        raise InputError(f"{path}: not a campaign file: {OTHERS[path.suffix.lower()]}")
+    document = Document.open(path)
+    values = schema.read(SCHEMA, document)
+    confidential.check(document)
+    if values is None:
+        document.finish()
+    launch: dict[str, Wanted] = {}
+    benchmark, settled = values["benchmark"], None
+    pack = _pack(values, path)
+    check.targets(values)
+    if pack is not None:
+        pack = unfold(pack, read_series(values, pack))
+        launch = read_launch(values, pack)
+        check.items(values, pack)
+        if benchmark:
+            check.benchmark(benchmark, pack)
+        if values["source"]:
+            check.builds(values["source"], pack)
+        if (settled := _settled(values, pack, launch)) is not None:
+            for section in ("declined", "projections", "explanations", "waivers"):
+                check.cells(section, values, settled)
+            check.answers(values, settled)
+            check.counters(values, settled, path)
+            check_search(values, pack, launch)
+            check_projections(values, settled, launch, path)
+    if isinstance(values["repetitions"], Values):
+        check.most(values["repetitions"])
+    if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
+        benchmark.problem(
+            f"found {benchmark['dialect']}, which applies to an external benchmark only; set benchmark.executable or "
+            "remove the key",
+            "dialect",
+        )
+    launched = launcher.read(values["launcher"], path, pack) if values["launcher"] else Launcher()
+    if values["slurm"]:
+        check.path(values["slurm"], values["slurm"]["template"], path, "template", optional=True)
+    check.path(values, values["allowed_signers"], path, "allowed_signers", optional=True)
+    document.finish()
+    assert settled is not None, "what has no problem is settled"
+    return _campaign(values, launch, path, launcher=launched), settled
+
+
+def _pack(values: Values, path: Path) -> RulePack | None:
+    try:
+        return packs.load(keys.make(PACK, values["rules"], path)) if values["rules"] else None
+    except InputError as error:
+        for problem in error.problems:
+            values.problem(problem, "rules")
+        return None
+
+
+def _settled(values: Values, pack: RulePack, launch: dict[str, Wanted]) -> RulePack | None:
+    """The pack with the campaign's values; None if they do not fit."""
+    known = {variable.id: variable for variable in pack.variables}
+    given = {}
+    for name, value in values["variables"] or ():
+        key, (name, _, pattern) = name, name.partition("@")
+        problem = ""
+        if pattern and not check.is_of_runs(pattern, values, pack):
+            problem = f"{pattern} matches no run; allowed after the @: target/launch/files, where * matches any"
+        elif not known:
+            problem = f"rule pack {pack.id} has no variables; remove the key"
+        elif name not in known:
+            problem = f"unknown variable; {schema.suggestion(name, known)}"
+        elif values["profile"] == "full" and not known[name].free:
+            problem = (
+                f"found {value}, but profile full fixes {known[name].full} (clause {known[name].clause}); remove it "
+                "or set profile: rehearsal"
+            )
+        elif pattern and not pack.is_of_arguments(name):
+            problem = variable_in_texts(name)
+        if problem:
+            values.problem(problem, "variables", key)
+        elif value is not None:
+            given[key] = value
+    try:
+        return settle(pack, values["profile"] or "rehearsal", launch, given)
+    except ValueError as error:
+        values.problem(f"{error}; correct the variables or the launch conditions", "variables")
+        return None
+
+
+def _campaign(values: Values, launch: dict[str, Wanted], path: Path, **read: Any) -> Campaign:
+    """The dataclasses for values that had no problem. `read`: values with a reader of their own."""
+    repetitions = values["repetitions"]
+    if isinstance(repetitions, Values):
+        read["sequential"] = keys.make(REPETITIONS, repetitions, path)
+        repetitions = repetitions["least"]
+    campaign: Campaign = keys.make(
+        SCHEMA,
+        values,
+        path,
+        path=path.absolute(),
+        results=beside(path, values["results"]) / values["name"],
+        variables=dict(values["variables"]),
+        repetitions=repetitions,
+        launch=launch,
+        **read,
+    )
+    return campaign

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from campaign.core.attestation import Attestation, RankGroup
-from campaign.core.model import Finding
+from campaign.core.model import Attestation, Finding, RankGroup
 from campaign.core.units import listed
 from campaign.judge.findings import doubt, note, to_explain, violation
 from campaign.results.case import Case

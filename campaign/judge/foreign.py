@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from campaign.config.format import Campaign
-from campaign.config.rules import packs, series
+from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
-from campaign.config.rules.settle import settle
+from campaign.config.rules.settle import largest_members, settle, unfold
 from campaign.core import strict_json
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
@@ -42,7 +42,7 @@ def read(path: Path, pack: str) -> Submission:
     with the place that cannot be read.
     """
     entries, loaded = _entries(path), packs.load(pack)
-    loaded = series.unfold(loaded, series.largest(loaded, [str(entry.fields.get("launch")) for entry in entries]))
+    loaded = unfold(loaded, largest_members(loaded, [str(entry.fields.get("launch")) for entry in entries]))
     try:
         settled = settle(loaded, "full", {}, {})
     except ValueError as error:

@@ -14,8 +14,7 @@ from typing import Any
 from campaign.config import resolution
 from campaign.config.format import Campaign
 from campaign.config.launch import AllCores
-from campaign.config.load import load
-from campaign.config.opened import Opened
+from campaign.config.opened import Opened, load
 from campaign.config.search import Searched
 from campaign.config.values import ALL, SEARCH
 from campaign.core import atomic, journal, resources

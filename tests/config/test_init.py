@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config import init
-from campaign.config import load as config
+from campaign.config import opened as config
 from campaign.config.launch import AllCores
 from campaign.config.rules import packs
 from campaign.core import resources

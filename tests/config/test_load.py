@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from campaign.config import format as config_format
-from campaign.config import load as config
+from campaign.config import opened as config
 from campaign.config import sbatch_options
 from campaign.config.format import Benchmark, Campaign, Declined, Slurm, SourceTrees
 from campaign.config.launch import AllCores

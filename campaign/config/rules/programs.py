@@ -6,10 +6,29 @@ A pack with one program has one phase without a name; several phases have names,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from campaign.config.rules import applets, formulas, output_format
-from campaign.config.rules.output_format import DESCRIBED, LAST_LINES, Form, OutputFormat
+from campaign.config.rules import formulas, output_format
+from campaign.config.rules.output_format import DESCRIBED, LAST_LINES, RESULTS, Form, OutputFormat
+from campaign.core import keys, schema
+from campaign.core.strict_yaml import Document
+
+OUTPUTS = Path(__file__).with_name("outputs")
+
+
+@cache
+def described(applet: str) -> OutputFormat:
+    """How the output of one of the project's own programs is read: outputs/NAME.yaml, with the keys of a pack's
+    `results`. `applet` is one of DESCRIBED.
+    """
+    path = OUTPUTS / f"{applet}.yaml"
+    document = Document.open(path)
+    values = schema.read(RESULTS, document)
+    document.finish()
+    made: OutputFormat = keys.make(RESULTS, values, path)
+    return replace(made, applet=applet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +54,7 @@ class Program:
     @property
     def output(self) -> Form:
         """How its output is read: as the pack says, as it is described for the applet, or by the applet's parser."""
-        return self.results or (applets.form(self.applet) if self.applet in DESCRIBED else self.applet)
+        return self.results or (described(self.applet) if self.applet in DESCRIBED else self.applet)
 
     @property
     def last_line(self) -> str:

@@ -10,8 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from campaign.core.attestation import Attestation, RankGroup
-from campaign.core.model import Observation, Record
+from campaign.core.model import Attestation, Observation, RankGroup, Record
 from campaign.results.json_fields import WrongField
 from campaign.results.parsers import json_ior, json_mdtest
 from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, decode

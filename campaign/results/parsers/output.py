@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from campaign.config.rules import applets
+from campaign.config.rules import programs
 from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, Form, OutputFormat, PhasedOutput
 from campaign.core import decode, plain_file
 from campaign.core.errors import InputError, pass_on_limit
@@ -97,7 +97,7 @@ def _with_stderr(seen: Observation, err: _Raw, noted: Observation) -> Observatio
 def parser(form: Form) -> tuple[str, Callable[[str, str], Parsed]]:
     """An applet and the reader of its text. Raises InputError for an unknown name."""
     if form in DESCRIBED:
-        form = applets.form(str(form))
+        form = programs.described(str(form))
     if isinstance(form, OutputFormat):
         return form.applet, partial(declared.parse, form)
     if form not in _PARSERS:

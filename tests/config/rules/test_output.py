@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.rules import applets, output_check, packs
+from campaign.config.rules import output_check, packs, programs
 from campaign.config.rules.output_format import DESCRIBED, PARSED, RESULTS
 from campaign.config.rules.pack import RulePack
 from campaign.core import resources, schema
@@ -46,12 +46,12 @@ def test_a_pack_without_results_names_a_program_whose_output_is_known(tmp_path: 
 
 def test_the_programs_with_a_parser_of_their_own_are_those_that_the_parsers_read() -> None:
     assert sorted(PARSED) == sorted(output._PARSERS)
-    assert {path.stem for path in applets.OUTPUTS.iterdir()} == set(DESCRIBED)
+    assert {path.stem for path in programs.OUTPUTS.iterdir()} == set(DESCRIBED)
 
 
 @pytest.mark.parametrize("applet", DESCRIBED)
 def test_the_description_of_an_applets_output_is_as_it_is_demanded_of_a_packs(applet: str) -> None:
-    document = Document.open(applets.OUTPUTS / f"{applet}.yaml")
+    document = Document.open(programs.OUTPUTS / f"{applet}.yaml")
     output_check.check_output(Values({"results": schema.read(RESULTS, document)}, (), document), None, [])
     document.finish()
 

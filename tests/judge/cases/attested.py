@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from campaign.core.attestation import Attestation, RankGroup
-from campaign.core.model import Severity
+from campaign.core.model import Attestation, RankGroup, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from tests.judge.cases import Example, broken, disclosed, kept

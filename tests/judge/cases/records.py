@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from campaign.core.attestation import Attestation
-from campaign.core.model import Severity, Target
+from campaign.core.model import Attestation, Severity, Target
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Evidence, Node

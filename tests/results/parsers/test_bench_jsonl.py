@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.core.attestation import Attestation
-from campaign.core.model import Observation, Record, Source
+from campaign.core.model import Attestation, Observation, Record, Source
 from campaign.results.parsers.bench_jsonl import parse
 from tests.support.captures import said
 

@@ -15,7 +15,7 @@ import pytest
 from campaign import __version__
 from campaign.cli.main import main
 from campaign.config import format as config
-from campaign.config import load as config_load
+from campaign.config import opened as config_load
 from campaign.config.format import Campaign
 from campaign.core import resources
 from campaign.core.errors import InputError

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import campaign
-from campaign.config import load as config
+from campaign.config import opened as config
 from campaign.config.system import USER_TUNING
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, USAGE, EnvironmentLacks, InputError
 from campaign.slurm.sandbox import machine, processes, slurmconf
