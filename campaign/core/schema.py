@@ -434,18 +434,3 @@ def _unique(node: Mapping, at: Place, document: Document) -> Iterator[tuple[Scal
         else:
             first[key.text] = key.line
             yield key, value
-
-
-def reference(record: KeyedMap, prefix: str = "") -> list[tuple[str, str, str, str]]:
-    """The schema as rows of a table: key, what is allowed, default, meaning; a record's keys follow it."""
-    rows = []
-    for name, field in record.fields.items():
-        kind: Schema = field.kind
-        allowed = "a mapping" if isinstance(kind, KeyedMap) else kind.allowed
-        default = field.default_says or ("required" if field.required else str(field.default or "none"))
-        rows.append((prefix + name, allowed, default, field.says))
-        suffix = "[]." if isinstance(kind, ListOf) else "."
-        inner = kind.item if isinstance(kind, ListOf) else kind
-        if isinstance(inner, KeyedMap):
-            rows += reference(inner, prefix + name + suffix)
-    return rows

@@ -1,8 +1,7 @@
 """Strict YAML, first half: a file -> a tree of what is written, with places, and the problems found in it.
 
 Nothing is interpreted: a scalar is its text and whether it was quoted; `campaign.core.schema` judges it. Anchors,
-aliases, tags, directives and further documents are refused; size and depth are limited. Uses libyaml's parser if it is
-installed, otherwise the one in Python.
+aliases, tags, directives and further documents are refused; size and depth are limited.
 
 Used as: `document = Document.open(path)`, `values = schema.read(document)`, further checks that call
 `document.problem(…)` with the key's path, then `document.finish()`, which raises InputError with all problems at once.
@@ -148,23 +147,15 @@ class Document:
         """The events of the YAML parser; a syntax error raises InputError."""
         import yaml
 
-        # The parsers word their messages differently; the one in Python is always installed, so its messages are used.
-        python = yaml.SafeLoader
-        fastest = yaml.CSafeLoader if yaml.__with_libyaml__ else python
         try:
-            yield from yaml.parse(text, Loader=fastest)
-        except (yaml.YAMLError, ValueError) as first:
-            error: Exception = first
-            try:
-                for _ in yaml.parse(text, Loader=python):
-                    pass
-            except (yaml.YAMLError, ValueError) as second:
-                error = second if isinstance(second, yaml.MarkedYAMLError) else first
-            line, column, what, whole = 1, 1, str(error), str(error)
-            if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
-                line, column = error.problem_mark.line + 1, error.problem_mark.column + 1
-                what, whole = str(error.problem), f"{error.context} {error.problem}"
-            self._stop(line, column, _syntax(what, whole))
+            yield from yaml.parse(text, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            line, column = (
+                (error.problem_mark.line + 1, error.problem_mark.column + 1) if error.problem_mark else (1, 1)
+            )
+            self._stop(line, column, _syntax(str(error.problem), f"{error.context} {error.problem}"))
+        except (yaml.YAMLError, ValueError) as error:
+            self._stop(1, 1, _syntax(str(error), str(error)))
 
     def _stream(self) -> YamlNode:
         import yaml

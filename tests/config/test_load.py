@@ -15,9 +15,10 @@ from campaign.config.launch import AllCores
 from campaign.config.rules import packs
 from campaign.config.values import DIRECTORY, PATH, RESULTS
 from campaign.config.values import LAUNCH as LAUNCH_FORM
-from campaign.core import schema, units
+from campaign.core import units
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry, Target
+from tests.support import schemas
 
 ROOT = Path(__file__).parents[2]
 HEAD = "name: demo\nrules: crossroads-mdtest\nprofile: rehearsal\n"
@@ -697,7 +698,7 @@ VALUES = [
 
 
 @fuzz
-@given(st.sampled_from(schema.reference(config_format.SCHEMA)), st.sampled_from(VALUES))
+@given(st.sampled_from(schemas.reference(config_format.SCHEMA)), st.sampled_from(VALUES))
 def test_any_value_under_any_key_is_read_or_refused(tmp_path: Path, row: tuple[str, ...], value: str) -> None:
     text, depth = "", 0
     for part in row[0].split("."):

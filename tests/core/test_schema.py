@@ -19,6 +19,7 @@ from campaign.core.schema import (
     whole,
 )
 from campaign.core.strict_yaml import Document
+from tests.support import schemas
 
 
 def read(kind: Schema, text: str) -> Any:
@@ -221,7 +222,7 @@ def test_what_was_reported_already_is_not_reported_again() -> None:
 
 
 def test_the_reference_has_a_row_for_every_key() -> None:
-    assert schema.reference(RECORD) == [
+    assert schemas.reference(RECORD) == [
         ("name", "a text", "required", "its name"),
         ("count", "a whole number from 1 to 100", "7", "how many"),
         ("inner", "a mapping", "none", "more"),

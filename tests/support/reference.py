@@ -20,11 +20,12 @@ from campaign.cli.arguments import parser
 from campaign.config import format as config_format
 from campaign.config.rules import format as rules_format
 from campaign.config.rules import packs
-from campaign.core import json_schema, schema
+from campaign.core.schema import KeyedMap
 from campaign.evidence import compared, verify
 from campaign.evidence import text as verify_text
 from campaign.results.source import record
 from campaign.results.source.facts import OwnSource
+from tests.support import schemas
 from tests.support.man_pages import pages, verbs
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -39,16 +40,16 @@ KEYS = "| key | allowed | default | meaning |\n|---|---|---|---|\n"
 @mock.patch.dict(os.environ, COLUMNS="100")  # argparse wraps at the terminal's width
 def generated() -> dict[Path, str]:
     """Every generated file with its text."""
-    schemas = {
-        "campaign-file": json_schema.document(config_format.SCHEMA, "Campaign file"),
-        "rule-pack": json_schema.document(rules_format.SCHEMA, "Rule pack"),
+    of_files = {
+        "campaign-file": schemas.document(config_format.SCHEMA, "Campaign file"),
+        "rule-pack": schemas.document(rules_format.SCHEMA, "Rule pack"),
     }
     return {
         DOCS / "cli.md": _reference(),
         DOCS / "campaign-file.md": _with_keys(DOCS / "campaign-file.md", config_format.SCHEMA),
         DOCS / "rule-pack-keys.md": _with_keys(DOCS / "rule-pack-keys.md", rules_format.SCHEMA),
         **{DOCS / "man" / name: page for name, page in pages(parser(sandbox=True)).items()},
-        **{DOCS / "schema" / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()},
+        **{DOCS / "schema" / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in of_files.items()},
     }
 
 
@@ -63,11 +64,11 @@ def _reference() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _with_keys(page: Path, record: schema.KeyedMap) -> str:
+def _with_keys(page: Path, record: KeyedMap) -> str:
     """A page in which the table of keys is that of the schema, with what Markdown takes for markup escaped."""
     before, found, rest = page.read_text(encoding="utf-8").partition(KEYS)
     assert found, f"{page.name} has no table of keys"
-    known = {key: cells for key, *cells in schema.reference(record)}
+    known = {key: cells for key, *cells in schemas.reference(record)}
     # What an entry of a list has as the whole file does too is described once.
     own = {
         key: cells for key, cells in known.items() if "." not in (last := key.partition("[].")[2]) or last not in known

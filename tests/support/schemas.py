@@ -1,4 +1,5 @@
-"""The schemas by which the program reads its files, as JSON Schema (draft 2020-12), for editors.
+"""The schemas by which the program reads its files, for the documentation: as rows of a table, and as JSON Schema
+(draft 2020-12) for editors.
 
 An editor checks names, kinds of values, ranges and choices. What a text means, and conditions between values, are
 checked by `campaign plan` and `campaign rules`: a file that they accept always fits the JSON Schema.
@@ -9,6 +10,21 @@ from __future__ import annotations
 from typing import Any
 
 from campaign.core.schema import Boolean, Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Schema, Text
+
+
+def reference(record: KeyedMap, prefix: str = "") -> list[tuple[str, str, str, str]]:
+    """The schema as rows of a table: key, what is allowed, default, meaning; a record's keys follow it."""
+    rows = []
+    for name, field in record.fields.items():
+        kind: Schema = field.kind
+        allowed = "a mapping" if isinstance(kind, KeyedMap) else kind.allowed
+        default = field.default_says or ("required" if field.required else str(field.default or "none"))
+        rows.append((prefix + name, allowed, default, field.says))
+        suffix = "[]." if isinstance(kind, ListOf) else "."
+        inner = kind.item if isinstance(kind, ListOf) else kind
+        if isinstance(inner, KeyedMap):
+            rows += reference(inner, prefix + name + suffix)
+    return rows
 
 
 def document(record: KeyedMap, title: str) -> dict[str, Any]:
