@@ -33,7 +33,7 @@ USERS = {
     },
     "sqlite3": {"results.store"},
     "re2": {"core.line_pattern"},
-    "orjson": {"core.chain"},
+    "orjson": {"core.events"},
     "yaml": {"core.strict_yaml", "evidence.sample"},
     "jinja2": {"slurm.scripts", "report.page"},
     "markupsafe": {"report.page"},

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from campaign.config import launcher, values
 from campaign.config.launch import Wanted
-from campaign.config.rules.kinds import COUNT, PROFILES, SETTING
+from campaign.config.rules.kinds import COUNT, PROFILES, SETTING, SHA256
 from campaign.config.sbatch_options import DIRECTIVE
 from campaign.config.search import SEARCH, Projection, SearchSettings
 from campaign.config.system import Proposed
@@ -24,7 +24,6 @@ from campaign.core.strict_yaml import Place
 NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _, a letter or digit first", longest=40)
 _NONCE = matching(r"[A-Za-z0-9._:+/=-]+", "letters, digits and ._:+/=-", longest=200)
 _SLURM_NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_.,@:+/-]*", "letters, digits and _.,@:+/-", longest=100)
-_SHA256 = matching(r"[0-9a-f]{64}", "a SHA-256 in 64 digits 0-9 and a-f")
 _DESCRIPTION = MapOf(Text("a text", longest=80), values.PROSE)
 _PROGRAM = Text("a program of the pack")
 _PROCESSES = Number(1, 2**31 - 1, words=(values.ALL, values.SEARCH, values.PROJECTED), says=values.LAUNCH)
@@ -173,7 +172,7 @@ class BuildNotes:
     flags: str = key(values.PROSE, "compiler and linker flags", "")
     libraries: tuple[str, ...] = key(ListOf(values.LINE), "each with its version")
     log: str = key(values.PATH, "output of the build", "")
-    binary_sha256: str = key(_SHA256, "SHA-256 of the built executable", "", says_default="as found in the runs")
+    binary_sha256: str = key(SHA256, "SHA-256 of the built executable", "", says_default="as found in the runs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +201,7 @@ class SourceTrees:
     )
     version: str = key(Text("a text on one line", numbers=True), "version of the published source", "")
     sha256: str = key(
-        _SHA256,
+        SHA256,
         "SHA-256 of the published source: of the archive, or the tree hash that `campaign modifications` prints",
         "",
     )

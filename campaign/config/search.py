@@ -38,7 +38,7 @@ class SearchSettings:
         says_default="the operation that selects the reported run",
     )
     per: str = key(
-        Choice(values.PER),
+        Choice(("configuration", "operation", "all")),
         "tune one process count per file configuration, per operation, or one for all",
         "configuration",
     )

@@ -21,10 +21,8 @@ ALL, SEARCH, PROJECTED = "all", "search", "projected"
 
 LAUNCH = "a number of processes, all, search, projected, {nodes: N, processes: P} or {nodes: N, processes_per_node: P}"
 REPETITIONS = "a whole number from 1 to 1000, or {least: 6, most: 20, width: 5%}"
-PER = ("configuration", "operation", "all")
 
 _PATH = "a path without $, backquote or ~"
-_TREE = "a directory, an archive, or a git revision (REPOSITORY@REVISION or REPOSITORY@REVISION:DIRECTORY)"
 _RESULTS = "a path, absolute or from the campaign file's directory; $NAME of the environment is expanded"
 _DIRECTORY = (
     "an absolute path without .. that is not /, the home directory or above it; $NAME of the environment is expanded"
@@ -164,7 +162,11 @@ _parse_path = whole(r"(?!~)[^$`]*", f"{_PATH} (nothing is expanded here; write t
 LINE = Text("a text on one line", longest=500)
 PROSE = Text("a text", longest=2000, numbers=True, lines=True)
 PATH = Text(_PATH, _parse_path, longest=1000)
-TREE = Text(_TREE, _parse_path, longest=1000)
+TREE = Text(
+    "a directory, an archive, or a git revision (REPOSITORY@REVISION or REPOSITORY@REVISION:DIRECTORY)",
+    _parse_path,
+    longest=1000,
+)
 RESULTS = Text(_RESULTS, lambda text: _expand(text, _RESULTS), longest=1000)
 DIRECTORY = Text(_DIRECTORY, _directory, longest=1000)
 SIZE = Text(units.SIZE, units.parse_size, unit="unit")

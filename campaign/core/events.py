@@ -1,4 +1,4 @@
-"""The forms of the journal's events: which fields each has, and what they may contain. Pure.
+"""The journal's events: lines of JSON, which fields each kind has, and what they may contain. Pure.
 
 Names in a journal become paths, times and numbers in the database, and a journal may come from anybody. Of events that
 the program does not use, only kind and time are checked.
@@ -6,14 +6,21 @@ the program does not use, only kind and time are checked.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import orjson
+
 from campaign.core.model import State
 from campaign.core.strict_yaml import shown
 
+FORMAT = 1  # of an event
+START = "0" * 64
+LONGEST_LINE = 4 << 20  # bytes: a job of 10,000 runs takes 2 MB
+Event = dict[str, Any]
 MOST_ATTEMPTS = 100_000  # in one job
 _LATEST = 1e11  # seconds since 1970: the year 5138, which all calendars can represent
 _LONGEST_NAME = 255  # bytes; the limit of file systems
@@ -138,3 +145,26 @@ def _value(at: str, value: Any, form: _Form) -> Iterator[str]:
                 yield from _value(f"{at}[{key}]", each, form.within)
             else:
                 yield from _fields(f"{at}[{key}].", each, form.within)
+
+
+# --- lines
+
+
+def is_cut_off(line: bytes) -> bool:
+    """Whether it was not written to its end."""
+    return not line.endswith(b"\n") and len(line) <= LONGEST_LINE
+
+
+def event_of(line: bytes) -> Event | None:
+    """None where it is no object of JSON in UTF-8, longer than a line may be, or not written to its end."""
+    if not line.endswith(b"\n") or len(line) > LONGEST_LINE:
+        return None
+    try:
+        event = orjson.loads(line)  # of a million events; the standard library's takes three times as long
+    except orjson.JSONDecodeError:
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def hash_of(line: bytes) -> str:
+    return hashlib.sha256(line).hexdigest()

@@ -13,11 +13,12 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from campaign.core import events, recovery
-from campaign.core.chain import FORMAT, START, Chain, Event, event_of, hash_of, is_cut_off
 from campaign.core.errors import EnvironmentLacks, NoRoom, is_full, pass_on
+from campaign.core.events import FORMAT, START, Event, event_of, hash_of, is_cut_off
 from campaign.core.strict_yaml import shown
 
 RESTORE = "restore it from a backup, or keep what the rest of it proves with 'campaign collect FILE --recover'"
@@ -66,6 +67,30 @@ def _opened(path: Path) -> Iterator[int]:
             f"{path}: cannot be written: {error.strerror}; the journal is written before every other step: free space "
             "or correct `results`"
         ) from error
+
+
+@dataclass(slots=True)
+class Chain:
+    """A journal as far as it was read. `heads` are the hashes of its lines, the last one that of the whole; `problem`:
+    why it is no chain, "" where it is. `latest`: the latest time of an event; `back`: the line whose time lies furthest
+    before that of an earlier line, and by how many seconds. `recovered`: its events of that kind; `earlier`: the hashes
+    that lines had which follow on lost ones. `ends`: where in the file each line with the end of an attempt begins.
+    """
+
+    heads: list[str] = field(default_factory=list)
+    nonce: str = ""  # that it began with
+    problem: str = ""
+    latest: float = 0.0
+    back: tuple[int, float] = (0, 0.0)
+    cut_off: bool = False  # whether the problem is the end of the last line alone
+    recovered: list[Event] = field(default_factory=list)
+    earlier: list[str] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+
+    @property
+    def head(self) -> str:
+        """The hash of the last line, "" where there is none."""
+        return self.heads[-1] if self.heads else ""
 
 
 class Reading:

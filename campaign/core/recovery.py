@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from campaign.core import events
-from campaign.core.chain import FORMAT, START, Event, event_of, hash_of, is_cut_off
+from campaign.core.events import FORMAT, START, Event, event_of, hash_of, is_cut_off
 
 NAME = "journal.damaged-{number}.jsonl"
 Range = list[int]  # the first and the last number of lines

@@ -17,8 +17,8 @@ from typing import Any
 from campaign import __version__
 from campaign.core import bagit, journal
 from campaign.core.bagit import Bag
-from campaign.core.chain import Event, event_of
 from campaign.core.errors import CampaignError, pass_on
+from campaign.core.events import Event, event_of
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc

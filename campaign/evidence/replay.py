@@ -17,8 +17,8 @@ from campaign.config import resolution
 from campaign.config.opened import Opened, granted_by, open_campaign
 from campaign.config.resolution import Names
 from campaign.core import bagit
-from campaign.core.chain import Chain
 from campaign.core.decode import decode
+from campaign.core.journal import Chain
 from campaign.core.model import Finding, Paths
 from campaign.core.strict_yaml import shown
 from campaign.judge.submission import Submission

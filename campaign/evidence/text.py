@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.core.chain import Chain
 from campaign.core.escaping import plain
+from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.evidence.replay import Judged
 from campaign.evidence.verify import VerifiedBundle

@@ -21,9 +21,10 @@ from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
 from campaign.core import bagit, journal, signatures, temporary, timestamps
 from campaign.core.bagit import Bag
-from campaign.core.chain import Chain, event_of
 from campaign.core.errors import CampaignError, InputError, no_room, pass_on
 from campaign.core.escaping import plain
+from campaign.core.events import event_of
+from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
 from campaign.core.units import utc

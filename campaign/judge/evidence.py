@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from campaign.config.rules.packs import digest_of_own
-from campaign.core.chain import Event
+from campaign.core.events import Event
 from campaign.core.model import Finding
 from campaign.core.units import listed, several
 from campaign.judge.findings import note, to_explain, unchecked, violation

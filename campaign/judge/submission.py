@@ -17,7 +17,7 @@ from campaign.config.format import Campaign
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
-from campaign.core.chain import Chain
+from campaign.core.journal import Chain
 from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
 from campaign.core.units import listed
 from campaign.judge.findings import Form, doubt, note, to_explain, unchecked, violation

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from campaign.config.opened import Opened
 from campaign.core import journal
-from campaign.core.chain import Event
 from campaign.core.errors import EnvironmentLacks, unwritten
+from campaign.core.events import Event
 from campaign.core.model import Paths
 from campaign.core.recovery import NAME, Salvage, digest_of
 from campaign.core.units import listed

@@ -15,8 +15,8 @@ from campaign.config import resolution
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.core import journal
-from campaign.core.chain import Chain
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pass_on_limit, typed
+from campaign.core.journal import Chain
 from campaign.core.model import Attempt
 from campaign.judge.attempt import BUILTIN
 from campaign.judge.submission import Submission

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from campaign.core import journal
-from campaign.core.chain import START, Chain, Event
 from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom, pass_on_limit
+from campaign.core.events import START, Event
+from campaign.core.journal import Chain
 from campaign.core.model import (
     Attempt,
     Iteration,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from campaign.core.chain import hash_of
+from campaign.core.events import hash_of
 from tests.support import bundled
 from tests.support.command_line import CAMPAIGN
 

@@ -14,8 +14,8 @@ import pytest
 from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.bagit import Bag
-from campaign.core.chain import START, Event, hash_of
 from campaign.core.errors import CampaignError, EnvironmentLacks
+from campaign.core.events import START, Event, hash_of
 from campaign.core.model import Planned, State
 from campaign.evidence import compared, replay
 from campaign.pipeline import standing

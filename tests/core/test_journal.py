@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.core import chain, journal
-from campaign.core.chain import START, Event, hash_of
+from campaign.core import events as journal_events
+from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks
+from campaign.core.events import START, Event, hash_of
 
 quick = settings(max_examples=60)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -156,7 +157,7 @@ def test_a_journal_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_a_line_without_an_end_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(journal_events, "LONGEST_LINE", 1000)
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b'{"format": 1, "text": "' + b"x" * 5000)
     assert journal.look(path).problem.startswith("line 1: not a JSON event")

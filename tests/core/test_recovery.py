@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from campaign.core import journal
-from campaign.core.chain import START, hash_of
 from campaign.core.errors import EnvironmentLacks
+from campaign.core.events import START, hash_of
 from campaign.core.recovery import Salvage, digest_of
 
 Lines = list[bytes]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.core.chain import Event, hash_of
+from campaign.core.events import Event, hash_of
 from campaign.core.model import Finding
 from campaign.evidence import verify
 from campaign.evidence.verify import Asked, VerifiedBundle

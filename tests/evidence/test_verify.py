@@ -20,8 +20,8 @@ import pytest
 
 from campaign import __version__
 from campaign.core import bagit, journal, signatures
-from campaign.core.chain import Event
 from campaign.core.errors import InputError
+from campaign.core.events import Event
 from campaign.core.model import Finding, Paths
 from campaign.evidence import bundle, verify
 from campaign.evidence import text as verify_text

@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.core import journal
-from campaign.core.chain import Event
 from campaign.core.errors import EnvironmentLacks
+from campaign.core.events import Event
 from campaign.core.model import Attempt, OutputRemark, Paths, Planned, State
 from campaign.results import store
 from campaign.results.store import Store

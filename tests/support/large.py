@@ -17,7 +17,7 @@ from typing import Any
 from campaign.config import opened as opening
 from campaign.config.opened import Opened
 from campaign.core import journal
-from campaign.core.chain import START, hash_of
+from campaign.core.events import START, hash_of
 from campaign.core.model import Run
 from campaign.pipeline import planning
 from campaign.plan import matrix

@@ -21,7 +21,7 @@ from campaign.config.rules.kinds import (
     RECORD,
     RULE,
     SETTING,
-    STATISTICS,
+    SHA256,
     WORD,
 )
 from campaign.core.keys import key, needed, record, switch
@@ -148,7 +148,7 @@ class Operation:
     )
     printed: str = key(LINE, "with `record` and `formula`: the unit in the benchmark's output", "")
     statistic: str = key(
-        Choice(STATISTICS),
+        Choice(("maximum", "minimum", "mean", "median", "first", "last")),
         "which of the iterations of one execution (`-i 3`) is reported",
         "",
         says_default="as the program prints it",
@@ -282,7 +282,7 @@ class Pin:
     program: str = key(LINE, "the benchmark that the RFP names", "")
     version: str = key(LINE, "the version that the RFP names", "")
     sha256: tuple[str, ...] = key(
-        ListOf(matching(r"[0-9a-f]{64}", "a SHA-256 in 64 digits 0-9 and a-f")),
+        ListOf(SHA256),
         "SHA-256 of the source that the RFP distributes: of the archive, or of the tree",
     )
 

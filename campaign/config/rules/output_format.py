@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from campaign.config.rules.kinds import LINE, NAME
 from campaign.core import line_pattern
 from campaign.core.keys import key, needed, record, switch
 from campaign.core.schema import Choice, ListOf, MapOf, Text, checked, matching, whole
@@ -21,7 +22,6 @@ BUILT_IN = tuple(sorted((*PARSED, *DESCRIBED)))
 LAST_LINES = {"mdtest": r"-- finished at .+ --", "ior": r"(Run finished: |Finished +: ).+"}
 FORMATS = ("text", "keyvalue", "table", "csv", "json", "jsonl")
 ONE_ITERATION = "one iteration"  # one iteration's values; the same one for all numbers of a row
-TAKES = ("only", "first", "last", "maximum", "minimum", "mean", "median")
 
 # Names of values with a meaning of their own, as are `count` (operations of the phase) and `moved_bytes`. All others
 # are the pack's, for names of records and formulas.
@@ -40,12 +40,10 @@ def _factor(text: str) -> float:
     return float(above) / float(below or 1)
 
 
-_LINE = Text("a text on one line")
 _LOCATOR = Text("a key, a path or a column", longest=120)
 _FACT = Text("a pattern, a key or a path", longest=400)
 _PATTERN = Text("a pattern of a whole line", checked(line_pattern.compile), longest=400)
 _COLUMNS = Text(_LOCATOR.allowed, checked(line_pattern.compile), longest=120)
-_NAME = matching(r"[a-z][a-z0-9_]*", "lower-case letters, digits and _, a letter first", longest=40)
 _RECORD = matching(
     r"(?:[a-z]|\{[a-z0-9_]+\})(?:[a-z0-9_.-]|\{[a-z0-9_]+\})*",
     "lower-case letters, digits, -, _, . and names of values in braces",
@@ -96,7 +94,7 @@ class DeclaredRecord:
     name: str = needed(
         _RECORD, "name for `operations[].record`; `{name}` stands for a value of the same line or entry, or for a fact"
     )
-    unit: str = needed(_LINE, "unit of the value")
+    unit: str = needed(LINE, "unit of the value")
     pattern: str = key(_PATTERN, "text: the line, with the number as the group `value`", "")
     value: str = key(_LOCATOR, "keyvalue: the key; table, csv: the column; json, jsonl: the path", "")
     each: str = key(
@@ -106,7 +104,7 @@ class DeclaredRecord:
         MapOf(_LOCATOR, _LOCATOR), "table, csv, json, jsonl: columns or paths, and the text that each must contain"
     )
     labels: Pairs = key(
-        MapOf(_NAME, _LOCATOR), "table, csv, json, jsonl: names of further values, and the column or path of each"
+        MapOf(NAME, _LOCATOR), "table, csv, json, jsonl: names of further values, and the column or path of each"
     )
     after: str = key(
         _PATTERN, "text, keyvalue, table: the record is read only after such a line, up to the next one", ""
@@ -121,10 +119,14 @@ class DeclaredRecord:
     )
     factor: float = key(_FACTOR, "factor that converts the printed number to `unit`", 1.0, says_default="1")
     units: tuple[tuple[str, float | str], ...] = key(
-        MapOf(_LINE, _UNIT),
+        MapOf(LINE, _UNIT),
         "units that the line may contain (the value `unit`), each with its factor, or with the unit that it is",
     )
-    take: str = key(Choice(TAKES), "which of several matches is used; `only`: a second match is an error", "only")
+    take: str = key(
+        Choice(("only", "first", "last", "maximum", "minimum", "mean", "median")),
+        "which of several matches is used; `only`: a second match is an error",
+        "only",
+    )
     of: str = key(
         _RECORD,
         "in place of `take`: the match at the position taken of the record of that name (all from one iteration)",
@@ -162,11 +164,11 @@ class OutputFormat:
     format: str = key(Choice(FORMATS), "see below", "", says_default="none: the program's own parser")
     records: tuple[DeclaredRecord, ...] = key(ListOf(record(DeclaredRecord), most=100), "the numbers")
     facts: Pairs = key(
-        MapOf(_NAME, _FACT),
+        MapOf(NAME, _FACT),
         "values that appear once in the output: a line's pattern with one group; keyvalue: a key; json, jsonl: a path",
     )
     required: tuple[str, ...] = key(
-        ListOf(_NAME), "names of `facts` without which an output is not complete; `program` is always required"
+        ListOf(NAME), "names of `facts` without which an output is not complete; `program` is always required"
     )
     file: str = key(
         _FILE,
@@ -183,7 +185,7 @@ class OutputFormat:
     warnings: tuple[str, ...] = key(ListOf(_PATTERN), "lines that are warnings")
     harmless: tuple[str, ...] = key(ListOf(_PATTERN), "lines that can be ignored")
     explain: Pairs = key(
-        MapOf(_PATTERN, _LINE), "lines of `errors` and `warnings`, and what is said in place of each; `{name}`: a group"
+        MapOf(_PATTERN, LINE), "lines of `errors` and `warnings`, and what is said in place of each; `{name}`: a group"
     )
     passages: tuple[Passage, ...] = key(
         ListOf(record(Passage), most=100),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from campaign.config.rules.packs import digest_of_own
-from campaign.core.chain import Chain
+from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.evidence import verify
 from campaign.evidence.verify import BUNDLE, Signed
