@@ -33,13 +33,11 @@ _REFUSED = (
     ("campaign sets the job's environment; use slurm.environment", "export export-file get-user-env"),
     ("campaign submits the job and reads sbatch's answer itself", "wrap parsable wait test-only help usage version"),
 )
-# Those that have a key of their own in the campaign file.
-_KEYS = {name: name for name in ("partition", "account", "qos", "constraint", "reservation", "time")} | {
-    "time-min": "time"
-}
+_KEYS = ("partition", "account", "qos", "constraint", "reservation", "time")  # which the campaign file has too
 REFUSED_DIRECTIVES: dict[str, str] = {
     **{name: reason for reason, names in _REFUSED for name in names.split()},
-    **{name: f"use slurm.{key}" for name, key in _KEYS.items()},
+    **{name: f"use slurm.{name}" for name in _KEYS},
+    "time-min": "use slurm.time",
 }
 
 
@@ -55,11 +53,8 @@ def _parse(text: str) -> str:
         return text
     refused = name if name in REFUSED_DIRECTIVES else next((o for o in REFUSED_DIRECTIVES if o.startswith(name)), None)
     if refused:
-        if refused != name:
-            raise ValueError(
-                f"found --{name} (abbreviation of --{refused}): {REFUSED_DIRECTIVES[refused]}; allowed: {_DIRECTIVE}"
-            )
-        raise ValueError(f"found --{name}: {REFUSED_DIRECTIVES[refused]}; allowed: {_DIRECTIVE}")
+        short = "" if refused == name else f" (abbreviation of --{refused})"
+        raise ValueError(f"found --{name}{short}: {REFUSED_DIRECTIVES[refused]}; allowed: {_DIRECTIVE}")
     remedy = suggestion(f"--{name}", [f"--{option}" for option in ALLOWED_DIRECTIVES])
     raise ValueError(f"found --{name}, which is not on the list of options that are safe under the run rules; {remedy}")
 

@@ -50,14 +50,6 @@ _CHUNK = 1 << 20
 _GIVE = "give a directory, .zip or .tar.gz written by 'campaign bundle'"
 
 
-class _Problems(list[str]):
-    """The first problems of a bag, up to a limit."""
-
-    def append(self, problem: str) -> None:
-        if len(self) < MOST_PROBLEMS:
-            super().append(problem)
-
-
 @dataclass
 class Bag:
     """A bag that was read. `digests` has the copied files by their names in the bag; `size` and `payload_size` are
@@ -69,7 +61,7 @@ class Bag:
     size: int = 0
     payload_size: int = 0
     info: dict[str, str] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=lambda: _Problems())
+    problems: list[str] = field(default_factory=list)
 
     def text(self, name: str) -> str:
         """The text of a tag file; if it is missing or not UTF-8, "" and a problem."""
@@ -184,6 +176,7 @@ def read(path: Path, into: Path) -> Bag:
     else:
         raise InputError(f"{path}: not found; give a bundle written by 'campaign bundle'")
     _check(bag)
+    del bag.problems[MOST_PROBLEMS:]
     return bag
 
 

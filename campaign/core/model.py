@@ -493,35 +493,17 @@ class Target:
     server_counters: str = ""  # a command that prints the operation counters of its servers
 
 
-@dataclass(frozen=True, slots=True)
 class Paths:
     """Where a campaign keeps its files: `results/<campaign>/`."""
 
-    root: Path
-
-    @property
-    def database(self) -> Path:
-        return self.root / "campaign.db"
-
-    @property
-    def journal(self) -> Path:
-        return self.root / "journal.jsonl"
-
-    @property
-    def plan(self) -> Path:
-        return self.root / "plan.json"
-
-    @property
-    def source(self) -> Path:
-        return self.root / "source"
-
-    @property
-    def report(self) -> Path:
-        return self.root / "report"
-
-    @property
-    def runs(self) -> Path:
-        return self.root / "runs"
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.database = root / "campaign.db"
+        self.journal = root / "journal.jsonl"
+        self.plan = root / "plan.json"
+        self.source = root / "source"
+        self.report = root / "report"
+        self.runs = root / "runs"
 
     def jobs(self, job: str) -> Path:
         return self.root / "jobs" / job

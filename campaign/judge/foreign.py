@@ -15,7 +15,7 @@ from campaign.config.format import Campaign
 from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import largest_members, settle, unfold
-from campaign.core import strict_json
+from campaign.core import untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
 from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Record, Run, Source, State, Status, Target
@@ -58,7 +58,7 @@ def read(path: Path, pack: str) -> Submission:
 
 def _entries(path: Path) -> list[_Entry]:
     if path.suffix.lower() == ".json" and path.is_file():
-        entries = _of_json(path, strict_json.content(path, table.LARGEST))
+        entries = _of_json(path, untrusted.content(path, table.LARGEST))
         if not entries:
             raise InputError(table_without_rows(path))
         return entries
@@ -66,7 +66,7 @@ def _entries(path: Path) -> list[_Entry]:
 
 
 def _of_json(path: Path, data: bytes) -> list[_Entry]:
-    rows = strict_json.parse(str(path), data, table.ALLOWED)
+    rows = untrusted.parse(str(path), data, table.ALLOWED)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: not a table; expected a list of objects as 'campaign table --format json' writes it")
     return [_Entry(f"{path}: entry {number}", _flat(row)) for number, row in enumerate(rows, 1)]

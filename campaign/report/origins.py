@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaign.core import plain_file, units
+from campaign.core import units, untrusted
 from campaign.core.model import Attempt, Record, Run
 from campaign.report.contents import Contents
 from campaign.results.case import Case
@@ -179,8 +179,8 @@ def _near(line: int, within: Iterable[int] | None = None) -> Sequence[int]:
 def _lines(path: Path, wanted: set[int]) -> dict[int, str] | str:
     """Lines of a log by number, or why it cannot be read."""
     try:
-        raw, _ = plain_file.read(path, READ_BYTES)
-    except plain_file.NotPlain:
+        raw, _ = untrusted.read(path, READ_BYTES)
+    except untrusted.NotPlain:
         return "the raw output is not a regular file"
     except OSError as error:
         return f"the raw output cannot be read: {error.strerror}"

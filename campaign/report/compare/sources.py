@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.opened import open_campaign
-from campaign.core import archives, strict_json
+from campaign.core import archives, untrusted
 from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.bagit import MANIFEST
 from campaign.core.errors import InputError
@@ -106,7 +106,7 @@ def _directory(path: Path) -> Offer:
                     f"{place}: symbolic links are not allowed in a bundle; 'campaign verify' shows what else is wrong"
                 )
         names = [name for name in (TABLE, MANIFEST) if (path / name).exists()]
-        return _bundled(str(path), {name: strict_json.content(path / name, MAX_BYTES) for name in names})
+        return _bundled(str(path), {name: untrusted.content(path / name, MAX_BYTES) for name in names})
     plan = path / "plan.json"
     if not plan.is_file():
         raise InputError(
@@ -142,7 +142,7 @@ def _bundled(source: str, files: Mapping[str, bytes]) -> Offer:
         raise InputError(f"{source}: {TABLE} was changed after bundling (its checksum differs from that in {MANIFEST})")
     place = f"{source}/{TABLE}"
     return replace(
-        read(place, strict_json.parse(place, files[TABLE], ALLOWED)),
+        read(place, untrusted.parse(place, files[TABLE], ALLOWED)),
         remark="a bundle's table, not verified; 'campaign verify' re-evaluates its logs",
     )
 
@@ -182,4 +182,4 @@ def _unfit(member: Member, again: bool) -> str:
 
 
 def _parsed(path: Path) -> Any:
-    return strict_json.parse(str(path), strict_json.content(path, MAX_BYTES), ALLOWED)
+    return untrusted.parse(str(path), untrusted.content(path, MAX_BYTES), ALLOWED)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from campaign.core import plain_file
+from campaign.core import untrusted
 from campaign.results.environment.facts import Served
 
 LARGEST_BYTES = 64 << 20  # a day of samples is 20 MB
@@ -32,8 +32,8 @@ def read(path: Path) -> dict[str, Served]:
     that exists cannot be read.
     """
     try:
-        content, size = plain_file.read(path, LARGEST_BYTES)
-    except (FileNotFoundError, NotADirectoryError, plain_file.NotPlain):
+        content, size = untrusted.read(path, LARGEST_BYTES)
+    except (FileNotFoundError, NotADirectoryError, untrusted.NotPlain):
         return {}
     return {} if size > LARGEST_BYTES else phases(samples(content))
 

@@ -13,7 +13,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from campaign.core import plain_file
+from campaign.core import untrusted
 from campaign.core.errors import pass_on_limit
 from campaign.results.environment import witness
 from campaign.results.environment.facts import (
@@ -247,13 +247,13 @@ def clean(text: str) -> str:
 def _load(path: Path) -> tuple[bytes, str]:
     """The content of a plain file within limits, and its problem."""
     try:
-        content, size = plain_file.read(path, LARGEST_BYTES)
+        content, size = untrusted.read(path, LARGEST_BYTES)
     except FileNotFoundError:
         return b"", "not found"
     except (OSError, ValueError) as error:
         pass_on_limit(error)
         return b"", f"cannot be read: {error}"
-    except plain_file.NotPlain:
+    except untrusted.NotPlain:
         content, size = b"", LARGEST_BYTES + 1
     return (content, "") if size <= LARGEST_BYTES else (b"", f"not a regular file of at most {LARGEST_BYTES} bytes")
 

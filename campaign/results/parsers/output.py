@@ -16,7 +16,7 @@ from typing import Any
 
 from campaign.config.rules import programs
 from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, Form, OutputFormat, PhasedOutput
-from campaign.core import decode, plain_file
+from campaign.core import decode, untrusted
 from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.model import Observation, OutputRemark, Record
 from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text, phased
@@ -119,10 +119,10 @@ def _load(path: Path, root: Path) -> _Raw:
     """At most READ_BYTES of a plain file; links are not followed, pipes and devices are not read."""
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     try:
-        content, size = plain_file.read(path, READ_BYTES)
+        content, size = untrusted.read(path, READ_BYTES)
     except FileNotFoundError:
         return _Raw(name, None)
-    except plain_file.NotPlain:
+    except untrusted.NotPlain:
         return _Raw(name, None, (OutputRemark("not a regular file; ignored", name),))
     except OSError as error:
         pass_on_limit(error)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from campaign import __version__
 from campaign.config.format import Campaign, SourceTrees
-from campaign.core import atomic, resources, strict_json
+from campaign.core import atomic, resources, untrusted
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths
 from campaign.core.strict_yaml import Place
@@ -61,7 +61,7 @@ def compare(campaign: Campaign) -> SourceComparison:
         pristine = trees.below(pristine, resources.BENCHMARK.name)
         modified = replace(trees.read(str(resources.BENCHMARK), base, BUILDS), name="the built-in benchmark")
     with _of_key("source.patch"):
-        supplied = (source.patch, strict_json.content(base / source.patch, LARGEST_PATCH)) if source.patch else None
+        supplied = (source.patch, untrusted.content(base / source.patch, LARGEST_PATCH)) if source.patch else None
     comparison, patch = classify.compare(pristine, modified, source.version, supplied)
     return SourceComparison(comparison, "", patch)
 
@@ -169,7 +169,7 @@ def keep_builds(campaign: Campaign, paths: Paths) -> None:
         for current in builds(campaign):
             folder.mkdir(parents=True, exist_ok=True)
             if current.log:
-                log = strict_json.content(campaign.path.parent / current.log, LARGEST_RECORD)
+                log = untrusted.content(campaign.path.parent / current.log, LARGEST_RECORD)
                 atomic.write(folder / f"{current.binary_sha256}.log", log)
             atomic.write(folder / f"{current.binary_sha256}.json", facts.as_text(current))
     except OSError as error:
@@ -205,7 +205,7 @@ def _kept(kind: type[Fact], path: Path) -> Fact | None:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(strict_json.content(path, LARGEST_RECORD).decode("utf-8"))
+        return json.loads(untrusted.content(path, LARGEST_RECORD).decode("utf-8"))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -222,6 +222,6 @@ def _digest(path: Path) -> str:
 def patch_of(paths: Paths) -> bytes:
     """The stored patch; empty if there is none."""
     try:
-        return strict_json.content(paths.source / modifications.PATCH, LARGEST_PATCH)
+        return untrusted.content(paths.source / modifications.PATCH, LARGEST_PATCH)
     except (FileNotFoundError, NotADirectoryError):
         return b""

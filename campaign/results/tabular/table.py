@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from campaign.core import strict_json
+from campaign.core import untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
 from campaign.results.tabular import xlsx
@@ -41,7 +41,7 @@ def read(path: Path) -> list[TabularRow]:
     """The rows; at least one, with all NEEDED columns. Raises InputError."""
     if not path.is_file():
         raise InputError(f"{path}: not found; give {ALLOWED}")
-    data = strict_json.content(path, LARGEST)
+    data = untrusted.content(path, LARGEST)
     kind = path.suffix.lower().removeprefix(".")
     if not data.strip():
         raise InputError(f"{path}: empty; give a table as 'campaign table --format {kind}' writes it")
@@ -108,7 +108,7 @@ def _of_csv(path: Path, data: bytes) -> Iterator[TabularLine]:
     """With commas, semicolons or tabs between the fields: whichever its first line has most of, judged by
     column names.
     """
-    text = strict_json.text(str(path), data, ALLOWED_CSV)
+    text = untrusted.text(str(path), data, ALLOWED_CSV)
     head = next(filter(str.strip, text.splitlines()), "")
     separator = max(
         _SEPARATORS, key=lambda candidate: len({*NEEDED} & {name.strip(' "').lower() for name in head.split(candidate)})

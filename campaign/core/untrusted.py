@@ -1,4 +1,6 @@
-"""JSON from another party: limited in size, UTF-8, standard JSON only; errors name the place."""
+"""Files of other parties, read within limits: reading never waits for a pipe or a device. JSON is UTF-8 and standard;
+errors name the place.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,21 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from campaign.core.errors import InputError
+
+
+class NotPlain(Exception):
+    """A directory, a pipe or a device where a file is expected."""
+
+
+def read(path: Path, most_bytes: int) -> tuple[bytes, int]:
+    """At most `most_bytes` of a file, and its size. Raises OSError, also for a link, and NotPlain."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise NotPlain
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(most_bytes), status.st_size
 
 
 def content(path: Path, most: int) -> bytes:
