@@ -10,13 +10,12 @@ import functools
 import json
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
 Decoded = TypeVar("Decoded")
-_Decoder = Callable[[Any, str], Any]  # of a value and its place
 
 
 def dumps(value: Any) -> str:
@@ -39,54 +38,39 @@ def decode(kind: type[Decoded], data: Any, pass_over_unknown: bool = False) -> D
 
     `pass_over_unknown`: ignore further fields, which a later version may have written.
     """
-    wanted: Any = kind
-    decoded: Decoded = _decoder(wanted, pass_over_unknown)(data, kind.__name__.strip("_").lower())
+    decoded: Decoded = _decoded(kind, data, kind.__name__.strip("_").lower(), pass_over_unknown)
     return decoded
 
 
-@functools.cache
-def _decoder(kind: Any, pass_over: bool) -> _Decoder:
-    """A function that converts JSON data to this type."""
-    if is_dataclass(kind):
-        return functools.partial(_dataclass, kind, pass_over)
-    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+def _decoded(kind: Any, value: Any, at: str, pass_over: bool) -> Any:
+    """`at`: the place of the value."""
+    origin, inner = _form(kind)
     if origin in (types.UnionType, typing.Union):
-        present = _decoder(inner[0], pass_over)
-        return lambda value, at: None if value is None else present(value, at)
+        return None if value is None else _decoded(inner[0], value, at, pass_over)
     if origin is tuple:
-        return functools.partial(_list, _decoder(inner[0], pass_over))
-    if origin is Mapping:
-        return functools.partial(_object, _decoder(inner[1], pass_over))
+        if not isinstance(value, list):
+            raise ValueError(f"{at}: not a list")
+        return tuple(_decoded(inner[0], each, f"{at}[{place}]", pass_over) for place, each in enumerate(value))
+    if origin is Mapping or is_dataclass(kind):
+        if not isinstance(value, dict):
+            raise ValueError(f"{at}: not an object")
+        if is_dataclass(kind):
+            return _dataclass(kind, value, at, pass_over)
+        return {key: _decoded(inner[1], each, f"{at}.{key}", pass_over) for key, each in value.items()}
     if issubclass(kind, StrEnum):
-        return lambda value, at: kind(value)
-    return functools.partial(_plain, kind, (int, float) if kind is float else (kind,))
-
-
-def _plain(kind: type, allowed: tuple[type, ...], value: Any, at: str) -> Any:
-    if type(value) not in allowed:
+        return kind(value)
+    if type(value) is not kind and not (kind is float and type(value) is int):
         raise ValueError(f"{at}: found {value!r}; allowed: {kind.__name__}")
     return value
 
 
-def _list(item: _Decoder, value: Any, at: str) -> tuple[Any, ...]:
-    if not isinstance(value, list):
-        raise ValueError(f"{at}: not a list")
-    return tuple(item(each, f"{at}[{place}]") for place, each in enumerate(value))
-
-
-def _object(item: _Decoder, value: Any, at: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{at}: not an object")
-    return {key: item(each, f"{at}.{key}") for key, each in value.items()}
-
-
-def _dataclass(kind: Any, pass_over: bool, value: Any, at: str) -> Any:
-    if not isinstance(value, dict):
-        raise ValueError(f"{at}: not an object")
-    known = _fields(kind, pass_over)
+def _dataclass(kind: Any, value: dict[str, Any], at: str, pass_over: bool) -> Any:
+    known = _fields(kind)
     if not pass_over and (unknown := value.keys() - known.keys()):
         raise ValueError(f"{at}: unknown field {min(unknown)!r}")
-    given = {name: known[name](each, f"{at}.{name}") for name, each in value.items() if name in known}
+    given = {
+        name: _decoded(known[name], each, f"{at}.{name}", pass_over) for name, each in value.items() if name in known
+    }
     try:
         return kind(**given)
     except TypeError as error:
@@ -94,7 +78,12 @@ def _dataclass(kind: Any, pass_over: bool, value: Any, at: str) -> Any:
 
 
 @functools.cache
-def _fields(kind: Any, pass_over: bool) -> dict[str, _Decoder]:
-    """The decoders of a dataclass's fields: asked for with its first value, since it may contain its own type."""
+def _form(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    return typing.get_origin(kind), typing.get_args(kind)
+
+
+@functools.cache
+def _fields(kind: Any) -> dict[str, Any]:
+    """The types of a dataclass's fields."""
     hints = typing.get_type_hints(kind)
-    return {each.name: _decoder(hints[each.name], pass_over) for each in fields(kind)}
+    return {each.name: hints[each.name] for each in fields(kind)}
