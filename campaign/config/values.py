@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 from campaign.config import resolution
-from campaign.core import formula, units
+from campaign.core import formula, units, users
 from campaign.core.schema import Text, checked, whole
 from campaign.core.strict_yaml import is_file, shown
 
@@ -97,10 +97,7 @@ def forbidden(directory: str, resolve: bool) -> str:
     path = os.path.realpath(directory) if resolve else directory
     if path == "/":
         return "the root directory"
-    try:
-        homes = {os.environ.get("HOME", ""), pwd.getpwuid(os.getuid()).pw_dir}
-    except KeyError:  # a user without an entry, as in containers
-        homes = {os.environ.get("HOME", "")}
+    homes = {os.environ.get("HOME", ""), os.path.expanduser(f"~{users.name_of(os.getuid())}")}  # noqa: PTH111
     for home in {os.path.normpath(home) for home in homes if home.startswith("/")}:
         if path in (home, os.path.realpath(home)):
             return "the home directory"

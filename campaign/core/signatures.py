@@ -45,13 +45,8 @@ def verify(text: bytes, signature: Path, allowed: Path, namespace: str) -> Signa
 
 def has_signers(path: Path) -> bool:
     """Whether a file has at least one line of a list of allowed signers: principals, options, type and key."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        return False
-    return any(
-        re.match(r"\s*[^#\s]\S*\s.*?\b(?:ssh|ecdsa|sk)-\S+\s+[A-Za-z0-9+/=]{20,}", line) for line in text.splitlines()
-    )
+    line = rb"\s*[^#\s]\S*\s.*?\b(?:ssh|ecdsa|sk)-\S+\s+[A-Za-z0-9+/=]{20,}"
+    return any(re.match(line, each) for each in path.read_bytes().splitlines())
 
 
 def sign(path: Path, key: Path, namespace: str) -> None:
