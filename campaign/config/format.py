@@ -17,8 +17,8 @@ from campaign.config.search import SEARCH, Projection, SearchSettings
 from campaign.config.system import Proposed
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core.keys import key, needed, record
-from campaign.core.model import Launcher, Target
-from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching, required
+from campaign.core.model import Launcher
+from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching
 from campaign.core.strict_yaml import Place
 
 NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _, a letter or digit first", longest=40)
@@ -33,27 +33,28 @@ GEOMETRY = KeyedMap(
     processes=Field(Number(1, 2**31 - 1), "MPI processes in total"),
     processes_per_node=Field(COUNT, "MPI processes on each node, or their share of its cores, in place of `processes`"),
 )
-TARGET = KeyedMap(
-    Target,
-    name=required(NAME, "name of the target in cells and results"),
-    directory=required(
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    name: str = needed(NAME, "name of the target in cells and results")
+    directory: str = needed(
         values.DIRECTORY,
         "an existing directory that all compute nodes see; the benchmark creates its own directory in it",
-    ),
-    description=Field(values.LINE, "storage tier, file system and protocol, for the report", default=""),
-    storage=Field(
+    )
+    description: str = key(values.LINE, "storage tier, file system and protocol, for the report", "")
+    storage: str = key(
         NAME,
         "name of the storage system behind the target; targets of different storage are measured side by side",
-        default="",
-        default_says="unknown: measured while no other target is",
-    ),
-    server_counters=Field(
+        "",
+        says_default="unknown: measured while no other target is",
+    )
+    server_counters: str = key(
         values.LINE,
         "command, run on the job's first node, that prints the servers' operation counters, one kind and number per "
         "line (CCH-02)",
-        default="",
-    ),
-)
+        "",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +255,9 @@ class Campaign:
         1,
     )
     sequential: Sequential | None = None
-    targets: tuple[Target, ...] = needed(ListOf(TARGET, least=1, most=50), "the storage tiers and protocols to measure")
+    targets: tuple[Target, ...] = needed(
+        ListOf(record(Target), least=1, most=50), "the storage tiers and protocols to measure"
+    )
     launch: dict[str, Wanted] = key(  # by id of the pack's launch conditions
         MapOf(Text("a launch condition of the pack"), OneOf(_PROCESSES, GEOMETRY, values.LAUNCH)),
         "processes and nodes of each launch condition; see below",

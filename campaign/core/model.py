@@ -484,15 +484,6 @@ class Status(StrEnum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    name: str
-    directory: str
-    description: str = ""
-    storage: str = ""  # name of the storage system: targets on different ones are measured side by side
-    server_counters: str = ""  # a command that prints the operation counters of its servers
-
-
 class Paths:
     """Where a campaign keeps its files: `results/<campaign>/`."""
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from campaign.config.format import Campaign
+from campaign.config.format import Campaign, Target
 from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import largest_members, settle, unfold
 from campaign.core import untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
-from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Record, Run, Source, State, Status, Target
+from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Record, Run, Source, State, Status
 from campaign.judge import numbers, submission
 from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
 from campaign.judge.submission import Submission

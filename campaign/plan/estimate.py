@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from campaign.config.format import Campaign
-from campaign.core.model import Attempt, Run, State, Target
+from campaign.config.format import Campaign, Target
+from campaign.core.model import Attempt, Run, State
 from campaign.core.units import digits, format_duration, several
 from campaign.plan import matrix, repetitions, searches
 

@@ -12,14 +12,14 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from campaign.config.format import Campaign
+from campaign.config.format import Campaign, Target
 from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.entries import FileConfiguration
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Phase
 from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError
-from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run, Target
+from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run
 from campaign.plan.dialect import Dialect, offset_argument
 from campaign.plan.search.nouns import PlannedBlock
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from campaign import __version__
+from campaign.config.format import Target
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units
-from campaign.core.model import Finding, Run, Status, Target
+from campaign.core.model import Finding, Run, Status
 from campaign.core.resources import TEMPLATES
 from campaign.report import causes, layout, notes, origins, table
 from campaign.report.contents import Contents

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from campaign.config import format as config_format
 from campaign.config import opened as config
 from campaign.config import sbatch_options
-from campaign.config.format import Benchmark, Campaign, Declined, Slurm, SourceTrees
+from campaign.config.format import Benchmark, Campaign, Declined, Slurm, SourceTrees, Target
 from campaign.config.launch import AllCores
 from campaign.config.rules import packs
 from campaign.config.values import DIRECTORY, PATH, RESULTS
 from campaign.config.values import LAUNCH as LAUNCH_FORM
 from campaign.core import units
 from campaign.core.errors import InputError
-from campaign.core.model import Geometry, Target
+from campaign.core.model import Geometry
 from tests.support import schemas
 
 ROOT = Path(__file__).parents[2]

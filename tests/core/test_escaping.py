@@ -15,10 +15,9 @@ import tabulate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.config.format import Campaign, Declined
+from campaign.config.format import Campaign, Declined, Target
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping
-from campaign.core.model import Target
 from campaign.report import printing, table
 from tests.support import builders
 from tests.support.results import Results, everything

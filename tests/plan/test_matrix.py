@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.config.format import Benchmark, Slurm
+from campaign.config.format import Benchmark, Slurm, Target
 from campaign.config.opened import open_campaign
 from campaign.config.rules import packs
 from campaign.config.rules.output_format import LAST_LINES
 from campaign.core.errors import InputError
-from campaign.core.model import Cell, Geometry, Launcher, Run, Target
+from campaign.core.model import Cell, Geometry, Launcher, Run
 from campaign.plan import matrix
 from campaign.plan.dialect import Dialect, offset_argument
 from tests.support import builders

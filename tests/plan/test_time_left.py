@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from campaign.core.model import Geometry, Run, State, Target
+from campaign.config.format import Target
+from campaign.core.model import Geometry, Run, State
 from campaign.plan import matrix
 from campaign.plan.estimate import Lengths, TimeLeft, side_by_side, time_left
 from tests.support import builders

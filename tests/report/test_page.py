@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from campaign.config.format import Target
 from campaign.config.rules.entries import Plot
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Target
 from campaign.report import pdf
 from campaign.report.write import write_report
 from tests.report.test_write import contents, placed

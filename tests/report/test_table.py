@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 import pytest
 import tabulate
 
-from campaign.config.format import Campaign
+from campaign.config.format import Campaign, Target
 from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.errors import InputError
-from campaign.core.model import Finding, Geometry, Severity, Status, Target
+from campaign.core.model import Finding, Geometry, Severity, Status
 from campaign.report import printing, table
 from campaign.results.cells import Row
 from tests.support import builders

@@ -15,11 +15,12 @@ from typing import ClassVar
 import pytest
 
 from campaign import __version__
+from campaign.config.format import Target
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.entries import Plot
 from campaign.config.search import Projection
 from campaign.core.errors import InputError
-from campaign.core.model import Finding, Severity, Target
+from campaign.core.model import Finding, Severity
 from campaign.report import origins
 from campaign.report.contents import Contents, Section
 from campaign.report.verdict import Compliance, Reason, Verdict

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config.format import Benchmark, Campaign, Slurm
+from campaign.config.format import Benchmark, Campaign, Slurm, Target
 from campaign.config.rules.entries import FileConfiguration, LaunchCondition, Operation, Selection
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Flag, Phase, Program
@@ -25,7 +25,6 @@ from campaign.core.model import (
     Severity,
     Source,
     State,
-    Target,
 )
 from campaign.plan import matrix
 from campaign.results.environment.facts import Accounting, Environment, Evidence, FileSystemSpace, Node, Value

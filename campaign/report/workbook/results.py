@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from campaign.config.format import Target
 from campaign.core.errors import typed
-from campaign.core.model import Status, Target
+from campaign.core.model import Status
 from campaign.core.units import digits
 from campaign.report import layout, notes, table
 from campaign.report.table import NOTES, ROUNDING, STATUS, TableLine, origin, status

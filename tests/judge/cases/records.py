@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from campaign.core.model import Attestation, Severity, Target
+from campaign.config.format import Target
+from campaign.core.model import Attestation, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Evidence, Node

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Mapping
 from dataclasses import replace
 
-from campaign.config.format import Declined
+from campaign.config.format import Declined, Target
 from campaign.config.rules.entries import Note
-from campaign.core.model import Attempt, Finding, Record, Severity, State, Status, Target
+from campaign.core.model import Attempt, Finding, Record, Severity, State, Status
 from campaign.judge.submission import Submission
 from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
 from tests.support import builders

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.core.model import Target
+from campaign.config.format import Target
 from campaign.report import table
 from campaign.report.contents import Contents, Section
 from campaign.report.workbook import sheets
