@@ -37,7 +37,7 @@ from campaign.core import bagit, events, signatures
 from campaign.core.errors import InputError, no_room, typed, unwritten
 from campaign.core.model import Attempt, Paths, Run, State
 from campaign.core.units import several
-from campaign.evidence import crate, provenance, replay
+from campaign.evidence import provenance, replay
 from campaign.evidence.replay import Judged
 from campaign.pipeline import planning
 from campaign.pipeline.planning import Plan
@@ -94,7 +94,7 @@ def write(
         for name, text in provenance.statements(data, judged, f"campaign {__version__}").items():
             _write(data / name, text)
         today = f"{datetime.now(UTC):%Y-%m-%d}"
-        _write(data / crate.NAME, crate.text(judged, data, today))
+        _write(data / provenance.CRATE, provenance.crate(judged, data, today))
         bagit.finish(root, _info(judged, today))
         if key:
             signatures.sign(root / bagit.TAG_MANIFEST, key, NAMESPACE)
@@ -138,9 +138,9 @@ def _check(opened: Opened, attempts: Sequence[Attempt]) -> None:
             f"{typed(file)}'"
         )
     if active := [attempt for attempt in attempts if attempt.state.active]:
-        counted = several(len(active), "attempt")
         raise InputError(
-            f"{counted} not ended (first: {active[0].run}); wait with 'campaign run {typed(file)}' or stop with "
+            f"{several(len(active), 'attempt')} not ended (first: {active[0].run}); wait with 'campaign run "
+            f"{typed(file)}' or stop with "
             f"'campaign cancel {typed(file)}'"
         )
 
@@ -227,7 +227,10 @@ def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, in
             entry["why"] = "measured with other settings than the tables show" if measured else "nothing was measured"
             folder = paths.attempt(attempt.run, attempt.number)
             files = bagit.files(folder) if folder.is_dir() else ()
-            entry["files"] = {name: _described(Path(file.path)) for name, file in files}
+            entry["files"] = {
+                name: {"size": file.stat().st_size, "sha256": hashlib.sha256(Path(file.path).read_bytes()).hexdigest()}
+                for name, file in files
+            }
         listed.append(entry)
     return {"format": 1, "counts": counts(attempts), "attempts": listed}
 
@@ -247,10 +250,6 @@ def entry_of(attempt: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:
         "job_id": attempt.job_id,
         "included": (attempt.run, attempt.number) in counted,
     }
-
-
-def _described(path: Path) -> dict[str, Any]:
-    return {"size": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 def _info(judged: Judged, date: str) -> dict[str, str]:

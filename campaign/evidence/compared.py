@@ -22,7 +22,7 @@ from campaign.core.events import Event, event_of
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
-from campaign.evidence import bundle, crate, provenance, replay
+from campaign.evidence import bundle, provenance, replay
 from campaign.evidence.replay import Judged
 from campaign.judge.environment import CONTROLLER_S
 from campaign.judge.findings import Form, to_explain, unchecked, violation
@@ -178,9 +178,10 @@ def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     counted = bundle.counted_attempts(judged.submission.all_runs, judged.submission.attempts)
     listed, counts = _index(data / "index.json")
     for (run, attempt), recorded in sorted(known.items()):
-        if (run, attempt) not in listed:
+        if (entry := listed.pop((run, attempt), None)) is None:
             yield f"index.json: attempt {attempt} of {run} is missing"
-        elif _as_recorded(listed.pop((run, attempt))) != bundle.entry_of(recorded, counted):
+        # What it says of the files of an attempt that is not in the bundle is free.
+        elif {**entry, "files": 0, "why": 0} != {**bundle.entry_of(recorded, counted), "files": 0, "why": 0}:
             yield f"index.json: attempt {attempt} of {run} differs from the journal"
     for run, attempt in sorted(listed):
         yield f"index.json: attempt {attempt} of {shown(run)} is not in the journal"
@@ -190,7 +191,7 @@ def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
 
 def _beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     """Files that do not belong in a bundle."""
-    fixed = {*replay.OUTPUTS, crate.NAME, provenance.SOURCE, "campaign.yaml", "names.json", "index.json"}
+    fixed = {*replay.OUTPUTS, provenance.CRATE, provenance.SOURCE, "campaign.yaml", "names.json", "index.json"}
     named = {str(path.relative_to(data)) for path in judged.files_named.values()}
     jobs = {attempt.job for attempt in judged.submission.attempts}
     for name in sorted(bag.digests):
@@ -222,11 +223,6 @@ def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
         return {(str(kept["run"]), int(kept["attempt"])): kept for kept in data["attempts"]}, data["counts"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}, None
-
-
-def _as_recorded(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry of the index as `bundle.entry_of` gives it: what it says of files that are not in the bundle is free."""
-    return {key: value for key, value in entry.items() if key not in ("files", "why")}
 
 
 # --- EVD-06: copies, and what follows from the plan

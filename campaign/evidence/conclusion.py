@@ -11,7 +11,7 @@ from typing import Any
 from campaign.core.errors import INCOMPLETE, OK
 from campaign.core.model import Finding, Severity
 from campaign.core.units import listed, several
-from campaign.evidence.chosen import Copy
+from campaign.evidence.replay import Copy
 from campaign.judge.submission import RECORDS, Submission
 from campaign.judge.system import mounted
 from campaign.report.contents import measured
@@ -28,19 +28,12 @@ class VerifyOutcome(StrEnum):
     NOT_VALID = "NOT VALID"
 
 
-EXIT_STATUS = {
-    VerifyOutcome.COMPLIANT: OK,
-    VerifyOutcome.NOT_VALID: INCOMPLETE,
-    VerifyOutcome.OPEN: NOT_FULLY_CHECKED,
-    VerifyOutcome.REHEARSAL: ONLY_A_REHEARSAL,
-}
-
-
-_KINDS = {
-    VerifyOutcome.COMPLIANT: Compliance.COMPLIES,
-    VerifyOutcome.NOT_VALID: Compliance.BROKEN,
-    VerifyOutcome.OPEN: Compliance.UNCHECKED,
-    VerifyOutcome.REHEARSAL: Compliance.REHEARSAL,
+# Of each outcome: the kind of the verdict that the report shows, and the exit status.
+_MEANING = {
+    VerifyOutcome.COMPLIANT: (Compliance.COMPLIES, OK),
+    VerifyOutcome.NOT_VALID: (Compliance.BROKEN, INCOMPLETE),
+    VerifyOutcome.OPEN: (Compliance.UNCHECKED, NOT_FULLY_CHECKED),
+    VerifyOutcome.REHEARSAL: (Compliance.REHEARSAL, ONLY_A_REHEARSAL),
 }
 
 
@@ -79,7 +72,7 @@ class Conclusion:
     @property
     def verdict(self) -> Verdict:
         """The verdict as the report shows it."""
-        return Verdict(_KINDS[self.outcome], f"VERDICT: {self.outcome}", (Reason(self.reasons),))
+        return Verdict(_MEANING[self.outcome][0], f"VERDICT: {self.outcome}", (Reason(self.reasons),))
 
     @property
     def sentence(self) -> str:
@@ -87,7 +80,7 @@ class Conclusion:
 
     @property
     def exit_status(self) -> int:
-        return EXIT_STATUS[self.outcome]
+        return _MEANING[self.outcome][1]
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "sentence": self.sentence, "exit_status": self.exit_status}

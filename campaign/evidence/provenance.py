@@ -1,7 +1,9 @@
-"""Provenance of a bundle's benchmark and tables, as in-toto statements with SLSA's predicate. It only reads.
+"""Where a bundle's benchmark, tables and numbers come from: in-toto statements with SLSA's predicate, and an RO-Crate.
+It only reads.
 
     data/provenance/benchmark-<digits of the binary's hash>.json   what each recorded binary was built from, and with
     data/provenance/tables.json                                    what the tables were made from, and by which program
+    data/ro-crate-metadata.json                                    files, and each number with its attempt and log
     data/source/benchmark.tar.gz                                   the source of the built-in benchmark, where it ran
 
 The same function makes them for the bundle and for who verifies it, so that they say nothing of their own.
@@ -12,13 +14,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from campaign.core import resources
+from campaign.core import bagit, resources
 from campaign.evidence import replay
 from campaign.evidence.replay import Judged
 from campaign.results.source import record, trees
@@ -29,6 +33,14 @@ FOLDER, SOURCE = "provenance", "source/benchmark.tar.gz"
 STATEMENT, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
 LARGEST_SOURCE = 32 << 20  # bytes: it is held in memory; today's has 1 MB
 TYPES = "https://campaign.invalid/types"  # only names: nothing can be fetched there
+CRATE = "ro-crate-metadata.json"
+_METADATA = {
+    "@id": CRATE,
+    "@type": "CreativeWork",
+    "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
+    "about": {"@id": "./"},
+}
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
 INPUTS = ("campaign.yaml", "names.json", "results/journal.jsonl", "results/plan.json")
 
 
@@ -122,3 +134,71 @@ def _time(seconds: float) -> str:
 def source_in(data: Path) -> Tree:
     """The source in a bundle. Raises InputError if it cannot be read, or is too large."""
     return trees.read(SOURCE, data, most=LARGEST_SOURCE)
+
+
+# --- RO-Crate 1.1: the bundle's files, and each number of the tables with its attempt and log
+
+
+def crate(judged: Judged, data: Path, date: str) -> str:
+    """The metadata of everything below `data`, one entity per line: a bundle may have a hundred thousand files."""
+    submission = judged.submission
+    sizes = {name: entry.stat().st_size for name, entry in bagit.files(data) if name != CRATE}
+    files = [
+        {"@id": quote(name), "@type": "File", "name": name, "contentSize": str(size)} for name, size in sizes.items()
+    ]
+    actions, values = _actions(judged)
+    dataset = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": f"Campaign {submission.campaign.name}",
+        "description": f"{submission.pack.title}: {len(submission.rows)} cells with their evidence",
+        "datePublished": date,
+        "license": "as agreed between the parties of the procurement",
+        "mentions": [{"@id": action["@id"]} for action in actions],
+    }
+    parts = [{"@id": quote(name)} for name in sizes]
+    return (
+        '{"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": [\n'
+        f'{_encoded(_METADATA)},\n{_encoded(dataset)[:-1]}, "hasPart": [\n{_lines(parts)}]}},\n'
+        f"{_lines([*files, *actions, *values])}]}}\n"
+    )
+
+
+def _lines(entities: Sequence[dict[str, Any]]) -> str:
+    """The members of a list, each on a line."""
+    return ",\n".join(map(_encoded, entities)) + "\n"
+
+
+def _actions(judged: Judged) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The executions that cells report, and the cells' values."""
+    actions: dict[str, dict[str, Any]] = {}
+    values = []
+    for row in judged.submission.rows:
+        if row.run is None or row.attempt is None or row.record is None:
+            continue
+        key = f"#{row.run.id}/{row.attempt.number}"
+        logs = dict.fromkeys(quote(f"results/{part.source.file}") for part in row.record.measured)
+        action = actions.setdefault(
+            key,
+            {
+                "@id": key,
+                "@type": "CreateAction",
+                "name": f"attempt {row.attempt.number} of {row.run.id}, job {row.attempt.job_id}",
+                "object": [],
+                "result": [],
+            },
+        )
+        action["object"] += [{"@id": log} for log in logs if {"@id": log} not in action["object"]]
+        action["result"].append({"@id": f"#{row.cell}"})
+        places = ", ".join(f"{part.source.file} line {part.source.line}" for part in row.record.measured)
+        values.append(
+            {
+                "@id": f"#{row.cell}",
+                "@type": "PropertyValue",
+                "name": str(row.cell),
+                "value": row.value,
+                "unitText": row.unit,
+                "description": f"{row.status}; {places}",
+            }
+        )
+    return list(actions.values()), values

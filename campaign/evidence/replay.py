@@ -1,7 +1,8 @@
 """Re-evaluates a campaign from its evidence alone: the result must be the bundle's, on any machine.
 
 The evidence is a folder with `campaign.yaml`, `names.json`, `rules/<id>.yaml` and `results/`. Nothing on this machine
-is used: no Slurm, no environment, no program. The same function makes the tables for the bundle and for the buyer.
+is used: no Slurm, no environment, no program. The same function makes the tables for the bundle and for the buyer, who
+may judge by other rules.
 """
 
 from __future__ import annotations
@@ -9,22 +10,30 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
+from enum import StrEnum
 from pathlib import Path
 
 from campaign import __version__
 from campaign.config import resolution
 from campaign.config.opened import Opened, granted_by, open_campaign
 from campaign.config.resolution import Names
+from campaign.config.rules import packs
+from campaign.config.rules.catalogue import CATALOGUE, show
+from campaign.config.rules.pack import RulePack
 from campaign.core import bagit
 from campaign.core.decode import decode
+from campaign.core.errors import InputError
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Paths
 from campaign.core.strict_yaml import shown
+from campaign.judge.findings import unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
 from campaign.report import table, verdict, views
 
+WORDS = frozenset({"title", "document", "caption", "texts", "notes", "plots", "items_clause"})  # decide nothing
+NOT_COMPARED = frozenset({"id", "path", "digest", "profile", "values", "checks", "parameters"}) | WORDS
 FORMAT = 1
 LARGEST_NAMES = 1 << 20  # bytes of names.json
 OUTPUTS = ("tables/table.txt", "tables/table.csv", "tables/table.json", "findings.txt", "findings.json", "verdict.json")
@@ -126,11 +135,11 @@ def judge(evidence: Path, chain: Chain | None, terms: BuyersTerms | None = None)
 def _opened(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[Opened, dict[Path, Path]]]:
     """The campaign with what its file names taken from the evidence: `Judged.files_named`."""
     record = read_names(evidence)
-    packs = list((evidence / "rules").glob("*.yaml"))
-    if len(packs) != 1:
-        raise ValueError(f"rules/: found {len(packs)} rule packs; expected one")
+    paths = list((evidence / "rules").glob("*.yaml"))
+    if len(paths) != 1:
+        raise ValueError(f"rules/: found {len(paths)} rule packs; expected one")
     files = {path: evidence / name for path, name in record.files.items()}
-    pack = (terms.pack if terms else None) or packs[0]
+    pack = (terms.pack if terms else None) or paths[0]
     with resolution.using(Names(dict(record.variables), dict(record.paths), True, pack, files)):
         opened = open_campaign(evidence / "campaign.yaml")
         opened = replace(
@@ -198,3 +207,69 @@ def _rendered(submission: Submission) -> dict[str, str]:
         "findings.json": views.findings_json(pack, submission.all_findings),
         "verdict.json": as_json(summary),
     }
+
+
+# --- the rules to judge by: the buyer's, and how the bundle's pack differs from them
+
+
+class Copy(StrEnum):
+    GIVEN = "given"  # with --rules
+    INSTALLED = "installed"  # the buyer's own pack with that id
+    BUNDLE = "bundle"  # the vendor's: the buyer has none
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """`path` is the pack to judge by, None for the one in the bundle; `differences`: how that one differs."""
+
+    copy: Copy
+    path: Path | None = None
+    differences: tuple[str, ...] = ()
+
+    def findings(self) -> Iterator[Finding]:
+        """EVD-05, of a bundle."""
+        if self.copy is Copy.BUNDLE:
+            yield unchecked(
+                "no rule pack of this id is installed: re-evaluated with the vendor's copy; pass yours with --rules"
+            )
+        for difference in self.differences:
+            yield violation("the vendor's rule pack differs from yours: {difference}", difference=difference)
+
+
+def choose(named: RulePack | None, evidence: Path) -> Rules:
+    """Select the pack for judging the evidence. Raises InputError if the pack in it cannot be read."""
+    paths = list((evidence / "rules").glob("*.yaml"))
+    if len(paths) != 1:
+        return Rules(Copy.BUNDLE)  # the re-evaluation reports it
+    vendors = packs.load(paths[0])
+    buyers, copy = named, Copy.GIVEN
+    if buyers is None:
+        try:
+            buyers, copy = packs.load(vendors.id), Copy.INSTALLED
+        except InputError:
+            return Rules(Copy.BUNDLE)
+    if vendors.digest == buyers.digest:
+        return Rules(copy)
+    return Rules(copy, buyers.path, tuple(_differences(vendors, buyers)) or ("only its texts differ",))
+
+
+def _differences(vendors: RulePack, buyers: RulePack) -> Iterator[str]:
+    """How the vendor's pack differs, the checks first."""
+    for rule in buyers.checks:
+        if rule not in vendors.checks:
+            yield f"it does not check {rule} ({buyers.statement(rule)})"
+    for rule in vendors.checks:
+        if rule not in buyers.checks:
+            yield f"it checks {rule}, which yours does not"
+        for name, parameter in CATALOGUE[rule].parameters.items() if rule in CATALOGUE else ():
+            vendors_value, buyers_value = vendors.parameter(rule, name), buyers.parameter(rule, name)
+            if vendors_value != buyers_value:
+                yield (
+                    f"{rule}: {name} is {show(parameter.kind, vendors_value)}, yours is "
+                    f"{show(parameter.kind, buyers_value)}"
+                )
+    if vendors.id != buyers.id:
+        yield f"it is {vendors.id}, yours is {buyers.id}"
+    for field in fields(RulePack):
+        if field.name not in NOT_COMPARED and getattr(vendors, field.name) != getattr(buyers, field.name):
+            yield f"'{field.name}' differs"

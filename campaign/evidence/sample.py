@@ -80,15 +80,12 @@ def drawn(rows: Sequence[Row], number: int, seed: str) -> list[Row]:
     if not 1 <= number <= len(measured):
         raise InputError(f"--cells {number}: allowed: 1 to {len(measured)} (the number of measured results)")
     chance = random.Random(hashlib.sha256(f"campaign sample {seed}".encode()).digest())
+    # A single node can be compared anywhere; an offer is about runs on many.
+    weights = {str(row.cell): 1.0 + math.log2(row.geometry.nodes) for row in measured if row.geometry}
     # By exponential keys: equivalent to drawing one after another, each by its weight among the remaining ones.
-    keys = {str(row.cell): chance.expovariate(_weight(row)) for row in sorted(measured, key=lambda row: str(row.cell))}
+    keys = {name: chance.expovariate(weight) for name, weight in sorted(weights.items())}
     first = sorted(keys, key=keys.__getitem__)[:number]
     return [row for row in measured if str(row.cell) in first]
-
-
-def _weight(row: Row) -> float:
-    """A single node can be compared anywhere; an offer is about runs on many."""
-    return 1.0 + math.log2(row.geometry.nodes) if row.geometry else 1.0
 
 
 def challenge(whole: Submission, file: str, head: str, number: int, seed: str) -> str:
@@ -98,8 +95,7 @@ def challenge(whole: Submission, file: str, head: str, number: int, seed: str) -
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", seed):
         raise InputError(f"--seed {shown(seed[:80])}: allowed: up to 64 letters, digits and . _ -")
     chosen = drawn(whole.rows, number, seed)
-    lines = {(row.cell.target, row.cell.launch, row.cell.files) for row in chosen}
-    every = {(row.cell.target, row.cell.launch, row.cell.files) for row in whole.rows}
+    lines, every = ({row.cell.line for row in rows} for rows in (chosen, whole.rows))
     settings: dict[str, Any] = yaml.safe_load(file)
     settings["name"] = f"{whole.campaign.name}-sample"
     settings["nonce"] = Challenge(head, seed, ()).nonce
@@ -112,9 +108,8 @@ def challenge(whole: Submission, file: str, head: str, number: int, seed: str) -
     settings["declined"] = [
         {"cells": "/".join((*line, "*")), "reason": "not drawn for the sample"} for line in sorted(every - lines)
     ]
-    names = " ".join(str(row.cell) for row in chosen)
-    text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=120)
-    return HEAD.format(head=head, seed=seed, cells=names) + text
+    head = HEAD.format(head=head, seed=seed, cells=" ".join(str(row.cell) for row in chosen))
+    return head + yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=120)
 
 
 def read(file: Path) -> Challenge:

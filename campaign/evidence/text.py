@@ -96,8 +96,11 @@ def contents(verified: VerifiedBundle, judged: Judged) -> Contents:
 
 def conclusion(verified: VerifiedBundle) -> str:
     """The last line: a summary of the problems."""
-    errors = [finding for finding in verified.findings if finding.severity is Severity.ERROR and finding.checked]
-    wrong = [f"{finding.rule}: {plain(finding.message)}" for finding in errors]
+    wrong = [
+        f"{finding.rule}: {plain(finding.message)}"
+        for finding in verified.findings
+        if finding.severity is Severity.ERROR and finding.checked
+    ]
     more = f" and {len(wrong) - TOLD} more" if len(wrong) > TOLD else ""
     problems = f"{'; '.join(wrong[:TOLD])}{more}"
     parts: list[str] = [f"bundle NOT intact: {problems}" if wrong else "bundle intact"]

@@ -28,14 +28,12 @@ from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
 from campaign.core.units import utc
-from campaign.evidence import bundle, chosen, compared, crate, provenance, replay
-from campaign.evidence.chosen import Copy, Rules
+from campaign.evidence import bundle, compared, provenance, replay
 from campaign.evidence.conclusion import Conclusion, Found, VerifyOutcome, conclude
-from campaign.evidence.replay import BuyersTerms, Judged
+from campaign.evidence.replay import BuyersTerms, Copy, Judged, Rules
 from campaign.judge import engine
-from campaign.judge.evidence import recovered
 from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, violation
-from campaign.judge.submission import measured_and_hidden
+from campaign.judge.submission import measured_and_hidden, recovered
 
 BUNDLE = "bundle"  # the subject of findings about it
 MOST_SHOWN = 20  # problems of one kind
@@ -145,7 +143,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
     rules = Rules(Copy.BUNDLE)
     try:
         tool = replay.read_names(data).tool
-        rules = chosen.choose(named, data)
+        rules = replay.choose(named, data)
         with replay.collected(data) as chain:
             judged = by_buyer = replay.judge(data, chain)
             if rules.path is not None or judged.submission.campaign.waivers:
@@ -163,18 +161,20 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
     headed = any(head not in chain.earlier for head in asked.heads) or any(
         stamp.digest in chain.heads for stamp in stamps.values() if not stamp.problem
     )
-    stated_head = bag.info.get("Journal-Head", "none")
+    # Judged under any rules: results may have been selected, and lines of the journal lost.
+    unlisted = {"EVD-02", "RUN-08"} - judged.submission.pack.checks.keys() if judged else set()
+    lost = chain.recovered if "EVD-02" in unlisted else ()
     findings = (
         *of_rule("CMP-05", BUNDLE, compared.beside_tables(data, bag, judged) if judged else ()),
         *of_rule("EVD-01", BUNDLE, complete(bag.problems)),
         *of_rule("EVD-03", BUNDLE, signature(signed, asked.signers is not None)),
         *of_rule("EVD-04", BUNDLE, same_verdict(differing, reworded, why, tool)),
-        *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, stated_head, headed)),
+        *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, bag.info.get("Journal-Head", "none"), headed)),
         *of_rule("EVD-02", BUNDLE, _stamped(bag, data, chain, stamps)),
-        *of_rule("EVD-02", BUNDLE, _recovered(chain, judged)),
+        *of_rule("EVD-02", BUNDLE, (finding for event in lost for finding in recovered(event))),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
         *of_rule("EVD-06", BUNDLE, compared.twice(data, bag, judged, tool) if judged else ()),
-        *of_rule("RUN-08", BUNDLE, _hidden(judged)),
+        *of_rule("RUN-08", BUNDLE, measured_and_hidden(judged.submission) if judged and "RUN-08" in unlisted else ()),
         *of_rule("WVR-01", BUNDLE, _waivers(judged, asked)),
     )
     by_buyer = by_buyer and _of_campaign(by_buyer)
@@ -194,8 +194,8 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
 
 def _differing(data: Path, bag: Bag, judged: Judged, tool: str) -> tuple[dict[str, str], tuple[str, ...]]:
     """Derived files that differ in the bundle, and those that an earlier version only worded differently."""
-    metadata = crate.text(judged, data, bag.info.get("Bagging-Date", ""))
-    rederived = {**judged.files, **provenance.statements(data, judged, tool), crate.NAME: metadata}
+    metadata = provenance.crate(judged, data, bag.info.get("Bagging-Date", ""))
+    rederived = {**judged.files, **provenance.statements(data, judged, tool), provenance.CRATE: metadata}
     differing = compared.differing(data, rederived)
     if compared.is_earlier(tool) and compared.same_numbers(data, judged.files):
         return {}, tuple(differing)
@@ -276,19 +276,6 @@ def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
     """WVR-01: only the buyer knows whose waivers count; keys in the bundle prove nothing."""
     if asked.waiver_signers is None and judged and any(each.signature for each in judged.submission.campaign.waivers):
         yield unchecked("waivers have no effect: pass the keys of those who may grant them with --waiver-signers")
-
-
-def _hidden(judged: Judged | None) -> Iterator[Finding]:
-    """RUN-08, for a pack that does not list it: results may have been selected under any rules."""
-    if judged and "RUN-08" not in judged.submission.pack.checks:
-        yield from measured_and_hidden(judged.submission)
-
-
-def _recovered(chain: Chain, judged: Judged | None) -> Iterator[Finding]:
-    """EVD-02, for a pack that does not list it."""
-    if judged and "EVD-02" not in judged.submission.pack.checks:
-        for event in chain.recovered:
-            yield from recovered(event)
 
 
 def _stamped(bag: Bag, data: Path, chain: Chain, stamps: Mapping[Path, timestamps.Stamp]) -> Iterator[Finding]:

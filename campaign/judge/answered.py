@@ -13,7 +13,6 @@ from campaign.config.waivers import Answers, Explanation, Granted, Waiver
 from campaign.core.model import Attempt, Cell, Finding, Severity, matches
 from campaign.judge.findings import CAMPAIGN, note, violation
 from campaign.judge.submission import Submission
-from campaign.results.case import Case
 
 
 def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: date | None) -> Finding:
@@ -36,12 +35,6 @@ def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: 
         if covers(waiver) and in_force(granted, measured):
             return replace(finding, waived=f"{waiver.by}, {waiver.date} until {waiver.expires}: {waiver.reason}")
     return finding
-
-
-def of_case(answers: Answers, case: Case, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The findings about one attempt, each with the campaign's answer."""
-    cells, day = case.run.cells(), day_of([case.attempt])
-    return tuple(answer(answers, finding, cells, day) for finding in findings)
 
 
 def in_force(granted: Granted, measured: date | None) -> bool:

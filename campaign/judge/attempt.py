@@ -5,7 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
+from campaign.config.rules import formulas
+from campaign.config.rules.entries import Requirement
 from campaign.config.rules.pack import RulePack
+from campaign.core.formula import Condition, value
 from campaign.core.model import Finding, Record, Run, State
 from campaign.core.units import digits, format_size, listed
 from campaign.judge.findings import at_full_size, doubt, note, processes_on, unchecked, violation
@@ -13,6 +16,7 @@ from campaign.judge.timing import BYTES
 from campaign.results.case import Case
 
 EVIDENT = 2  # times the memory of the nodes: so much data cannot have come from it
+PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
 WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
 BUILTIN = "campaign bench "  # how the built-in benchmark names itself
 
@@ -22,12 +26,11 @@ _NO_COMMAND_LINE = "no command line in the output: flags cannot be checked"
 
 def flags_present(case: Case) -> Iterator[Finding]:
     """FLG-01: the required flags are in the executed argv."""
-    if not case.seen.argv:
-        yield unchecked(_NO_COMMAND_LINE)
-        return
     given = {*case.seen.argv, *(word.partition("=")[0] for word in case.seen.argv if word.startswith("--"))}
     lacking = [flag.flag for flag in case.pack.fixed if flag.flag not in given]
-    if lacking:
+    if not case.seen.argv:
+        yield unchecked(_NO_COMMAND_LINE)
+    elif lacking:
         yield violation(
             "mandatory flags missing: {flags}",
             " ".join(case.planned),
@@ -38,13 +41,11 @@ def flags_present(case: Case) -> Iterator[Finding]:
 
 def configuration_flags(case: Case) -> Iterator[Finding]:
     """FLG-02: the configuration's own flags are executed, and no other configuration's."""
-    if not case.seen.argv:
-        yield unchecked(_NO_COMMAND_LINE)
-        return
-    wanted = set(case.files.flags)
+    given, wanted = set(case.seen.argv), set(case.files.flags)
     others = {flag for files in case.pack.files for flag in files.flags} - wanted
-    lacking, foreign = wanted - set(case.seen.argv), others & set(case.seen.argv)
-    if lacking or foreign:
+    if not given:
+        yield unchecked(_NO_COMMAND_LINE)
+    elif wanted - given or others & given:
         yield violation(
             "wrong flags for file configuration {files}",
             " ".join(sorted(wanted)) or f"none of {' '.join(sorted(others))}",
@@ -231,6 +232,75 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
         yield unchecked("threads per process not recorded")
     elif wanted and threads != (wanted,):
         yield violation("processes ran with a different number of threads than planned", wanted, ", ".join(threads))
+
+
+def requirements_hold(case: Case) -> Iterator[Finding]:
+    """GEO-05: each condition of the pack holds for what the output and the job recorded; `moved` for each bandwidth."""
+    if not case.pack.requires:
+        return
+    recorded = _recorded(case)
+    rates = dict.fromkeys(record for _, found in case.reported for record in found.measured if record.unit in BYTES)
+    for requirement in case.pack.requires:
+        if requirement.launch and case.run.launch not in requirement.launch:
+            continue
+        if requirement.files and case.run.files not in requirement.files:
+            continue
+        condition = Condition.of(requirement.holds)
+        if formulas.MOVED not in condition.names:
+            yield from _holds(case, requirement, condition, requirement.holds, recorded)
+            continue
+        for record in rates:
+            moved = {} if record.moved_bytes is None else {formulas.MOVED: float(record.moved_bytes)}
+            text = f"{record.operation}: {requirement.holds}"
+            yield from _holds(case, requirement, condition, text, recorded | moved)
+        if not rates:
+            yield unchecked("{condition}: {names} not recorded", condition=requirement.holds, names=formulas.MOVED)
+
+
+def _holds(
+    case: Case, requirement: Requirement, condition: Condition, text: str, known: dict[str, float]
+) -> Iterator[Finding]:
+    lacking = [name for name in condition.names if name not in known]
+    if lacking:
+        yield unchecked("{condition}: {names} not recorded", condition=text, names=", ".join(lacking))
+        return
+    tolerance = {}
+    if formulas.MEMORY in condition.names:  # the plan uses what is configured in Slurm: slightly less than a node has
+        tolerance = {"within": WITHIN}
+    elif formulas.MOVED in condition.names:
+        tolerance = {"within": PRINTED}
+    try:
+        if condition.holds(known, **tolerance):
+            return
+        left, right = (value(side, known) for side in (condition.left, condition.right))
+    except ValueError as error:
+        yield unchecked(str(error))
+        return
+    yield at_full_size(violation, case.full)(
+        "clause {clause} requires {condition}; found {values}",
+        f"{condition.sign} {digits(right)}",
+        digits(left),
+        condition=text,
+        clause=requirement.clause,
+        values=", ".join(f"{name} {digits(known[name])}" for name in condition.names),
+    )
+
+
+def _recorded(case: Case) -> dict[str, float]:
+    """The recorded numbers of a run; variables as in the executed words."""
+    seen, run, environment = case.seen, case.run, case.evidence.environment
+    numbers = {name: formulas.number(text) for name, text in case.values.items() if formulas.is_number(text)}
+    values: dict[str, float | None] = {
+        "processes": seen.processes,
+        "nodes": seen.nodes,
+        "processes_per_node": seen.processes / seen.nodes if seen.processes and seen.nodes else None,
+        "threads": seen.threads or run.threads or None,
+        formulas.MEMORY: case.memory / run.geometry.nodes if case.memory else None,
+        formulas.CORES: min((float(text) for text in environment.values("cpu.cores") if text.isdigit()), default=None),
+        "items_total": run.items_total if seen.files_reported is None else seen.files_reported,
+        "items_per_process": run.items_per_process,
+    }
+    return {**{name: float(number) for name, number in values.items() if number is not None}, **numbers}
 
 
 def ended_well(case: Case) -> Iterator[Finding]:

@@ -50,16 +50,11 @@ def replaced(case: Case) -> Iterator[tuple[str, list[str]]]:
             taken: dict[str, list[str]] = {}
             for function, path in group.functions.items():
                 allowed = _MPI if function.startswith("MPI_") else _C_LIBRARY
-                if not (
-                    allowed.fullmatch(PurePosixPath(path).name) or path == "[vdso]" or _is_program(case, group, path)
-                ):
+                # The file may be the program itself, as with static linking.
+                is_program = group.objects.get(path, "?") == case.seen.binary_sha256
+                if not (is_program or path == "[vdso]" or allowed.fullmatch(PurePosixPath(path).name)):
                     taken.setdefault(path or "memory without a file", []).append(function)
             yield from taken.items()
-
-
-def _is_program(case: Case, group: RankGroup, path: str) -> bool:
-    """Whether the file is the program itself, as with static linking."""
-    return group.objects.get(path, "?") == case.seen.binary_sha256
 
 
 def loaded(case: Case) -> Iterator[Finding]:
@@ -73,7 +68,6 @@ def loaded(case: Case) -> Iterator[Finding]:
                     "the ranks loaded different code: {files}",
                     _of_rank(told.groups[0]),
                     _of_rank(group),
-                    about=one.subject,
                     files=listed(others),
                 )
         for group in told.groups[:1]:
@@ -100,7 +94,6 @@ def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
             "the ranks loaded libraries that differ from those which the job recorded for the program",
             listed(differing),
             "not loaded, or with other content",
-            about=case.subject,
         )
 
 
@@ -160,8 +153,8 @@ def agrees(case: Case) -> Iterator[Finding]:
         for group in told.groups:
             yield from _mount(one, group)
             yield from _variables(one, group)
-    told_by_all = said and all(told.groups for _, told in said)
-    if case.seen.complete and not told_by_all and _attests(case.seen.program):
+    lacking = not said or any(not told.groups for _, told in said)
+    if lacking and case.seen.complete and _attests(case.seen.program):
         yield violation(
             "the output has no attestation, which {program} always writes: lines were removed",
             "the benchmark's record of its own processes",
@@ -183,7 +176,6 @@ def _clock(case: Case, told: Attestation) -> Iterator[Finding]:
             "the clock that timed the phases differs from the kernel's clock",
             f"{told.kernel_clock_s:.3f} s",
             f"{told.clock_s:.3f} s",
-            about=case.subject,
         )
 
 
@@ -197,7 +189,6 @@ def _between(case: Case, told: Attestation) -> Iterator[Finding]:
             "much of the benchmark's {seconds} s lies outside its phases",
             f"at most {most:.3f} s",
             f"{between:.3f} s",
-            about=case.subject,
             seconds=f"{told.clock_s:.1f}",
         )
 
@@ -211,7 +202,6 @@ def _nodes(case: Case, told: Attestation) -> Iterator[Finding]:
             "the benchmark ran on another boot of the node than the job recorded",
             listed(f"{name}: {recorded[name]}" for name in rebooted),
             listed(f"{name}: {told.boots[name]}" for name in rebooted),
-            about=case.subject,
         )
     if completion is None:
         return
@@ -223,7 +213,6 @@ def _nodes(case: Case, told: Attestation) -> Iterator[Finding]:
                 "the clock of {node}, read by the benchmark, lies outside the run's time",
                 "within the run",
                 f"{apart:+.0f} s",
-                about=case.subject,
                 node=name,
             )
             return
@@ -238,7 +227,6 @@ def _mount(case: Case, group: RankGroup) -> Iterator[Finding]:
                 "rank {rank} on {node} wrote to a mount other than the recorded one ({what})",
                 job,
                 rank,
-                about=case.subject,
                 rank=group.first_rank,
                 node=group.first_node,
                 what=key,
@@ -257,6 +245,4 @@ def _variables(case: Case, group: RankGroup) -> Iterator[Finding]:
             # If nodes have different values, the job's record joins them.
             if value and value in known:
                 continue
-            yield violation(
-                "{name} differs between the ranks and the job", known or "not set", value, about=case.subject, name=name
-            )
+            yield violation("{name} differs between the ranks and the job", known or "not set", value, name=name)

@@ -21,11 +21,9 @@ from campaign.judge import (
     answered,
     attempt,
     environment,
-    evidence,
     numbers,
     projections,
     records,
-    requirements,
     searches,
     sources,
     submission,
@@ -53,7 +51,7 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "GEO-01": attempt.ranks_placed,
     "GEO-02": attempt.geometry_as_planned,
     "GEO-04": environment.topology_is_real,
-    "GEO-05": requirements.hold,
+    "GEO-05": attempt.requirements_hold,
     "RUN-01": attempt.ended_well,
     "RUN-02": environment.times_fit,
     "RUN-03": environment.job_agrees,
@@ -114,8 +112,8 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "ENV-03": system.unchanged,
     "ENV-04": system.file_system_as_declared,
     "ENV-05": system.as_proposed,
-    "EVD-02": evidence.chain_whole,
-    "EVD-05": evidence.pack_current,
+    "EVD-02": submission.chain_whole,
+    "EVD-05": submission.pack_current,
     "EVD-07": records.one_story,
     "WVR-01": answered.waivers_hold,
 }
@@ -193,7 +191,10 @@ def measured(
             key = (run.id, each.number)
             seen, around = observations.get(key, unread), evidence.get(key, NOTHING)
             case = Case(pack, run, each, measurements.get(key, ()), seen, around)
-            results.append(case.judged(answered.of_case(answers, case, judge(case))))
+            day = answered.day_of([each])
+            results.append(
+                case.judged(tuple(answered.answer(answers, found, run.cells(), day) for found in judge(case)))
+            )
     return results
 
 
@@ -206,8 +207,8 @@ def judge_submission(whole: Submission) -> tuple[Finding, ...]:
 def judged(whole: Submission) -> Submission:
     """The campaign with all findings: those about it as a whole, those of its rows, and rules that are not checked."""
     findings = judge_submission(whole)
-    aside = (*findings, *unjudged(whole.pack), *nothing_measured(whole))
-    return replace(whole, rows=with_findings(whole.rows, findings), findings=aside)
+    rows = with_findings(whole.rows, findings)
+    return replace(whole, rows=rows, findings=(*findings, *unjudged(whole.pack), *nothing_measured(whole)))
 
 
 def nothing_measured(whole: Submission) -> Iterator[Finding]:

@@ -50,7 +50,8 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
             name=name,
         )
     yield from _job_is_real(environment)
-    names = _log_nodes(case)
+    # By the output, or by the job's test before it, in the order of their first ranks.
+    names = dict.fromkeys(case.seen.node_names or case.evidence.placement)
     if not names:
         yield unchecked("node names not in the output")
         return
@@ -100,8 +101,7 @@ def _of_one_machine(case: Case, names: Sequence[str]) -> Finding:
             listed(names),
         )
     own = ", each with its own client of the file system" if on_network else ""
-    message = f'several "nodes" run on one physical machine{own}'
-    return doubt(case.full)(message, "one machine per node", listed(names))
+    return doubt(case.full)(f'several "nodes" run on one physical machine{own}', "one machine per node", listed(names))
 
 
 STARTED_AGAIN = (
@@ -146,20 +146,17 @@ def _printed_times(case: Case) -> tuple[dict[str, float], str]:
     offset = environment.clock_offset(names[0]) if names else 0.0
     printed = {"start time": seen.began, "end time": seen.ended}
     exact = {what: time - offset for what, time in printed.items() if time is not None}
-    if seen.began_local is None and seen.ended_local is None:
-        return exact, "" if exact else "no timestamp in the output"
+    of_clock = {"start time": seen.began_local, "end time": seen.ended_local}
+    clock = {what: time for what, time in of_clock.items() if time is not None}
     by_node = environment.by_node("zone")
     zones = {by_node[names[0]]} if names and names[0] in by_node else set(environment.values("zone"))
     zone = _zone(zones.pop()) if len(zones) == 1 else None
-    if zone is None:
-        return (
-            exact,
-            "" if exact else "timestamps in the output have no time zone, and the nodes' time zone was not recorded",
-        )
-    clock = {"start time": seen.began_local, "end time": seen.ended_local}
-    local = {what: time - zone - offset for what, time in clock.items() if time is not None}
+    if clock and zone is None:
+        unclear = "timestamps in the output have no time zone, and the nodes' time zone was not recorded"
+        return exact, "" if exact else unclear
     # An output with both kinds of times has two clocks that must be right.
-    return {**exact, **{(f"printed {what}" if what in exact else what): time for what, time in local.items()}}, ""
+    local = {f"printed {what}" if what in exact else what: time - (zone or 0) - offset for what, time in clock.items()}
+    return exact | local, "" if exact or local else "no timestamp in the output"
 
 
 def clock_set_s(case: Case) -> float:
@@ -169,8 +166,7 @@ def clock_set_s(case: Case) -> float:
     completion = case.evidence.completion
     if completion is None or len(completion.uptime) != 2:
         return 0.0
-    began, ended = completion.uptime
-    return completion.ended - completion.started - (ended - began)
+    return completion.ended - completion.started - (completion.uptime[1] - completion.uptime[0])
 
 
 def set_back_s(case: Case) -> float:
@@ -422,11 +418,6 @@ def started_again(case: Case) -> bool:
         return False
     same = all(during.get(key) and during[key] == after.get(key) for key in _IDENTITY)
     return same and int(first) <= completion.started + CONTROLLER_S and completion.ended < int(began)
-
-
-def _log_nodes(case: Case) -> tuple[str, ...]:
-    """The nodes named by the output, or by the job's test before it, in the order of their first ranks."""
-    return tuple(dict.fromkeys(case.seen.node_names or case.evidence.placement))
 
 
 def _nodes(text: str | None) -> str | None:

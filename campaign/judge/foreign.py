@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -48,8 +48,7 @@ def read(path: Path, pack: str) -> Submission:
     except ValueError as error:
         raise InputError(f"{path}: rule pack {pack}: {error}") from error
     rows = tuple(entry.row(settled) for entry in entries)
-    names = dict.fromkeys(row.cell.target for row in rows)
-    targets = tuple(Target(name, "") for name in names)
+    targets = tuple(Target(name, "") for name in dict.fromkeys(row.cell.target for row in rows))
     campaign = Campaign(
         path=path, name=path.stem, rules=pack, profile="full", results=path.parent, targets=targets, launch={}
     )
@@ -124,16 +123,22 @@ class _Entry:
         if not name:
             return None
         geometry = Geometry(self._count("nodes") or 1, self._count("processes") or 1)
-        total, axes = self._count("files_total"), (cell.target, cell.launch, cell.files)
-        return Run(name, *axes, 1, geometry, "", (Command("", ()),), (cell.operation,), None, total, (), "")
+        total = self._count("files_total")
+        return Run(name, *cell.line, 1, geometry, "", (Command("", ()),), (cell.operation,), None, total, (), "")
 
     def _record(self, operation: str, value: float | None, unit: str) -> Record | None:
         file, line = self._text("file"), self._count("line")
         if value is None or not file or not line:
             return self._computed(operation, value, unit)
-        statistic, iterations = self._text("statistic") or "maximum", self._count("iterations") or 1
-        record = Record(operation, value, unit, Source(file, line), true_value=self._number("true_value"))
-        return replace(record, statistic=statistic, iterations=iterations)
+        return Record(
+            operation,
+            value,
+            unit,
+            Source(file, line),
+            true_value=self._number("true_value"),
+            statistic=self._text("statistic") or "maximum",
+            iterations=self._count("iterations") or 1,
+        )
 
     def _computed(self, operation: str, value: float | None, unit: str) -> Record | None:
         """The record of a computed number, which names the places of its parts: `file:line file:line`."""

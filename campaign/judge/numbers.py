@@ -6,7 +6,7 @@ They use only rows where possible, so that they also judge a table from another 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from campaign.config.rules.catalogue import Quantity, show
@@ -39,15 +39,14 @@ def from_one_run(submission: Submission) -> Iterator[Finding]:
     """STA-01: all operations of a line come from one attempt of one run, and from the iterations that the
     rules name.
     """
-    unknown: list[Cell] = []
     yield from _iterations(submission)
     for line, rows in _lines(submission.measured_rows).items():
-        unknown += [row.cell for row in rows if not row.origin]
         origins = dict.fromkeys(row.origin for row in rows if row.origin)
         if len(origins) > 1:
             yield violation(
                 "the operations come from several runs", "one run", ", ".join(origins), about="/".join((*line, "*"))
             )
+    unknown = [row.cell for row in submission.measured_rows if not row.origin]
     yield from submission.over(unchecked, unknown, "the table does not name the run of the value")
 
 
@@ -142,14 +141,10 @@ def steady(submission: Submission) -> Iterator[Finding]:
     form = doubt(submission.full)
     operations = {operation.id: operation for operation in submission.pack.operations}
     by_line = _valid_by_line(submission)
-    single = []
-    for row in submission.rows:
-        if row.status is not Status.MEASURED or row.value is None:
-            continue
+    rows = [row for row in submission.measured_rows if row.status is Status.MEASURED]
+    for row in rows:
         cv = row.summary.cv
-        if cv is None:
-            single.append(row.cell)
-        elif cv > variation:
+        if cv is not None and cv > variation:
             yield form(
                 "variation between repetitions above {limit}",
                 f"at most {variation:.0%}",
@@ -169,6 +164,7 @@ def steady(submission: Submission) -> Iterator[Finding]:
         if far := intervals.outliers(values):
             shown = ", ".join(digits(values[index]) for index in sorted(far))
             yield note("outliers present; none excluded", "", shown, about=row.cell)
+    single = [row.cell for row in rows if row.summary.cv is None]
     yield from submission.over(unchecked, single, "only one repetition: variability unknown")
 
 
@@ -224,10 +220,11 @@ def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
     inflated = {(files.id, operation) for files in submission.pack.files for operation in files.inflated}
     pairs = []
     for cell, row in rows.items():
-        created = _creation_beside(submission.pack, cell)
+        operation = _creations(submission.pack, cell.launch).get(cell.operation)
         # The formula of an inflated rate counts files that were not created, so the rates are not comparable.
-        if created is None or (cell.files, created.operation) in inflated:
+        if operation is None or (cell.files, operation) in inflated:
             continue
+        created = replace(cell, operation=operation)
         if created not in rows or rows[created].unit == row.unit:
             pairs.append((row, created))
     message = "the stat rate is below the creation rate of the same row"
@@ -237,15 +234,13 @@ def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
 
 
 def _not_worse(
-    submission: Submission, rule: str, name: str, pairs: Iterable[tuple[Row, Cell]], message: str, missing: str
+    submission: Submission, rule: str, name: str, pairs: Sequence[tuple[Row, Cell]], message: str, missing: str
 ) -> Iterator[Finding]:
     """No value is worse than that of another cell, called `name`, by more than the rule's share."""
     below = submission.pack.parameter(rule, "below")
     values = {row.cell: row.value for row in submission.measured_rows if row.value is not None}
-    uncompared = []
     for row, other in pairs:
         if row.value is None or other not in values:
-            uncompared.append(row.cell)
             continue
         sign, limits, change = 1, "at least", "minus"
         if row.best == "lowest":
@@ -259,16 +254,14 @@ def _not_worse(
                 f"{digits(row.value)} {row.unit}",
                 about=row.cell,
             )
-    yield from submission.over(unchecked, uncompared, missing)
+    yield from submission.over(unchecked, [row.cell for row, other in pairs if other not in values], missing)
 
 
-def _creation_beside(pack: RulePack, cell: Cell) -> Cell | None:
-    """The cell with the creation rate in the row of a stat cell; None for other cells."""
-    ids = {operation.key: operation.id for operation in pack.operations_of(cell.launch) if operation.best != "lowest"}
-    record = next((key for key, id in ids.items() if id == cell.operation), "")
-    phase, slash, name = record.rpartition("/")
-    created = ids.get(f"{phase}{slash}create") if name == "stat" else None
-    return replace(cell, operation=created) if created else None
+def _creations(pack: RulePack, launch: str) -> dict[str, str]:
+    """Of each operation that is a rate of stats, the one that is the rate of creation beside it."""
+    ids = {operation.key: operation.id for operation in pack.operations_of(launch) if operation.best != "lowest"}
+    stats = {key: key.removesuffix("stat") for key in ids if key.rpartition("/")[2] == "stat"}
+    return {ids[key]: ids[f"{phase}create"] for key, phase in stats.items() if f"{phase}create" in ids}
 
 
 def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:

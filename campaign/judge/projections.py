@@ -76,8 +76,12 @@ def computed_again(submission: Submission) -> Iterator[Finding]:
             yield violation("the projection cannot be recomputed", "a number", error, about=row.cell)
             continue
         if row.value is None or not _same(again, row.value):
-            stated = "nothing" if row.value is None else f"{row.value:.10g}"
-            yield violation("recomputing the formula gives another value", f"{again:.10g}", stated, about=row.cell)
+            yield violation(
+                "recomputing the formula gives another value",
+                f"{again:.10g}",
+                "nothing" if row.value is None else f"{row.value:.10g}",
+                about=row.cell,
+            )
         unused = [name for name, _ in projection.inputs if name not in formula.names(projection.formula)]
         if unused:
             yield violation(
@@ -94,9 +98,8 @@ def logs_included(submission: Submission) -> Iterator[Finding]:
         if submission.logs is None:
             yield unchecked("logs of the base system not checked", about=row.cell)
             continue
-        texts = [submission.logs.get(path) for path in projection.logs]
-        missing = [str(path) for path, text in zip(projection.logs, texts, strict=True) if not text]
-        if missing or not texts:
+        missing = [str(path) for path in projection.logs if not submission.logs.get(path)]
+        if missing or not projection.logs:
             yield violation(
                 "logs of the base system are missing or empty",
                 "the raw outputs that contain the inputs",

@@ -101,8 +101,10 @@ def _clock(case: Case) -> Iterator[Finding]:
             for one, told in attested.attestations(case)
             if one.seen.began is not None and one.seen.ended is not None and told.clock_s is not None
         ]
-        form = note if not walls or abs(sum(walls) - by_s) <= TOLERANCE_S else to_explain
-        yield form(_CLOCK_SET, f"by {sum(walls):+.1f} s" if walls else "", f"by {by_s:+.1f} s")
+        confirmed = not walls or abs(sum(walls) - by_s) <= TOLERANCE_S
+        yield (note if confirmed else to_explain)(
+            _CLOCK_SET, f"by {sum(walls):+.1f} s" if walls else "", f"by {by_s:+.1f} s"
+        )
 
 
 def _order(case: Case) -> Iterator[Finding]:
@@ -119,8 +121,12 @@ def _order(case: Case) -> Iterator[Finding]:
             continue
         limit = completion.started + TOLERANCE_S if before else completion.ended - TOLERANCE_S
         if (time > limit) if before else (time < limit):
-            expected = f"{'before' if before else 'after'} {utc(limit)}"
-            yield violation("the {what} was recorded at the wrong time", expected, utc(time), what=name)
+            yield violation(
+                "the {what} was recorded at the wrong time",
+                f"{'before' if before else 'after'} {utc(limit)}",
+                utc(time),
+                what=name,
+            )
 
 
 def _slurm(case: Case) -> Iterator[Finding]:
@@ -165,12 +171,15 @@ def _slurm(case: Case) -> Iterator[Finding]:
             "number of restarts of the job", {"completion.json": str(completion.restart_count), **said}
         )
     submitted, slurms = case.attempt.submitted, after.job.get("SubmitTime", during.get("SubmitTime", ""))
-    if submitted is not None and slurms.isdigit() and completion is not None:
-        # The jobs of a campaign are recorded together, and submitted as slurmctld has room.
-        window = submitted - CONTROLLER_S, completion.started + CONTROLLER_S
-        if not window[0] <= int(slurms) <= window[1]:
-            expected = f"{utc(submitted)} to {utc(completion.started)}"
-            yield violation("submission time differs between Slurm and the journal", expected, utc(int(slurms)))
+    if submitted is None or completion is None or not slurms.isdigit():
+        return
+    # The jobs of a campaign are recorded together, and submitted as slurmctld has room.
+    if not submitted - CONTROLLER_S <= int(slurms) <= completion.started + CONTROLLER_S:
+        yield violation(
+            "submission time differs between Slurm and the journal",
+            f"{utc(submitted)} to {utc(completion.started)}",
+            utc(int(slurms)),
+        )
 
 
 def _word(row: Mapping[str, str]) -> str:

@@ -14,7 +14,6 @@ from campaign.results.case import Case
 from campaign.results.source.facts import ChangeClass, TreeComparison
 
 MOST_FLAGS = 50  # findings of SRC-03; further ones are only counted
-_Executed = Sequence[tuple[Case, Sequence[ran.ExecutedFile]]]
 
 
 def pinned(submission: Submission) -> Iterator[Finding]:
@@ -139,9 +138,8 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
     for case in ended:
         programs = ran.programs(case)
         files = (*programs, *ran.before(case))
-        yield from _on_all_nodes(case, files)
-        yield from of_rule("SRC-04", case.subject, ran.as_declared(case))
-        yield from attested.loaded(case)
+        found = (*_on_all_nodes(case, files), *ran.as_declared(case), *attested.loaded(case))
+        yield from of_rule("SRC-04", case.subject, found)
         if all(program.sha256 for program in programs):
             known.append((case, files))
     if len(known) < len(ended):
@@ -159,7 +157,7 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield violation("the executed binary is not from a recorded build", recorded, wanted)
 
 
-def _same_files(executed: _Executed) -> Iterator[Finding]:
+def _same_files(executed: Sequence[tuple[Case, Sequence[ran.ExecutedFile]]]) -> Iterator[Finding]:
     """Every program of the pack, and every word before it, is the same file in all attempts that used it."""
     newest: dict[str, tuple[Case, str]] = {}
     for case, files in sorted(executed, key=lambda each: _age(each[0])):
@@ -190,7 +188,7 @@ def binary(case: Case) -> str:
 def _on_all_nodes(case: Case, files: Iterable[ran.ExecutedFile]) -> Iterator[Finding]:
     if case.seen.binary_agreed is False:
         told = "; ".join(map(str, case.seen.warnings)) or "see the run's output"
-        yield violation("the ranks ran different executables", "one", told, about=case.subject)
+        yield violation("the ranks ran different executables", "one", told)
     for file in files:
         others = {node: digest for node, digest in file.nodes.items() if digest != file.sha256}
         if others:
@@ -198,7 +196,6 @@ def _on_all_nodes(case: Case, files: Iterable[ran.ExecutedFile]) -> Iterator[Fin
                 "{file} is another file on {nodes}",
                 file.sha256,
                 ", ".join(sorted(set(others.values()))),
-                about=case.subject,
                 file=file.path,
                 nodes=listed(sorted(others), 10),
             )

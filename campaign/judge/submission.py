@@ -1,4 +1,4 @@
-"""A whole campaign, and the rules about its records. Pure.
+"""A whole campaign, and the rules about its records: its cells, attempts, journal and rule pack. Pure.
 
 A finding's subject says what it is about: a cell or a glob over cells (`scratch/single/*/*`), an attempt of a run
 (`scratch.single.shared.r1/1`), or `campaign`. A violation about cells makes them invalid.
@@ -16,10 +16,12 @@ from pathlib import Path
 from campaign.config.format import Campaign
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
+from campaign.config.rules.packs import digest_of_own
 from campaign.config.waivers import NO_ANSWERS, Answers
+from campaign.core.events import Event
 from campaign.core.journal import Chain
 from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
-from campaign.core.units import listed
+from campaign.core.units import listed, several
 from campaign.judge.findings import Form, doubt, note, to_explain, unchecked, violation
 from campaign.plan import matrix
 from campaign.plan.searches import SearchProgress, all_runs
@@ -30,6 +32,8 @@ from campaign.slurm.partitions import Partition
 
 # Rules about records that the benchmark did not write.
 RECORDS = frozenset({"RUN-02", "RUN-03", "SRC-04", "CMP-04", "EVD-02", "EVD-06", "EVD-07"})
+MOST_SHOWN = 20  # attempts
+CLOCKS_S = 60.0  # how much the clocks of the machines that drive a campaign may differ
 Key = tuple[str, int]  # a run's id and the number of its attempt
 
 
@@ -212,14 +216,13 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
     counts: Counter[str] = Counter()
     contradictory = []
     for attempt in submission.attempts:
-        key = (attempt.run, attempt.number)
         if attempt.state.active:
             continue
         if attempt.state is not State.DONE:
             counts[str(attempt.state)] += 1
         elif present.get(attempt.run) != attempt.fingerprint:
             counts["measured with other settings"] += 1
-        elif violated := against.get(key):
+        elif violated := against.get((attempt.run, attempt.number)):
             counts[f"invalid by {' and '.join(violated)}"] += 1
             if contradicted := RECORDS.intersection(violated):
                 contradictory.append(f"{attempt.run}/{attempt.number} ({', '.join(sorted(contradicted))})")
@@ -316,3 +319,76 @@ def _numbers(attempts: Iterable[Attempt]) -> dict[str, set[int]]:
 
 def _gone(wording: str, expected: str, numbers: Iterable[int], run: str) -> Finding:
     return to_explain(wording, expected, f"{', '.join(map(str, numbers))} missing", run=run)
+
+
+# --- EVD-02, EVD-05: the journal's chain, and the rule pack
+
+
+def chain_whole(submission: Submission) -> Iterator[Finding]:
+    """EVD-02: the journal is a complete chain that began with the buyer's nonce, if there is one."""
+    chain, nonce = submission.journal, submission.campaign.nonce
+    if chain is None:
+        if submission.attempts:
+            yield unchecked("journal not checked")
+        return
+    if chain.problem:
+        yield violation("journal.jsonl: {problem}", "lines with hashes", problem=chain.problem)
+        return
+    for event in chain.recovered:
+        yield from recovered(event)
+    if chain.nonce != nonce:
+        yield violation(
+            "the journal does not start with the nonce of the campaign file", nonce or "none", chain.nonce or "none"
+        )
+    elif not nonce:
+        yield note(
+            "the buyer gave no nonce (a random word) before the runs: a journal rewritten as a whole would not be "
+            "noticed"
+        )
+    line, back_s = chain.back
+    if back_s > CLOCKS_S:
+        yield to_explain(
+            "journal.jsonl: the time of line {line} lies before that of an earlier line: a clock was set back, or the "
+            "journal was edited",
+            "times in the order of the lines",
+            f"{back_s:.0f} s earlier",
+            line=line,
+        )
+
+
+def recovered(event: Event) -> Iterator[Finding]:
+    """What a recovered journal lacks."""
+    lost = "lines at its end"
+    if event["lost"]:
+        lost = f"{listed(_lines(*each) for each in event['lost'])} and any lines that were removed there"
+    if event["missing"]:
+        lost += f" ({event['missing']} bytes fewer than had been read before)"
+    yield to_explain(
+        "journal.jsonl was damaged and is recovered from {damaged}, without {lost}. Attempts whose end is not in the "
+        "remaining lines, and is taken from their folders: {open}. Attempts that no remaining line names, which are "
+        "not used: {unnamed}",
+        "every line",
+        several(sum(last - max(first, 1) + 1 for first, last in event["lost"]), "line") + " lost",
+        damaged=event["damaged"],
+        lost=lost,
+        open=listed(event["open"], MOST_SHOWN) or "none",
+        unnamed=listed(event["unnamed"], MOST_SHOWN) or "none",
+    )
+
+
+def _lines(first: int, last: int) -> str:
+    if last == 0:
+        return "the lines before line 1"
+    return f"line {first}" if first == last else f"lines {first} to {last}"
+
+
+def pack_current(submission: Submission) -> Iterator[Finding]:
+    """EVD-05: the rules are this version's pack with this id."""
+    pack = submission.pack
+    digest = digest_of_own(pack.id)
+    if not digest:
+        yield unchecked("custom rule pack {pack}: compare it with the buyer's", pack=pack.id)
+    elif pack.digest and pack.digest != digest:
+        yield violation(
+            "the rule pack differs from the published {pack}", f"SHA-256 {digest}", pack.digest, pack=pack.id
+        )

@@ -122,8 +122,7 @@ def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
         if cases and not kinds:
             yield unchecked("the file system of {target} was not recorded", about=about, target=target.name)
         elif kinds and not described:
-            form = unchecked if submission.full else note
-            yield form(
+            yield (unchecked if submission.full else note)(
                 "the file system of {target} is not described; fill in 'file system' under system, or the target's "
                 "description (the nodes mounted {found})",
                 about=about,

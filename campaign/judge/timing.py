@@ -233,8 +233,8 @@ def _bytes(case: Case, operation: str, record: Record) -> Iterator[Finding]:
         yield unchecked(problem)
     elif carried > adapters * nodes:
         # A cache that the pack allows for a share of the bytes is no fraud: CCH-05 judges it.
-        form = violation if record.cached_share is None or record.cached_share < 1 else note
-        yield form(
+        allowed = record.cached_share is not None and record.cached_share >= 1
+        yield (note if allowed else violation)(
             "bandwidth above what the nodes' network adapters can carry",
             f"at most {_shown(adapters)} for each of {nodes} nodes",
             _shown(carried),

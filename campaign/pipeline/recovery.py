@@ -16,7 +16,7 @@ from campaign.core.events import Event
 from campaign.core.model import Paths
 from campaign.core.recovery import NAME, Salvage, digest_of
 from campaign.core.units import listed
-from campaign.judge import evidence
+from campaign.judge import submission
 from campaign.pipeline.standing import Say
 from campaign.results.store import Store, begun
 from campaign.slurm import submit
@@ -36,7 +36,7 @@ def recover(opened: Opened, say: Say) -> bool:
     if begun(paths):
         Store.recover(paths, rewrite)
     for event in rewritten:
-        for finding in evidence.recovered(event):
+        for finding in submission.recovered(event):
             say(finding.message)
         if jobs := list(dict.fromkeys(_unfinished(paths, event))):
             say(

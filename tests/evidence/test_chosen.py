@@ -10,7 +10,7 @@ import pytest
 from campaign.config.opened import is_named
 from campaign.config.rules.packs import PACKS
 from campaign.evidence import verify
-from campaign.evidence.chosen import Copy
+from campaign.evidence.replay import Copy
 from campaign.evidence.verify import Asked, VerifiedBundle
 from tests.support import bundled
 from tests.support.bundled import Made

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from campaign.core.model import Finding, Severity, Status
-from campaign.evidence.chosen import Copy
 from campaign.evidence.conclusion import Conclusion, Found, Seal, VerifyOutcome, conclude
+from campaign.evidence.replay import Copy
 from campaign.judge.submission import Submission
 from tests.report.test_write import contents
 from tests.support import builders, reference

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core import bagit
-from campaign.evidence import crate, provenance, replay
+from campaign.evidence import provenance, replay
 from campaign.results.store import digests
 from tests.support import command_line, fake_slurm
 from tests.support.command_line import CAMPAIGN
@@ -97,7 +97,7 @@ def redo(bag: Path) -> None:
     for name, text in provenance.statements(data, judged, replay.read_names(data).tool).items():
         (data / name).write_text(text)
     info = dict(line.split(": ", 1) for line in (bag / "bag-info.txt").read_text().splitlines())
-    (data / crate.NAME).write_text(crate.text(judged, data, info["Bagging-Date"]))
+    (data / provenance.CRATE).write_text(provenance.crate(judged, data, info["Bagging-Date"]))
     forge(bag)
 
 
