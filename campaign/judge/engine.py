@@ -192,9 +192,8 @@ def measured(
             seen, around = observations.get(key, unread), evidence.get(key, NOTHING)
             case = Case(pack, run, each, measurements.get(key, ()), seen, around)
             day = answered.day_of([each])
-            results.append(
-                case.judged(tuple(answered.answer(answers, found, run.cells(), day) for found in judge(case)))
-            )
+            findings = tuple(answered.answer(answers, found, run.cells(), day) for found in judge(case))
+            results.append(replace(case, findings=findings))
     return results
 
 

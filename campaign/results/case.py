@@ -12,16 +12,14 @@ from campaign.config.rules.entries import FileConfiguration, Operation
 from campaign.config.rules.kinds import MEDIAN
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
-from campaign.core.once import Once
 from campaign.results import derived, iterations
 from campaign.results.environment.facts import NOTHING, Evidence
-from campaign.results.parsers import phased
 
 TIMED = ("-W", "-x", "--stonewall")  # beginnings of words that may end a phase by a timer before all items are done
 
 
-@dataclass(frozen=True, slots=True)
-class Case(Once):
+@dataclass(frozen=True)
+class Case:
     """`findings` are those of the rules, once it is judged. What every rule asks for is cached."""
 
     pack: RulePack
@@ -63,23 +61,10 @@ class Case(Once):
 
     def result(self, operation: Operation) -> Record | None:
         """The value of the operation's column: a record of the output, or computed from others by its formula."""
-        known = self._results
-        if operation.id not in known:
-            known[operation.id] = derived.result(operation, self.operations, self._of_iterations, self._numbers)
-        return known[operation.id]
-
-    @cached_property
-    def _results(self) -> dict[str, Record | None]:
-        return {}
+        return derived.result(operation, self.operations, self._of_iterations, self._numbers)
 
     def _numbers(self) -> dict[str, float]:
         return formulas.numbers(self.run.geometry, self.values)
-
-    def judged(self, findings: tuple[Finding, ...]) -> Case:
-        """The case with its findings."""
-        case = Case(self.pack, self.run, self.attempt, self.records, self.seen, self.evidence, findings)
-        case.__dict__.update(_results=self._results, reported=self.reported)
-        return case
 
     def of(self, operation: str) -> tuple[Record, ...]:
         """The records that an operation's number comes from."""
@@ -116,9 +101,18 @@ class Case(Once):
             pack=pack,
             attempt=attempt,
             run=replace(run, commands=(replace(command, phase=""),), items_per_process=items[0], items_total=items[1]),
-            records=phased.of_phase(self.records, name),
+            records=self._records_of(name),
             seen=self.seen.phases.get(name, Observation()),
             evidence=replace(self.evidence, completion=completion),
+        )
+
+    def _records_of(self, phase: str) -> tuple[Record, ...]:
+        """The records of a phase, named as in its own output."""
+        mark = f"{phase}/"
+        return tuple(
+            replace(record, operation=record.operation.removeprefix(mark))
+            for record in self.records
+            if record.operation.startswith(mark)
         )
 
     @cached_property
@@ -165,8 +159,7 @@ class Case(Once):
     @cached_property
     def stonewalled(self) -> bool:
         """Whether a timer, or a timer's file (-x), may end a phase before all items are done."""
-        words = self.run.arguments
-        return self.pack.once(("timed", words), lambda: any(word.startswith(TIMED) for word in words))
+        return any(word.startswith(TIMED) for word in self.run.arguments)
 
     @property
     def full(self) -> bool:
@@ -187,10 +180,7 @@ def selected(results: Sequence[Case]) -> Case:
 def deciding(pack: RulePack, run: Run) -> Operation:
     """The pack's selecting operation; if a run's count was found for one operation alone, that one."""
 
-    def of_run() -> Operation:
-        operation = pack.deciding(run.launch)
-        if operation.id in run.operations:
-            return operation
-        return next(other for other in pack.operations if other.id == run.operations[0])
-
-    return pack.once(("deciding", run.launch, run.operations), of_run)
+    operation = pack.deciding(run.launch)
+    if operation.id in run.operations:
+        return operation
+    return next(other for other in pack.operations if other.id == run.operations[0])

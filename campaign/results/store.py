@@ -354,26 +354,22 @@ class Store:
 
     # --- reading
 
-    _ATTEMPTS = (
-        "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, j.created, a.started, "
-        "a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
-    )
+    def _attempts(self, condition: str = "", values: Sequence[Any] = ()) -> list[Attempt]:
+        with self._explained():
+            rows = self._sql(f"{_ATTEMPTS} {condition} ORDER BY a.run, a.number", values)
+            return [_attempt(row) for row in rows]
 
     def attempts(self) -> list[Attempt]:
         """All attempts, by run and number."""
-        with self._explained():
-            return [_attempt(row) for row in self._sql(self._ATTEMPTS + "ORDER BY a.run, a.number")]
+        return self._attempts()
 
     def under_way(self) -> list[Attempt]:
         """The attempts that have not ended, by run and number."""
         active = ", ".join(f"'{state}'" for state in State if state.active)
-        with self._explained():
-            rows = self._sql(f"{self._ATTEMPTS} WHERE a.state IN ({active}) ORDER BY a.run, a.number")
-            return [_attempt(row) for row in rows]
+        return self._attempts(f"WHERE a.state IN ({active})")
 
     def attempt(self, run: str, number: int) -> Attempt:
-        with self._explained():
-            return _attempt(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0])
+        return self._attempts("WHERE a.run = ? AND a.number = ?", (run, number))[0]
 
     def cancelled(self) -> str:
         """When `campaign cancel` was last called; "" if never."""
@@ -504,3 +500,7 @@ _DERIVED = ("source", "parts", "iteration", "each")  # stored in another way, or
 _RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name not in _DERIVED)
 _RECORD_COLUMNS = ", ".join(("run", "attempt", "file", "line", "each", *_RECORD_FIELDS))
 _INSERT_RECORD = f"INSERT INTO records ({_RECORD_COLUMNS}) VALUES ({', '.join('?' * (5 + len(_RECORD_FIELDS)))})"
+_ATTEMPTS = (
+    "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, j.created, a.started, "
+    "a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
+)

@@ -224,9 +224,7 @@ def environment(count: int = 2, facts: dict[str, str] | None = None, **changes: 
         recorded=True,
         started=109.0,
         ended=109.5,
-        host="n1",
         directory="/scratch/user",
-        executable="/opt/bench/mdtest",
         nodes=tuple(Node(name, name, 109.2, f"b{name}") for name in names),
         facts={name: (Value(f"0-{count - 1}", text),) for name, text in everywhere.items()},
         variables={

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from campaign.core import untrusted
 from campaign.results.environment.facts import Served
+from campaign.results.json_fields import JsonFields
 
 LARGEST_BYTES = 64 << 20  # a day of samples is 20 MB
 PHASES = ("create", "stat", "remove")
@@ -40,19 +41,13 @@ def read(path: Path) -> dict[str, Served]:
 
 def samples(content: bytes) -> list[Count]:
     """The complete lines with numbers."""
-    samples_read = []
+    found = []
     for line in content.splitlines():
-        try:
-            said = json.loads(line.decode("utf-8"))
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(said, dict) and isinstance(said.get("when"), str) and _are_counts(said.get("counts")):
-            samples_read.append(Count(said["when"], said["counts"]))
-    return samples_read
-
-
-def _are_counts(value: Any) -> bool:
-    return isinstance(value, dict) and all(type(count) is int and 0 <= count < 2**63 for count in value.values())
+        with suppress(ValueError, RecursionError):
+            said = JsonFields.of(json.loads(line.decode("utf-8")))
+            counts = JsonFields(said.entries("counts"))
+            found.append(Count(said.text("when"), {kind: counts.count(kind) for kind in counts.data}))
+    return found
 
 
 def phases(found: Sequence[Count]) -> dict[str, Served]:

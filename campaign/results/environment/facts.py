@@ -78,9 +78,7 @@ class Environment(Once):
     recorded: bool = False
     started: float | None = None  # the time in which the nodes were queried, by the clock of the job's first node
     ended: float | None = None
-    host: str = ""
     directory: str = ""  # of the target
-    executable: str = ""
     nodes: tuple[Node, ...] = ()
     incomplete: tuple[int, ...] = ()  # nodes with an incomplete answer
     facts: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)  # what the nodes reported
@@ -151,8 +149,8 @@ class Environment(Once):
         return 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Accounting(Once):
+@dataclass(frozen=True)
+class Accounting:
     """accounting.json: the job's final record by slurmctld and the accounting.
 
     `job` has scontrol's fields, `steps` sacct's rows; `accounting` is false if Slurm has none.

@@ -78,9 +78,7 @@ def _environment(reader: _PartsReader) -> Environment:
         recorded=True,
         started=reader.take("started", reader.fields.number_of, None),
         ended=reader.take("ended", reader.fields.number_of, None),
-        host=reader.text("host"),
         directory=reader.text("directory"),
-        executable=reader.text("executable"),
         nodes=nodes,
         incomplete=reader.indices("incomplete", len(nodes)),
         facts=reader.facts(len(nodes)),
@@ -142,15 +140,15 @@ class _PartsReader:
         return texts
 
     def space(self, key: str) -> FileSystemSpace | None:
+        return self.take(key, self._space, None)
+
+    def _space(self, key: str) -> FileSystemSpace:
         value = self.fields.get(key)
-        if value is None:
-            return None
         given = JsonFields.of(value)
         try:
             return FileSystemSpace(given.number_of("time"), *(given.count(name) for name in _COUNTS))
         except WrongField:
-            self.problem(f"{key}: {short(value)} does not describe the space of a file system")
-            return None
+            raise WrongField(f"{key}: {short(value)} does not describe the space of a file system") from None
 
     def nodes(self) -> tuple[Node, ...]:
         nodes = self.fields.data.get("nodes", [])
@@ -184,23 +182,24 @@ class _PartsReader:
             return
         seen: set[int] = set()
         for value in values:
-            text, ranges, dropped = map(JsonFields.of(value).get, ("value", "nodes", "dropped"))
-            if isinstance(dropped, int):
-                self.problem(f"{key}: the job dropped the values of {dropped} nodes")
-                continue
-            if not isinstance(text, str) or not isinstance(ranges, str):
-                self.problem(f"{key}: {short(value)} is not a value with its nodes")
-                continue
             try:
-                members = indices(ranges, nodes)
+                yield _value(value, nodes, seen)
             except ValueError as error:
                 self.problem(f"{key}: {error}")
-                continue
-            if not seen.isdisjoint(members):
-                self.problem(f"{key}: two values for one node")
-                continue
-            seen.update(members)
-            yield Value(ranges, clean(text))
+
+
+def _value(given: Any, nodes: int, seen: set[int]) -> Value:
+    """A fact's value on nodes that are not in `seen`, to which they are added. Raises ValueError."""
+    text, ranges, dropped = map(JsonFields.of(given).get, ("value", "nodes", "dropped"))
+    if isinstance(dropped, int):
+        raise ValueError(f"the job dropped the values of {dropped} nodes")
+    if not isinstance(text, str) or not isinstance(ranges, str):
+        raise ValueError(f"{short(given)} is not a value with its nodes")
+    members = indices(ranges, nodes)
+    if not seen.isdisjoint(members):
+        raise ValueError("two values for one node")
+    seen.update(members)
+    return Value(ranges, clean(text))
 
 
 # --- accounting.json

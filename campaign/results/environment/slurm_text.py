@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import functools
+import itertools
+import math
 import re
 
 MOST_NODES = 100_000
@@ -27,38 +28,32 @@ _NAME = re.compile(r"(?<= JobName=).*?(?= UserId=[^ ]*\(\d+\) GroupId=)", re.DOT
 _KEY = re.compile(r"(?:^| )([A-Z][A-Za-z0-9_/:.]*)=")
 
 
-@functools.lru_cache(maxsize=1024)
 def expand_nodes(text: str) -> tuple[str, ...] | None:
     """The names in Slurm's list of nodes, `n[1-3,07],x1`; None if it is not such a list or too long."""
     nodes: list[str] = []
     for part in re.split(r",(?![^\[]*\])", text):  # at the commas outside of brackets
-        names = _expand(part, MOST_NODES - len(nodes))
-        if names is None:
+        pieces = _PIECES.findall(part)
+        if not pieces or "".join(pieces) != part or part.count("[") > 4:
             return None
-        nodes.extend(names)
-    return tuple(nodes) if nodes else None
+        choices = [_numbers(piece) if piece.startswith("[") else [piece] for piece in pieces]
+        if not 0 < math.prod(map(len, choices)) <= MOST_NODES - len(nodes):
+            return None
+        nodes += map("".join, itertools.product(*choices))
+    return tuple(nodes)
 
 
-_NODES = re.compile(r"([A-Za-z0-9_.-]*)(?:\[([0-9,-]+)\](.*))?")
+_PIECES = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9,-]+\]")
 
 
-def _expand(part: str, room: int) -> list[str] | None:
-    match = _NODES.fullmatch(part)
-    if not match or part == "" or part.count("[") > 4:
-        return None
-    if match[2] is None:
-        return [part] if room > 0 else None
-    behind = [""] if match[3] == "" else _expand(match[3], room)
-    if behind is None:
-        return None
-    nodes: list[str] = []
-    for piece in match[2].split(","):
+def _numbers(brackets: str) -> list[str]:
+    """`[1-3,07]` -> 1, 2, 3, 07; nothing if it is not such a list or too long."""
+    numbers: list[str] = []
+    for piece in brackets[1:-1].split(","):
         bounds = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", piece)
         if not bounds:
-            return None
+            return []
         low, high = int(bounds[1]), int(bounds[2] or bounds[1])
-        if high < low or (high - low + 1) * len(behind) > room - len(nodes):
-            return None
-        width = len(bounds[1])
-        nodes += [f"{match[1]}{number:0{width}d}{rest}" for number in range(low, high + 1) for rest in behind]
-    return nodes
+        if not 0 <= high - low < MOST_NODES - len(numbers):
+            return []
+        numbers += [f"{number:0{len(bounds[1])}d}" for number in range(low, high + 1)]
+    return numbers

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from campaign.core.model import Attestation, Observation, RankGroup, Record
 from campaign.results.json_fields import WrongField
-from campaign.results.parsers import json_ior, json_mdtest
+from campaign.results.parsers.json_applets import READERS
 from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, decode
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import Repeats
@@ -59,7 +59,7 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
 
 def _take(run: Execution, line: JsonLine) -> None:
     kind = line.data["type"]
-    take = _COMMON.get(kind) or _APPLETS.get(run.applet, _OTHERS).get(kind)
+    take = _COMMON.get(kind) or READERS.get(run.applet, _OTHERS).get(kind)
     if take is None:
         run.notes.unparsed(line.number, f"unknown line type {kind!r} of applet {run.applet}")
     elif run.ended:
@@ -217,7 +217,6 @@ _COMMON: Mapping[str, LineReader] = {
     "end": _end,
     **dict.fromkeys(("bandwidth", "plan", "process", "result", "verify"), _beside),
 }
-_APPLETS: Mapping[str, Mapping[str, LineReader]] = {"ior": json_ior.READERS, "mdtest": json_mdtest.READERS}
 _OTHERS: Mapping[str, LineReader] = {"record": _record, "phase": _beside}
 
 

@@ -17,7 +17,7 @@ from campaign.core.line_pattern import LinePattern
 from campaign.core.model import Observation
 from campaign.core.placed_json import JsonPath, NotJson, PlacedValue
 from campaign.results.parsers.declared_records import Numbers
-from campaign.results.parsers.lines import TWO_RUNS, Notes, is_fatal, line_too_long, tells_of_nothing
+from campaign.results.parsers.lines import TWO_RUNS, Notes, grade, is_fatal, line_too_long
 from campaign.results.parsers.text_reader import Parsed
 
 LONGEST_LINE = 10_000  # characters of a line that patterns are tried on
@@ -85,7 +85,7 @@ class _DeclaredReader:
 
     def grade(self, number: int, line: str, known: bool = False) -> None:
         """An error or a warning by the pack's patterns, whether or not the line is `known`; otherwise unrecognised."""
-        known_words = self._is_in_passage(line) and tells_of_nothing(line)
+        known_words = self._is_in_passage(line) and grade(line) is None
         if len(line) > LONGEST_LINE:
             self.notes.error(number, line_too_long(length=len(line), most=LONGEST_LINE))
         elif self.any(self._errors, line) or (not known and is_fatal(line)):

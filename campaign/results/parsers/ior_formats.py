@@ -13,7 +13,7 @@ from campaign.core import placed_json
 from campaign.core.model import Observation, Record, Source
 from campaign.core.placed_json import JsonPath, PlacedValue
 from campaign.results.json_fields import JsonFields, WrongField
-from campaign.results.parsers import ior_text, local_time
+from campaign.results.parsers import ior_text
 from campaign.results.parsers.consistency import Range, count_contradicts
 from campaign.results.parsers.ior_summary import (
     Claim,
@@ -25,6 +25,7 @@ from campaign.results.parsers.ior_summary import (
 )
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import Repeats
+from campaign.results.parsers.text_reader import local_time
 
 # Lines that IOR prints in all formats.
 _BETWEEN = re.compile(r"^(?!(?:true|false|null)\b|(?:access|write|read),)[A-Za-z#].*$", re.MULTILINE)
@@ -44,7 +45,7 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
     for number, line in enumerate(text.split("\n"), 1):
         if _WARNING.fullmatch(line):
             (notes.error if ior_text.tells_of_wrong(line) else notes.warning)(number, line)
-        elif _BETWEEN.fullmatch(line) and not ior_text.tells_nothing(line):
+        elif _BETWEEN.fullmatch(line) and not ior_text.TELLS_NOTHING.fullmatch(line):
             notes.unknown(number, line)
     return (_json if start.startswith("{") else _csv)(without, file, notes)
 
@@ -59,9 +60,10 @@ def _json(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation
         notes.error(None, f"not JSON ({error}): the benchmark ended early or wrote something else")
         return [], notes.added_to(Observation())
     records = _summary(file, data, placed, notes)
-    options = _first_options(data)
+    tests = data.get("tests")
+    options = JsonFields.of(JsonFields.of(tests[0] if isinstance(tests, list) and tests else None).get("Options"))
     command, times = data.get("Command line"), (data.get("Began"), data.get("Finished"))
-    began, ended = (local_time.parse(time) if isinstance(time, str) else None for time in times)
+    began, ended = (local_time(time) if isinstance(time, str) else None for time in times)
     version = data["Version"] if isinstance(data.get("Version"), str) else ""
     seen = Observation(
         program=version if not version or version.startswith("campaign bench ") else f"IOR-{version}",
@@ -73,13 +75,6 @@ def _json(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation
         complete="Finished" in data,
     )
     return records, notes.added_to(seen)
-
-
-def _first_options(data: dict[str, Any]) -> dict[str, Any]:
-    tests = data.get("tests")
-    first = tests[0] if isinstance(tests, list) and tests else None
-    options = first.get("Options") if isinstance(first, dict) else None
-    return options if isinstance(options, dict) else {}
 
 
 def _whole(value: Any) -> int | None:

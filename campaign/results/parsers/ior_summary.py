@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from campaign.core.model import Record
 from campaign.results.parsers.consistency import Range, Spread, contradicts, count_contradicts, spread_impossible
-from campaign.results.parsers.lines import Notes, appears_twice
+from campaign.results.parsers.lines import Notes
 
 _MIB = 1 << 20
 
@@ -59,7 +59,7 @@ def records_of(rows: Sequence[SummaryRow], several: bool, notes: Notes) -> dict[
         if against := row.contradiction():
             notes.error(line, against)
         elif name in records:
-            notes.error(line, appears_twice(name=name, first=records[name].source.line))
+            notes.error(line, f"{name} appears twice; the first, in line {records[name].source.line}, is used")
         else:
             records[name] = replace(row.record, operation=name)
     return records

@@ -47,7 +47,7 @@ _KNOWN = (
     r"|Us(?:ed|ing) Time Stamp [0-9]+ .* for Data Signature|#File Hits Dist:[ 0-9]*"
     r"|\[RANK [0-9]+\]: .*"
 )
-_TELLS_NOTHING = re.compile(_KNOWN)
+TELLS_NOTHING = re.compile(_KNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +246,6 @@ class _IorReader(TextReader):
 def tells_of_wrong(warning: str) -> bool:
     """Whether one of IOR's warnings makes its numbers worthless."""
     return bool(tells_of_failure(warning) or _WRONG.search(warning)) and not _HARMLESS.fullmatch(warning)
-
-
-def tells_nothing(line: str) -> bool:
-    return _TELLS_NOTHING.fullmatch(line) is not None
 
 
 def _bytes(mebibytes: str) -> int:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from campaign.core.model import Observation, OutputRemark
 from campaign.results.parsers import notices
+from campaign.results.parsers.notices import FATAL
 
 TWO_RUNS = "a second run in one output: several copies were started instead of one MPI job?"
 
@@ -23,18 +24,6 @@ _KINDS = {
     "unparsed": (UNPARSED_KEPT, "{count} more unrecognised lines"),
 }
 
-# The end of a process or of the job, and conditions of a file system that make a measurement invalid.
-_FATAL = re.compile(
-    r"MPI_ABORT was invoked|MPI_Abort\(|MPI_ERRORS_ARE_FATAL|Fatal error in|BAD TERMINATION"
-    r"|\b(?:srun|slurmstepd|sbatch): (?:\S+: )?(?:error|fatal):"
-    r"|exceeded (?:job|step|memory)\b.*\blimit\b|lost communication with|not enough slots available"
-    r"|No components were able to be opened|detected an attempt to run as root"
-    r"|\bfsync\(\) failed|partial (?:read|write)\(\), -1 of"
-    r"|Bus error|Segmentation fault|core dumped|\*\*\* Process received signal|exited on signal|Caught signal"
-    r"|out of memory|oom[-_ ]kill|\bKilled\b|DUE TO TIME LIMIT|CANCELLED AT|NODE FAIL"
-    r"|No space left on device|Input/output error|Disk quota exceeded|Stale file handle",
-    re.IGNORECASE,
-)
 _WARNING = re.compile(r"\bwarning\b", re.IGNORECASE)
 _ERROR = re.compile(
     r"(?<!\bno )(?<!\b0 )\berrors?\b|\bfail(?:ed|ure|ures|s)?\b|\babort(?:ed|ing)?\b|\bunable to\b"
@@ -74,7 +63,7 @@ def follows_from_end(text: str) -> bool:
 
 def grade(text: str) -> str | None:
     """`error`, `warning` or None for a line of an unknown program."""
-    if _FATAL.search(text) or _AFTERWARDS.search(text):
+    if FATAL.search(text) or _AFTERWARDS.search(text):
         return "error"
     if _WARNING.search(text) or _REMARK.search(text):
         return "warning"
@@ -83,17 +72,12 @@ def grade(text: str) -> str | None:
 
 def is_fatal(text: str) -> bool:
     """Whether it reports a crash, or a file system on which nothing can be measured."""
-    return _FATAL.search(text) is not None
+    return FATAL.search(text) is not None
 
 
 def tells_of_failure(text: str) -> bool:
     """Whether its words say that something failed, whatever the line calls itself."""
-    return bool(_FATAL.search(text) or _ERROR.search(text))
-
-
-def tells_of_nothing(text: str) -> bool:
-    """Whether its words are neither those of an error nor of a warning."""
-    return grade(text) is None
+    return bool(FATAL.search(text) or _ERROR.search(text))
 
 
 def shown(text: str) -> str:
@@ -147,7 +131,7 @@ class Notes:
         lines = [line.removesuffix("\r") for line in text.split("\n")]
         taken = set[int]()
         kinds: dict[str, list[int]] = {}
-        for first, filled in notices.found(lines, _FATAL):
+        for first, filled in notices.found(lines):
             if not any(is_known(lines[at]) for at in filled):
                 kinds.setdefault(notices.kind(lines[first]), []).append(first)
                 taken.update(filled)
@@ -168,7 +152,3 @@ class Notes:
 
 def line_too_long(length: object, most: object) -> str:
     return f"line of {length} characters ignored; at most {most} are read"
-
-
-def appears_twice(name: object, first: object) -> str:
-    return f"{name} appears twice; the first, in line {first}, is used"

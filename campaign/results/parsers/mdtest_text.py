@@ -8,7 +8,7 @@ numbers as headings, each with three decimals. The same words elsewhere are an u
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from campaign.core.model import Record, Source
@@ -134,39 +134,35 @@ class _MdtestReader(TextReader):
         return True
 
     def _row(self, summary: _SummaryTable, number: int, text: str, row: re.Match[str]) -> None:
-        operation = _OPERATIONS[row["label"]]
-        if operation in summary.seen:
-            summary.rows.pop(operation, None)
-            self.notes.unreadable(
-                number,
-                text,
-                f"{row['label']} appears twice in one summary, first in line {summary.seen[operation]}; neither is "
-                f"used: {text.strip()}",
-            )
-            return
-        summary.seen[operation] = number
-        words = row["numbers"].split()
+        operation, words = _OPERATIONS[row["label"]], row["numbers"].split()
+        first = summary.seen.setdefault(operation, number)
         # The clock can be too coarse for one rank's operations.
         known = all(_NUMBER.fullmatch(word) for word in words if word != "inf" or word in words[-4:])
-        if len(words) != summary.columns or not known:
-            self.notes.unreadable(
-                number, text, f"expected {summary.columns} numbers with three decimals: {text.strip()}"
+        if first != number:
+            summary.rows.pop(operation, None)
+            wrong = (
+                f"{row['label']} appears twice in one summary, first in line {first}; neither is used: {text.strip()}"
             )
+        elif len(words) != summary.columns or not known:
+            wrong = f"expected {summary.columns} numbers with three decimals: {text.strip()}"
+        elif not self._possible(summary, operation, words):
+            wrong = spread_impossible(name=row["label"], count=summary.iterations, line=text.strip())
+        else:
+            # With statistics of single ranks (seven columns) those of the iterations come last.
+            maximum, minimum, mean, stddev = (float(word) for word in words[-4:])
+            source, iterations = Source(self.file, number), summary.iterations
+            summary.rows[operation] = Record(operation, maximum, "ops/s", source, minimum, mean, stddev, iterations)
+            if row["invalid"]:
+                self.notes.error(number, f"row marked invalid by the benchmark: {text.strip()}")
             return
-        # With statistics of single ranks (seven columns) those of the iterations come last.
-        maximum, minimum, mean, stddev = (float(word) for word in words[-4:])
-        of_ranks = [float(word) for word in words[:-4]]
+        self.notes.unreadable(number, text, wrong)
+
+    def _possible(self, summary: _SummaryTable, operation: str, words: Sequence[str]) -> bool:
+        """Whether some numbers have these statistics."""
+        *of_ranks, maximum, minimum, mean, stddev = (float(word) for word in words)
         spread = Spread(summary.iterations, maximum, minimum, mean, stddev, half_digit(words[-1]))
-        possible = any(replace(spread, count=count).possible() for count in self._counts(summary, operation))
-        if not possible or (of_ranks and not of_ranks[1] <= of_ranks[2] <= of_ranks[0]):
-            self.notes.unreadable(
-                number, text, spread_impossible(name=row["label"], count=summary.iterations, line=text.strip())
-            )
-            return
-        if row["invalid"]:
-            self.notes.error(number, f"row marked invalid by the benchmark: {text.strip()}")
-        source, iterations = Source(self.file, number), summary.iterations
-        summary.rows[operation] = Record(operation, maximum, "ops/s", source, minimum, mean, stddev, iterations)
+        ordered = not of_ranks or of_ranks[1] <= of_ranks[2] <= of_ranks[0]
+        return ordered and any(replace(spread, count=n).possible() for n in self._counts(summary, operation))
 
     def _counts(self, summary: _SummaryTable, operation: str) -> tuple[int, ...]:
         """How many numbers a row summarises: IOR 3.3's mdtest, also called 1.9.3, summarises all ranks and iterations,

@@ -13,6 +13,18 @@ from collections.abc import Iterator, Sequence
 LONGEST = 2000  # characters of a notice
 MOST_LINES = 40  # of a notice with several lines
 
+# The end of a process or of the job, and conditions of a file system that make a measurement invalid.
+FATAL = re.compile(
+    r"MPI_ABORT was invoked|MPI_Abort\(|MPI_ERRORS_AREFATAL|Fatal error in|BAD TERMINATION"
+    r"|\b(?:srun|slurmstepd|sbatch): (?:\S+: )?(?:error|fatal):"
+    r"|exceeded (?:job|step|memory)\b.*\blimit\b|lost communication with|not enough slots available"
+    r"|No components were able to be opened|detected an attempt to run as root"
+    r"|\bfsync\(\) failed|partial (?:read|write)\(\), -1 of"
+    r"|Bus error|Segmentation fault|core dumped|\*\*\* Process received signal|exited on signal|Caught signal"
+    r"|out of memory|oom[-_ ]kill|\bKilled\b|DUE TO TIME LIMIT|CANCELLED AT|NODE FAIL"
+    r"|No space left on device|Input/output error|Disk quota exceeded|Stale file handle",
+    re.IGNORECASE,
+)
 _FROM = r"(?:\[[\w.-]+:\d+(?::\d+)?\] )?"  # of Open MPI: [node:process]
 _LINE = re.compile(
     # Open MPI, PMIx, hcoll, UCX, libfabric
@@ -79,15 +91,15 @@ def kind(text: str) -> str:
     return re.sub(r"\[[^]]*\]|\S*[0-9]\S*", "", text)
 
 
-def found(lines: Sequence[str], fatal: re.Pattern[str]) -> Iterator[tuple[int, range]]:
+def found(lines: Sequence[str]) -> Iterator[tuple[int, range]]:
     """Each notice by the index of the line with its text, with all of its lines, including frames."""
     framed = _framed(lines)
     at = 0
     while at < len(lines):
         frame = framed.get(at, at)
-        if frame > at and _is_framed_notice(lines[at + 1 : frame], fatal):
+        if frame > at and _is_framed_notice(lines[at + 1 : frame]):
             yield at + 1, range(at, frame + 1)
-        elif frame == at and len(lines[at]) <= LONGEST and _is_notice(lines[at], fatal):
+        elif frame == at and len(lines[at]) <= LONGEST and _is_notice(lines[at]):
             yield at, range(at, at + 1)
         else:
             at += 1
@@ -95,8 +107,8 @@ def found(lines: Sequence[str], fatal: re.Pattern[str]) -> Iterator[tuple[int, r
         at = max(at, frame) + 1
 
 
-def _is_notice(line: str, fatal: re.Pattern[str]) -> bool:
-    known = _LINE.fullmatch(line) is not None and not _crash(line, fatal)
+def _is_notice(line: str) -> bool:
+    known = _LINE.fullmatch(line) is not None and not _crash(line)
     return known or _LEFT_OUT.fullmatch(line) is not None
 
 
@@ -114,13 +126,13 @@ def _framed(lines: Sequence[str]) -> dict[int, int]:
     return pairs
 
 
-def _is_framed_notice(lines: Sequence[str], fatal: re.Pattern[str]) -> bool:
+def _is_framed_notice(lines: Sequence[str]) -> bool:
     if not lines or not _OPENS.match(lines[0]) or any(_ANOTHER.match(line) for line in lines[1:]):
         return False
     text = "\n".join(lines)
-    return _LIBRARY.search(text) is not None and not fatal.search(text) and not _ENDS.search(text)
+    return _LIBRARY.search(text) is not None and not FATAL.search(text) and not _ENDS.search(text)
 
 
-def _crash(text: str, fatal: re.Pattern[str]) -> bool:
+def _crash(text: str) -> bool:
     """A notice of Slurm contains its mark of an error, which alone is harmless."""
-    return fatal.search(re.sub(r"^(?:srun|slurmstepd): error: ", "", text)) is not None
+    return FATAL.search(re.sub(r"^(?:srun|slurmstepd): error: ", "", text)) is not None

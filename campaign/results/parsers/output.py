@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, Form, Outpu
 from campaign.core import decode, untrusted
 from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.model import Observation, OutputRemark, Record
-from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text, phased
+from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text
 from campaign.results.parsers.ior_formats import CSV_NO_END
 from campaign.results.parsers.lines import Notes, shown
 from campaign.results.parsers.text_reader import Parsed
@@ -58,7 +58,7 @@ def read(form: Form | PhasedOutput, folder: Path, root: Path) -> Parsed:
     if isinstance(form, PhasedOutput):
         # A phase of another launch condition has no folder; nor has one that did not begin, whose results are missing.
         began = [(phase, each) for phase, each in form.phases if (folder / phase).is_dir()]
-        return phased.together([(phase, read(each, folder / phase, root)) for phase, each in began])
+        return _together([(phase, read(each, folder / phase, root)) for phase, each in began])
     applet, parse = parser(form)
     out, err, lines = (_load(folder / name, root) for name in ("stdout", "stderr", "bench.jsonl"))
     if out.text is None:
@@ -83,6 +83,36 @@ def read(form: Form | PhasedOutput, folder: Path, root: Path) -> Parsed:
         seen = replace(seen, warnings=(*seen.warnings, missing))
     seen = _with_stderr(seen, err, _notes(applet, err).added_to(Observation()))
     return records, replace(seen, warnings=_once(seen.warnings, applet))
+
+
+def _together(phases: Sequence[tuple[str, Parsed]]) -> Parsed:
+    """Records by `phase/record`; an observation of what is the same in all phases, and those of each."""
+    records = [replace(each, operation=f"{phase}/{each.operation}") for phase, (found, _) in phases for each in found]
+    seen = [observation for _, (_, observation) in phases]
+    failed = [each.failed_operations for each in seen if each.failed_operations is not None]
+    return records, Observation(
+        program=", ".join(dict.fromkeys(each.program for each in seen if each.program)),
+        processes=_of_all(each.processes for each in seen),
+        nodes=_of_all(each.nodes for each in seen),
+        processes_per_node=_of_all(each.processes_per_node for each in seen),
+        placement=_of_all(each.placement for each in seen),
+        binary_sha256=_of_all(each.binary_sha256 for each in seen),
+        binary_agreed=_of_all(each.binary_agreed for each in seen),
+        job_id=_of_all(each.job_id for each in seen),
+        node_names=tuple(dict.fromkeys(name for each in seen for name in each.node_names)),
+        failed_operations=sum(failed) if failed else None,
+        complete=all(each.complete for each in seen),
+        errors=tuple(remark for each in seen for remark in each.errors),
+        warnings=tuple(remark for each in seen for remark in each.warnings),
+        unparsed=tuple(remark for each in seen for remark in each.unparsed),
+        phases=dict(zip((phase for phase, _ in phases), seen, strict=True)),
+    )
+
+
+def _of_all(values: Iterable[Any]) -> Any:
+    """The value if all have the same; otherwise None."""
+    distinct = set(values)
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _with_stderr(seen: Observation, err: _Raw, noted: Observation) -> Observation:
@@ -215,23 +245,25 @@ def _disagreements(in_text: Parsed, in_lines: Parsed) -> Iterator[str]:
         yield _say_different(what="placement", lines=exact.placement, printed=seen.placement)
     printed = {record.operation: record for record in records}
     written = {record.operation: record for record in exact_records}
-    for operation in sorted(printed.keys() ^ written.keys()):
-        yield (
-            f"{operation}: result in stdout, but not in bench.jsonl"
-            if operation in printed
-            else f"{operation}: result in bench.jsonl, but not in stdout"
-        )
-    for operation in sorted(printed.keys() & written.keys()):
-        record, other = printed[operation], written[operation]
-        for column, tolerance in _TOLERANCE.items():
-            text, line = getattr(record, column), getattr(other, column)
-            if None not in (text, line) and abs(text - line) > tolerance:
-                place = record.source.line
-                yield f"{operation}: bench.jsonl says {column} {line}, stdout says {text} in line {place}"
-        for name in ("iterations", "unit"):
-            text, line = getattr(record, name), getattr(other, name)
-            if text != line:
-                yield _say_different(what=f"{operation}: {name}", lines=line, printed=text)
+    for operation in sorted(printed.keys() | written.keys()):
+        if operation not in written:
+            yield f"{operation}: result in stdout, but not in bench.jsonl"
+        elif operation not in printed:
+            yield f"{operation}: result in bench.jsonl, but not in stdout"
+        else:
+            yield from _differing_numbers(printed[operation], written[operation])
+
+
+def _differing_numbers(printed: Record, written: Record) -> Iterator[str]:
+    for column, tolerance in _TOLERANCE.items():
+        text, line = getattr(printed, column), getattr(written, column)
+        if None not in (text, line) and abs(text - line) > tolerance:
+            place = printed.source.line
+            yield f"{printed.operation}: bench.jsonl says {column} {line}, stdout says {text} in line {place}"
+    for name in ("iterations", "unit"):
+        text, line = getattr(printed, name), getattr(written, name)
+        if text != line:
+            yield _say_different(what=f"{printed.operation}: {name}", lines=line, printed=text)
 
 
 def _say_different(what: object, lines: object, printed: object) -> str:

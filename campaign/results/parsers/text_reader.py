@@ -14,15 +14,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import ClassVar, TypeVar
 
 from campaign.core.model import Observation, Record
-from campaign.results.parsers import local_time
 from campaign.results.parsers.lines import LONGEST_LINE, TWO_RUNS, Notes, line_too_long
 
 Parsed = tuple[list[Record], Observation]
 Take = TypeVar("Take", bound=Callable[..., None])
+
+
+_TIMES = ("%m/%d/%Y %H:%M:%S", "%a %b %d %H:%M:%S %Y")  # 11/21/2026 02:00:07, Sat Nov 21 02:00:07 2026
+
+
+def local_time(text: str) -> float | None:
+    """Seconds since 1970 of a local time as mdtest or IOR prints it; None if `text` is not a valid one."""
+    for form in _TIMES:
+        with suppress(ValueError):
+            return datetime.strptime(text.strip(), form).replace(tzinfo=UTC).timestamp()
+    return None
 
 
 class LineRules:
@@ -99,8 +111,8 @@ class TextReader:
     def began(self, number: int, match: re.Match[str]) -> None:
         """A beginning, at the group `time`: the first one counts."""
         if self.seen.began_local is None:
-            self.seen = replace(self.seen, began_local=local_time.parse(match["time"]))
+            self.seen = replace(self.seen, began_local=local_time(match["time"]))
 
     def ended(self, time: str, complete: bool = True) -> None:
         """An end: the last one counts."""
-        self.seen = replace(self.seen, ended_local=local_time.parse(time), complete=complete)
+        self.seen = replace(self.seen, ended_local=local_time(time), complete=complete)

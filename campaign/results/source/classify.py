@@ -10,9 +10,8 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from campaign.results.source import diff
-from campaign.results.source.apply import DoesNotApply, apply_patch
 from campaign.results.source.classes import BRACES, CALL, CONTROL, DIRECTIVE, LINES, PATHS, SOURCE
-from campaign.results.source.diff import Difference, Hunk, lines_of
+from campaign.results.source.diff import Difference, Hunk, apply_patch, lines_of
 from campaign.results.source.facts import Change, ChangeClass, Described, FlaggedHunk, Ignored, Supplied, TreeComparison
 from campaign.results.source.trees import LINK, Tree, TreeEntry, shown, tree_hash, without_products
 
@@ -52,7 +51,7 @@ def _supplied(name: str, patch: bytes, pristine: Tree, modified: Tree) -> Suppli
     digest = hashlib.sha256(patch).hexdigest()
     try:
         result = apply_patch(patch, pristine.entries)
-    except DoesNotApply as error:
+    except ValueError as error:
         return Supplied(name, digest, f"does not apply to the published source: {error}")
     paths = sorted({*result, *modified.entries})
     differing = [shown(path) for path in paths if result.get(path) != modified.entries.get(path)]

@@ -1,19 +1,23 @@
-"""Differences of two trees, by `git diff`: a patch for git apply, and for patch -p1 if no file is binary."""
+"""Differences of two trees, by `git diff`: a patch for git apply, and for patch -p1 if no file is binary; and the tree
+after a patch, by `git apply`.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.core import git
-from campaign.results.source.trees import LINK, Tree, TreeEntry
+from campaign.results.source.trees import LARGEST_FILE, LINK, Tree, TreeEntry
 
 CONTEXT = 3  # lines
 
 _FILE = re.compile(rb"^(?=diff --git )", re.MULTILINE)
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@\n((?:[-+ \\].*\n)+)", re.MULTILINE)
+_CHANGES = re.compile(rb"^(?:diff --git |--- |@@ |Binary files |GIT binary patch)", re.MULTILINE)
+_SIZE = re.compile(rb"^(?:literal|delta) ([0-9]+)", re.MULTILINE)
 _NO_NEWLINE = b"\\ No newline at end of file\n"
 
 
@@ -92,3 +96,20 @@ def lines_of(data: bytes) -> list[bytes]:
     lines = data.split(b"\n")
     last = lines.pop()
     return [line + b"\n" for line in lines] + ([last] if last else [])
+
+
+# --- applying
+
+
+def apply_patch(patch: bytes, tree: Mapping[str, TreeEntry]) -> dict[str, TreeEntry]:
+    """The files of a tree after a patch in git's format or that of diff -u, with paths as for -p1. Raises ValueError
+    saying what is wrong with it.
+
+    The patch may come from an untrusted source: no file is written, and every removed or context line must be there.
+    """
+    if not _CHANGES.search(patch):
+        return dict(tree)
+    if any(len(size) > 9 or int(size) > LARGEST_FILE for size in _SIZE.findall(patch)):
+        raise ValueError(f"binary content of more than {LARGEST_FILE} bytes")
+    files = git.patched([(entry.path, entry.mode, entry.data) for entry in tree.values()], patch)
+    return {blob.path: TreeEntry(blob.path, blob.mode, data) for blob, data in files}

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from campaign import __version__
 from campaign.config.format import Campaign, SourceTrees
@@ -121,9 +121,9 @@ def own_source() -> facts.OwnSource | None:
 def _own_build() -> Build | None:
     record = resources.binaries() / "build.json"
     try:
-        recorded_build = facts.from_json(Build, _json(record))
+        recorded_build = _fact(Build, record)
         return recorded_build if recorded_build.binary_sha256 == _digest(record.with_name("bench")) else None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
 
 
@@ -196,18 +196,15 @@ Fact = TypeVar("Fact")
 
 def _kept(kind: type[Fact], path: Path) -> Fact | None:
     try:
-        return facts.from_json(kind, _json(path))
+        return _fact(kind, path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: damaged ({error}); delete it and run 'campaign modifications FILE'") from error
 
 
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(untrusted.content(path, LARGEST_RECORD).decode("utf-8"))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+def _fact(kind: type[Fact], path: Path) -> Fact:
+    return facts.from_json(kind, json.loads(untrusted.content(path, LARGEST_RECORD).decode("utf-8")))
 
 
 def _hash(data: bytes) -> str:

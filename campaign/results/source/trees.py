@@ -184,13 +184,12 @@ def _directory(top: Path, without: frozenset[str]) -> Iterator[Item]:
 
     for folder, directories, files in os.walk(top, onerror=fail):
         inner = Path(folder).relative_to(top)
+        skipped = dict.fromkeys(_ADMINISTRATION, "version control")
         if folder == str(top):
-            for name in sorted(without.intersection(directories)):
-                directories.remove(name)
-                yield Ignored(name, "build directory")
-        for name in sorted(_ADMINISTRATION.intersection(directories)):
+            skipped |= dict.fromkeys(without, "build directory")
+        for name in sorted(skipped.keys() & set(directories)):
             directories.remove(name)
-            yield Ignored(str(inner / name), "version control")
+            yield Ignored(str(inner / name), skipped[name])
         directories.sort()
         links = [name for name in directories if (Path(folder) / name).is_symlink()]
         for name in sorted((*files, *links)):

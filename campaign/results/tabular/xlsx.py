@@ -9,8 +9,10 @@ from __future__ import annotations
 import io
 import itertools
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,42 +33,36 @@ TabularLine = tuple[str, Sequence[Any]]  # its place, and the values of its fiel
 
 def sheets(path: Path, data: bytes) -> Iterator[Iterator[TabularLine]]:
     """The lines of each sheet, one sheet after another. Raises InputError."""
-    try:
+    import openpyxl
+
+    with _readable(path):
         _check(path, data)
-        import warnings
-
-        import openpyxl
-
         warnings.filterwarnings("ignore", module="openpyxl")  # it warns about unknown styles
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets[:MOST_SHEETS]:
             sheet.reset_dimensions()  # otherwise it fills up the size that the sheet claims with empty fields
             yield _lines(path, sheet)
-    except CampaignError:
-        raise
-    except Exception as error:  # the library raises many kinds of exceptions for a damaged workbook
-        raise InputError(_not_xlsx(path=path, why=_short(error))) from error
 
 
 def _lines(path: Path, sheet: Any) -> Iterator[TabularLine]:
-    try:
+    with _readable(path):
         values = sheet.iter_rows(max_col=MOST_COLUMNS, values_only=True)
         for line, fields in enumerate(itertools.islice(values, MOST_LINES), 1):
             if fields.count(None) < len(fields):
                 last = max(place for place, value in enumerate(fields) if value is not None)
                 yield f"{path}: sheet {sheet.title!r:.60}: row {line}", fields[: last + 1]
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turns the many kinds of exceptions that the library raises for a damaged workbook into InputError."""
+    try:
+        yield
     except CampaignError:
         raise
     except Exception as error:
-        raise InputError(_not_xlsx(path=path, why=_short(error))) from error
-
-
-def _not_xlsx(path: object, why: object) -> str:
-    return f"{path}: not an XLSX workbook: {why}; save it as .xlsx or .csv"
-
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+        why = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputError(f"{path}: not an XLSX workbook: {why}; save it as .xlsx or .csv") from error
 
 
 def _check(path: Path, data: bytes) -> None:

@@ -59,9 +59,7 @@ def test_a_whole_file_is_read() -> None:
             recorded=True,
             started=100.0,
             ended=101.0,
-            host="h1",
             directory="/scratch",
-            executable="/opt/mdtest",
             nodes=(Node("n1", "h1", 99.0, "ab"), Node("n2", "n2", 100.5, "cd"), Node("n3", "n3")),
             incomplete=(2,),
             facts={"cpu.model": (Value("0-1", "A"), Value("2", "B"))},
@@ -94,7 +92,7 @@ def test_a_clock_is_off_by_what_lies_outside_of_the_time_of_asking() -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "a text that is a number": ({"host": 7}, "host: 7 is not a string"),
+    "a text that is a number": ({"job": 7}, "job: 7 is not a string"),
     "a time that is a text": ({"started": "now"}, "started: 'now' is not a number ≥ 0"),
     "a time beyond all": ({"ended": 1e400}, "ended: inf is not a number ≥ 0"),
     "a count that is true": ({"other_jobs": True}, "other_jobs: True is not a whole number ≥ 0"),

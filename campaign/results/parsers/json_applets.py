@@ -1,6 +1,4 @@
-"""mdtest's own JSON lines: `phase`, `shift`. With several task counts (-f -l -s), those of all processes are
-the result. Pure.
-"""
+"""The lines of mdtest and ior, whose results are `phase` lines of their own: one for each iteration. Pure."""
 
 from __future__ import annotations
 
@@ -10,22 +8,43 @@ from dataclasses import replace
 from campaign.results.json_fields import WrongField
 from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader
 
-
-def _of_all(take: LineReader) -> LineReader:
-    def checked(run: Execution, line: JsonLine) -> None:
-        if "processes" not in line.data or line.count("processes") == run.seen.processes:
-            take(run, line)
-
-    return checked
+# --- ior
 
 
-def _timed(take: LineReader) -> LineReader:
-    def counted(run: Execution, line: JsonLine) -> None:
-        take(run, line)
-        # What was renamed is renamed back after the phase.
-        run.phases_s += line.number_of("elapsed_s") * (2 if line.text("operation") == "rename" else 1)
+def _test(run: Execution, line: JsonLine) -> None:
+    """The processes that take part may be fewer than were started."""
+    run.seen = replace(
+        run.seen,
+        processes=line.count("processes"),
+        nodes=line.count("nodes"),
+        processes_per_node=line.count("processes_per_node"),
+    )
 
-    return counted
+
+def _transfer(run: Execution, line: JsonLine) -> None:
+    writes = line.text("operation") == "write"
+    details = {
+        "elapsed_s": line.number_of("elapsed_s"),
+        "moved_bytes": line.count("bytes") if "bytes" in line.data else None,
+        "remote_share": line.optional("remote_share"),
+        "cached_share": None if writes else line.optional("cached_share"),
+        "dirty_share": line.optional("dirty_share") if writes else None,
+        **line.spread("rank_rate_mib_s"),
+    }
+    # A script may have several tests.
+    operation = f"{line.one_of('operation', 'write', 'read')}-{line.count('test')}"
+    run.results.add(operation, line.number_of("rate_mib_s"), "MiB/s", line.number, details)
+
+
+def _check(run: Execution, line: JsonLine) -> None:
+    run.failed_operations += line.count("failed")
+
+
+# --- mdtest: with several task counts (-f -l -s), those of all processes are the result
+
+
+def _is_of_all(run: Execution, line: JsonLine) -> bool:
+    return "processes" not in line.data or line.count("processes") == run.seen.processes
 
 
 def _operation(line: JsonLine) -> str:
@@ -38,10 +57,13 @@ def _operation(line: JsonLine) -> str:
 
 
 def _phase(run: Execution, line: JsonLine) -> None:
-    operation = _operation(line)
+    operation, elapsed_s = _operation(line), line.number_of("elapsed_s")
+    run.phases_s += elapsed_s * (2 if operation.endswith("rename") else 1)  # it is renamed back after the phase
+    if not _is_of_all(run, line):
+        return
     counted, done = line.count("operations_counted"), line.count("operations_done")
     files, files_true = line.count("files_counted"), line.count("files_true")
-    true_rate, elapsed_s = line.number_of("true_rate_ops_s"), line.number_of("elapsed_s")
+    true_rate = line.number_of("true_rate_ops_s")
     # If the formula counts what happened, there is no second number to show.
     inflated = done != counted or files_true != files
     spread = line.spread("rank_rate_ops_s")
@@ -98,15 +120,16 @@ def _check_spread(spread: Mapping[str, float | None], rate: float, processes: in
 
 
 def _shift(run: Execution, line: JsonLine) -> None:
-    run.seen = replace(
-        run.seen,
-        shift_requested=line.count("requested"),
-        shift_effective=line.count("effective"),
-        whole_nodes=line.truth("whole_nodes"),
-    )
+    if _is_of_all(run, line):
+        run.seen = replace(
+            run.seen,
+            shift_requested=line.count("requested"),
+            shift_effective=line.count("effective"),
+            whole_nodes=line.truth("whole_nodes"),
+        )
 
 
-READERS: Mapping[str, LineReader] = {
-    "phase": _timed(_of_all(_phase)),
-    "shift": _of_all(_shift),
+READERS: Mapping[str, Mapping[str, LineReader]] = {
+    "ior": {"test": _test, "phase": _transfer, "verification": _check},
+    "mdtest": {"phase": _phase, "shift": _shift},
 }
