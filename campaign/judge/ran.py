@@ -14,8 +14,7 @@ from campaign.core.model import Finding
 from campaign.core.units import listed, several
 from campaign.judge.findings import to_explain, unchecked, violation
 from campaign.results.case import Case
-from campaign.results.environment.facts import PREFIX, Environment
-from campaign.results.environment.witness import SHORT
+from campaign.results.environment.facts import PREFIX, SHORT, Environment
 
 # Facts that a job records for each node; the last two as "PATH SHA-256".
 EXECUTABLE, INTERPRETER = "executable.sha256", "executable.interpreter"

@@ -12,7 +12,7 @@ from campaign.config.rules.entries import FileConfiguration, Operation
 from campaign.config.rules.kinds import MEDIAN
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
-from campaign.results import derived, iterations
+from campaign.results import derived
 from campaign.results.environment.facts import NOTHING, Evidence
 
 TIMED = ("-W", "-x", "--stonewall")  # beginnings of words that may end a phase by a timer before all items are done
@@ -54,10 +54,10 @@ class Case:
         if printed is None or printed.iterations < 2:
             return printed
         if not which:
-            return iterations.by_statistic(printed, operation.statistic)
+            return derived.by_statistic(printed, operation.statistic)
         decides = deciding(self.pack, self.run)
-        place = iterations.chosen(self.record(decides.key), which, self.pack.best(decides))
-        return printed if place is None else iterations.of_iteration(printed, place)
+        place = derived.chosen(self.record(decides.key), which, self.pack.best(decides))
+        return printed if place is None else derived.of_iteration(printed, place)
 
     def result(self, operation: Operation) -> Record | None:
         """The value of the operation's column: a record of the output, or computed from others by its formula."""

@@ -22,8 +22,8 @@ from campaign.core.errors import UnknownState, pass_on_limit
 from campaign.core.job_states import STATES
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
 from campaign.core.units import format_duration
-from campaign.results.environment import counters, reading, witness
-from campaign.results.environment.facts import Evidence
+from campaign.results.environment import counters, reading
+from campaign.results.environment.facts import Evidence, Witness
 from campaign.results.parsers.lines import follows_from_end, shown
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, partitions, states
@@ -80,7 +80,7 @@ def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
 
     ran = read(lambda: _content(folder / "ran.txt"), "")
     probed = read(lambda: _content(folder / "placement.txt"), "")
-    seen = replace(captured.witness, ranks=witness.ranks_of(ran))
+    seen = replace(captured.witness, ranks=reading.ranks_of(ran))
     evidence = replace(
         captured,
         completion=read(lambda: read_completion(folder, token), None),
@@ -94,7 +94,7 @@ def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
 _Read = TypeVar("_Read")
 
 
-def _placement(text: str, seen: witness.Witness, phase: str = "") -> tuple[str, ...]:
+def _placement(text: str, seen: Witness, phase: str = "") -> tuple[str, ...]:
     """The node of each rank: as seen during the run, otherwise as found by the job's test program before."""
     lines = [line.split() for line in text.splitlines()]
     whole = all(len(words) == 2 for words in lines)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.results.parsers.timeline import timelines
+from campaign.results.parsers.bench_jsonl import timelines
 from campaign.slurm.sandbox import storage
 from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Shape

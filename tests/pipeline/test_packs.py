@@ -14,7 +14,7 @@ import pytest
 from campaign.config.rules import packs
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.core.units import several
-from campaign.results.parsers.timeline import timelines
+from campaign.results.parsers.bench_jsonl import timelines
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support.bench_binary import build
 from tests.support.cases import Case, new_target

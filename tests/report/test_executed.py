@@ -7,8 +7,7 @@ from dataclasses import replace
 from campaign.core.model import Launcher, State
 from campaign.report import executed
 from campaign.results.case import Case
-from campaign.results.environment.facts import Environment, Evidence, Node, Value
-from campaign.results.environment.witness import Witness
+from campaign.results.environment.facts import Environment, Evidence, Node, Value, Witness
 from tests.support import builders
 
 PROGRAM, OTHER, SCRIPT, BASH, LIBRARY = "ab" * 32, "cd" * 32, "12" * 32, "34" * 32, "56" * 32

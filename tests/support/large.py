@@ -21,7 +21,7 @@ from campaign.core.events import START, hash_of
 from campaign.core.model import Run
 from campaign.pipeline import planning
 from campaign.plan import matrix
-from campaign.results.environment.witness import SHORT
+from campaign.results.environment.facts import SHORT
 from campaign.results.store import digests
 from campaign.slurm import scripts
 from campaign.slurm.submit import prepare

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from campaign.core import units
 from campaign.report.plots.drawing import Drawing, DrawnPlot
 from campaign.report.plots.shapes import Axis, Key, Panel, Raster, linear_axis, shade
-from campaign.results.parsers.timeline import Timeline, timelines
+from campaign.results.parsers.bench_jsonl import Timeline, timelines
 
 READ_BYTES = 256 << 20  # of a file with timelines
 ROWS, COLUMNS = 48, 100  # of a map: larger ones are drawn as means

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,7 +11,6 @@ from campaign.core.job_states import STATES
 from campaign.core.model import Completion, State
 from campaign.core.once import Once
 from campaign.results.environment.slurm_text import MOST_NODES, expand_nodes
-from campaign.results.environment.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +68,7 @@ class FileSystemSpace:
 
 
 PREFIX = "prefix."  # facts about the words before the benchmark
+SHORT = 16  # digits of a hash in ran.txt
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +178,46 @@ class Accounting:
 
 
 _UNDER_WAY = re.compile("|".join(word for word, state in STATES.items() if state in (State.PENDING, State.RUNNING)))
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """The SHA-256 of the files that a rank executed, in order; its first digits if the whole is not known."""
+
+    rank: int
+    phase: str  # "" if the run has one phase
+    node: str
+    digests: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """What processes on the nodes saw of a run's ranks; docs/evidence.md says what this proves and what it does not.
+
+    `ranks`: by "RANK PHASE" or "RANK", the node of each observed rank and the first digits of the hashes of what it
+    executed: "node1 0123456789abcdef,…".
+    """
+
+    watched: bool = False  # the job looked
+    programs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 -> path
+    libraries: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> "path SHA-256", each different one
+    preloads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # LD_PRELOAD, LD_AUDIT of the ranks
+    threads: tuple[str, ...] = ()  # OMP_NUM_THREADS of the ranks, each different value
+    ranks: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    def executed(self) -> Iterator[Executed]:
+        """What each rank of each phase executed."""
+        whole = {digest[:SHORT]: digest for digest in self.programs}
+        for key, text in self.ranks.items():
+            rank, _, phase = key.partition(" ")
+            node, _, digests = text.partition(" ")
+            yield Executed(int(rank), phase, node, tuple(whole.get(digest, digest) for digest in digests.split(",")))
+
+    def placement(self, phase: str = "") -> tuple[str, ...]:
+        """The node of each rank of a phase; empty unless all ranks were observed."""
+        nodes = {each.rank: each.node for each in self.executed() if each.phase == phase}
+        return tuple(nodes[rank] for rank in range(len(nodes))) if nodes.keys() == set(range(len(nodes))) else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 from campaign.core import untrusted
 from campaign.core.errors import pass_on_limit
-from campaign.results.environment import witness
 from campaign.results.environment.facts import (
     Accounting,
     Environment,
@@ -23,6 +22,7 @@ from campaign.results.environment.facts import (
     FileSystemSpace,
     Node,
     Value,
+    Witness,
     indices,
 )
 from campaign.results.environment.slurm_text import MOST_NODES, slurm_fields
@@ -62,14 +62,31 @@ def parse(content: bytes, name: str = "environment.json") -> Evidence:
     return Evidence(_environment(reader), made, before, after, witness=_witness(data.get("ran"), name))
 
 
-def _witness(data: Any, name: str) -> witness.Witness:
-    """What was seen of the ranks; empty if the job did not look."""
+def _witness(data: Any, name: str) -> Witness:
+    """What was seen of the ranks, but for `ranks`; empty if the job did not look."""
     if not isinstance(data, dict):
-        return witness.Witness()
+        return Witness()
     reader = _PartsReader(data, name)
     facts = reader.facts(len(reader.nodes()))
-    values = {fact: tuple(dict.fromkeys(value.text for value in values)) for fact, values in facts.items()}
-    return witness.of_facts(values, (*reader.words("problems"), *reader.problems))
+    seen = {fact: tuple(dict.fromkeys(value.text for value in values)) for fact, values in facts.items()}
+
+    def under(prefix: str) -> dict[str, tuple[str, ...]]:
+        return {fact.removeprefix(prefix): values for fact, values in seen.items() if fact.startswith(prefix)}
+
+    programs = {digest: ", ".join(paths) for digest, paths in under("program.").items()}
+    variables = under("env.")
+    threads = variables.pop("OMP_NUM_THREADS", ())
+    problems = (*reader.words("problems"), *reader.problems)
+    return Witness(True, programs, under("library."), variables, threads, problems=problems)
+
+
+_RANK = re.compile(r"([0-9]{1,9}) (\S{1,255}) ([0-9a-f]{16}(?:,[0-9a-f]{16})*)(?: ([a-z0-9-]{1,40}))?")
+
+
+def ranks_of(text: str) -> dict[str, str]:
+    """A witness's `ranks`, from the lines of ran.txt: RANK NODE HASH,HASH [PHASE]; others are ignored."""
+    matches = filter(None, map(_RANK.fullmatch, text.splitlines()))
+    return {f"{int(match[1])} {match[4] or ''}".rstrip(): f"{match[2]} {match[3]}" for match in matches}
 
 
 def _environment(reader: _PartsReader) -> Environment:

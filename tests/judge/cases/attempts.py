@@ -8,8 +8,7 @@ from typing import Any
 from campaign.config.rules.entries import Requirement
 from campaign.core.model import Geometry, OutputRemark, Run, Severity, State
 from campaign.results.case import Case
-from campaign.results.environment.facts import Evidence
-from campaign.results.environment.witness import Witness
+from campaign.results.environment.facts import Evidence, Witness
 from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
 from tests.support import builders
 

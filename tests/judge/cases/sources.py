@@ -12,8 +12,7 @@ from campaign.config.rules.entries import Pin
 from campaign.core.model import Command, Geometry, Launcher, OutputRemark
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.environment.facts import Environment, Evidence, Node, Value
-from campaign.results.environment.witness import Witness
+from campaign.results.environment.facts import Environment, Evidence, Node, Value, Witness
 from campaign.results.source import classify
 from campaign.results.source.facts import Build, OwnSource, Sources
 from campaign.results.source.trees import PLAIN, Tree, TreeEntry

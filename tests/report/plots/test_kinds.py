@@ -25,7 +25,7 @@ from campaign.report.plots.pairs import pairs
 from campaign.report.plots.processes import COLUMNS, ROWS, processes, rates
 from campaign.report.plots.shapes import Axis, Bar, Line, Panel, Raster, linear_axis, value_axis
 from campaign.results.cells import Row
-from campaign.results.parsers.timeline import Timeline
+from campaign.results.parsers.bench_jsonl import Timeline
 from campaign.statistics.contention import ContentionModel
 from tests.support import builders, captures
 

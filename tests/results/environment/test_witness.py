@@ -6,9 +6,8 @@ import json
 from dataclasses import replace
 
 from campaign.core.decode import decode, dumps
-from campaign.results.environment import reading, witness
-from campaign.results.environment.facts import Evidence
-from campaign.results.environment.witness import Executed, Witness
+from campaign.results.environment import reading
+from campaign.results.environment.facts import Evidence, Executed, Witness
 
 PROGRAM, WRAPPER = "ab" * 32, "cd" * 32
 RAN = {
@@ -27,7 +26,7 @@ LINES = f"0 n1 {WRAPPER[:16]},{PROGRAM[:16]}\n1 n2 {PROGRAM[:16]}\n"
 
 def read(ran: object = RAN, lines: str = LINES) -> Witness:
     content = json.dumps({"format": 2, "made": True, "before": None, "after": None, "ran": ran}).encode()
-    return replace(reading.parse(content).witness, ranks=witness.ranks_of(lines))
+    return replace(reading.parse(content).witness, ranks=reading.ranks_of(lines))
 
 
 def test_the_files_that_each_rank_executed_in_their_order() -> None:
@@ -57,7 +56,7 @@ def test_each_phase_has_ranks_of_its_own() -> None:
 
 
 def test_lines_that_are_none_are_left_out() -> None:
-    assert witness.ranks_of(f"x n1 ab\n0 n1\n3 n1 {'0' * 16}\n1 n1 <b>\n") == {"3": f"n1 {'0' * 16}"}
+    assert reading.ranks_of(f"x n1 ab\n0 n1\n3 n1 {'0' * 16}\n1 n1 <b>\n") == {"3": f"n1 {'0' * 16}"}
 
 
 def test_the_database_gives_it_back() -> None:

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.results.parsers.timeline import Timeline, timelines
+from campaign.results.parsers.bench_jsonl import Timeline, timelines
 from tests.support import captures
 
 TEXT = (captures.DATA / "mpiio" / "bench-0.1.0-static-slow" / "bench.jsonl").read_text()
