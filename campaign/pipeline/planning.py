@@ -27,10 +27,9 @@ from campaign.plan import matrix, repetitions, searches
 from campaign.plan.dialect import Dialect, identify
 from campaign.results.case import Case
 from campaign.results.store import begun
-from campaign.slurm import admission, commands, partitions, scripts
-from campaign.slurm.admission import Shown
+from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import open_store
-from campaign.slurm.partitions import NotInSlurm
+from campaign.slurm.partitions import NotInSlurm, Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +208,7 @@ def _partition(opened: Opened, before: Settled) -> tuple[partitions.Partition | 
         )
     asked = None
     try:
-        asked = admission.ask(campaign.slurm)
+        asked = partitions.ask(campaign.slurm)
         if asked.partition.usable:
             return asked.partition, asked, {}
         why = (

@@ -33,10 +33,9 @@ from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.source import record
 from campaign.results.store import Records, begun
-from campaign.slurm import admission, commands, partitions, sbatch, scripts
-from campaign.slurm.admission import Shown
+from campaign.slurm import commands, partitions, sbatch, scripts
 from campaign.slurm.collect import open_store
-from campaign.slurm.partitions import NotInSlurm, Partition
+from campaign.slurm.partitions import NotInSlurm, Partition, Shown
 from campaign.slurm.submit import prepare
 
 MOST_TESTED = 16  # scripts passed to sbatch --test-only: the widest ones
@@ -101,7 +100,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
     lacks: list[str] = []
     asked = None
     try:
-        asked = planned.asked or admission.ask(campaign.slurm)
+        asked = planned.asked or partitions.ask(campaign.slurm)
         planned = replace(planned, partition=planned.partition or asked.partition)
         lacks += planned.unresolved.values()
     except NotInSlurm as error:
@@ -324,7 +323,7 @@ def _beyond_limit(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator
     most = max(map(len, matrix.batches(runs, campaign.slurm.allocation)), default=0)
     needs_s = scripts.job_limit_s(campaign.slurm, most)
     limits = [(f"partition {partition.name}", partition.time_limit_s)]
-    if most and (of_qos := admission.time_limit(asked.terms.qos, campaign.slurm.qos)):
+    if most and (of_qos := partitions.time_limit(asked.terms.qos, campaign.slurm.qos)):
         limits.append((f"QOS {of_qos[0]}", of_qos[1]))
     for where, limit in limits:
         if most and limit is not None and needs_s > limit:
@@ -343,7 +342,7 @@ def _not_admitted(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator
     if not runs:
         return
     slurm, terms, name = opened.campaign.slurm, asked.terms, asked.partition.name
-    if terms.state not in (admission.UP, admission.DOWN):
+    if terms.state not in (partitions.UP, partitions.DOWN):
         yield Mistake(
             ("slurm", "partition"),
             f"found {name}, which takes no jobs (its state is {terms.state}); name another partition, or ask the "
@@ -367,7 +366,7 @@ def _not_admitted(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator
 
 
 def _down(asked: Shown) -> Iterator[str]:
-    if asked.terms.state == admission.DOWN:
+    if asked.terms.state == partitions.DOWN:
         yield f"partition {asked.partition.name} is DOWN: its jobs wait until an administrator sets it UP"
 
 
@@ -420,7 +419,7 @@ def _refused(jobs: Sequence[tuple[scripts.JobScript, str]], partition: Partition
             f"each: {why}"
         )
         if value:
-            known = admission.known(str(at[1]), partition.name)
+            known = partitions.known(str(at[1]), partition.name)
             others = suggestion(value, known) if known else "correct it or remove it"
             problem = f"found {value}; sbatch --test-only: {why}; {others}"
         yield Mistake(at, problem)

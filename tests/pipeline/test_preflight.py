@@ -24,7 +24,7 @@ from campaign.pipeline import planning, preflight, probe, program
 from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.pipeline.preflight import Checked
 from campaign.pipeline.request import Request
-from campaign.slurm import admission, commands
+from campaign.slurm import commands, partitions
 from tests.support import builders, fake_slurm
 from tests.support.fake_slurm import Fake
 
@@ -197,7 +197,7 @@ def test_a_partition_that_is_down_is_noted_and_one_of_an_admitted_account_is_not
 
 
 def test_a_job_longer_than_its_qos_allows_is_refused(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "time_limit", lambda of_partition, of_job: (of_job, 120))
+    monkeypatch.setattr(partitions, "time_limit", lambda of_partition, of_job: (of_job, 120))
     assert refused(opened("slurm: {qos: short, time: 5m, allocation: run}\n")) == (
         "c.yaml:11:27: slurm.time: a job of 1 run of 5m needs 6m; QOS short allows 2m; set a shorter slurm.time"
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from campaign.slurm import admission, commands, partitions
+from campaign.slurm import commands, partitions
 
 SHOWN = (
     "PartitionName=chem AllowGroups=ALL AllowAccounts=chemistry,Physics AllowQos=ALL AllocNodes=ALL Default=NO "
@@ -16,13 +16,13 @@ SHOWN = (
 )
 
 
-def of(shown: str) -> admission.Admission:
-    return admission.parse(partitions.rows(shown)[0])
+def of(shown: str) -> partitions.Admission:
+    return partitions.terms_of(partitions.rows(shown)[0])
 
 
 def test_a_partition_admits_the_accounts_that_it_names_and_every_qos_where_it_names_none() -> None:
     terms = of(SHOWN)
-    assert (terms.state, terms.most_nodes, terms.qos) == (admission.UP, None, "")
+    assert (terms.state, terms.most_nodes, terms.qos) == (partitions.UP, None, "")
     assert terms.admits("account", "physics")
     assert not terms.admits("account", "biology")
     assert terms.admits("qos", "any")
@@ -37,7 +37,7 @@ def test_what_a_partition_denies_it_does_not_admit() -> None:
 def test_state_nodes_of_a_job_and_qos_are_read() -> None:
     changed = SHOWN.replace("State=UP", "State=DOWN").replace("MaxNodes=UNLIMITED", "MaxNodes=2")
     terms = of(changed.replace("QoS=N/A", "QoS=short"))
-    assert (terms.state, terms.most_nodes, terms.qos) == (admission.DOWN, 2, "short")
+    assert (terms.state, terms.most_nodes, terms.qos) == (partitions.DOWN, 2, "short")
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_partitions_qos_limits_the_time_unless_the_jobs_comes_before_it(
     names: list[str], limit: tuple[str, int] | None
 ) -> None:
     lines = ["short|00:02:00|DenyOnLimit", "normal||", "long|1-00:00:00|", "own|00:10:00|DenyOnLimit,OverPartQOS"]
-    assert admission.parse_time_limit(lines, names) == limit
+    assert partitions.parse_time_limit(lines, names) == limit
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_what_a_user_may_name_is_listed(
     key: str, printed: str, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commands, "call", lambda command: commands.Reply(0, printed, ""))
-    assert admission.known(key, "batch") == names
+    assert partitions.known(key, "batch") == names
 
 
 def test_nothing_is_listed_where_the_site_keeps_no_accounts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "call", lambda command: commands.Reply(1, "", "no accounting"))
-    assert admission.known("qos", "batch") == []
+    assert partitions.known("qos", "batch") == []
 
 
 def test_of_a_user_without_a_name_slurm_is_asked_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,5 +88,5 @@ def test_of_a_user_without_a_name_slurm_is_asked_by_number(monkeypatch: pytest.M
         return commands.Reply(0, "", "")
 
     monkeypatch.setattr(commands, "call", call)
-    assert admission.known("qos", "batch") == []
+    assert partitions.known("qos", "batch") == []
     assert f"user={os.getuid()}" in asked[0]
