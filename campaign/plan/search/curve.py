@@ -62,34 +62,27 @@ LEVEL = 1e-6  # runs per count that pull the curve to 0: its level is arbitrary,
 REACH = 1.5  # length scale of a smooth curve, in factors of 2
 
 
-@dataclass(frozen=True, slots=True)
-class Beliefs:
-    """Curves drawn from the posterior distribution: a row for each, with the log rate of each of `counts`."""
-
-    counts: tuple[Geometry, ...]
-    drawn: Array
-    deviation: float  # of one run
-
-
-def beliefs(given: Runs, counts: Sequence[Geometry], cores: int, seed: str, draws: int) -> Beliefs:
-    """`counts` with and without runs; runs of other counts are ignored. `cores`: per node."""
+def drawn(given: Runs, counts: Sequence[Geometry], cores: int, seed: str, draws: int) -> Array:
+    """Curves drawn from the posterior distribution: a row for each, with the log rate of each of `counts`, with and
+    without runs; runs of other counts are ignored. `cores`: per node.
+    """
     told, deviation = _told(given, counts), given.deviation
-    features = _features(counts)
+    features, none = _features(counts), _Features(numpy.zeros((0, len(counts))), numpy.zeros(0), numpy.zeros(0))
     fits = [
-        _fit(root, told, deviation, features if kind.even else None)
+        _fit(root, told, deviation, features if kind.even else none)
         for kind, root in zip(KINDS, _roots(tuple(counts), cores), strict=True)
     ]
     evidence = numpy.concatenate([fit.evidence for fit in fits])
     reached = numpy.cumsum(numpy.exp(evidence - evidence.max()))
-    drawn = numpy.searchsorted(reached, (numpy.arange(draws) + 0.5) / draws * reached[-1])
+    kinds = numpy.searchsorted(reached, (numpy.arange(draws) + 0.5) / draws * reached[-1])
     # A generator with the same stream in all versions of numpy, so that a search can be replayed.
     chance = numpy.random.RandomState(numpy.frombuffer(hashlib.sha256(seed.encode()).digest(), numpy.uint32))
     first, curves = 0, []
     for fit in fits:
-        shapes = drawn[(first <= drawn) & (drawn < first + len(fit.evidence))] - first
+        shapes = kinds[(first <= kinds) & (kinds < first + len(fit.evidence))] - first
         curves.append(_draw(fit, told, deviation, shapes, chance))
         first += len(fit.evidence)
-    return Beliefs(tuple(counts), numpy.concatenate(curves), deviation)
+    return numpy.concatenate(curves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,17 +245,15 @@ class _Fit:
     pulls: Array  # posterior mean of the standard normal values that the root transforms into a curve
     inverse: Array  # of the covariance of the observations
     evidence: Array
-    features: _Features | None
+    features: _Features
     bent: Array  # effect of each feature on the observations, times its deviation
 
 
-def _fit(root: Array, told: _Told, deviation: float, features: _Features | None) -> _Fit:
+def _fit(root: Array, told: _Told, deviation: float, features: _Features) -> _Fit:
     pulls = told.rows @ root
     variance = deviation**2 * numpy.eye(len(told.rows)) + pulls @ pulls.T
     inverse = numpy.linalg.inv(variance)
     alone = -told.seen @ inverse @ told.seen / 2 - numpy.linalg.slogdet(variance)[1] / 2
-    if features is None:
-        return _Fit(root, pulls, inverse, numpy.array([alone]), None, numpy.zeros((0, len(told.rows))))
     # A feature adds a rank-one term to the covariance.
     bent = features.values @ told.rows.T * features.deviation[:, None]
     against = bent @ inverse
@@ -286,8 +277,6 @@ def _draw(fit: _Fit, told: _Told, deviation: float, shapes: Array, chance: numpy
     share = (moved * bent).sum(1) / (1 + (against * bent).sum(1))
     moved -= share[:, None] * against
     curves: Array = (normal + moved @ fit.pulls) @ fit.root.T
-    if fit.features is None:
-        return curves
     sizes += (moved * bent).sum(1)
     added = fit.features.values * fit.features.deviation[:, None]
     added = numpy.concatenate([numpy.zeros((1, added.shape[1])), added])

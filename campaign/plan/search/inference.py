@@ -87,8 +87,8 @@ def _view(
     ranked = sorted(effect, key=lambda one: (-effect[one], size(one)))
     known = [one for one in ranked[:KNOWN] if effect[one] >= effect[ranked[0]] - NEAR]
     counts = sorted([*known, *_beside(space, known[:BESIDE], effect.keys() | failed), *more], key=size)
-    believed = curve.beliefs(given, counts, space.cores_per_node, seed, draws)
-    ratios = believed.drawn - believed.drawn.max(1, keepdims=True)
+    drawn = curve.drawn(given, counts, space.cores_per_node, seed, draws)
+    ratios = drawn - drawn.max(1, keepdims=True)
     good = ratios >= math.log1p(-margin)
     votes = Counter(chain.from_iterable({*both} for both in zip(good.argmax(1), ratios.argmax(1), strict=True)))
     within, means = good.mean(0), ratios.mean(0)
@@ -97,7 +97,7 @@ def _view(
         {one: votes[place] / len(ratios) for place, one in enumerate(counts) if votes[place]},
         dict(zip(counts, numpy.sort(ratios.T).tolist(), strict=True)),
         max(known, key=lambda one: means[counts.index(one)]),
-        believed.deviation,
+        given.deviation,
     )
 
 
@@ -202,7 +202,7 @@ def _smaller(
     model is often one count off.
     """
     given = curve.runs(logs)
-    drawn = curve.beliefs(given, counts, space.cores_per_node, f"{asked.seed}/{len(logs)}", DRAWS).drawn
+    drawn = curve.drawn(given, counts, space.cores_per_node, f"{asked.seed}/{len(logs)}", DRAWS)
     good = drawn >= drawn[:, [counts.index(peak)]] + math.log1p(-asked.margin)
     first = numpy.sort(good.argmax(1))[math.floor((1 - asked.confidence) * DRAWS)]
     if first and not _below_by_own_runs(given, counts[first - 1], peak, asked):
