@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import sys
@@ -17,15 +16,6 @@ from campaign.core.errors import INTERRUPTED, OK, CampaignError, InputError, typ
 from campaign.core.units import listed, several
 
 NOTIFY_S = 60.0  # seconds for the user's command
-# Needed once a run has ended, and for the table: loaded while Slurm starts the jobs.
-AFTERWARDS = (
-    "campaign.results.parsers.output",
-    "campaign.results.source.trees",
-    "campaign.judge.engine",
-    "campaign.report.table",
-    "campaign.report.verdict",
-    "tabulate",
-)
 
 if TYPE_CHECKING:
     from campaign.config.opened import Opened
@@ -147,13 +137,9 @@ def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> i
     from campaign.pipeline import run
     from campaign.plan import matrix
 
-    def load_the_rest() -> None:
-        for name in AFTERWARDS:
-            importlib.import_module(name)
-
     display = progress.display(opened.paths.root, arguments.verbose, arguments.quiet)
     with display as shown, waiting.told_to(shown.say):
-        done = run.run(opened, request, shown, load_the_rest)
+        done = run.run(opened, request, shown)
         shown.close()
         if request.detach:
             _print_submitted(opened, arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from campaign.core.model import Attempt, Command, Run, State, directory_name
 from campaign.core.units import several
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix
-from campaign.slurm import script_text
+from campaign.slurm import script_text, submit
 
 DEFAULT, NONE = "(default)", "none"
 _NAMED = 3  # runs that are named
@@ -50,7 +49,7 @@ def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list
 
 def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterator[_Change]:
     """All differences in what a run executes, from the records of the attempt."""
-    described, script = _described(folder / "attempt.json"), _text(folder / "job.sbatch")
+    described, script = submit.described(folder), _text(folder / "job.sbatch")
     slurm = opened.campaign.slurm
     old = tuple(described.get(key) for key in ("nodes", "processes"))
     new = (run.geometry.nodes, run.geometry.processes)
@@ -118,14 +117,6 @@ def _change(setting: str, old: str, new: str) -> Iterator[_Change]:
 
 def _geometry(nodes: Any, processes: Any) -> str:
     return f"{several(nodes, 'node')}, {processes} processes"
-
-
-def _described(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(_text(path))
-    except ValueError:
-        return {}
-    return data if isinstance(data, dict) else {}
 
 
 def _text(path: Path) -> str:

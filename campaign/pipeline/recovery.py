@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from campaign.config.opened import Opened
@@ -102,6 +100,6 @@ def _unfinished(paths: Paths, event: Event) -> Iterator[str]:
     """The jobs of attempts that no line names and that have not recorded their end."""
     for name in event["unnamed"]:
         folder = paths.runs / name
-        if not (folder / "completion.json").exists():
-            with suppress(OSError, ValueError, LookupError, TypeError):
-                yield str(json.loads((folder / "attempt.json").read_text(encoding="utf-8"))["job"])
+        job = submit.described(folder).get("job")
+        if job and not (folder / "completion.json").exists():
+            yield str(job)

@@ -4,6 +4,7 @@ missing.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import time
@@ -16,11 +17,10 @@ from typing import Protocol
 from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.errors import NoRoom, UnknownState, typed
-from campaign.core.model import Attempt, Observation, Run, State
-from campaign.core.units import digits, several
+from campaign.core.model import Attempt, Observation, Paths, Run, State
+from campaign.core.units import several
 from campaign.judge.submission import Submission
-from campaign.pipeline import planning
-from campaign.pipeline.budget import in_use_node_s
+from campaign.pipeline import budget, planning
 from campaign.pipeline.planning import Plan
 from campaign.pipeline.preflight import is_missing, preflight, vain_waivers
 from campaign.pipeline.request import Request
@@ -30,8 +30,8 @@ from campaign.plan.estimate import TimeLeft, time_left
 from campaign.results.case import Case
 from campaign.results.source import record
 from campaign.results.store import Records, Store, begun
-from campaign.slurm import commands, scripts
-from campaign.slurm.collect import Follower
+from campaign.slurm import commands
+from campaign.slurm.completion import read_completion
 from campaign.slurm.submit import Room, left_on, send
 
 FOLLOW_S = (0.05, 1.0)  # shortest and longest pause between two checks of the jobs' records
@@ -78,7 +78,6 @@ class Driver:
     display: Display
     before: frozenset[str]  # tokens
     cancelled: str  # when the campaign was last cancelled before
-    meanwhile: Callable[[], None]  # called while Slurm starts jobs
 
     def is_cancelled(self) -> bool:
         return self.store.cancelled() != self.cancelled
@@ -88,11 +87,8 @@ class _StoppedError(Exception):
     """The jobs were cancelled, and nothing more is submitted."""
 
 
-def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[[], None] = lambda: None) -> Submission:
-    """Submit what is missing and follow it to the end; gives the campaign with the rows of the chosen cells only.
-
-    `meanwhile` is called after submissions, while jobs take a moment to start.
-    """
+def run(opened: Opened, request: Request, display: Display) -> Submission:
+    """Submit what is missing and follow it to the end; gives the campaign with the rows of the chosen cells only."""
     campaign, pack = opened.campaign, opened.pack
     request.check(matrix.cells(campaign, pack))
     if request.statuses:
@@ -109,7 +105,7 @@ def run(opened: Opened, request: Request, display: Display, meanwhile: Callable[
     with Store(opened.paths) as store:
         # What an earlier driver had no time to submit failed with that driver, not for a cause of its own.
         ended = frozenset(each.token for each in store.attempts() if not each.state.active or each.job_id is None)
-        driver = Driver(opened, store, display, ended, store.cancelled(), meanwhile)
+        driver = Driver(opened, store, display, ended, store.cancelled())
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
         planning.write(opened, planned)
         record.keep_builds(campaign, opened.paths)
@@ -175,7 +171,7 @@ def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
             break
         # Attempts that ended without a rate are repeated: only the search knows when they are enough.
         before = tried
-        _submit_and_follow(driver, wanted, replace(request, again=True))
+        _Work(driver, wanted, replace(request, again=True)).measure()
         if request.detach:
             break
     return planned
@@ -184,7 +180,7 @@ def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
 def _measure(driver: Driver, planned: Plan, request: Request) -> Plan:
     """Measure what cells report, with as many repetitions as their intervals need; gives the plan with all of them."""
     while True:
-        _submit_and_follow(driver, request.chosen(driver.opened.campaign, planned.runs), request)
+        _Work(driver, request.chosen(driver.opened.campaign, planned.runs), request).measure()
         later = planning.again(driver.opened, planned)
         if request.detach or later.runs == planned.runs:
             return planned
@@ -194,97 +190,68 @@ def _measure(driver: Driver, planned: Plan, request: Request) -> Plan:
         planning.write(driver.opened, planned)
 
 
-def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) -> None:
-    """Submit those of the runs that lack a result, or all with `again`, until Slurm has accepted or refused each."""
-    opened, store = driver.opened, driver.store
-    follower = follower_of(opened, store, driver.display.say)
-    sends: Counter[str] = Counter()
-    refused: set[str] = set()
-
-    def wanted(run: Run, attempts: Sequence[Attempt], records: Records) -> bool:
-        if run.id in sends and not any(attempt.state.active for attempt in attempts):
-            # Try again if Slurm does not know the job, but not if sbatch refused it.
-            unheard = attempts[-1].state is State.REFUSED and run.id not in refused
-            return unheard and sends[run.id] < MAX_SENDS
-        return is_missing(opened, run, attempts, records, request)
-
-    over: list[str] = []  # why jobs are held back at present
-
-    def missing() -> list[Run]:
-        attempts, records = matrix.attempts_by_run(chosen, store.attempts()), store.records()
-        runs = [run for run in chosen if wanted(run, attempts[run.id], records)]
-        over.clear()
-        if request.most_node_h is not None:
-            runs, beyond = _within(driver, runs, request.most_node_h)
-            over.extend(beyond)
-        sends.update(run.id for run in runs)
-        return runs
-
-    follower.step()
-    while True:
-        watch = _Watch(driver, follower, chosen, request)
-        room = Room(request.most_jobs, None if request.detach else watch.pause, follower.unsent, driver.is_cancelled)
-        jobs = send(opened, store, missing, driver.display.say, room)
-        refused.update(run.id for job in jobs if job.refused for run in job.runs)
-        if request.detach or not (jobs or store.under_way() or driver.is_cancelled()):
-            for text in over:
-                driver.display.warn(text)
-            return
-        driver.meanwhile()
-        watch.follow()
-
-
-def _within(driver: Driver, runs: Sequence[Run], most_node_h: float) -> tuple[list[Run], list[str]]:
-    """The runs of the first jobs that fit into so many node-hours, and a message about the others. Each job may use its
-    time limit on all its nodes; what it does not use is available to later ones.
-    """
-    opened, slurm = driver.opened, driver.opened.campaign.slurm
-    used = in_use_node_s(opened.paths, driver.store, slurm) / 3600
-    within: list[Run] = []
-    batches = matrix.batches(tuple(runs), slurm.allocation)
-    costs = [
-        max(run.geometry.nodes for run in batch) * scripts.job_limit_s(slurm, len(batch)) / 3600 for batch in batches
-    ]
-    for place, (batch, more) in enumerate(zip(batches, costs, strict=True)):
-        if used + more > most_node_h:
-            left = batches[place:]
-            enough = math.ceil(100 * (used + sum(costs[place:]))) / 100
-            text = (
-                f"not submitted: {several(len(left), 'job')} ({several(sum(map(len, left)), 'run')}). --max-node-hours "
-                f"is {most_node_h:.15g}; {digits(used)} are used or reserved, and the next job may use {digits(more)} "
-                f"more; --max-node-hours {enough:.15g} is enough for all"
-            )
-            return within, [text]
-        used += more
-        within += batch
-    return within, []
-
-
-class _Watch:
-    """Follows and shows the running jobs, until the first two jobs have failed with the same cause or the campaign is
-    cancelled.
+class _Work:
+    """Submits what the chosen runs lack, and follows and shows their jobs, until the first two jobs have failed with
+    the same cause or the campaign is cancelled.
     """
 
-    def __init__(self, driver: Driver, follower: Follower, chosen: Sequence[Run], request: Request) -> None:
-        self._driver, self._follower, self._chosen, self._request = driver, follower, chosen, request
+    def __init__(self, driver: Driver, chosen: Sequence[Run], request: Request) -> None:
+        self._driver, self._chosen, self._request = driver, chosen, request
+        self._follower = follower_of(driver.opened, driver.store, driver.display.say)
+        self._sends: Counter[str] = Counter()
+        self._refused: set[str] = set()
+        self._beyond = ""  # why jobs are held back at present
         self._pause_s = FOLLOW_S[0]
         self._last: Sequence[Attempt] | None = None
         self._running_since: dict[str, float] = {}
         self._values: Mapping[tuple[str, int], Sequence[RunValue]] = {}
         self._stopped = False
 
-    def follow(self) -> None:
-        """Follow until all attempts have ended. Raises _StoppedError once the rest is cancelled."""
+    def measure(self) -> None:
+        """Submit those of the runs that lack a result, or all with `again`, until Slurm has accepted or refused each,
+        and follow them to their end. Raises _StoppedError once the rest is cancelled.
+        """
+        driver, request = self._driver, self._request
+        self._follower.step()
+        while True:
+            wait = None if request.detach else self._pause
+            room = Room(request.most_jobs, wait, self._follower.unsent, driver.is_cancelled)
+            jobs = send(driver.opened, driver.store, self._missing, driver.display.say, room)
+            self._refused.update(run.id for job in jobs if job.refused for run in job.runs)
+            if request.detach or not (jobs or driver.store.under_way() or driver.is_cancelled()):
+                if self._beyond:
+                    driver.display.warn(self._beyond)
+                return
+            self._follow()
+
+    def _missing(self) -> list[Run]:
+        store, request = self._driver.store, self._request
+        attempts, records = matrix.attempts_by_run(self._chosen, store.attempts()), store.records()
+        runs = [run for run in self._chosen if self._is_wanted(run, attempts[run.id], records)]
+        if request.most_node_h is not None:
+            runs, self._beyond = budget.within(self._driver.opened, store, runs, request.most_node_h)
+        self._sends.update(run.id for run in runs)
+        return runs
+
+    def _is_wanted(self, run: Run, attempts: Sequence[Attempt], records: Records) -> bool:
+        if run.id in self._sends and not any(attempt.state.active for attempt in attempts):
+            # Try again if Slurm does not know the job, but not if sbatch refused it.
+            unheard = attempts[-1].state is State.REFUSED and run.id not in self._refused
+            return unheard and self._sends[run.id] < MAX_SENDS
+        return is_missing(self._driver.opened, run, attempts, records, self._request)
+
+    def _follow(self) -> None:
+        """Follow until all attempts have ended."""
         while self._look():
             time.sleep(self._pause_s)
         if self._stopped:
             raise _StoppedError
 
-    def pause(self) -> None:
+    def _pause(self) -> None:
         """One check and a pause, while there is no room for further jobs."""
         self._look()
         if self._stopped:
-            self.follow()
+            self._follow()
         time.sleep(self._pause_s)
 
     def _look(self) -> bool:
@@ -318,7 +285,8 @@ class _Watch:
         if self._request.keep_going:
             return False
         full = no_space(chosen, attempts, driver.before)
-        cause = full.reason if full else same_cause(chosen, attempts, driver.before)
+        end_of = functools.partial(_end_of, driver.opened.paths)
+        cause = full.reason if full else same_cause(chosen, attempts, driver.before, end_of)
         if cause is None or not (jobs := _jobs_of(chosen, attempts)):
             return False
         if full:
@@ -380,14 +348,17 @@ def no_space(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collectio
     return next((each for each in new if each.state is State.FAILED and _NO_SPACE.search(each.reason)), None)
 
 
-def same_cause(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str]) -> str | None:
-    """The common cause of the first two failed jobs, without the attempts `before`; None if there is none.
+def same_cause(
+    runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str], end_of: Callable[[Attempt], object]
+) -> str | None:
+    """Why the first two jobs failed, without the attempts `before`, if both ended in the same way; None otherwise.
+    `end_of`: how a job recorded the end of an attempt.
 
     Jobs that Slurm refused have not failed. Runs of one job may all fail because of that job (a node, for example):
     they count as one failure, unless no other job is left to compare with.
     """
-    by_id = {run.id: run for run in runs}
-    new = [attempt for attempt in attempts if attempt.run in by_id and attempt.token not in before]
+    ids = {run.id for run in runs}
+    new = [attempt for attempt in attempts if attempt.run in ids and attempt.token not in before]
     ended = [attempt for attempt in new if not attempt.state.active and attempt.state is not State.REFUSED]
     ended.sort(key=lambda attempt: attempt.ended or math.inf)
     jobs = list(dict.fromkeys(attempt.job for attempt in ended))[:2]
@@ -399,14 +370,18 @@ def same_cause(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collect
         return None
     until = ended[: ended.index(first[1]) + 1]
     failed = all(attempt.state in (State.FAILED, State.TIMEOUT) for attempt in until)
-    causes = {_general(attempt, by_id[attempt.run]) for attempt in first}
-    return first[0].reason if failed and len(causes) == 1 else None
+    if not failed or len({(attempt.state, end_of(attempt)) for attempt in first}) > 1:
+        return None
+    return first[0].reason
 
 
-def _general(attempt: Attempt, run: Run) -> tuple[State, str]:
-    """A failure without names, numbers and paths, which differ from run to run."""
-    text = attempt.reason.replace(run.attempt_directory(attempt.token), "").replace(attempt.run, "")
-    return attempt.state, re.sub(r"[0-9a-f]{8,}|\d+", "#", text)
+def _end_of(paths: Paths, attempt: Attempt) -> tuple[object, ...]:
+    """The job's record of an end: its outcome, the benchmark's exit status, and how many phases had run."""
+    try:
+        completion = read_completion(paths.attempt(attempt.run, attempt.number), attempt.token)
+    except (OSError, ValueError):
+        return ()
+    return (completion.outcome, completion.exit_status, len(completion.phases)) if completion else ()
 
 
 def _jobs_of(runs: Sequence[Run], attempts: Sequence[Attempt]) -> list[str]:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened
@@ -434,12 +435,21 @@ def _write_job(job: scripts.JobScript, script: str) -> None:
             (step.folder / "job.sbatch").hardlink_to(path)
         except OSError:  # a file system without hard links
             atomic.write(step.folder / "job.sbatch", script)
-        described = {
+        content = {
             "format": 1,
             **scripts.described(step.run, step.number, step.token, job.name),
             "notes": step.run.notes,
         }
-        atomic.write(step.folder / "attempt.json", json.dumps(described, indent=1) + "\n")
+        atomic.write(step.folder / "attempt.json", json.dumps(content, indent=1) + "\n")
+
+
+def described(folder: Path) -> dict[str, Any]:
+    """The content of an attempt's attempt.json; empty if it is missing or damaged."""
+    try:
+        content = json.loads((folder / "attempt.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def not_submitted(job: str, said: str) -> str:

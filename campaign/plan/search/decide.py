@@ -148,8 +148,8 @@ def _remarks(book: Book, peak: Geometry, drift: Drift | None, slow: SlowRuns | N
 
 # --- the system over time: a drift of the rates, two groups of rates, outliers
 #
-# They are reported, and not excluded from any estimate. How often a steady system seems unsteady is printed by `python -m
-# tests.bench search_families`.
+# They are reported, and not excluded from any estimate. How often a steady system seems unsteady is printed by
+# `python -m tests.bench search_families`.
 
 
 def _drift(book: Book) -> Drift | None:
