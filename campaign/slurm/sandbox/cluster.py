@@ -15,9 +15,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import select
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +38,7 @@ THROUGH_UCX = {
 }
 CANCEL_WAIT_S = 4.0
 KILL_WAIT_S = 60.0
-TELL_AGAIN_S = 10.0
+LOOK_S, TELL_AGAIN_S = 1.0, 10.0  # between two looks whether it has ended, and two reports that it has
 
 
 class Sandbox:
@@ -64,7 +62,8 @@ class Sandbox:
         """
         sandbox = Sandbox.at(directory)
         shape = shape or Shape()
-        machine.require_programs(shape.accounting)
+        accounting = machine.ACCOUNTING_PACKAGES if shape.accounting else {}
+        machine.require_programs(machine.PACKAGES | accounting)
         machine.require_permissions()
         if shape.storage:
             storage.require()
@@ -113,35 +112,24 @@ class Sandbox:
         """
         state = self.layout.load()
         assert state is not None
+        keeper = state.processes["keeper"]
 
-        def ended(_number: int, _frame: object) -> None:
-            raise EnvironmentLacks(
-                f"sandbox: {self.layout.top} has ended, and its Slurm with it; 'campaign run --sandbox' starts it "
-                "again and continues"
-            )
+        def look(_number: int, _frame: object) -> None:
+            if not keeper.alive():
+                # Raised repeatedly: an exception may be caught where it is raised.
+                signal.setitimer(signal.ITIMER_REAL, TELL_AGAIN_S)
+                raise EnvironmentLacks(
+                    f"sandbox: {self.layout.top} has ended, and its Slurm with it; 'campaign run --sandbox' starts it "
+                    "again and continues"
+                )
 
-        def watch() -> None:
-            if left in select.select([keeper, left], [], [])[0]:
-                return
-            while True:  # repeatedly: an exception may be caught where it is raised
-                signal.pthread_kill(main, signal.SIGUSR1)
-                if select.select([left], [], [], TELL_AGAIN_S)[0]:
-                    return
-
-        main = threading.get_ident()
-        keeper = os.pidfd_open(state.processes["keeper"].pid)
-        left, leave = os.pipe()
-        before = signal.signal(signal.SIGUSR1, ended)
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
+        before = signal.signal(signal.SIGALRM, look)
+        signal.setitimer(signal.ITIMER_REAL, LOOK_S, LOOK_S)
         try:
             yield
         finally:
-            os.close(leave)
-            watcher.join()
-            signal.signal(signal.SIGUSR1, before)
-            os.close(left)
-            os.close(keeper)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
     def running(self) -> bool:
         """Whether all its daemons are alive."""
@@ -170,13 +158,10 @@ class Sandbox:
 
     def status(self) -> SandboxStatus:
         """What runs and what does not; asks Slurm for nodes and jobs, each for at most 10 s."""
-        directory = str(self.layout.top)
-        state = self.layout.load()
-        if state is None:
-            return SandboxStatus(directory, "stopped", None)
-        daemons = self._daemons(state)
-        if not any(daemon.alive for daemon in daemons):
-            return SandboxStatus(directory, "stopped", state.shape, daemons)
+        directory, state = str(self.layout.top), self.layout.load()
+        daemons = self._daemons(state) if state else ()
+        if state is None or not any(daemon.alive for daemon in daemons):
+            return SandboxStatus(directory, "stopped", state.shape if state else None, daemons)
         answers = _answers(daemons)
         states = query.node_states(self.layout) if answers else {}
         pids = {daemon.node: daemon.pid for daemon in daemons}

@@ -11,7 +11,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks
@@ -78,17 +78,14 @@ def require_permissions() -> None:
         )
 
 
-def require_programs(accounting: bool) -> None:
-    """Raises EnvironmentLacks, with the Debian packages to install, if a program is missing."""
-    needed = PACKAGES | (ACCOUNTING_PACKAGES if accounting else {})
+def require_programs(needed: Mapping[str, str]) -> None:
+    """Raises EnvironmentLacks if a program is missing. `needed`: their Debian packages."""
     missing = sorted(program for program in needed if shutil.which(program, path=PROGRAMS_PATH) is None)
     if missing:
         packages = " ".join(sorted({needed[program] for program in missing}))
-        raise EnvironmentLacks(programs_missing(programs=", ".join(missing), packages=packages))
-
-
-def programs_missing(programs: object, packages: object) -> str:
-    return f"sandbox: {programs} not found; install the Debian packages: apt-get install {packages}"
+        raise EnvironmentLacks(
+            f"sandbox: {', '.join(missing)} not found; install the Debian packages: apt-get install {packages}"
+        )
 
 
 def mpi_plugin() -> str:

@@ -7,14 +7,12 @@ namespace, so that nodes share what the servers have, and nothing that a client'
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.schema import near
 from campaign.slurm.sandbox import machine
-from campaign.slurm.sandbox.machine import programs_missing
 
 KIND = "gluster"
 BRICK_LIMIT, DELAY_LIMIT_MS = 16, 10_000
@@ -87,10 +85,7 @@ NO_STORAGE = Storage()
 
 def require() -> None:
     """Raises EnvironmentLacks if this machine or this user cannot have such a storage."""
-    missing = sorted(program for program in PACKAGES if shutil.which(program, path=machine.PROGRAMS_PATH) is None)
-    if missing:
-        packages = " ".join(sorted({PACKAGES[program] for program in missing}))
-        raise EnvironmentLacks(programs_missing(programs=", ".join(missing), packages=packages))
+    machine.require_programs(PACKAGES)
     if not machine.is_root():
         raise EnvironmentLacks(
             f"sandbox: gluster storage needs root (you are user {os.geteuid()}): its bricks use trusted extended "

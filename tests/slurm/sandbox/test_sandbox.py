@@ -320,11 +320,11 @@ def test_who_waits_for_a_sandbox_that_is_killed_is_told_at_once(sandbox_director
 
 def test_who_leaves_a_sandbox_before_it_ends_is_told_nothing(sandbox_directory: Path) -> None:
     sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1, cpus=1))
-    before = signal.getsignal(signal.SIGUSR1)
+    before = signal.getsignal(signal.SIGALRM)
     with sandbox.watched():
         assert on(sandbox, "srun", "hostname") == "node1\n"
     sandbox.stop()
-    assert signal.getsignal(signal.SIGUSR1) is before
+    assert signal.getsignal(signal.SIGALRM) is before
 
 
 def test_an_owner_that_is_no_process_is_refused_and_nothing_is_left(sandbox_directory: Path) -> None:
