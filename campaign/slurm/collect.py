@@ -11,7 +11,7 @@ import hashlib
 import random
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -142,13 +142,6 @@ def import_all(paths: Paths, store: Store, form: Form | PhasedOutput) -> int:
     return len(ended)
 
 
-def _restore(paths: Paths, store: Store, form: Form | PhasedOutput) -> None:
-    """Import all results again if a done attempt has none: the database was lost and created anew."""
-    if store.lacks_results():
-        with store.transaction():
-            import_all(paths, store, form)
-
-
 def read_again(
     paths: Paths, form: Form | PhasedOutput, attempts: Iterable[tuple[str, int]]
 ) -> dict[tuple[str, int], tuple[Record, ...]]:
@@ -163,26 +156,23 @@ def read_again(
 
 def _against_record(
     folder: Path, attempt: Attempt, completion: Completion | None, problems: Sequence[str]
-) -> tuple[OutputRemark, ...]:
+) -> Iterator[OutputRemark]:
     """Contradictions between the job's own record and an attempt recorded as done."""
     if attempt.state is not State.DONE:
-        return ()
-    if problems:
-        return tuple(map(OutputRemark, problems))
+        return
     path = f"{folder.name}/completion.json"
-    if completion is None:
-        return (OutputRemark("missing, but the attempt is recorded as done", path),)
-    if not completion.ended_well or completion.restart_count:
-        return (
-            OutputRemark(
-                f"records {completion.outcome}, status {completion.exit_status}, {completion.restart_count} restarts, "
-                "but the attempt is recorded as done",
-                path,
-            ),
+    if problems:
+        yield from map(OutputRemark, problems)
+    elif completion is None:
+        yield OutputRemark("missing, but the attempt is recorded as done", path)
+    elif not completion.ended_well or completion.restart_count:
+        yield OutputRemark(
+            f"records {completion.outcome}, status {completion.exit_status}, {completion.restart_count} restarts, but "
+            "the attempt is recorded as done",
+            path,
         )
-    if completion.job_id != attempt.job_id:
-        return (OutputRemark(f"belongs to job {completion.job_id}, but the attempt was job {attempt.job_id}", path),)
-    return ()
+    elif completion.job_id != attempt.job_id:
+        yield OutputRemark(f"belongs to job {completion.job_id}, but the attempt was job {attempt.job_id}", path)
 
 
 def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observation:
@@ -212,7 +202,6 @@ class Follower:
         self._next_query = 0.0
         self._interval = QUERY_S[0]
         self._absent: dict[str, int] = {}  # by job: how often squeue did not know it
-        self._found: set[str] = set()
         self._ended_since: dict[str, float] = {}
         self._has_accounting = True
         self._away: dict[str, tuple[Unusable, ...]] = {}  # in this round, by partition
@@ -222,7 +211,9 @@ class Follower:
     def step(self) -> bool:
         """One round: True while attempts have not ended. The first round restores what a lost database had."""
         if self._accountant is None:
-            _restore(self._paths, self._store, self._form)
+            if self._store.lacks_results():
+                with self._store.transaction():
+                    import_all(self._paths, self._store, self._form)
             self._accountant = Accountant(self._paths, self._store, self._clock, self._say)
         active = [attempt for attempt in self._store.under_way() if attempt.job not in self.unsent]
         remaining = [attempt for attempt in active if not self._by_record(attempt)]
@@ -322,9 +313,15 @@ class Follower:
         except UnknownState as error:  # squeue may answer while the accounting does not
             self._trouble(_slurm_silent(error))
             gone, remembered = [], {}
+        for name, job in jobs.items():
+            if wanted[name] is None:
+                self._store.submitted(name, job.id, "job id found by the job's name")
         for attempt in attempts:
-            if job := jobs.get(attempt.job):
-                self._by_queue(attempt, stored[attempt.job], job)
+            if (found := jobs.get(attempt.job)) and found.state.active:
+                self._ended_since.pop(attempt.token, None)
+                self._by_active(attempt, found)
+            elif found:
+                self._by_end(attempt, stored[attempt.job], found)
             elif attempt.job in gone:
                 self._by_absence(attempt, stored[attempt.job], remembered.get(attempt.job))
         changed = not before <= {(each.token, each.state, each.reason) for each in self._store.under_way()}
@@ -343,16 +340,6 @@ class Follower:
             self._say(text or "Slurm answers again")
             self._last_trouble = text
 
-    def _by_queue(self, attempt: Attempt, stored: StoredJob, job: commands.Job) -> None:
-        if attempt.job_id is None and attempt.job not in self._found:
-            self._found.add(attempt.job)  # once for all its attempts
-            self._store.submitted(attempt.job, job.id, "job id found by the job's name")
-        if job.state.active:
-            self._ended_since.pop(attempt.token, None)
-            self._by_active(attempt, job)
-        else:
-            self._by_end(attempt, stored, job)
-
     def _out_of_service(self, partition: str) -> tuple[Unusable, ...]:
         """Asked once per round; empty if Slurm does not answer."""
         if partition not in self._away:
@@ -369,7 +356,7 @@ class Follower:
         elif (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir():
             self._observe(attempt, State.RUNNING, job.reason if job.word not in STATES else "")
         else:
-            waits = _first_line(self._paths.jobs(attempt.job) / "waiting")
+            waits = shown(_text(self._paths.jobs(attempt.job) / "waiting").partition("\n")[0])
             self._observe(attempt, State.PENDING, waits or waits_for_turn(job.id))
 
     def _observe(self, attempt: Attempt, state: State, reason: str) -> None:
@@ -446,19 +433,6 @@ def _with_nodes(reason: str, nodes: Sequence[Unusable]) -> str:
     return f"{reason}; {partitions.told(nodes)}" if nodes else reason
 
 
-def _first_line(path: Path) -> str:
-    """The first line of a job's own record, "" if there is none."""
-    if not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        return shown(file.read(500).decode(errors="replace").partition("\n")[0])
-
-
 def _last_error(folder: Path) -> str:
-    try:
-        with (folder / "stderr").open("rb") as file:
-            file.seek(max(0, file.seek(0, 2) - 4096))
-            lines = file.read().decode(errors="replace").strip().splitlines()
-    except OSError:
-        return ""
+    lines = _text(folder / "stderr").strip().splitlines()
     return f": {shown(lines[-1].strip())}" if lines else ""

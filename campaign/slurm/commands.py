@@ -233,15 +233,11 @@ Wanted = Mapping[str, str | None]
 
 def queue(wanted: Wanted) -> dict[str, Job]:
     """Those of these jobs that slurmctld still knows, by recorded name, including ended ones; with one query."""
-    return _found(wanted, _my_jobs("--states=all")) if wanted else {}
+    return _found(wanted, my_jobs("--states=all")) if wanted else {}
 
 
-def my_active_jobs() -> list[Job]:
-    """All jobs of this user that have not ended: to find those of other campaigns on the same target."""
-    return _my_jobs()
-
-
-def _my_jobs(*options: str) -> list[Job]:
+def my_jobs(*options: str) -> list[Job]:
+    """The jobs of this user; without options those that have not ended."""
     return parse_queue(ask(["squeue", "--noheader", "--me", "--all", *options, answers.marked(_QUEUE_FIELDS)]))
 
 
@@ -267,12 +263,8 @@ def parse_queue(out: str) -> list[Job]:
         why = "" if reason == "None" else reason
         if word not in STATES:
             why = f"unknown Slurm state {word}"
-        jobs.append(Job(job_id, name, _state(word), word, why, comment, partition, directory))
+        jobs.append(Job(job_id, name, STATES.get(word, State.RUNNING), word, why, comment, partition, directory))
     return jobs
-
-
-def _state(word: str) -> State:
-    return STATES.get(word, State.RUNNING)
 
 
 def accounting(wanted: Wanted, since: float) -> dict[str, Job] | None:
@@ -299,7 +291,7 @@ def parse_accounting(out: str) -> list[Job]:
     for job_id, state, exit_code, directory, name in answers.rows("sacct", out, 5):
         word = state.partition(" ")[0]  # for a cancelled one it adds who did it
         reason = f"{state}, exit code {exit_code}"
-        jobs.append(Job(job_id, name, _state(word), word, reason, directory=directory))
+        jobs.append(Job(job_id, name, STATES.get(word, State.RUNNING), word, reason, directory=directory))
     return jobs
 
 

@@ -259,7 +259,7 @@ class _Queue:
         self._latest: dict[str, str] = {}  # by target: the id of its last submitted job
         self._others: list[commands.Job] = []
         with contextlib.suppress(UnknownState):  # the lock on the target is effective anyway
-            self._others = commands.my_active_jobs() if new else []
+            self._others = commands.my_jobs() if new else []
 
     def before(self, job: scripts.JobScript) -> list[str]:
         """Ids of the jobs that this one has to wait for: those of this campaign, except on independent targets, and

@@ -181,7 +181,7 @@ def test_an_answer_in_an_unknown_form_is_shown(cluster: Fake) -> None:
     with pytest.raises(UnknownState, match=r"^unexpected output of squeue: 'Maintenance tonight'$"):
         commands.queue({"one": None})
     with pytest.raises(UnknownState, match=r"^unexpected output of squeue"):
-        commands.my_active_jobs()
+        commands.my_jobs()
 
 
 def test_a_failing_scontrol_is_never_read_as_no_such_job(cluster: Fake) -> None:
@@ -259,7 +259,7 @@ def test_a_waiting_job_has_its_reason() -> None:
 def test_only_jobs_that_have_not_ended_are_my_active_ones(tmp_path: Path, cluster: Fake) -> None:
     cluster.pretend("5", "old", "COMPLETED")
     cluster.pretend("6", "new", "RUNNING")
-    assert [job.name for job in commands.my_active_jobs()] == ["new"]
+    assert [job.name for job in commands.my_jobs()] == ["new"]
 
 
 # --- accounting

@@ -82,7 +82,7 @@ def readings(name: str) -> dict[str, Any]:
         "all": [str(kind) for kind in partitions.read("").kinds],
         "unusable": [(node.node, node.why, node.reason, node.by) for node in partition.unusable],
         "architecture": partitions.architecture("p"),
-        "active": [(job.id, job.word, job.name, job.comment) for job in commands.my_active_jobs()],
+        "active": [(job.id, job.word, job.name, job.comment) for job in commands.my_jobs()],
         "found": {token: job.id for token, job in commands.queue({"job-1": "1", "job-2": None}).items()},
         "forgotten": commands.fields_of_job("99", "job-99"),
         "accounting": commands.accounting({"job-1": "1"}, 1.7e9),
