@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from campaign.config.format import Slurm
 from campaign.config.opened import Opened
 from campaign.core.model import Attempt, Command, Run, State, directory_name
 from campaign.core.units import several
@@ -49,8 +50,7 @@ def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list
 
 def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterator[_Change]:
     """All differences in what a run executes, from the records of the attempt."""
-    described, script = submit.described(folder), _text(folder / "job.sbatch")
-    slurm = opened.campaign.slurm
+    described = submit.described(folder)
     old = tuple(described.get(key) for key in ("nodes", "processes"))
     new = (run.geometry.nodes, run.geometry.processes)
     if None not in old and old != new:
@@ -59,20 +59,24 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
     yield from _change("phases", " ".join(map(str, before)), " ".join(command.phase for command in run.commands))
     for command in run.commands:
         yield from _of_command(run, command, attempt, before.get(command.phase) or (), old == new)
-    if not script:
-        return
+    if script := _text(folder / "job.sbatch"):
+        yield from _of_script(script, opened.campaign.slurm)
+
+
+def _of_script(script: str, slurm: Slurm) -> Iterator[_Change]:
+    """Settings of the section `slurm` that a job script contains."""
     for key in ("partition", "constraint"):
         was = script_text.directive(script, key) or DEFAULT
         yield from _change(f"slurm.{key}", was, getattr(slurm, key) or DEFAULT)
     listed = script.partition("\n}\n")[0]  # what the job does; its functions are below
-    mpi = re.search(r"^ +campaign_run .* srun .*?--mpi=(\S+)", listed, re.MULTILINE)
-    yield from _change("slurm.mpi", mpi[1] if mpi else slurm.mpi, slurm.mpi)
-    modules = re.findall(r"^ *campaign_module (\S+)$", listed, re.MULTILINE)
-    yield from _change("slurm.modules", " ".join(modules) or "none", " ".join(slurm.modules) or "none")
-    names = dict(re.findall(r"^ *export (\w+)=(.*)$", listed, re.MULTILINE))
-    exported = " ".join(f"{name}={value}" for name, value in sorted(names.items())) or "none"
-    given = " ".join(f"{name}={value}" for name, value in sorted(slurm.environment)) or "none"
-    yield from _change("slurm.environment", exported.replace("'", ""), given.replace("'", ""))
+    said = [command.words for command in script_text.commands(listed)]
+    launchers = (word.removeprefix("--mpi=") for words in said for word in words if word.startswith("--mpi="))
+    yield from _change("slurm.mpi", next(launchers, slurm.mpi), slurm.mpi)
+    modules = (name for word, *name in said if word == "campaign_module")
+    yield from _change("slurm.modules", " ".join(chain(*modules)) or NONE, " ".join(slurm.modules) or NONE)
+    exported = sorted(pair for word, *pairs in said if word == "export" for pair in pairs)
+    given = sorted(f"{name}={value}" for name, value in slurm.environment)
+    yield from _change("slurm.environment", " ".join(exported) or NONE, " ".join(given) or NONE)
 
 
 def _of_command(
@@ -85,8 +89,8 @@ def _of_command(
     name = Path(command.executable).name
     begin = next((index for index, word in enumerate(argv) if Path(word).name == name), len(command.prefix))
     prefix, argv = argv[:begin], argv[begin:]
-    yield from _change("launcher.prefix", " ".join(prefix) or "none", " ".join(command.prefix) or "none")
-    yield from _change("benchmark.executable", next(iter(argv), "none"), command.executable)
+    yield from _change("launcher.prefix", " ".join(prefix) or NONE, " ".join(command.prefix) or NONE)
+    yield from _change("benchmark.executable", next(iter(argv), NONE), command.executable)
     mark = f"/{directory_name(attempt.token)}"
     place = next((word.partition(mark)[0] for word in argv if mark in word), run.directory.rstrip("/"))
     yield from _change(f"directory of target {run.target}", place, run.directory.rstrip("/") or "/")

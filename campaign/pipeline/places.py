@@ -79,13 +79,18 @@ def _overlaps(campaign: Campaign) -> Iterator[Mistake]:
 
 def _results(paths: Paths) -> str:
     """Why the results cannot be stored where the campaign file says."""
-    there = paths.root
-    while not os.path.lexists(there):
-        there = there.parent
+    there = nearest(paths.root)
     if not os.path.isdir(there):  # noqa: PTH112
         return directory_is_a_file(there)
     why, _ = _unwritable(there)
     return f"{paths.root.parent} cannot be created: {why}; name another directory" if why else ""
+
+
+def nearest(path: Path) -> Path:
+    """It, or the nearest directory above it that exists."""
+    while not os.path.lexists(path):
+        path = path.parent
+    return path
 
 
 def directory_is_a_file(path: object) -> str:

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from campaign.config.opened import Opened
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import SRUN, Command, Geometry, Launcher, Run, State
 from campaign.core.units import several
+from campaign.pipeline.places import nearest
 from campaign.pipeline.preflight import Checked
 from campaign.slurm import commands, sbatch, scripts
 from campaign.slurm.submit import prepare
@@ -27,6 +27,7 @@ from campaign.slurm.submit import prepare
 LIMIT_S = 360  # of the probe's job: 2 minutes for what its nodes see, and some launches of at most 30 s
 PAUSE_S = (0.2, 5.0)  # shortest and longest time between two checks
 GRACE_S = 10.0  # for its records to appear after its end
+WORKS = ("works", "endless")  # what a launch that has started one MPI job is recorded as
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +46,6 @@ class Probed:
             f"probe (job {self.job}): {several(self.nodes, 'node')} see the same directories, can write in them and "
             f"start the benchmark; {self.launched}"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """A launcher with the benchmark, and the setting of the campaign file that selects it."""
-
-    setting: str
-    words: tuple[str, ...]
 
 
 # Arguments with which a program prints its number of ranks within a second, by the parser of its output.
@@ -75,15 +68,15 @@ def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probe
     """Submit the probe and wait for it; an interruption cancels it. Raises EnvironmentLacks if it cannot be run."""
     runs = checked.plan.all_runs
     widest = max(runs, key=lambda run: (run.geometry.nodes, run.geometry.processes))
-    folder = Path(tempfile.mkdtemp(prefix="campaign-probe-", dir=_there(opened.paths.root)))
+    folder = Path(tempfile.mkdtemp(prefix="campaign-probe-", dir=nearest(opened.paths.root)))
     try:
         job, _ = prepare(opened, {}, (widest,), {}, map(str, itertools.count()).__next__)
         slurm = replace(job.slurm, time_s=LIMIT_S - scripts.JOB_OVERHEAD_S, template=None)
         job = replace(job, name=folder.name, folder=folder, slurm=slurm)
         script = folder / "probe.sbatch"
         directories = [target.directory for target in opened.campaign.targets]
-        launches = list(_launches(opened, widest, slurm))
-        text = scripts.render_probe(job, directories, [each.words for each in launches], _ranks(widest).processes)
+        launches = _launches(opened, widest, slurm)
+        text = scripts.render_probe(job, directories, list(launches.values()), _ranks(widest).processes)
         script.write_text(text, encoding="utf-8")
         answer = sbatch.submit(script)
         if answer.job_id is None:
@@ -97,7 +90,7 @@ def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probe
         except BaseException:
             commands.cancel([answer.job_id])
             raise
-        return _read(folder, answer.job_id, widest, state, launches)
+        return _read(folder, answer.job_id, widest, state, list(launches))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -108,23 +101,27 @@ def _ranks(run: Run) -> Geometry:
     return Geometry(nodes, nodes * min(2, run.geometry.processes_per_node))
 
 
-def _launches(opened: Opened, run: Run, slurm: Slurm) -> Iterator[Launch]:
-    """The planned launch, and then the others that this cluster supports."""
-    command = replace(_shown(opened, run.launched[0]), phase="", other_nodes=False)
-    small = replace(run, geometry=_ranks(run), commands=(command,))
-
-    def launch(setting: str, launcher: Launcher, mpi: str) -> Launch:
-        words = scripts.launcher(replace(small, launcher=launcher), replace(slurm, mpi=mpi))
-        return Launch(setting, (*words, *command.words("{directory}")))
-
-    planned = run.launcher
-    yield launch(f"slurm.mpi: {slurm.mpi}" if planned.is_srun else _of(planned.program), planned, slurm.mpi)
+def _launches(opened: Opened, run: Run, slurm: Slurm) -> dict[str, tuple[str, ...]]:
+    """The words of the planned launch, and then of the others that this cluster supports, by the settings that select
+    them.
+    """
+    planned, command = run.launcher, replace(_shown(opened, run.launched[0]), phase="", other_nodes=False)
+    chosen = f"slurm.mpi: {slurm.mpi}" if planned.is_srun else _of(planned.program)
+    launchers = {chosen: (planned, slurm.mpi)}
     options = planned.options if planned.is_srun else ()
     for mpi in commands.mpi_plugins():
-        if mpi in ("pmix", "pmi2") and not (planned.is_srun and mpi == slurm.mpi):
-            yield launch(f"slurm.mpi: {mpi}", replace(SRUN, options=options), mpi)
+        if mpi in ("pmix", "pmi2"):
+            launchers.setdefault(f"slurm.mpi: {mpi}", (replace(SRUN, options=options), mpi))
     if planned.is_srun:
-        yield launch(_of("mpirun"), Launcher("mpirun", placement=PLACEMENTS["mpirun"]), slurm.mpi)
+        launchers[_of("mpirun")] = Launcher("mpirun", placement=PLACEMENTS["mpirun"]), slurm.mpi
+    small = replace(run, geometry=_ranks(run), commands=(command,))
+    return {
+        setting: (
+            *scripts.launcher(replace(small, launcher=launcher), replace(slurm, mpi=mpi)),
+            *command.words("{directory}"),
+        )
+        for setting, (launcher, mpi) in launchers.items()
+    }
 
 
 def _of(program: str) -> str:
@@ -142,13 +139,6 @@ def _shown(opened: Opened, command: Command) -> Command:
     return replace(command, executable="python3", arguments=("-c", _LIBRARY, "{library}"), prefix=())
 
 
-def _there(path: Path) -> Path:
-    """The nearest existing directory above the results: nodes and this machine see it."""
-    while not os.path.lexists(path):
-        path = path.parent
-    return path
-
-
 def _wait(job_id: str, folder: Path) -> str:
     """Wait until the probe's job has ended; gives Slurm's word for its state."""
     pause, ended = PAUSE_S[0], None
@@ -164,8 +154,8 @@ def _wait(job_id: str, folder: Path) -> str:
     return ""
 
 
-def _read(folder: Path, job: str, widest: Run, state: str, launches: Sequence[Launch]) -> Probed:
-    """Problems by their text, each with the nodes that report it."""
+def _read(folder: Path, job: str, widest: Run, state: str, settings: Sequence[str]) -> Probed:
+    """Problems by their text, each with the nodes that report it. `settings`: those of the launches, in their order."""
     nodes = widest.geometry.nodes
     texts: dict[str, list[str]] = {}
     answered = set()
@@ -181,47 +171,31 @@ def _read(folder: Path, job: str, widest: Run, state: str, launches: Sequence[La
         problems.append(f"probe (job {job}): {len(answered)} of {several(nodes, 'node')} answered; {why}")
     if problems:  # these have to be fixed first
         return Probed(job, nodes, tuple(problems))
-    problem, launched = _judged([line.split("\t", 2) for line in _lines(folder / "launches")], launches, widest)
-    if not (problem or launched):
-        problem = f"probe (job {job}): ended before the benchmark was launched; {state or 'no reason given'}"
-    return Probed(job, nodes, (problem,) if problem else (), launched)
-
-
-def _judged(tried: Sequence[Sequence[str]], launches: Sequence[Launch], run: Run) -> tuple[str, str]:
-    """What is wrong with the planned launch, and a remark if nothing is; both are "" if none was tried."""
+    tried = [line.split("\t", 2) for line in _lines(folder / "launches")]
     if not tried:
-        return "", ""
-    (kind, library, _), ranks = tried[0], _ranks(run).processes
-    if kind in ("works", "endless"):
-        ends = ", which does not end by itself within 30 s: see RUN-01" if kind == "endless" else ""
-        return (
-            "",
-            (
-                f"{launches[0].setting} starts {run.launched[0].executable} as one MPI job of "
-                f"{several(ranks, 'rank')}{ends}"
-            ),
-        )
+        why = state or "no reason given"
+        return Probed(job, nodes, (f"probe (job {job}): ended before the benchmark was launched; {why}",))
+    kind, program, ranks = tried[0][0], widest.launched[0].executable, _ranks(widest).processes
     if kind == "unknown":
-        return (
-            "",
-            (
-                f"not checked: whether {launches[0].setting} starts {run.launched[0].executable} as one MPI job (ldd "
-                "shows no MPI library of it)"
-            ),
-        )
-    why, *others = (_outcome(found, said, ranks) for found, _, said in tried)
-    if tried[-1][0] in ("works", "endless"):
-        remedy = f"it starts with {launches[len(tried) - 1].setting}"
+        unchecked = f"whether {settings[0]} starts {program} as one MPI job (ldd shows no MPI library of it)"
+        return Probed(job, nodes, (), f"not checked: {unchecked}")
+    if kind in WORKS:
+        ends = ", which does not end by itself within 30 s: see RUN-01" if kind == "endless" else ""
+        shown = f"{settings[0]} starts {program} as one MPI job of {several(ranks, 'rank')}{ends}"
+        return Probed(job, nodes, (), shown)
+    return Probed(job, nodes, (_failed(program, tried, settings, ranks),))
+
+
+def _failed(program: str, tried: Sequence[Sequence[str]], settings: Sequence[str], ranks: int) -> str:
+    """What is wrong with the planned launch, and what to do."""
+    why, *others = (_outcome(kind, said, ranks) for kind, _, said in tried)
+    if tried[-1][0] in WORKS:
+        remedy = f"it starts with {settings[len(tried) - 1]}"
     else:
-        failed = (f"{each.setting} ({other})" for each, other in zip(launches[1:], others, strict=False))
+        failed = (f"{setting} ({other})" for setting, other in zip(settings[1:], others, strict=False))
         remedy = f"tried without success too: {'; '.join(failed) or 'no other launcher found'}"
-    return (
-        (
-            f"{launches[0].setting} does not start {run.launched[0].executable} "
-            f"({library or 'its MPI library is not known'}) as one MPI job: {why}; {remedy}"
-        ),
-        "",
-    )
+    library = tried[0][1] or "its MPI library is not known"
+    return f"{settings[0]} does not start {program} ({library}) as one MPI job: {why}; {remedy}"
 
 
 def _outcome(kind: str, said: str, ranks: int) -> str:
