@@ -26,7 +26,9 @@ def refusal(campaign: Campaign, mistakes: Iterable[Mistake]) -> InputError:
     distinct = list(dict.fromkeys(mistakes))
     if not is_file(campaign.path):
         return InputError(*(f"{path_text(mistake.at)}: {mistake.text}" for mistake in distinct))
-    document = Document.open(_as_typed(campaign.path))
+    # As typed: without the current directory, if the file is in it.
+    here = campaign.path.is_relative_to(Path.cwd())
+    document = Document.open(campaign.path.relative_to(Path.cwd()) if here else campaign.path)
     for mistake in distinct:
         document.problem(mistake.at, mistake.text)
     try:
@@ -34,8 +36,3 @@ def refusal(campaign: Campaign, mistakes: Iterable[Mistake]) -> InputError:
     except InputError as error:
         return error
     return InputError()
-
-
-def _as_typed(path: Path) -> Path:
-    """The path without the current directory, if the file is in it."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -111,7 +111,8 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
         mistakes += [*places.mistakes(opened), *_mpi(campaign), *_modules(campaign)]
         lacks += filter(None, [planning.not_built(opened, planned.settled)])
     if asked is not None:
-        notes += _down(asked)
+        if asked.terms.state == partitions.DOWN:
+            notes.append(f"partition {asked.partition.name} is DOWN: its jobs wait until an administrator sets it UP")
         for beyond in (_beyond_nodes, _beyond_limit, _not_admitted, _below_share):
             mistakes += beyond(opened, missing, asked)
     jobs = _forms(opened, missing)
@@ -363,11 +364,6 @@ def _not_admitted(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator
             f"found {widest.job_nodes} nodes; partition {name} allows {terms.most_nodes} in one job; use "
             f"{terms.most_nodes} or fewer",
         )
-
-
-def _down(asked: Shown) -> Iterator[str]:
-    if asked.terms.state == partitions.DOWN:
-        yield f"partition {asked.partition.name} is DOWN: its jobs wait until an administrator sets it UP"
 
 
 def write_scripts(opened: Opened, checked: Checked, directory: Path) -> int:

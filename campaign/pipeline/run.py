@@ -266,7 +266,9 @@ class _Work:
             self._running_since = {token: self._running_since.get(token, time.time()) for token in running}
             self._values = _values(driver, chosen, attempts)
         self._last = attempts
-        driver.display.show(_progress(driver, chosen, attempts, self._running_since, self._values))
+        by_run = matrix.attempts_by_run(chosen, attempts)
+        left = functools.partial(time_left, driver.opened.campaign, chosen, by_run, self._running_since, time.time())
+        driver.display.show(Progress(chosen, by_run, self._values, left))
         if not self._stopped:
             self._stopped = self._stop(attempts)
         return goes_on
@@ -306,19 +308,6 @@ class _Work:
         driver.store.note("stop", jobs=jobs, cause=cause)
         commands.cancel(jobs)
         return True
-
-
-def _progress(
-    driver: Driver,
-    chosen: Sequence[Run],
-    attempts: Sequence[Attempt],
-    running_since: Mapping[str, float],
-    values: Mapping[tuple[str, int], Sequence[RunValue]],
-) -> Progress:
-    by_run = matrix.attempts_by_run(chosen, attempts)
-    return Progress(
-        chosen, by_run, values, lambda: time_left(driver.opened.campaign, chosen, by_run, running_since, time.time())
-    )
 
 
 def _values(

@@ -22,7 +22,6 @@ from campaign.judge.attempt import BUILTIN
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
 from campaign.pipeline.planning import Plan
-from campaign.results.case import Case
 from campaign.results.source import record
 from campaign.results.source.facts import Sources
 from campaign.results.store import Store, begun
@@ -48,14 +47,12 @@ def standing(
     attempts = store.attempts() if store else []
     results = []
     if store:
-        # Without names, so that what the results do not need is freed.
         results = engine.measured(
             pack, planned.runs, attempts, store.records(), store.observations(), store.evidence(), opened.answers
         )
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
     chain = chain or (journal.look(opened.paths.journal) if store else None)
-    runs = opened.paths.runs.as_posix()  # no Path for each attempt, which takes longer than the look-up
     return engine.judged(
         Submission(
             campaign,
@@ -67,19 +64,15 @@ def standing(
             planned.searches,
             again=read_again(opened.paths, pack.output, reported),
             journal=chain,
-            folders=frozenset((a.run, a.number) for a in attempts if os.path.isdir(f"{runs}/{a.run}/{a.number}")),  # noqa: PTH112
+            folders=frozenset((a.run, a.number) for a in attempts if opened.paths.attempt(a.run, a.number).is_dir()),
             unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(opened.paths, a)),
             sources=source or record.recorded(opened.paths),
-            own_source=record.own_source() if any(_is_builtin(result) for result in results) else None,
+            own_source=record.own_source() if any(each.seen.program.startswith(BUILTIN) for each in results) else None,
             answers=opened.answers,
             partition=planned.partition,
             logs=_logs(campaign),
         )
     )
-
-
-def _is_builtin(result: Case) -> bool:
-    return result.seen.program.startswith(BUILTIN)
 
 
 def _logs(campaign: Campaign) -> dict[Path, str]:

@@ -242,7 +242,8 @@ class Follower:
         if completion.outcome == "terminated":
             return self._by_slurm_word(attempt, completion)
         problem = import_results(self._paths, self._store, self._form, attempt)
-        if completion.outcome == "failed" and _reached_limit(self._paths.attempt(attempt.run, attempt.number)):
+        stderrs = [folder / "stderr", *folder.glob("*/stderr")]  # of the run and its phases
+        if completion.outcome == "failed" and any("DUE TO TIME LIMIT" in _text(path) for path in stderrs):
             elapsed = format_duration(round(completion.ended - completion.started))
             return self._end(
                 attempt,
@@ -422,11 +423,6 @@ def _slurm_silent(why: object) -> str:
 
 def waits_for_turn(job: object) -> str:
     return f"waiting for its turn in job {job} (running)"
-
-
-def _reached_limit(folder: Path) -> bool:
-    """Whether Slurm ended the launcher of a run, or of one of its phases, at its time limit."""
-    return any("DUE TO TIME LIMIT" in _text(path) for path in (folder / "stderr", *folder.glob("*/stderr")))
 
 
 def _with_nodes(reason: str, nodes: Sequence[Unusable]) -> str:

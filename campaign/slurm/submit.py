@@ -8,7 +8,6 @@ its folder: the job that runs it, or a driver that has given up the job.
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import math
 import os
@@ -335,10 +334,11 @@ def prepare(
     token: Callable[[], str] | None = None,
 ) -> tuple[scripts.JobScript, str]:
     """A job of these runs, and its script. `known`: the recorded attempts, by run; `left`: what others left on the
-    target, which this job removes. `token`: makes the names of attempts; by default new ones.
+    target, which this job removes. `token`: makes the names of attempts, their directories and their job.
     """
     campaign, pack, paths = opened.campaign, opened.pack, opened.paths
-    token = token or functools.partial(token_of, campaign)
+    # It contains the buyer's challenge, so that it cannot exist before that was given.
+    token = token or (lambda: journal.challenge(campaign.nonce) + secrets.token_hex(4))
     steps = []
     for run in batch:
         earlier = known.get(run.id, ())
@@ -355,13 +355,6 @@ def prepare(
     name = f"campaign-{campaign.name[:24]}-{token()}"
     job = script_of(campaign, pack, name, paths, steps, _boot(), _seen(batch[0].directory), str(resources.witness()))
     return job, scripts.render(job)
-
-
-def token_of(campaign: Campaign) -> str:
-    """A name for an attempt, its directory and its job: it contains the buyer's challenge, so that it cannot exist
-    before that was given.
-    """
-    return journal.challenge(campaign.nonce) + secrets.token_hex(4)
 
 
 def script_of(

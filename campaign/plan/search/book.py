@@ -39,7 +39,7 @@ class Book:
         wanted = sorted(set(geometries) - self.failed.keys(), key=size)
         expected = 0.0
         for block in blocks:
-            if not self._affords(wanted, expected):
+            if self.node_s + expected + self._cost(wanted) > self.settings.budget_node_s:
                 if missing:
                     break
                 raise Spent
@@ -65,9 +65,6 @@ class Book:
         """The estimated cost of a block: each node is used for as long as in the executions so far."""
         nodes = sum(request.nodes for request in self.taken)
         return sum(geometry.nodes for geometry in geometries) * self.node_s / nodes if nodes else 0.0
-
-    def _affords(self, geometries: Sequence[Geometry], expected: float) -> bool:
-        return self.node_s + expected + self._cost(geometries) <= self.settings.budget_node_s
 
     def logs(self, fresh: bool) -> Logs:
         """Successful runs, of the search itself or of the confirmation."""
