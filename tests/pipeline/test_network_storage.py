@@ -17,7 +17,7 @@ from campaign.results.parsers.bench_jsonl import timelines
 from campaign.slurm.sandbox import storage
 from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Shape
-from campaign.slurm.sandbox.processes import Process
+from campaign.slurm.sandbox.machine import Process
 from campaign.slurm.sandbox.storage import Storage
 from tests.pipeline.test_packs import case_of
 from tests.support.cases import Case, make_case, wait_until

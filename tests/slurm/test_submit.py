@@ -21,7 +21,7 @@ from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths, State
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, sbatch, scripts, submit
-from campaign.slurm.sandbox.processes import Process
+from campaign.slurm.sandbox.machine import Process
 from campaign.slurm.submit import Room
 from tests.support import builders, driving, fake_slurm
 from tests.support.driving import Driving

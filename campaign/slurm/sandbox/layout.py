@@ -12,7 +12,7 @@ from pathlib import Path
 
 from campaign.core.decode import decode
 from campaign.core.errors import InputError
-from campaign.slurm.sandbox.processes import Process
+from campaign.slurm.sandbox.machine import Process
 from campaign.slurm.sandbox.storage import NO_STORAGE, Storage
 
 STATE_VERSION = 1

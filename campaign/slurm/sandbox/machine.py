@@ -1,4 +1,6 @@
-"""What a sandbox needs of the machine: programs, permissions, ports, mounts, a lock; and how to return these."""
+"""What a sandbox needs of the machine: programs, permissions, ports, mounts, a lock; and how to return these. Its
+processes and mounts, from /proc.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,15 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks
-from campaign.slurm.sandbox import processes
 
 PROGRAMS_PATH = f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
 PACKAGES = {
@@ -55,7 +58,7 @@ def no_namespaces(log: Path) -> EnvironmentLacks:
     remedy = (
         "" if is_root() else "; a normal user needs user namespaces: ask the administrator for them, or run as root"
     )
-    output = processes.tail(log)
+    output = tail(log)
     return EnvironmentLacks(
         f"sandbox: user {os.geteuid()} may not create namespaces on this machine{limits}{remedy}. unshare "
         f"says:\n{output}"
@@ -167,12 +170,12 @@ def run(argv: Sequence[str], wait_s: float = 30.0, **environment: str) -> subpro
 
 def unmount_below(top: Path) -> None:
     """Unmount everything at and below a directory. Raises EnvironmentLacks if that fails."""
-    for point in processes.mounts_below(top):
+    for point in mounts_below(top):
         # Lazily where it is busy (someone's current directory, say): nothing may stay in the way of removal. One that
         # is gone was taken away meanwhile by the keeper of a start that was killed.
-        if not run(["umount", str(point)]).returncode or not processes.mounts_below(point):
+        if not run(["umount", str(point)]).returncode or not mounts_below(point):
             continue
-        if (result := run(["umount", "--lazy", str(point)])).returncode and processes.mounts_below(point):
+        if (result := run(["umount", "--lazy", str(point)])).returncode and mounts_below(point):
             raise EnvironmentLacks(f"sandbox: cannot unmount {point}: {result.stderr.strip()}")
 
 
@@ -185,7 +188,7 @@ def remove_tree(path: Path) -> None:
     def open_up(_function: object, name: str, error: tuple[type, BaseException, object]) -> None:
         failed = Path(name)
         if isinstance(error[1], OSError) and error[1].errno == errno.EBUSY:
-            if not processes.mounts_below(failed):
+            if not mounts_below(failed):
                 raise error[1]
             unmount_below(failed)  # a killed start was mounting it, and finished after the others were unmounted
         failed.parent.chmod(0o700)
@@ -196,3 +199,109 @@ def remove_tree(path: Path) -> None:
             failed.unlink()
 
     shutil.rmtree(path, onerror=open_up)
+
+
+# --- processes and mounts
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process by its PID and its start time (clock ticks after boot), which distinguishes it from a later one with
+    the same PID.
+    """
+
+    pid: int
+    started: int
+
+    @staticmethod
+    def of(pid: int) -> Process:
+        """The process that has this PID now. Raises ProcessLookupError if there is none."""
+        fields = _stat(pid)
+        if fields is None:
+            raise ProcessLookupError(pid)
+        return Process(pid, int(fields[19]))
+
+    def alive(self) -> bool:
+        """Whether it still runs; a zombie does not."""
+        fields = _stat(self.pid)
+        return fields is not None and fields[0] not in ("Z", "X") and int(fields[19]) == self.started
+
+    def kill(self, wait_s: float) -> bool:
+        """Kill it, and wait at most this long for its end; returns whether it is gone. Another process that has its PID
+        now is left alone.
+        """
+        with contextlib.suppress(ProcessLookupError):
+            handle = os.pidfd_open(self.pid)
+            try:
+                # The descriptor pins the process, so that it cannot change between the check and the signal.
+                if self.alive():
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+            finally:
+                os.close(handle)
+        deadline = time.monotonic() + wait_s
+        while (alive := self.alive()) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return not alive
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Fields of /proc/PID/stat from the state on (field 3 of proc(5)), or None if there is no such process."""
+    try:
+        # The name in parentheses may contain anything, including a parenthesis.
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def children(parent: int) -> list[Process]:
+    """The children of a process, in whatever PID namespace they live."""
+    below = []
+    for entry in os.listdir("/proc"):  # noqa: PTH208
+        if entry.isdigit() and (fields := _stat(int(entry))) is not None and int(fields[1]) == parent:
+            below.append(Process(int(entry), int(fields[19])))
+    return below
+
+
+def inner_pid(pid: int) -> int | None:
+    """The PID that a process has in its own PID namespace."""
+    try:
+        line = re.search(r"^NSpid:.*?(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return int(line[1]) if line else None
+
+
+def mounts_below(top: Path) -> list[Path]:
+    """Mount points at or below a directory, the innermost and latest first."""
+    mounts = []
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        raw = line.split()[4]
+        # Blanks and backslashes are written as \ooo.
+        path = Path(raw.encode().decode("unicode_escape").encode("latin-1").decode("utf-8", "surrogateescape"))
+        if path == top or top in path.parents:
+            mounts.append(path)
+    return mounts[::-1]
+
+
+def has_mounted(pid: int, point: Path) -> bool:
+    """Whether a process sees a FUSE file system at this point, in its mount namespace."""
+    try:
+        mounts = [line.split() for line in Path(f"/proc/{pid}/mounts").read_text().splitlines()]
+    except OSError:
+        return False
+    return any(where == str(point) and kind.startswith("fuse.") for _, where, kind, *_ in mounts)
+
+
+def listens(port: int) -> bool:
+    """Whether some process listens on this TCP port of IPv4."""
+    sockets = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+    return any(state == "0A" and int(local.rpartition(":")[2], 16) == port for _, local, _, state, *_ in sockets)
+
+
+def tail(log: Path, lines: int = 12) -> str:
+    """The last lines of a log, indented, for an error message."""
+    try:
+        text = log.read_text(errors="replace").splitlines()[-lines:]
+    except OSError as error:
+        text = [f"(no log: {error})"]
+    return "\n".join(f"    {line}" for line in text or ["(empty)"])

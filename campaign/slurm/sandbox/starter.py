@@ -15,10 +15,9 @@ from pathlib import Path
 
 from campaign.core import users
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.slurm.sandbox import keeper, machine, processes, query, slurmconf, storage
+from campaign.slurm.sandbox import keeper, machine, query, slurmconf, storage
 from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape
-from campaign.slurm.sandbox.machine import PROGRAMS_PATH
-from campaign.slurm.sandbox.processes import Process
+from campaign.slurm.sandbox.machine import PROGRAMS_PATH, Process
 from campaign.slurm.sandbox.slurmconf import Daemon
 
 KEEPER_WAIT_S = 60.0
@@ -54,7 +53,7 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
         directory.mkdir(parents=True, exist_ok=True)
     points = _mounts(layout, state.shape)
     for point, options in points.items():
-        if point not in processes.mounts_below(point):
+        if point not in machine.mounts_below(point):
             machine.mount_tmpfs(point, options)
     base_port, reservation = machine.reserve_ports(
         slurmconf.FIRST_NODE + state.shape.nodes + state.shape.storage.bricks
@@ -84,7 +83,7 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
     # It was not waited for, so it exists, if only as a zombie.
     state = _record(layout, state, "anchor", Process.of(anchor.pid))
     deadline = time.monotonic() + KEEPER_WAIT_S
-    while not layout.keeper_socket.exists() or not (below := processes.children(anchor.pid)):
+    while not layout.keeper_socket.exists() or not (below := machine.children(anchor.pid)):
         if anchor.poll() is not None:
             raise machine.no_namespaces(log)
         if time.monotonic() > deadline:
@@ -164,8 +163,8 @@ def _start_daemon(layout: Layout, state: SandboxState, daemon: Daemon) -> Sandbo
     }
     argv = (*_entering(state.processes[daemon.within].pid), *daemon.argv) if daemon.within else daemon.argv
     inner = _ask_keeper(layout, {"argv": argv, "log": str(log), "env": environment})
-    children = processes.children(state.processes["keeper"].pid)
-    process = next((child for child in children if processes.inner_pid(child.pid) == inner), None)
+    children = machine.children(state.processes["keeper"].pid)
+    process = next((child for child in children if machine.inner_pid(child.pid) == inner), None)
     if process is None:
         raise _failed(layout, daemon.name, "ended at once")
     state = _record(layout, state, daemon.name, process)
@@ -209,14 +208,14 @@ def _entering(pid: int) -> tuple[str, ...]:
         'until [ "$(readlink "/proc/$1/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ]; do sleep 0.01; done; '
         'pid=$1; shift; exec nsenter --target "$pid" --mount --uts --ipc -- "$@"'
     )
-    return ("sh", "-c", script, "sh", str(processes.inner_pid(pid)))
+    return ("sh", "-c", script, "sh", str(machine.inner_pid(pid)))
 
 
 def _ready(daemon: Daemon, process: Process) -> bool:
     if daemon.mount is not None:
-        return processes.has_mounted(process.pid, daemon.mount)
+        return machine.has_mounted(process.pid, daemon.mount)
     if daemon.port:
-        return processes.listens(daemon.port)
+        return machine.listens(daemon.port)
     if daemon.socket is not None:
         with socket.socket(socket.AF_UNIX) as connection:
             return connection.connect_ex(str(daemon.socket)) == 0
@@ -253,4 +252,4 @@ def _record(layout: Layout, state: SandboxState, name: str, process: Process) ->
 
 def _failed(layout: Layout, name: str, how: str) -> EnvironmentLacks:
     log = layout.log(name)
-    return EnvironmentLacks(f"sandbox: {name} {how}; the end of {log}:\n{processes.tail(log)}")
+    return EnvironmentLacks(f"sandbox: {name} {how}; the end of {log}:\n{machine.tail(log)}")

@@ -20,10 +20,10 @@ import campaign
 from campaign.config import opened as config
 from campaign.config.system import USER_TUNING
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, USAGE, EnvironmentLacks, InputError
-from campaign.slurm.sandbox import machine, processes, slurmconf
+from campaign.slurm.sandbox import machine, slurmconf
 from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Layout, Shape
-from campaign.slurm.sandbox.processes import Process
+from campaign.slurm.sandbox.machine import Process
 from tests.support.again import measured_again
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(900)]
@@ -119,7 +119,7 @@ def mentioning(directory: Path) -> list[str]:
 
 
 def left_behind(directory: Path) -> list[str]:
-    found = mentioning(directory) + [str(mount) for mount in processes.mounts_below(directory)]
+    found = mentioning(directory) + [str(mount) for mount in machine.mounts_below(directory)]
     return [*found, str(directory)] if directory.exists() else found
 
 
@@ -279,11 +279,11 @@ def test_what_is_unmounted_meanwhile_by_another_does_not_stop_a_stop(
     sandbox_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1))
-    seen = processes.mounts_below(sandbox_directory)
+    seen = machine.mounts_below(sandbox_directory)
     assert seen
     sandbox.stop()
     still = iter([seen])
-    monkeypatch.setattr(processes, "mounts_below", lambda _: next(still, []))
+    monkeypatch.setattr(machine, "mounts_below", lambda _: next(still, []))
     machine.unmount_below(sandbox_directory)
 
 
