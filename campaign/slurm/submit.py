@@ -114,7 +114,13 @@ class _Sender:
 
     def __init__(self, opened: Opened, store: Store, jobs: set[str], room: Room, say: Callable[[str], None]) -> None:
         self._opened, self._paths, self._store, self._room, self._say = opened, opened.paths, store, room, say
-        self._queue = _Queue(opened, store, jobs)
+        self._new, self._jobs = jobs, store.jobs()
+        self._under_way = _active(store) - jobs
+        self._active = len(self._under_way)  # jobs of the campaign that have not ended
+        self._latest: dict[str, str] = {}  # by target: the id of its last submitted job
+        self._others: list[commands.Job] = []  # Slurm is asked once, not for each job
+        with contextlib.suppress(UnknownState):  # the lock on the target is effective anyway
+            self._others = commands.my_jobs() if jobs else []
         self._slow = False  # whether slow answers of sbatch were reported
         self._waits_for = ""  # the reported reason for waiting for room
         self._pauses, self._troubled = sbatch.pauses(), math.inf  # since sbatch has given no id or refusal any more
@@ -124,14 +130,14 @@ class _Sender:
         """Submit a job once there is room for it. The same job is submitted again if Slurm does not have it, and the
         same runs again if sbatch failed for a transient reason.
         """
-        queue, room = self._queue, self._room
-        if queue.active >= room.most and room.wait is not None:
+        room = self._room
+        if self._active >= room.most and room.wait is not None:
             self._wait_for_room(job, f"--max-jobs is {room.most}", room.most)
         while True:
             room.unsent.discard(job.name)
-            answer = sbatch.submit(job.folder / "job.sbatch", queue.before(job), self._tell_slow)
-            if room.wait is not None and answer.is_full(queue.active > 0):
-                self._wait_for_room(job, answer.message, queue.active, TRY_AGAIN_S)
+            answer = sbatch.submit(job.folder / "job.sbatch", self._before(job), self._tell_slow)
+            if room.wait is not None and answer.is_full(self._active > 0):
+                self._wait_for_room(job, answer.message, self._active, TRY_AGAIN_S)
                 continue
             if answer.uncertain:
                 answer = self._settled(job, answer)
@@ -150,8 +156,20 @@ class _Sender:
             )
             self._say(self.given_up)
         if answer.job_id:
-            queue.sent(job, answer.job_id)
+            self._latest[job.steps[0].run.target] = answer.job_id
+            self._active += 1
         return self._record(job, answer)
+
+    def _before(self, job: scripts.JobScript) -> list[str]:
+        """Ids of the jobs that this one has to wait for: those of this campaign, except on independent targets, and
+        this user's others on this target.
+        """
+        apart = matrix.apart(self._opened.campaign.targets, job.steps[0].run.target)
+        previous = [job_id for other, job_id in self._latest.items() if other not in apart]
+        ids = {self._jobs[name].job_id for name in self._under_way if self._jobs[name].target not in apart}
+        mark = scripts.target_mark(job.steps[0].run.directory)
+        ids |= {other.id for other in self._others if other.comment == mark and other.name not in self._new}
+        return list(dict.fromkeys([*previous, *sorted(job_id for job_id in ids if job_id)]))
 
     def _lasts(self) -> bool:
         """Whether sbatch has failed for longer than PATIENCE_S."""
@@ -233,7 +251,7 @@ class _Sender:
 
     def _wait_for_room(self, job: scripts.JobScript, why: str, fewer_than: int, longest_s: float = math.inf) -> None:
         """Wait until the campaign has fewer jobs than this, or for so long."""
-        queue, room = self._queue, self._room
+        room = self._room
         assert room.wait is not None
         until = time.monotonic() + longest_s
         room.unsent.add(job.name)
@@ -242,38 +260,9 @@ class _Sender:
                 f"{several(len(room.unsent), 'job')} not submitted yet, waiting for room in the queue: {one_line(why)}"
             )
             self._waits_for = why
-        while queue.active >= fewer_than and time.monotonic() <= until:
+        while self._active >= fewer_than and time.monotonic() <= until:
             room.wait()
-            queue.active = len(_active(self._store) - room.unsent)
-
-
-class _Queue:
-    """Which jobs a new one has to wait for, and how many there are. Slurm is asked once, not for each job."""
-
-    def __init__(self, opened: Opened, store: Store, new: set[str]) -> None:
-        self._new, self._targets = new, opened.campaign.targets
-        self._jobs = store.jobs()
-        self._under_way = _active(store) - new
-        self.active = len(self._under_way)
-        self._latest: dict[str, str] = {}  # by target: the id of its last submitted job
-        self._others: list[commands.Job] = []
-        with contextlib.suppress(UnknownState):  # the lock on the target is effective anyway
-            self._others = commands.my_jobs() if new else []
-
-    def before(self, job: scripts.JobScript) -> list[str]:
-        """Ids of the jobs that this one has to wait for: those of this campaign, except on independent targets, and
-        this user's others on this target.
-        """
-        apart = matrix.apart(self._targets, job.steps[0].run.target)
-        previous = [job_id for other, job_id in self._latest.items() if other not in apart]
-        ids = {self._jobs[name].job_id for name in self._under_way if self._jobs[name].target not in apart}
-        mark = scripts.target_mark(job.steps[0].run.directory)
-        ids |= {other.id for other in self._others if other.comment == mark and other.name not in self._new}
-        return list(dict.fromkeys([*previous, *sorted(job_id for job_id in ids if job_id)]))
-
-    def sent(self, job: scripts.JobScript, job_id: str) -> None:
-        self._latest[job.steps[0].run.target] = job_id
-        self.active += 1
+            self._active = len(_active(self._store) - room.unsent)
 
 
 def _by_run(attempts: Sequence[Attempt]) -> dict[str, list[Attempt]]:

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,7 +68,12 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
     command += ["sh", "-c", script, "sh", str(layout.hosts)]
     log = layout.log("keeper")
     layout.keeper_socket.unlink(missing_ok=True)
-    with reservation, log.open("ab") as output, _pidfd(owner) as watched, open(("/proc/self/ns/mnt"), "rb") as here:  # noqa: PTH123
+    watched: list[int] = []  # a pidfd, by which a keeper can watch a process outside of its PID namespace
+    try:
+        watched += [] if owner is None else [os.pidfd_open(owner)]
+    except OSError as error:
+        raise InputError(f"--owner {owner}: {error.strerror}; allowed: the id of a running process") from error
+    with reservation, log.open("ab") as output, open(("/proc/self/ns/mnt"), "rb") as here:  # noqa: PTH123
         arguments = [layout.keeper_socket, *(watched or ("",)), here.fileno(), *points]
         anchor = subprocess.Popen(
             [*command, sys.executable, "-I", keeper.__file__, *map(str, arguments)],
@@ -80,6 +85,8 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
             pass_fds=[reservation.fileno(), here.fileno(), *watched],
             start_new_session=True,
         )
+    for descriptor in watched:
+        os.close(descriptor)
     # It was not waited for, so it exists, if only as a zombie.
     state = _record(layout, state, "anchor", Process.of(anchor.pid))
     deadline = time.monotonic() + KEEPER_WAIT_S
@@ -91,22 +98,6 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
         time.sleep(0.005)
     anchor.returncode = 0  # it must outlive this process: Popen must not wait for it, nor warn
     return _record(layout, state, "keeper", below[0])
-
-
-@contextlib.contextmanager
-def _pidfd(owner: int | None) -> Iterator[list[int]]:
-    """A pidfd, by which a keeper can watch a process outside of its PID namespace; "" if there is no owner."""
-    if owner is None:
-        yield []
-        return
-    try:
-        descriptor = os.pidfd_open(owner)
-    except OSError as error:
-        raise InputError(f"--owner {owner}: {error.strerror}; allowed: the id of a running process") from error
-    try:
-        yield [descriptor]
-    finally:
-        os.close(descriptor)
 
 
 def _mounts(layout: Layout, shape: Shape) -> dict[Path, str]:
