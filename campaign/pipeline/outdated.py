@@ -16,6 +16,7 @@ from campaign.core.units import several
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix
 from campaign.slurm import script_text, submit
+from campaign.slurm.collect import text_of
 
 DEFAULT, NONE = "(default)", "none"
 _NAMED = 3  # runs that are named
@@ -59,7 +60,7 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
     yield from _change("phases", " ".join(map(str, before)), " ".join(command.phase for command in run.commands))
     for command in run.commands:
         yield from _of_command(run, command, attempt, before.get(command.phase) or (), old == new)
-    if script := _text(folder / "job.sbatch"):
+    if script := text_of(folder / "job.sbatch"):
         yield from _of_script(script, opened.campaign.slurm)
 
 
@@ -121,10 +122,3 @@ def _change(setting: str, old: str, new: str) -> Iterator[_Change]:
 
 def _geometry(nodes: Any, processes: Any) -> str:
     return f"{several(nodes, 'node')}, {processes} processes"
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

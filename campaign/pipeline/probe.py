@@ -22,6 +22,7 @@ from campaign.core.units import several
 from campaign.pipeline.places import nearest
 from campaign.pipeline.preflight import Checked
 from campaign.slurm import commands, sbatch, scripts
+from campaign.slurm.collect import text_of
 from campaign.slurm.submit import prepare
 
 LIMIT_S = 360  # of the probe's job: 2 minutes for what its nodes see, and some launches of at most 30 s
@@ -159,7 +160,7 @@ def _read(folder: Path, job: str, widest: Run, state: str, settings: Sequence[st
     nodes = widest.geometry.nodes
     texts: dict[str, list[str]] = {}
     answered = set()
-    for line in _lines(folder / "nodes"):
+    for line in text_of(folder / "nodes").splitlines():
         node, _, text = line.partition("\t")
         if text:
             texts.setdefault(text, []).append(node)
@@ -167,11 +168,11 @@ def _read(folder: Path, job: str, widest: Run, state: str, settings: Sequence[st
             answered.add(node)
     problems = [f"{', '.join(sorted(names))}: {text}" for text, names in texts.items()]
     if len(answered) < nodes:
-        why = state or " ".join(_lines(folder / "nodes.err")[-1:]) or "srun gave no reason"
+        why = state or " ".join(text_of(folder / "nodes.err").splitlines()[-1:]) or "srun gave no reason"
         problems.append(f"probe (job {job}): {len(answered)} of {several(nodes, 'node')} answered; {why}")
     if problems:  # these have to be fixed first
         return Probed(job, nodes, tuple(problems))
-    tried = [line.split("\t", 2) for line in _lines(folder / "launches")]
+    tried = [line.split("\t", 2) for line in text_of(folder / "launches").splitlines()]
     if not tried:
         why = state or "no reason given"
         return Probed(job, nodes, (f"probe (job {job}): ended before the benchmark was launched; {why}",))
@@ -202,10 +203,3 @@ def _outcome(kind: str, said: str, ranks: int) -> str:
     if kind == "alone":
         return f"each of {ranks} ranks runs alone"
     return "it did not end within 30 s" if kind == "hangs" else f"it says: {said or 'no reason given'}"
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []

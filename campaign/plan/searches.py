@@ -6,7 +6,6 @@ made after the search has ended.
 
 from __future__ import annotations
 
-import functools
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -185,7 +184,6 @@ def look(search: Search, blueprint: matrix.Blueprint, results: Results) -> Searc
     asked: dict[PlannedBlock, tuple[Run, ...]] = {}
     points: dict[PlannedBlock, Outcome] = {}
 
-    @functools.cache
     def measured(request: PlannedBlock) -> Outcome | None:
         asked[request] = runs_of(search, request, blueprint)
         outcome = point(search, asked[request], blueprint.pack, results)

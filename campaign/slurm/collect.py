@@ -48,7 +48,7 @@ def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attemp
     records, observation = output.read(form, folder, paths.root)
     evidence, problems = read_evidence(folder, attempt.token)
     phases = {
-        phase: _with_placement(seen, _placement(_text(folder / phase / "placement.txt"), evidence.witness, phase))
+        phase: _with_placement(seen, _placement(text_of(folder / phase / "placement.txt"), evidence.witness, phase))
         for phase, seen in observation.phases.items()
     }
     observation = replace(_with_placement(observation, evidence.placement), phases=phases)
@@ -112,7 +112,7 @@ def _content(path: Path) -> str:
         return ""
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
     """The same for a message, which does without what cannot be read."""
     try:
         return _content(path)
@@ -243,7 +243,7 @@ class Follower:
             return self._by_slurm_word(attempt, completion)
         problem = import_results(self._paths, self._store, self._form, attempt)
         stderrs = [folder / "stderr", *folder.glob("*/stderr")]  # of the run and its phases
-        if completion.outcome == "failed" and any("DUE TO TIME LIMIT" in _text(path) for path in stderrs):
+        if completion.outcome == "failed" and any("DUE TO TIME LIMIT" in text_of(path) for path in stderrs):
             elapsed = format_duration(round(completion.ended - completion.started))
             return self._end(
                 attempt,
@@ -273,7 +273,7 @@ class Follower:
 
     def _word(self, attempt: Attempt, job: commands.Job) -> str:
         """Slurm's word for how a job ended, with what to do about it."""
-        script = _text(self._paths.jobs(attempt.job) / "job.sbatch")
+        script = text_of(self._paths.jobs(attempt.job) / "job.sbatch")
         if job.word == "TIMEOUT" and (minutes := _LIMIT.search(script)):
             return (
                 f"{job.word} after {format_duration(60 * int(minutes[1]))}; raise slurm.time, of which this limit is "
@@ -357,7 +357,7 @@ class Follower:
         elif (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir():
             self._observe(attempt, State.RUNNING, job.reason if job.word not in STATES else "")
         else:
-            waits = shown(_text(self._paths.jobs(attempt.job) / "waiting").partition("\n")[0])
+            waits = shown(text_of(self._paths.jobs(attempt.job) / "waiting").partition("\n")[0])
             self._observe(attempt, State.PENDING, waits or waits_for_turn(job.id))
 
     def _observe(self, attempt: Attempt, state: State, reason: str) -> None:
@@ -430,5 +430,5 @@ def _with_nodes(reason: str, nodes: Sequence[Unusable]) -> str:
 
 
 def _last_error(folder: Path) -> str:
-    lines = _text(folder / "stderr").strip().splitlines()
+    lines = text_of(folder / "stderr").strip().splitlines()
     return f": {shown(lines[-1].strip())}" if lines else ""
