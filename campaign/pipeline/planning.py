@@ -40,7 +40,6 @@ class Settled:
     executable: str = ""  # path, size and time of the external benchmark whose dialect is known
     dialect: str = ""
     partition_written: str | None = None  # slurm.partition as in the campaign file
-    environment_order: tuple[str, ...] = ()  # names in slurm.environment, in their order
     file: str = ""  # the campaign file
     programs: tuple[Path, ...] = ()  # of the runs
 
@@ -274,13 +273,10 @@ def settled(opened: Opened) -> Settled:
 
 def _as_begun(opened: Opened, before: Settled) -> Campaign:
     """The campaign as it was written when it began, if the current text means the same, so that results count for both:
-    the default partition with or without its name, and slurm.environment in another order.
+    the default partition with or without its name, and slurm.environment in any order.
     """
-    slurm = opened.campaign.slurm
-    order, written, partition = before.environment_order, before.partition_written, before.partition
-    same = {name for name, _ in slurm.environment} == set(order)
-    variables = sorted(slurm.environment, key=(lambda each: order.index(each[0])) if same else None)
-    slurm = replace(slurm, environment=tuple(variables))
+    written, partition = before.partition_written, before.partition
+    slurm = replace(opened.campaign.slurm, environment=tuple(sorted(opened.campaign.slurm.environment)))
     if written is not None and partition and partition.default and {slurm.partition, written} <= {"", partition.name}:
         slurm = replace(slurm, partition=written)
     return replace(opened.campaign, slurm=slurm)

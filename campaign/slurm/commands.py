@@ -55,15 +55,11 @@ class Job:
     directory: str = ""
 
 
-def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment for Slurm's commands: an inherited SBATCH_TIMELIMIT would override the script."""
-    source = os.environ if base is None else base
-    return {k: v for k, v in source.items() if k in _KEPT or not _SCRUBBED.match(k) or _MODULES.match(k)}
-
-
-def _environment_of(command: str) -> dict[str, str]:
-    """With the names of the submitter's variables: further ones in the job were set by Slurm."""
-    own = environment()
+def environment(command: str, base: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment for one of Slurm's commands: an inherited SBATCH_TIMELIMIT would override the script. A job gets
+    the names of the submitter's variables: further ones in it were set by Slurm.
+    """
+    own = {k: v for k, v in base.items() if k in _KEPT or not _SCRUBBED.match(k) or _MODULES.match(k)}
     return own | ({"CAMPAIGN_SUBMITTED_WITH": " ".join(own)} if command == "sbatch" else {"SLURM_TIME_FORMAT": "%s"})
 
 
@@ -86,7 +82,7 @@ def call(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=_environment_of(arguments[0]),
+            env=environment(arguments[0]),
             cwd=cwd,
             # Ctrl-C is for the driver, which detaches; the outcome of a running sbatch is asked for later.
             start_new_session=True,

@@ -80,7 +80,7 @@ def test_what_would_override_the_script_does_not_reach_slurm() -> None:
         "BENCH_JSON": "x",
     }
     kept = {"SLURM_CONF": "/etc/slurm.conf", "SLURM_PMIX_FENCE": "ring", "PATH": "/bin", "OMPI_MCA_btl": "tcp"}
-    assert commands.environment(given | kept) == kept
+    assert commands.environment("squeue", given | kept) == kept | {"SLURM_TIME_FORMAT": "%s"}
 
 
 def recorder(folder: Path, name: str) -> None:
