@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,6 @@ from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.job_states import STATES
 from campaign.core.model import State
 from campaign.results.environment.slurm_text import slurm_fields
-from campaign.slurm import answers
 
 QUERY_TIMEOUT_S = 30.0
 
@@ -157,6 +157,57 @@ def answer(arguments: Sequence[str], unless: str | None = None) -> str | None:
     raise UnknownState(f"{arguments[0]} failed with status {reply.status}: {output}")
 
 
+# --- tables: squeue, sinfo, sacct
+#
+# Names, comments and reasons are anybody's texts: they may contain newlines, bars, quotes, even whole lines of an
+# answer. So each field is requested with a random mark after it, and answers are split only at these marks.
+
+MARK = f"@{secrets.token_hex(8)}@"
+_told: set[str] = set()  # commands whose unreadable rows were already reported
+
+
+def marked(letters: str) -> str:
+    """The --format of squeue or sinfo for these fields."""
+    return "--format=" + "".join(f"%{letter}{MARK}" for letter in letters)
+
+
+def parsable(fields: Sequence[str]) -> tuple[str, ...]:
+    """The same for sacct."""
+    return "--parsable", f"--delimiter={MARK}", f"--format={','.join(fields)}"
+
+
+def rows(command: str, out: str, width: int, counts: Sequence[int] = (0,)) -> Iterator[tuple[str, ...]]:
+    """The rows of an answer, each with so many fields, those at `counts` in digits. Other lines, such as a site's
+    greeting, and unreadable rows are left out and reported once; UnknownState if there are no others.
+    """
+    *fields, rest = out.split(MARK)
+    found, unread = 0, [rest]
+    for start in range(0, len(fields), width):
+        row = fields[start : start + width]
+        between, _, row[0] = row[0].rpartition("\n")  # an id, or a list of nodes
+        unread.append(between)
+        if len(row) == width and row[0] and all(row[place].isdigit() for place in counts):
+            found += 1
+            yield tuple(row)
+        else:
+            unread.append("|".join(row))
+    tell(command, [text for text in unread if text.strip()], found)
+
+
+def tell(command: str, unread: Sequence[str], read: int) -> None:
+    """Report the unreadable rows of an answer, with the number of readable ones."""
+    if not unread:
+        return
+    text = unread[0].strip()
+    if not read:
+        raise UnknownState(f"unexpected output of {command}: {text!r}")
+    if command not in _told:
+        _told.add(command)
+        waiting.tell(
+            f"{len(unread)} parts of what {command} answers cannot be read and are left out, the first is: {text!r}"
+        )
+
+
 # --- answering at all
 
 
@@ -234,7 +285,7 @@ def queue(wanted: Wanted) -> dict[str, Job]:
 
 def my_jobs(*options: str) -> list[Job]:
     """The jobs of this user; without options those that have not ended."""
-    return parse_queue(ask(["squeue", "--noheader", "--me", "--all", *options, answers.marked(_QUEUE_FIELDS)]))
+    return parse_queue(ask(["squeue", "--noheader", "--me", "--all", *options, marked(_QUEUE_FIELDS)]))
 
 
 def _found(wanted: Wanted, jobs: Iterable[Job]) -> dict[str, Job]:
@@ -255,7 +306,7 @@ def _folder(directory: str) -> str:
 
 def parse_queue(out: str) -> list[Job]:
     jobs = []
-    for job_id, word, reason, partition, directory, name, comment in answers.rows("squeue", out, 7):
+    for job_id, word, reason, partition, directory, name, comment in rows("squeue", out, 7):
         why = "" if reason == "None" else reason
         if word not in STATES:
             why = f"unknown Slurm state {word}"
@@ -273,7 +324,7 @@ def accounting(wanted: Wanted, since: float) -> dict[str, Job] | None:
     for option, words in (("jobs", sorted(ids)), ("name", sorted(names))):
         for start in range(0, len(words), _IN_ONE_WORD):
             chosen = f"--{option}={','.join(words[start : start + _IN_ONE_WORD])}"
-            fields = answers.parsable(("JobIDRaw", "State", "ExitCode", "WorkDir", "JobName"))
+            fields = parsable(("JobIDRaw", "State", "ExitCode", "WorkDir", "JobName"))
             command = ["sacct", "--allocations", "--noheader", f"--starttime=uts{int(since) - 60}", chosen, *fields]
             out = answer(command, unless=_NO_ACCOUNTING)
             if out is None:
@@ -284,7 +335,7 @@ def accounting(wanted: Wanted, since: float) -> dict[str, Job] | None:
 
 def parse_accounting(out: str) -> list[Job]:
     jobs = []
-    for job_id, state, exit_code, directory, name in answers.rows("sacct", out, 5):
+    for job_id, state, exit_code, directory, name in rows("sacct", out, 5):
         word = state.partition(" ")[0]  # for a cancelled one it adds who did it
         reason = f"{state}, exit code {exit_code}"
         jobs.append(Job(job_id, name, STATES.get(word, State.RUNNING), word, reason, directory=directory))
@@ -305,11 +356,11 @@ STEP_FIELDS = ("JobIDRaw", "JobName", "State", "ExitCode", "NNodes", "NTasks", "
 
 def accounted_steps(job_id: str, name: str) -> list[dict[str, str]] | None:
     """A job that was submitted with this name, and its steps, in the accounting; None if there is no accounting."""
-    asked = answers.parsable((*STEP_FIELDS, "WorkDir"))
+    asked = parsable((*STEP_FIELDS, "WorkDir"))
     out = answer(["sacct", "--noheader", f"--jobs={job_id}", *asked], unless=_NO_ACCOUNTING)
     if out is None:
         return None
-    found = list(answers.rows("sacct", out, len(STEP_FIELDS) + 1, counts=()))
+    found = list(rows("sacct", out, len(STEP_FIELDS) + 1, counts=()))
     if not any(name in (row[1], _folder(row[-1])) for row in found):
         return []
     return [dict(zip(STEP_FIELDS, row, strict=False)) for row in found]

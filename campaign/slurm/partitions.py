@@ -16,7 +16,7 @@ from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.schema import suggestion
 from campaign.core.units import format_size, listed, parse_duration, several, utc
 from campaign.results.environment.slurm_text import expand_nodes
-from campaign.slurm import answers, commands
+from campaign.slurm import commands
 
 # Names, CPUs, sockets, cores of each, MiB, features, GRES, state, who set it when, and why: a row for all nodes of
 # which the rest is the same (without --exact sinfo merges unlike ones and prints "4+"). With --Node there is one for
@@ -224,7 +224,7 @@ def described(row: Mapping[str, str], reservation: str, choice: ChosenNodes) -> 
 
 def _nodes(partition: str, *options: str) -> str:
     chosen = [f"--partition={partition}"] if partition else []
-    return commands.ask(["sinfo", "--noheader", "--exact", *chosen, *options, answers.marked(_NODE_FIELDS)])
+    return commands.ask(["sinfo", "--noheader", "--exact", *chosen, *options, commands.marked(_NODE_FIELDS)])
 
 
 def out_of_service(partition: str) -> tuple[Unusable, ...]:
@@ -290,7 +290,7 @@ def parse(
     known: set[str] = set()  # features
     met = False  # whether a node has the selected features
     unread = []
-    for names, *numbers, features, gres, state, by, since, reason in answers.rows("sinfo", sinfo, 11, (1, 2, 3, 4)):
+    for names, *numbers, features, gres, state, by, since, reason in commands.rows("sinfo", sinfo, 11, (1, 2, 3, 4)):
         has = set(features.split(",")) - {"", "(null)"}
         given = (reason, by, int(since) if since.isdigit() else None) if reason not in ("", "none") else ()
         nodes = expand_nodes(names)
@@ -306,7 +306,7 @@ def parse(
         unusable += away
         known |= has
         met |= ChosenNodes(choice.constraint).takes("", has)
-    answers.tell("sinfo", unread, len(alike) + len(unusable))
+    commands.tell("sinfo", unread, len(alike) + len(unusable))
     kinds = tuple(
         NodeKind(sum(count for count, _ in groups), *kind, tuple(sorted(set.intersection(*(has for _, has in groups)))))
         for kind, groups in sorted(alike.items())

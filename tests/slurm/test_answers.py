@@ -12,7 +12,7 @@ from campaign.core import waiting
 from campaign.core.errors import UnknownState
 from campaign.core.job_states import STATES
 from campaign.results.environment.slurm_text import slurm_fields
-from campaign.slurm import answers, commands
+from campaign.slurm import commands
 
 # Any text that does not hold the mark, which nobody knows; what Slurm prints otherwise comes more often.
 TEXT = (
@@ -25,15 +25,15 @@ JOB = some.tuples(some.integers(1, 10**8).map(str), some.sampled_from(sorted(STA
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    answers._told.clear()
+    commands._told.clear()
     yield
-    answers._told.clear()
+    commands._told.clear()
 
 
 @given(some.lists(JOB))
 def test_whatever_the_texts_of_jobs_are_each_job_is_read(jobs: list[tuple[str, ...]]) -> None:
-    out = "".join("".join(field + answers.MARK for field in job) + "\n" for job in jobs)
-    assert [tuple(row) for row in answers.rows("squeue", out, 7)] == jobs
+    out = "".join("".join(field + commands.MARK for field in job) + "\n" for job in jobs)
+    assert [tuple(row) for row in commands.rows("squeue", out, 7)] == jobs
     for job, (number, word, _, partition, directory, name, comment) in zip(
         commands.parse_queue(out), jobs, strict=True
     ):
@@ -52,20 +52,20 @@ def test_a_job_is_what_scontrol_says_whatever_its_name_and_comment_are(name: str
 
 
 def test_what_cannot_be_read_beside_jobs_is_left_out_and_told_once() -> None:
-    mark = answers.MARK
+    mark = commands.MARK
     out = f"Welcome!\n7{mark}x{mark}\nmany{mark}y{mark}\n8{mark}z{mark}\nGood bye\n"
     told: list[str] = []
     with waiting.told_to(told.append):
-        assert [*answers.rows("squeue", out, 2)] == [("7", "x"), ("8", "z")]
-        assert [*answers.rows("squeue", out, 2)] == [("7", "x"), ("8", "z")]
+        assert [*commands.rows("squeue", out, 2)] == [("7", "x"), ("8", "z")]
+        assert [*commands.rows("squeue", out, 2)] == [("7", "x"), ("8", "z")]
     assert told == ["3 parts of what squeue answers cannot be read and are left out, the first is: 'Good bye'"]
 
 
 @pytest.mark.parametrize("out", ["Maintenance tonight\n", "7@", "x@y@\n"], ids=["greeting", "half a row", "no id"])
 def test_an_answer_of_which_nothing_can_be_read_is_not_no_jobs(out: str) -> None:
     with pytest.raises(UnknownState, match=r"^unexpected output of squeue: "):
-        list(answers.rows("squeue", out.replace("@", answers.MARK), 2))
+        list(commands.rows("squeue", out.replace("@", commands.MARK), 2))
 
 
 def test_no_jobs_are_no_jobs() -> None:
-    assert list(answers.rows("squeue", "\n", 7)) == []
+    assert list(commands.rows("squeue", "\n", 7)) == []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from campaign.slurm import answers
+from campaign.slurm import commands
 
 
 def answered(*rows: str) -> str:
     """Rows whose fields are written with a bar between them, as Slurm would print them."""
-    return "".join("".join(field + answers.MARK for field in row.split("|")) + "\n" for row in rows)
+    return "".join("".join(field + commands.MARK for field in row.split("|")) + "\n" for row in rows)

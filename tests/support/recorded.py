@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from campaign.slurm import answers, commands, partitions, sbatch
+from campaign.slurm import commands, partitions, sbatch
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
 RELEASES = ("22.05", "24.11", "26.05")
@@ -108,7 +108,7 @@ REFUSED = (
 
 def _key(arguments: Sequence[str]) -> list[str]:
     """A command without what differs from time to time."""
-    return ["PATH" if word.startswith("/") else word.replace(answers.MARK, "@MARK@") for word in arguments]
+    return ["PATH" if word.startswith("/") else word.replace(commands.MARK, "@MARK@") for word in arguments]
 
 
 def replayed(release: str, name: str) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def replayed(release: str, name: str) -> dict[str, Any]:
         if _key(arguments) == ["sbatch", "--test-only", "PATH"]:
             return next(tested)
         (answer,) = (each for each in calls if each["arguments"] == _key(arguments))
-        return commands.Reply(answer["status"], answer["out"].replace("@MARK@", answers.MARK), answer["err"])
+        return commands.Reply(answer["status"], answer["out"].replace("@MARK@", commands.MARK), answer["err"])
 
     tested = (
         commands.Reply(each["status"], each["out"], each["err"]) for each in calls if "--test-only" in each["arguments"]
@@ -133,7 +133,7 @@ def record(name: str, folder: Path) -> None:
 
     def call(arguments: Sequence[str], *others: Any) -> commands.Reply:
         reply = real(arguments, *others)
-        out = reply.out.replace(answers.MARK, "@MARK@")
+        out = reply.out.replace(commands.MARK, "@MARK@")
         if (key := _key(arguments)) not in [each["arguments"] for each in calls] or "--test-only" in key:
             calls.append({"arguments": key, "status": reply.status, "out": out, "err": reply.err})
         return reply
