@@ -275,21 +275,22 @@ class _Work:
 
     def _stop(self, attempts: Sequence[Attempt]) -> bool:
         """Cancel the jobs of these runs if they must not go on; whether that is so."""
-        driver, chosen = self._driver, self._chosen
+        driver, chosen, ids = self._driver, self._chosen, {run.id for run in self._chosen}
+        own = [attempt for attempt in attempts if attempt.run in ids and attempt.state.active]
         # Read after the attempts: `campaign cancel` records itself before it ends one.
         if driver.is_cancelled():
             driver.display.warn(
                 "the campaign was cancelled; nothing more is submitted. 'campaign run "
                 f"{typed(driver.opened.campaign.path)}' continues"
             )
-            commands.cancel(_jobs_of(chosen, attempts))  # submitted since
+            commands.cancel(_not_ended(own))  # submitted since
             return True
         if self._request.keep_going:
             return False
         full = no_space(chosen, attempts, driver.before)
         end_of = functools.partial(_end_of, driver.opened.paths)
         cause = full.reason if full else same_cause(chosen, attempts, driver.before, end_of)
-        if cause is None or not (jobs := _jobs_of(chosen, attempts)):
+        if cause is None or not (jobs := _not_ended(own)):
             return False
         if full:
             results = str(driver.opened.paths.root)
@@ -373,12 +374,6 @@ def _end_of(paths: Paths, attempt: Attempt) -> tuple[object, ...]:
     return (completion.outcome, completion.exit_status, len(completion.phases)) if completion else ()
 
 
-def _jobs_of(runs: Sequence[Run], attempts: Sequence[Attempt]) -> list[str]:
-    """Ids of the jobs of these runs that have not ended."""
-    ids = {run.id for run in runs}
-    return _not_ended(attempt for attempt in attempts if attempt.run in ids and attempt.state.active)
-
-
 def _not_ended(attempts: Iterable[Attempt]) -> list[str]:
     """Ids of the jobs of these attempts that have not ended."""
     wanted = {attempt.job: attempt.job_id for attempt in attempts}
@@ -391,7 +386,7 @@ def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
         return 0
     with Store(opened.paths) as store:
         say_of_journal(opened, journal.look(opened.paths.journal), say)
-        jobs = _beside(store, ())
+        jobs = _not_ended(store.under_way())
         store.note("cancel", jobs=jobs)
         commands.cancel(jobs)
         follower = follower_of(opened, store, say)
@@ -403,14 +398,9 @@ def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
             pause_s = min(2 * pause_s, 1.0)
             # A driver that is just calling sbatch submits that job before it sees the cancellation.
             with suppress(UnknownState):
-                if late := _beside(store, jobs):
+                others = _not_ended(attempt for attempt in store.under_way() if attempt.job_id not in jobs)
+                if late := [job for job in others if job not in jobs]:
                     commands.cancel(late)
                     store.note("cancel", jobs=late)
                     jobs += late
         return len(jobs)
-
-
-def _beside(store: Store, known: Collection[str]) -> list[str]:
-    """Ids of the campaign's jobs that have not ended, except the `known` ones."""
-    others = (attempt for attempt in store.under_way() if attempt.job_id not in known)
-    return [job for job in _not_ended(others) if job not in known]

@@ -300,7 +300,7 @@ class Follower:
         try:
             jobs = commands.queue(wanted)
         except UnknownState as error:
-            self._trouble(_slurm_silent(error))
+            self._trouble(error)
             self._back_off()
             return
         before = {(attempt.token, attempt.state, attempt.reason) for attempt in attempts}
@@ -310,9 +310,9 @@ class Follower:
         gone = [name for name in lost if self._absent[name] >= ABSENT_TIMES]
         try:
             remembered = self._remembered([stored[name] for name in gone])
-            self._trouble("")
+            self._trouble(None)
         except UnknownState as error:  # squeue may answer while the accounting does not
-            self._trouble(_slurm_silent(error))
+            self._trouble(error)
             gone, remembered = [], {}
         for name, job in jobs.items():
             if wanted[name] is None:
@@ -336,7 +336,8 @@ class Follower:
         self._interval = min(self._interval * 1.5, QUERY_S[1])
         self._next_query = self._clock() + self._interval * random.uniform(0.8, 1.2)
 
-    def _trouble(self, text: str) -> None:
+    def _trouble(self, error: UnknownState | None) -> None:
+        text = f"Slurm does not answer; retrying ({error})" if error else ""
         if text != self._last_trouble:
             self._say(text or "Slurm answers again")
             self._last_trouble = text
@@ -415,10 +416,6 @@ class Follower:
         found = commands.accounting({job.name: job.job_id for job in jobs}, min(job.created for job in jobs))
         self._has_accounting = found is not None
         return found or {}
-
-
-def _slurm_silent(why: object) -> str:
-    return f"Slurm does not answer; retrying ({why})"
 
 
 def waits_for_turn(job: object) -> str:

@@ -170,11 +170,9 @@ def render(job: JobScript) -> str:
 
 def rendered(job: JobScript, template: Path = TEMPLATE) -> str:
     """The job script of a template as it is, to compare one with."""
-    first = job.steps[0].run
     return _filled(
         template,
         job,
-        directory=first.directory,
         boot=job.boot,
         seen=job.seen,
         independent=job.independent,
@@ -215,7 +213,6 @@ def _filled(template: Path, job: JobScript, **values: object) -> str:
             .get_template(template.name)
             .render(
                 title=" ".join(job.title.split()),  # a comment of one line
-                job=job.name,
                 folder=str(job.folder),
                 directives=directives(job),
                 modules=job.slurm.modules,
