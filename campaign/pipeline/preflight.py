@@ -24,9 +24,7 @@ from campaign.judge.attempt import beside_target
 from campaign.judge.findings import processes_on
 from campaign.pipeline import places, planning, program
 from campaign.pipeline.mistakes import Mistake, refusal
-from campaign.pipeline.places import directory_is_a_file
 from campaign.pipeline.planning import Plan
-from campaign.pipeline.program import placeholder_left
 from campaign.pipeline.request import Request
 from campaign.pipeline.standing import journal_damaged
 from campaign.plan import matrix
@@ -197,7 +195,7 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
     ]
     for at, text in texts:
         if match := program.PLACEHOLDER.search(text):
-            yield Mistake(at, placeholder_left(match[0]))
+            yield Mistake(at, program.placeholder_left(match[0]))
 
 
 # --- this machine
@@ -378,7 +376,7 @@ def write_scripts(opened: Opened, checked: Checked, directory: Path) -> int:
         for number, (job, script) in enumerate(jobs, 1):
             atomic.write(directory / f"{number:0{width}}-{job.steps[0].run.id}.sbatch", script)
     except FileExistsError as error:
-        raise InputError(directory_is_a_file(directory)) from error
+        raise InputError(places.directory_is_a_file(directory)) from error
     except OSError as error:
         raise unwritten(error, f"{directory}: cannot be written: {error.strerror}; name another directory") from error
     return len(jobs)
