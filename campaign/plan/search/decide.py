@@ -113,9 +113,6 @@ def _candidates(book: Book, within: Container[Geometry]) -> tuple[Candidate, ...
     candidates = []
     for point in sorted(set(tried), key=size):
         values = list(fresh.get(point, {}).values()) or explored.get(point, [])
-        if not values:
-            candidates.append(Candidate(point, tried.count(point), 0, None))
-            continue
         typical = intervals.summarize([math.exp(value) for value in values])
         runs = tried.count(point), len(fresh.get(point, ()))
         rates = typical.median, typical.low, typical.high

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable
-from itertools import takewhile
+from collections.abc import Callable, Container
 
 from campaign.core.model import Geometry
 from campaign.plan.search.nouns import SearchSpace
@@ -60,26 +59,19 @@ def ladder(first: int, last: int) -> list[int]:
 
 def midpoints(space: SearchSpace, around: Geometry, known: Container[Geometry]) -> list[Geometry]:
     """The geometric means with the nearest measured neighbours, along nodes and along processes per node."""
+    nodes, per_node = around.nodes, around.processes_per_node
+    axes: list[tuple[int, int, int, Callable[[int], Geometry]]] = [
+        (nodes, space.fewest_nodes, space.most_nodes, lambda value: Geometry(value, value * per_node)),
+        (per_node, 1, space.most_per_node, lambda value: Geometry(nodes, nodes * value)),
+    ]
     between = []
-    for axis in ("nodes", "per_node"):
-        here = around.nodes if axis == "nodes" else around.processes_per_node
-        limits = (space.fewest_nodes, space.most_nodes) if axis == "nodes" else (1, space.most_per_node)
-
-        def at(value: int, axis: str = axis) -> Geometry:
-            nodes = value if axis == "nodes" else around.nodes
-            return Geometry(nodes, nodes * (around.processes_per_node if axis == "nodes" else value))
-
-        for values in (range(here - 1, limits[0] - 1, -1), range(here + 1, limits[1] + 1)):
+    for here, least, most, at in axes:
+        for values in (range(here - 1, least - 1, -1), range(here + 1, most + 1)):
             neighbour = next((value for value in values if at(value) in known), None)
             if neighbour is None or max(here, neighbour) / min(here, neighbour) < FINEST:
                 continue
-            middle = _nearest(round(math.sqrt(here * neighbour)), values, neighbour, lambda value: at(value) in space)
-            if middle is not None:
-                between.append(at(middle))
+            wanted = round(math.sqrt(here * neighbour))
+            inside = [value for value in values[: values.index(neighbour)] if at(value) in space]
+            if inside:
+                between.append(at(min(inside, key=lambda value: (abs(value - wanted), value))))
     return between
-
-
-def _nearest(wanted: int, values: Iterable[int], end: int, fits: Callable[[int], bool]) -> int | None:
-    """The value strictly between here and `end` that fits and is nearest to the wanted one."""
-    between = [value for value in takewhile(lambda value: value != end, values) if fits(value)]
-    return min(between, key=lambda value: (abs(value - wanted), value), default=None)

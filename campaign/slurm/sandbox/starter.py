@@ -60,12 +60,10 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
     )
     state = replace(state, base_port=base_port, processes={})
     _write_configuration(layout, state)
-    command = ["unshare", "--fork", "--kill-child=SIGKILL", "--pid", "--mount-proc", "--uts", "--mount"]
-    command += ["--propagation", "slave"]
-    if not machine.is_root():
-        command += ["--user", "--map-current-user", "--keep-caps"]
+    unshare = ["unshare", "--fork", "--kill-child=SIGKILL", "--pid", "--mount-proc", "--uts", "--mount"]
+    as_user = [] if machine.is_root() else ["--user", "--map-current-user", "--keep-caps"]
     script = f'hostname {slurmconf.HEAD} && mount --bind "$1" /etc/hosts && shift && exec "$@"'
-    command += ["sh", "-c", script, "sh", str(layout.hosts)]
+    command = [*unshare, "--propagation", "slave", *as_user, "sh", "-c", script, "sh", str(layout.hosts)]
     log = layout.log("keeper")
     layout.keeper_socket.unlink(missing_ok=True)
     watched: list[int] = []  # a pidfd, by which a keeper can watch a process outside of its PID namespace
