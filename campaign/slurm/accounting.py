@@ -23,8 +23,6 @@ from campaign.slurm import commands
 
 PATIENCE_S = 60.0  # for Slurm to end a job whose last record exists: an Epilog may check the health of its nodes
 SILENCE_S = 10.0  # of waiting, after which it is explained
-PAUSE_S = (0.05, 1.0)  # shortest and longest time between two queries
-GROWTH = 1.3  # of this time, from query to query
 
 
 class Accountant:
@@ -36,7 +34,6 @@ class Accountant:
         # Jobs that this command does not ask for again; files of an ended campaign are not read again.
         self._closed = {name for name, record in store.accounting().items() if _is_final(record)}
         self._explained: set[str] = set()
-        self._next, self._pause_s = 0.0, PAUSE_S[0]
         self._silent = False  # Slurm has not answered since a job ended
 
     def step(self, active: set[str]) -> bool:
@@ -49,9 +46,9 @@ class Accountant:
         for job in ended:
             if job.name not in self._since:
                 self._since[job.name] = now
-                self._next, self._pause_s, self._silent = now, PAUSE_S[0], False
-        if not ended or self._silent or now < self._next:
-            return bool(ended) and not self._silent
+                self._silent = False
+        if self._silent:
+            return False
         try:
             for job in ended:
                 if self._ask(job, waited_s=now - self._since[job.name]):
@@ -59,8 +56,6 @@ class Accountant:
         except EnvironmentLacks:
             self._silent = True
             return False
-        self._next = self._clock() + self._pause_s
-        self._pause_s = min(self._pause_s * GROWTH, PAUSE_S[1])
         return any(job.name not in self._closed for job in ended)
 
     def _is_open(self, job: StoredJob) -> bool:

@@ -59,7 +59,6 @@ class Driving:
             monkeypatch.setattr(collect, name, value)
         monkeypatch.setattr(sbatch, "PAUSE_S", (0.05, 0.2))
         monkeypatch.setattr(accounting, "PATIENCE_S", 0.5)
-        monkeypatch.setattr(accounting, "PAUSE_S", (0.02, 0.02))
         self.campaign = campaign(root, targets, allocation)
         self.pack: RulePack = builders.small_pack()
         self.runs: tuple[Run, ...] = builders.expand(self.campaign, self.pack)
