@@ -26,7 +26,7 @@ from campaign.slurm.collect import text_of
 from campaign.slurm.submit import prepare
 
 LIMIT_S = 360  # of the probe's job: 2 minutes for what its nodes see, and some launches of at most 30 s
-PAUSE_S = (0.2, 5.0)  # shortest and longest time between two checks
+PAUSE_S = 0.5  # between two checks
 GRACE_S = 10.0  # for its records to appear after its end
 WORKS = ("works", "endless")  # what a launch that has started one MPI job is recorded as
 
@@ -142,7 +142,7 @@ def _shown(opened: Opened, command: Command) -> Command:
 
 def _wait(job_id: str, folder: Path) -> str:
     """Wait until the probe's job has ended; gives Slurm's word for its state."""
-    pause, ended = PAUSE_S[0], None
+    ended = None
     while not (folder / "ended").exists():
         with contextlib.suppress(UnknownState):
             job = commands.queue({folder.name: job_id}).get(folder.name)
@@ -150,8 +150,7 @@ def _wait(job_id: str, folder: Path) -> str:
                 ended = ended or time.monotonic()
                 if time.monotonic() - ended > GRACE_S:
                     return job.word if job else str(State.LOST)
-        time.sleep(pause)
-        pause = min(pause * 1.2, PAUSE_S[1])
+        time.sleep(PAUSE_S)
     return ""
 
 

@@ -390,12 +390,11 @@ def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
         store.note("cancel", jobs=jobs)
         commands.cancel(jobs)
         follower = follower_of(opened, store, say)
-        end, pause_s = time.monotonic() + patience_s, 0.2
+        end = time.monotonic() + patience_s
         while follower.step():
             if time.monotonic() > end:
                 raise UnknownState("the cancelled jobs have not ended yet; check with 'campaign status'")
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, 1.0)
+            time.sleep(0.5)
             # A driver that is just calling sbatch submits that job before it sees the cancellation.
             with suppress(UnknownState):
                 others = _not_ended(attempt for attempt in store.under_way() if attempt.job_id not in jobs)
