@@ -116,19 +116,17 @@ def _with_runs(opened: Opened, planned: Plan, sought: Sequence[searches.Search])
         memory = campaign.slurm.node_memory or (planned.partition.memory_mib << 20) or None
         cores = planned.partition.cores_per_node
         campaign = replace(campaign, slurm=replace(campaign.slurm, node_memory=memory, node_cores=cores))
+    node = (
+        ("memory", pack.computes_memory, campaign.slurm.node_memory),
+        ("cores", pack.computes_cores, campaign.slurm.node_cores),
+    )
     lacking = {
-        "memory": pack.computes_memory and campaign.slurm.node_memory is None,
-        "cores": pack.computes_cores and campaign.slurm.node_cores is None,
+        name: f"the rules need the {name} of a node, which Slurm does not report (for memory, set slurm.node_memory)"
+        for name, needed, value in node
+        if needed and value is None
     }
-    if any(lacking.values()):
-        told = {
-            name: (
-                f"the rules need the {name} of a node, which Slurm does not report (for memory, set slurm.node_memory)"
-            )
-            for name, lacks in lacking.items()
-            if lacks
-        }
-        return replace(planned, unresolved={**planned.unresolved, **told})
+    if lacking:
+        return replace(planned, unresolved={**planned.unresolved, **lacking})
     executables = _executables(opened, planned)
     results = _recorded(opened) if sought or sequential else lambda run: ()
     blueprint = matrix.Blueprint(campaign, pack, executables)

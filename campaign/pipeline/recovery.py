@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 from campaign.config.opened import Opened
 from campaign.core import journal
@@ -53,7 +52,8 @@ def _rewritten(paths: Paths, known_bytes: int) -> Event | None:
     if known_bytes <= reading.offset and (not chain.problem or chain.cut_off):
         return None
     salvage, new = Salvage(path), path.with_name(f"{path.name}.new")
-    damaged = next(each for number in itertools.count(1) if not (each := _beside(path, number)).exists())
+    names = (path.with_name(NAME.format(number=number)) for number in itertools.count(1))
+    damaged = next(each for each in names if not each.exists())
     try:
         with new.open("wb") as file:
             file.writelines(salvage.lines())
@@ -83,10 +83,6 @@ def _rewritten(paths: Paths, known_bytes: int) -> Event | None:
     finally:
         new.unlink(missing_ok=True)
     return event
-
-
-def _beside(path: Path, number: int) -> Path:
-    return path.with_name(NAME.format(number=number))
 
 
 def _folders(paths: Paths) -> Iterator[str]:

@@ -263,57 +263,48 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
     A text does not tell what a shell makes of it: a condition around a line, another srun on PATH, a sourced file. What
     is executed in the end is judged by the benchmark's own output, and what leaves no record counts for nothing.
     """
+    return [f"{template}: {problem}" for problem in _problems(text, job)]
+
+
+def _problems(text: str, job: JobScript) -> Iterator[str]:
     given, planned = script_text.directives(text), directives(job)
-    problems: list[str] = [
-        *(
-            f"{template}: the script lacks '#SBATCH {word}'; copy this line from job.sbatch.j2"
-            for word in planned
-            if word not in given
-        ),
-        *(
-            f"{template}: the script adds '#SBATCH {word}', which is not planned; put it in slurm.directives"
-            for word in given
-            if word not in planned
-        ),
-    ]
+    lacking, added = [word for word in planned if word not in given], [word for word in given if word not in planned]
+    yield from (f"the script lacks '#SBATCH {word}'; copy this line from job.sbatch.j2" for word in lacking)
+    yield from (f"the script adds '#SBATCH {word}', which is not planned; put it in slurm.directives" for word in added)
     if not text.startswith("#!/bin/bash\n"):
-        problems.append(f"{template}: the script does not begin with #!/bin/bash; make it the first line")
-    if (included := functions()) not in text:
-        return [
-            *problems,
-            f"{template}: the script does not include {INCLUDED} unchanged; include it as job.sbatch.j2 does",
-        ]
+        yield "the script does not begin with #!/bin/bash; make it the first line"
+    included = functions()
+    if included not in text:
+        yield f"the script does not include {INCLUDED} unchanged; include it as job.sbatch.j2 does"
+        return
     around = text.replace(included, "\n" * included.count("\n"))
     sets = _SETS.findall(script_text.without_texts(around))
-    problems += [f"{template}: the script sets {name}, which is reserved; remove it" for name in sets]
+    yield from (f"the script sets {name}, which is reserved; remove it" for name in sets)
     begin = shlex.join((BEGIN, *_begin(job)))
     wanted, begun, ended = {step.token: step for step in job.steps}, False, False
     for command in script_text.commands(around):
-        wrong: list[str] = []
-        name, raw = command.words[0].split()[0], command.raw
+        name, raw, place = command.words[0].split()[0], command.raw, f"line {command.line} of the script"
         ended = ended or raw == END
         if name == BEGIN:
             if raw != begin or begun:
-                wrong.append(f"{raw}; expected {begin}, once")
+                yield f"{place}: {raw}; expected {begin}, once"
             begun = True
         elif name == STEP and (len(command.words) < 4 or command.words[3] not in wanted):
-            wrong.append(f"{raw}: not planned, or duplicated")
+            yield f"{place}: {raw}: not planned, or duplicated"
         elif name == STEP and not begun:
-            wrong.append("campaign_run before campaign_begin")
+            yield f"{place}: campaign_run before campaign_begin"
         elif name == STEP:
-            wrong += _differences(job, wanted.pop(command.words[3]), command.words, raw)
-        problems += [f"{template}: line {command.line} of the script: {what}" for what in wrong]
+            differences = _differences(job, wanted.pop(command.words[3]), command.words, raw)
+            yield from (f"{place}: {difference}" for difference in differences)
     if not begun:
-        problems.append(f"{template}: no campaign_begin line; copy it from job.sbatch.j2")
+        yield "no campaign_begin line; copy it from job.sbatch.j2"
     if not ended:
-        problems.append(f"{template}: no campaign_end line; copy it from job.sbatch.j2")
-    return problems + [
-        (
-            f"{template}: no campaign_run line for {step.run.id}, so the script would not execute it; copy the loop "
-            "from job.sbatch.j2"
+        yield "no campaign_end line; copy it from job.sbatch.j2"
+    for step in wanted.values():
+        yield (
+            f"no campaign_run line for {step.run.id}, so the script would not execute it; copy the loop from "
+            "job.sbatch.j2"
         )
-        for step in wanted.values()
-    ]
 
 
 def _step_words(job: JobScript, step: Planned) -> tuple[str, ...]:
