@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from campaign import __version__
-from campaign.cli import running, verbs
 from campaign.core.errors import InputError
 
 EPILOG = """exit status:
@@ -113,7 +112,7 @@ class Verb:
     """A verb with its options in the order of its help; those in an inner tuple exclude each other."""
 
     name: str
-    function: Callable[[argparse.Namespace], int]
+    module: str  # in which its function is
     help: str
     options: Sequence[Option | tuple[Option, ...]] = ()
     epilog: str | None = None
@@ -159,24 +158,25 @@ UNDER_WAY = (
     Option("--notify", metavar="CMD",
            help="shell command to run when the campaign ends or stops; it gets the outcome on stdin, and in "
                 "CAMPAIGN_NAME and CAMPAIGN_STATUS"),
-    Option("--max-jobs", metavar="N",
-           help="keep at most N jobs of this campaign in the queue; the others are submitted later (default: 1000)"),
+    Option("--max-jobs", default="1000", metavar="N",
+           help="keep at most N jobs of this campaign in the queue; the others are submitted later (default: "
+                "%(default)s)"),
     (
         Option("-v", "--verbose", action="store_true", help="print every change of a run's state"),
         Option("-q", "--quiet", action="store_true", help="print failures and the results only"),
     ),
 )
 VERBS = (
-    Verb("init", verbs.init, "write a commented campaign file", [
+    Verb("init", "verbs", "write a commented campaign file", [
         Option("--rules", default=PACK, metavar="ID", help="rule pack, or a path to one (default: %(default)s)"),
         Option("file", nargs="?", type=Path, default=Path("campaign.yaml"), metavar="FILE",
                help="new file (default: %(default)s); - prints it"),
     ]),
-    Verb("build", verbs.build, "compile the benchmark with this site's MPI", [
+    Verb("build", "verbs", "compile the benchmark with this site's MPI", [
         Option("--mpicc", default="", metavar="CMD", help="MPI's compiler wrapper (default: $MPICC, otherwise mpicc)"),
         directory("directory for the binaries (default: where 'campaign run' looks for them)"),
     ]),
-    Verb("plan", verbs.plan,
+    Verb("plan", "running",
          "check the campaign against the cluster and show runs, results and command lines; submits nothing", [
         FILE,
         JSON,
@@ -184,7 +184,7 @@ VERBS = (
                "benchmark on each node"),
         Option("--scripts", type=Path, metavar="DIR", help="write the job scripts that 'campaign run' would submit"),
     ]),
-    Verb("run", running.run, "submit missing runs, wait for them, print the tables; run it again to resume", [
+    Verb("run", "running", "submit missing runs, wait for them, print the tables; run it again to resume", [
         FILE,
         Option("--only", action="append", default=[], metavar="CELL", help="only these results: cells, or a status "
                "(failed, invalid or missing); repeatable"),
@@ -195,33 +195,33 @@ VERBS = (
         Option("--storage", default="", metavar="KIND", help="with --sandbox: its network file system, such as "
                "gluster,bricks=2; see 'campaign sandbox start --help'"),
     ], RESULTS_STATUS),
-    Verb("status", running.status, "list all runs: state, attempt, job, reason for waiting", [
+    Verb("status", "running", "list all runs: state, attempt, job, reason for waiting", [
         FILE,
         JSON,
         Option("--watch", action="store_true", help="repeat until all jobs have ended"),
     ], STATUS_STATUS),
-    Verb("rerun", running.rerun, "measure these results again; earlier attempts are kept", [
+    Verb("rerun", "running", "measure these results again; earlier attempts are kept", [
         FILE,
         Option("cells", nargs="+", metavar="CELL", help="such as 'scratch/node/*/*'"),
         *UNDER_WAY,
     ], RESULTS_STATUS),
-    Verb("cancel", running.cancel, "cancel this campaign's jobs and end a run under way", [FILE]),
-    Verb("collect", verbs.collect, "read all raw outputs again; rebuilds a lost database", [
+    Verb("cancel", "running", "cancel this campaign's jobs and end a run under way", [FILE]),
+    Verb("collect", "running", "read all raw outputs again; rebuilds a lost database", [
         FILE,
         Option("--recover", action="store_true", help="first recover a damaged journal: keep the lines that the rest "
                "of it proves, and record what is lost; the damaged file is kept as evidence"),
     ]),
-    Verb("table", verbs.table, "print the result table", [
+    Verb("table", "results", "print the result table", [
         FILE,
         table_format("csv, json, xlsx, or a tabulate format such as simple, github, latex_booktabs, html"),
         OUT,
     ], RESULTS_STATUS),
-    Verb("report", verbs.report, "write tables, findings and plots, with an HTML page that shows all of them", [
+    Verb("report", "results", "write tables, findings and plots, with an HTML page that shows all of them", [
         FILE, directory("directory (default: report in the results)"),
         Option("--pdf", action="store_true",
                help="also print the page to index.pdf, with an installed Chromium or Chrome"),
     ], RESULTS_STATUS),
-    Verb("check", verbs.check, "check the results, or another party's table, against the run rules", [
+    Verb("check", "results", "check the results, or another party's table, against the run rules", [
         FILE,
         JSON,
         Option("--waiver", type=int, metavar="N",
@@ -230,7 +230,7 @@ VERBS = (
                "'campaign table' writes it; default: %(default)s)"),
         JUNIT,
     ], CHECK_STATUS),
-    Verb("compare", verbs.compare, "cell-by-cell comparison with statistical significance", [
+    Verb("compare", "results", "cell-by-cell comparison with statistical significance", [
         Option("campaigns", nargs="+", type=Path, metavar="CAMPAIGN", help="campaign file, results directory, "
                "bundle, or table (.json, .csv, .xlsx); all are compared with the first"),
         (
@@ -246,22 +246,21 @@ VERBS = (
         table_format("csv, json, or a tabulate format such as simple, github, html"),
         OUT,
     ]),
-    Verb("modifications", verbs.show_modifications,
-         "source changes against the published benchmark: patch and report", [
+    Verb("modifications", "results", "source changes against the published benchmark: patch and report", [
         FILE, directory("write modifications.patch, .txt and .json to this directory"),
     ], aliases=("diff",)),
-    Verb("bundle", verbs.bundle, "pack tables, logs and scripts so that the buyer can verify every number", [
+    Verb("bundle", "bundles", "pack tables, logs and scripts so that the buyer can verify every number", [
         FILE,
         directory("new directory, or a new .zip or .tar.gz", required=True),
         Option("--sign", type=Path, metavar="KEY", help="sign it with this SSH key (ssh-keygen -Y)"),
     ], RESULTS_STATUS),
-    Verb("head", verbs.show_head, "print the journal's head, a hash over all outputs so far, to send to the buyer", [
+    Verb("head", "bundles", "print the journal's head, a hash over all outputs so far, to send to the buyer", [
         FILE,
         JSON,
         Option("--query", type=Path, metavar="OUT", help="also write a time-stamp request (RFC 3161) to send "
                "to a public authority"),
     ]),
-    Verb("verify", verbs.verify, "re-evaluate a bundle offline from its raw logs", [
+    Verb("verify", "bundles", "re-evaluate a bundle offline from its raw logs", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
         SIGNERS,
         Option("--nonce", metavar="TEXT", help="nonce the buyer issued before the campaign"),
@@ -277,7 +276,7 @@ VERBS = (
         JUNIT,
         directory("write the report of the re-evaluation to this directory"),
     ], VERIFY_STATUS),
-    Verb("sample", verbs.draw_sample, "draw random cells from a bundle, to be measured again on the installed system", [
+    Verb("sample", "bundles", "draw random cells from a bundle, to be measured again on the installed system", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
         Option("--cells", type=int, default=3, metavar="N", help="how many (default: %(default)s)"),
         Option("--seed", required=True, metavar="TEXT", help="seed of the drawing: publish its hash before the "
@@ -287,7 +286,7 @@ VERBS = (
         WAIVER_SIGNERS,
         Option("-o", "--output", type=Path, required=True, metavar="OUT", help="new campaign file of the sample"),
     ]),
-    Verb("accept", verbs.accept, "compare the measured sample with the bundle (drawn cells only)", [
+    Verb("accept", "bundles", "compare the measured sample with the bundle (drawn cells only)", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
         Option("challenge", type=Path, metavar="CHALLENGE",
                help="campaign file written by 'campaign sample' and measured with 'campaign run'"),
@@ -298,7 +297,7 @@ VERBS = (
         table_format("csv, json, or a tabulate format such as simple, github, html"),
         OUT,
     ]),
-    Verb("rebuild", verbs.rebuild, "build the benchmark again from a bundle's source and compare the binaries", [
+    Verb("rebuild", "bundles", "build the benchmark again from a bundle's source and compare the binaries", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
         Option("--mpicc", default="", metavar="CMD", help="MPI's compiler wrapper (default: $MPICC, otherwise mpicc)"),
         Option("--cflags", default="", metavar="FLAGS", help="flags for the compiler, such as the recorded ones"),
@@ -306,18 +305,18 @@ VERBS = (
                "its Makefile runs on this machine"),
         JSON,
     ]),
-    Verb("rules", verbs.show_rules, "list the rule packs; show one with its clauses", [
+    Verb("rules", "verbs", "list the rule packs; show one with its clauses", [
         Option("id", nargs="?", metavar="ID", help="id of a rule pack, or a path to one (default: list all)"),
         Option("--test", nargs="+", metavar=("PACK", "LOG"),
                help="show what the pack reads from outputs: each number with its line, and every unrecognised line"),
     ]),
-    Verb("completion", verbs.completion, "print the shell completion script", [
+    Verb("completion", "verbs", "print the shell completion script", [
         Option("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish"),
     ], 'bash, zsh: eval "$(campaign completion bash)"    fish: campaign completion fish | source'),
-    Verb("help", verbs.show_help, "print the help of a verb", [
+    Verb("help", "verbs", "print the help of a verb", [
         Option("verb", nargs="?", metavar="VERB", help="such as run (default: list all)"),
     ]),
-    Verb("sandbox", verbs.run_sandbox, "run a Slurm cluster of virtual nodes on this machine"),
+    Verb("sandbox", "verbs", "run a Slurm cluster of virtual nodes on this machine"),
 )
 # fmt: on
 MEANT = {
@@ -374,7 +373,7 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
             epilog=listed.epilog,
             formatter_class=Help,
         )
-        verb.set_defaults(do=listed.function)
+        verb.set_defaults(do=(listed.module, listed.name))
         for each in listed.options:
             if isinstance(each, Option):
                 verb.add_argument(*each.names, **each.terms)

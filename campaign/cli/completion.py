@@ -8,6 +8,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 
+from campaign.config.opened import open_campaign
+from campaign.config.rules import packs
+from campaign.core.errors import CampaignError
+from campaign.plan import matrix
+
 
 def script(shell: str) -> str:
     """The script that the shell has to read once."""
@@ -48,17 +53,11 @@ def _nothing(**_: object) -> tuple[str, ...]:
 
 
 def _packs(**_: object) -> dict[str, str]:
-    from campaign.config.rules import packs
-
     return {pack.id: pack.title for pack in packs.available()}
 
 
 def _cells(parsed_args: argparse.Namespace, **_: object) -> list[str]:
     """The cells of the campaign file typed before; none if it cannot be read."""
-    from campaign.config.opened import open_campaign
-    from campaign.core.errors import CampaignError
-    from campaign.plan import matrix
-
     try:
         opened = open_campaign(parsed_args.file)
     except (AttributeError, CampaignError, OSError):

@@ -10,6 +10,7 @@ import stat
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from traceback import extract_tb
 
@@ -60,7 +61,8 @@ def _do(words: Sequence[str]) -> int:
             check_verb(*words)
         arguments = parser(sandbox=words[:1] == ["sandbox"]).parse_args(words)
         with waiting.told_to(_ignore if "--json" in words else say):
-            status: int = arguments.do(arguments)
+            module, name = arguments.do
+            status: int = import_module(f"campaign.cli.{module}").FUNCTIONS[name](arguments)
     finally:  # also if argparse ends it, after --help
         sys.stdout.flush()
     return status

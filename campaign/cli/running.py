@@ -1,33 +1,74 @@
-"""The verbs about running campaigns. Like the others, each loads only what it needs."""
+"""The verbs about running a campaign, from its plan to the collected outputs."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
+import signal
+import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
+from campaign.cli import progress
 from campaign.cli.output import columns, load, say, show, verdict
+from campaign.config.opened import Opened
 from campaign.core import waiting
-from campaign.core.errors import INTERRUPTED, OK, CampaignError, InputError, typed
+from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, InputError, typed
+from campaign.core.model import Cell, State, Status
 from campaign.core.units import listed, several
+from campaign.judge.submission import Submission
+from campaign.pipeline import outdated, planning, preflight, probe, recovery, run, standing
+from campaign.pipeline.preflight import Checked
+from campaign.pipeline.request import Request
+from campaign.plan import matrix
+from campaign.report import causes, fitting, table, views
+from campaign.report.verdict import counted, sentence, violated_as_a_whole
+from campaign.results.cells import Row, patterns
+from campaign.slurm import commands
+from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.slurm.sandbox.layout import Shape
+from campaign.slurm.sandbox.storage import Storage
 
 NOTIFY_S = 60.0  # seconds for the user's command
 
-if TYPE_CHECKING:
-    from campaign.config.opened import Opened
-    from campaign.core.model import Cell
-    from campaign.judge.submission import Submission
-    from campaign.pipeline.request import Request
-    from campaign.results.cells import Row
+
+def plan(arguments: argparse.Namespace) -> int:
+    opened = load(arguments)
+    checked = preflight.check(opened, planning.plan(opened), Request())
+    attempts = standing.attempts(opened)
+    written = preflight.write_scripts(opened, checked, arguments.scripts) if arguments.scripts else None
+    if arguments.json:
+        print(json.dumps(planning.plan_json(opened, checked.plan), indent=1))
+    else:
+        show(views.plan_text(opened, checked.plan, attempts, columns(), sys.stdout.isatty()))
+    for note in (*checked.notes, *outdated.outdated(opened, checked.plan, attempts)):
+        say(f"note: {note}")
+    if written is not None:
+        say(f"wrote {several(written, 'job script')} to {arguments.scripts}")
+    if arguments.probe and not checked.silent:
+        return _probe(opened, checked)
+    if checked.silent or (checked.missing and not arguments.json):
+        (say if checked.silent else show)(checked.unchecked)
+    return OK if not arguments.probe else ENVIRONMENT
 
 
-def run(arguments: argparse.Namespace) -> int:
-    from campaign.pipeline.request import Request
+def _probe(opened: Opened, checked: Checked) -> int:
+    """Print what is wrong on the nodes; gives the exit status."""
+    outcome = probe.probe(opened, checked, say)
+    for problem in outcome.problems:
+        say(problem)
+    if outcome.problems:
+        return ENVIRONMENT
+    show(outcome.passed)
+    return OK
 
+
+def run_campaign(arguments: argparse.Namespace) -> int:
     only = [*arguments.only, *["failed"] * arguments.failed]
     request = Request.of(only)
     if arguments.storage and not arguments.sandbox:
@@ -43,11 +84,6 @@ def run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _cluster(storage: str) -> Iterator[bool]:
     """A Slurm to run on: the one that answers, otherwise a new sandbox, which is stopped at the end."""
-    from campaign.slurm import commands
-    from campaign.slurm.sandbox.cluster import Sandbox
-    from campaign.slurm.sandbox.layout import Shape
-    from campaign.slurm.sandbox.storage import Storage
-
     shape = Shape(storage=Storage.parse(storage))
     if commands.reachable() is None:
         if storage:
@@ -68,20 +104,16 @@ def _cluster(storage: str) -> Iterator[bool]:
 
 
 def rerun(arguments: argparse.Namespace) -> int:
-    from campaign.pipeline.request import Request
-
     return _run(arguments, Request(tuple(arguments.cells), again=True))
 
 
 def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = False) -> int:
-    from dataclasses import replace
-
     request = replace(
         request,
         detach=arguments.detach,
         keep_going=arguments.keep_going,
         most_node_h=_node_hours(arguments.max_node_hours),
-        most_jobs=_jobs(arguments.max_jobs) or request.most_jobs,
+        most_jobs=_jobs(arguments.max_jobs),
     )
     try:
         opened = load(arguments)
@@ -109,9 +141,6 @@ def _notify(command: str | None, name: str, status: int, text: str) -> None:
     """Run the user's command with the campaign's outcome; its failure is reported and has no effect."""
     if command is None:
         return
-    import signal
-    import subprocess
-
     variables = {"CAMPAIGN_NAME": name, "CAMPAIGN_STATUS": str(status)}
     shell, environment = ["/bin/sh", "-c", command], os.environ | variables
     try:
@@ -133,10 +162,6 @@ def _notify(command: str | None, name: str, status: int, text: str) -> None:
 
 def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> int:
     """Follow the campaign to its end; gives the exit status."""
-    from campaign.cli import progress
-    from campaign.pipeline import run
-    from campaign.plan import matrix
-
     display = progress.display(opened.paths.root, arguments.verbose, arguments.quiet)
     with display as shown, waiting.told_to(shown.say):
         done = run.run(opened, request, shown)
@@ -151,8 +176,6 @@ def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> i
 
 
 def _node_hours(text: str | None) -> float | None:
-    import math
-
     if text is None:
         return None
     try:
@@ -164,26 +187,22 @@ def _node_hours(text: str | None) -> float | None:
     return number
 
 
-def _jobs(text: str | None) -> int | None:
-    if text is not None and not (text.isascii() and text.isdigit() and int(text) > 0):
+def _jobs(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise InputError(f'--max-jobs: found "{text}"; allowed: a whole number above 0, such as 50')
-    return None if text is None else int(text)
+    return int(text)
 
 
 def _say_interrupted(text: str, opened: Opened | None = None) -> None:
     """Also written to the log, if there is one: the terminal may have been closed."""
-    from campaign.cli.progress import Log
-
     if opened is not None:
-        Log(opened.paths.root).write(f"campaign: {text}")
+        progress.Log(opened.paths.root).write(f"campaign: {text}")
     with suppress(OSError):
         say(f"campaign: {text}")
 
 
 def _left_behind(opened: Opened, arguments: argparse.Namespace, sandbox_stops: bool) -> str:
     """What an interrupted driver leaves behind."""
-    from campaign.pipeline import standing
-
     file = typed(arguments.file)
     try:
         ids = standing.jobs_under_way(opened)
@@ -203,8 +222,6 @@ def _left_behind(opened: Opened, arguments: argparse.Namespace, sandbox_stops: b
 
 
 def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
-    from campaign.pipeline import standing
-
     ids = standing.jobs_under_way(opened)
     if ids:
         file = typed(arguments.file)
@@ -221,9 +238,6 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
 
 def _table(done: Submission) -> list[str]:
     """The table, the numbers of cells, and violations of no cell, which no table shows."""
-    from campaign.report import fitting, table
-    from campaign.report.verdict import counted, sentence, violated_as_a_whole
-
     rows, findings = done.rows, done.all_findings
     texts = [table.printed(rows, done.campaign, done.pack, "simple", columns()), counted(rows)]
     if violated_as_a_whole(rows, findings):
@@ -233,9 +247,6 @@ def _table(done: Submission) -> list[str]:
 
 def _cell_lines(rows: Sequence[Row], known: Sequence[Cell]) -> list[str]:
     """The outcome of cells: a line for each with a number, and for each cause of those without one. `known`: all."""
-    from campaign.report import causes
-    from campaign.results.cells import patterns
-
     alike: dict[str, list[Row]] = {}
     for row in rows:
         alike.setdefault(str(row.cell) if row.value is not None else causes.general_cause(row.note), []).append(row)
@@ -244,9 +255,6 @@ def _cell_lines(rows: Sequence[Row], known: Sequence[Cell]) -> list[str]:
 
 def _cell_line(row: Row, cells: str) -> str:
     """The outcome of cells with the same text, in one line."""
-    from campaign.core.model import State, Status
-
-    text: str
     if row.value is not None:
         text = f"{cells}: {row.status} {row.value:.3f} {row.unit}"
     elif row.attempt and row.attempt.state is State.FAILED:
@@ -263,11 +271,6 @@ def _cell_line(row: Row, cells: str) -> str:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    import time
-
-    from campaign.pipeline import standing
-    from campaign.report import views
-
     opened = load(arguments)
     while True:
         submission = standing.current(opened, say)
@@ -283,8 +286,26 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def cancel(arguments: argparse.Namespace) -> int:
-    from campaign.pipeline import run
-
     number = run.cancel(load(arguments), say)
     show(f"cancelled {several(number, 'job')}" if number else "no jobs to cancel")
     return OK
+
+
+def collect(arguments: argparse.Namespace) -> int:
+    opened = load(arguments)
+    if arguments.recover and not recovery.recover(opened, show):
+        show(f"nothing to recover: {opened.paths.journal} is not damaged")
+        return OK
+    number = standing.collect_and_catch_up(opened, say)
+    show(f"read {several(number, 'attempt')} from {opened.paths.root}")
+    return OK
+
+
+FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "plan": plan,
+    "run": run_campaign,
+    "status": status,
+    "rerun": rerun,
+    "cancel": cancel,
+    "collect": collect,
+}

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import pytest
 
-from campaign.cli import arguments, running, verbs
+from campaign.cli import arguments, bundles, results, running, verbs
 from campaign.cli.main import main
 from campaign.core import users
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, USAGE
@@ -74,6 +74,11 @@ def test_what_is_generated_in_the_docs_is_up_to_date(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == reference.generated()[path], "run 'make docs'"
 
 
+def test_every_verb_has_its_function() -> None:
+    there = {(module.__name__, verb) for module in (bundles, results, running, verbs) for verb in module.FUNCTIONS}
+    assert there == {(f"campaign.cli.{verb.module}", verb.name) for verb in arguments.VERBS}
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help(verb: str) -> None:
     done = call(verb, "--help")
@@ -121,7 +126,7 @@ def test_a_file_below_what_this_user_may_not_enter_is_told_with_whose_that_is(
     def refuse(_arguments: object) -> NoReturn:
         raise PermissionError(errno.EACCES, "Permission denied", str(plan))
 
-    monkeypatch.setattr(verbs, "load", refuse)
+    monkeypatch.setattr(results, "load", refuse)
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != closed)
     monkeypatch.setattr(users, "name_of", lambda number: f"user{number}")
     told = call("table", "c.yaml")
@@ -142,7 +147,7 @@ def test_a_file_below_what_is_no_directory_is_told_with_what_is_in_the_way(
         (tmp_path / "jobs" / "first").mkdir()
         raise AssertionError
 
-    monkeypatch.setattr(verbs, "load", refuse)
+    monkeypatch.setattr(results, "load", refuse)
     remedy = "move it away, then run the same command again"
     told = f"campaign: {tmp_path}/jobs/first: {tmp_path}/jobs is not a directory; {remedy}\n"
     assert call("table", "c.yaml").stderr == told
@@ -265,10 +270,10 @@ def test_an_operation_that_fails_without_a_files_name_is_not_taken_for_the_outpu
     def refuse(_arguments: object) -> NoReturn:
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")  # of another process that ended
 
-    monkeypatch.setattr(verbs, "load", refuse)
+    monkeypatch.setattr(results, "load", refuse)
     assert main(["table", str(file)]) == ENVIRONMENT
     assert re.fullmatch(
-        r"campaign: the operating system refused an operation: Broken pipe, at campaign/cli/verbs\.py:\d+: "
+        r"campaign: the operating system refused an operation: Broken pipe, at campaign/cli/results\.py:\d+: "
         r"opened = load\(arguments\); check disks, memory and limits \(ulimit -a\), then run the same command again\n",
         capsys.readouterr().err,
     )

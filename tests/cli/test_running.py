@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,32 +64,6 @@ def test_a_notification_that_does_not_end_is_ended_with_all_that_it_started(
 
     fake_slurm.wait_until(ended, "the child has ended")
     assert "killed after 3 s" in capsys.readouterr().err
-
-
-STARTED = """
-import sys
-from campaign.slurm import sbatch
-from campaign.pipeline import run
-def loaded(): return {name for name in sys.modules if name.partition(".")[0] in ("campaign", "tabulate")}
-submit, look, seen = sbatch.submit, run._Watch._look, {}
-def submitting(*words):
-    seen["before"] = loaded()
-    return submit(*words)
-def looking(watch):
-    seen.setdefault("followed", loaded())
-    return look(watch)
-sbatch.submit, run._Watch._look = submitting, looking
-from campaign.cli.main import main
-main(sys.argv[1:])
-late = ("campaign.results.parsers.output", "campaign.judge.engine", "campaign.report.table", "tabulate")
-print([name in seen["before"] for name in late], sorted(loaded() - seen["followed"]), file=sys.stderr)
-"""
-
-
-def test_what_the_end_needs_is_loaded_while_slurm_starts_the_jobs(tmp_path: Path, cluster: Fake) -> None:
-    words = [sys.executable, "-c", STARTED, "run", "c.yaml"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert done.stderr.splitlines()[-1] == "[False, False, False, False] []"
 
 
 def test_a_violation_that_no_result_shows_is_told_below_the_table() -> None:

@@ -1,0 +1,132 @@
+"""The verbs about what was measured: tables, the report, findings, comparisons."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from campaign.cli.output import columns, load, say, show, table_format, verdict, write
+from campaign.config.opened import Opened
+from campaign.config.waivers import statement
+from campaign.core.errors import INCOMPLETE, OK, InputError
+from campaign.core.units import several
+from campaign.judge import foreign
+from campaign.judge.rows import with_findings
+from campaign.judge.submission import Submission
+from campaign.pipeline import standing
+from campaign.report import executed, junit, pdf, table, views
+from campaign.report.compare import campaigns
+from campaign.report.workbook.write import workbook
+from campaign.report.write import write_report
+from campaign.results.source import modifications, record
+from campaign.results.store import begun
+
+
+def print_table(arguments: argparse.Namespace) -> int:
+    opened = load(arguments)
+    style = table_format(arguments.format, arguments.output)
+    if style == "xlsx" and arguments.output is None:
+        raise InputError("--format xlsx needs -o OUT, since a workbook cannot be printed")
+    submission = standing.current(opened, say)
+    rows = submission.rows
+    if style == "xlsx":
+        write(workbook(arguments.output, views.contents(submission)), arguments.output)
+        return verdict(rows)
+    if style == "json":
+        text = table.as_json(rows)
+    elif style == "csv":
+        text = table.as_csv(rows)
+    else:
+        text = table.printed(rows, opened.campaign, opened.pack, style, columns(arguments.output)) + "\n"
+    write(text, arguments.output)
+    return verdict(rows)
+
+
+def report(arguments: argparse.Namespace) -> int:
+    opened = load(arguments)
+    standing.look_at_sources(opened, say)
+    submission = standing.current(opened, say)
+    directory = arguments.output or opened.paths.report
+    page = write_report(directory, views.contents(submission))
+    ran = executed.text(submission.results)
+    modifications.write(directory, submission.sources, record.patch_of(opened.paths), ran)
+    show(f"wrote {page}")
+    if arguments.pdf:
+        show(f"wrote {pdf.write(page)}")
+    return verdict(submission.rows)
+
+
+def check(arguments: argparse.Namespace) -> int:
+    if foreign.is_table(arguments.file):
+        return _check_table(arguments)
+    opened = load(arguments)
+    if arguments.waiver is not None:
+        return _print_waiver(opened, arguments.waiver)
+    return _print_findings(arguments, standing.from_raw_outputs(opened, say))
+
+
+def _print_findings(arguments: argparse.Namespace, submission: Submission) -> int:
+    """Print findings; gives the exit status: a violated rule about the campaign counts like one about a cell."""
+    findings = submission.all_findings
+    if arguments.junit:
+        write(junit.document(submission.campaign.name, [junit.of_campaign(submission)]), arguments.junit)
+    if arguments.json:
+        print(views.findings_json(submission.pack, findings, ascii_only=True), end="")
+    else:
+        show(views.check_text(submission, columns()))
+    return INCOMPLETE if any(finding.violated for finding in findings) else verdict(submission.rows)
+
+
+def _print_waiver(opened: Opened, number: int) -> int:
+    waivers = opened.campaign.waivers
+    if not waivers:
+        raise InputError(f"--waiver {number}: the campaign file has no waivers; add one under waivers")
+    if not 1 <= number <= len(waivers):
+        there = several(len(waivers), "waiver")
+        raise InputError(f"--waiver {number}: the campaign file has {there}; allowed: 1 to {len(waivers)}")
+    sys.stdout.write(statement(opened.campaign.name, opened.pack.id, waivers[number - 1]))
+    return OK
+
+
+def _check_table(arguments: argparse.Namespace) -> int:
+    whole = foreign.read(arguments.file, arguments.rules)
+    findings = foreign.judge_table(whole)
+    return _print_findings(arguments, replace(whole, rows=with_findings(whole.rows, findings), findings=findings))
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    terms = campaigns.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
+    comparison = campaigns.compare(arguments.campaigns, terms, campaigns.parse_targets(arguments.map))
+    style = table_format(arguments.format, arguments.output)
+    text = campaigns.as_text(comparison, style, columns(arguments.output))
+    write(text, arguments.output)
+    return OK if comparison.passed else INCOMPLETE
+
+
+def show_modifications(arguments: argparse.Namespace) -> int:
+    opened = standing.with_source_rules(load(arguments))
+    compared = record.compare(opened.campaign)
+    recorded = begun(opened.paths)
+    if recorded:
+        record.keep(opened.paths, compared)
+    modified = record.recorded(opened.paths) if recorded else record.planned(opened.campaign, compared)
+    judged = standing.current(opened, say, modified)
+    ran = executed.text(judged.results)
+    if arguments.output:
+        modifications.write(arguments.output, modified, compared.patch, ran)
+    show(modifications.text(modified, ran))
+    findings = [finding for finding in judged.all_findings if finding.rule.startswith("SRC-")]
+    if findings:
+        print("\n" + views.findings_text(opened.pack, findings, width=columns()))
+    return INCOMPLETE if any(finding.blocks for finding in findings) else OK
+
+
+FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "table": print_table,
+    "report": report,
+    "check": check,
+    "compare": compare,
+    "modifications": show_modifications,
+}
