@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from campaign.cli.output import columns, load, say, show, table_format, verdict, write
+from campaign.cli.output import columns, say, show, table_format, verdict, write
+from campaign.config.opened import open_campaign
 from campaign.core import journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.units import several
@@ -68,7 +69,7 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
 
 
 def show_head(arguments: argparse.Namespace) -> int:
-    opened = load(arguments)
+    opened = open_campaign(arguments.file)
     if not begun(opened.paths):
         raise InputError(
             f"no journal: campaign {opened.campaign.name} has not been run; start with 'campaign run "

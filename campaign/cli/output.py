@@ -1,8 +1,7 @@
-"""Shared by the verbs: opening the named campaign, and writing texts."""
+"""Shared by the verbs: writing texts, and the exit status of results."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +12,6 @@ from campaign.core import atomic
 from campaign.core.errors import INCOMPLETE, OK, InputError, unwritten
 
 if TYPE_CHECKING:
-    from campaign.config.opened import Opened
     from campaign.results.cells import Row
 
 
@@ -46,17 +44,10 @@ def folded(text: str, stream: TextIO) -> str:
 
 
 def _fold(line: str, width: int) -> str:
-    import textwrap
+    from campaign.report import fitting
 
     indent = " " * (len(line) - len(line.lstrip()))
-    return textwrap.fill(
-        line.strip(),
-        width,
-        initial_indent=indent,
-        subsequent_indent=f"{indent}    ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return "\n".join(fitting.wrapped(line.strip(), width, indent, f"{indent}    "))
 
 
 def show(text: str) -> None:
@@ -109,12 +100,6 @@ def write(content: str | bytes, output: Path | None) -> None:
                 f"{output}: directory {output.parent} does not exist; create it or name another file"
             ) from error
         raise unwritten(error, f"{output}: cannot be written: {error.strerror}") from error
-
-
-def load(arguments: argparse.Namespace) -> Opened:
-    from campaign.config.opened import open_campaign
-
-    return open_campaign(arguments.file)
 
 
 def verdict(rows: Iterable[Row]) -> int:

@@ -10,11 +10,10 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TextIO
+from typing import TextIO
 
 from campaign.cli.output import folded, show
 from campaign.core.model import Attempt, Geometry, Run, State
@@ -45,19 +44,11 @@ def display(root: Path, verbose: bool = False, quiet: bool = False, stream: Text
     return (Live if alive and not quiet else Lines)(shown, Log(root), level)
 
 
-def counts(progress: Progress) -> tuple[int, int]:
-    """(ended runs, all runs)."""
-    ended = [run for run in progress.runs if _has_ended(_last(progress, run))]
-    return len(ended), len(progress.runs)
-
-
 def _has_ended(last: Attempt | None) -> bool:
     """Whether a run has ended: an attempt that Slurm never received will be followed by another one."""
-    return last is not None and not last.state.active and not _unsent(last)
-
-
-def _unsent(attempt: Attempt) -> bool:
-    return attempt.state is State.REFUSED and attempt.reason.startswith(not_submitted_text(attempt.job))
+    if last is None or last.state.active:
+        return False
+    return last.state is not State.REFUSED or not last.reason.startswith(not_submitted_text(last.job))
 
 
 def _last(progress: Progress, run: Run) -> Attempt | None:
@@ -137,15 +128,14 @@ class Log:
             self._kept.clear()
 
 
-class Lines(AbstractContextManager["Lines"]):
+class Lines:
     """Plain lines."""
 
     def __init__(self, stream: TextIO, log: Log, level: Importance = Importance.NORMAL) -> None:
         self._stream, self._log, self._level = stream, log, level
-        self._seen: dict[str, tuple[int, State, str]] = {}
-        self._ended: set[str] = set()  # runs whose end was printed
-        self._cancelled: list[tuple[str, Attempt]] = []  # runs not printed yet
-        self._waits: set[tuple[str, str]] = set()
+        self._seen: dict[str, Attempt] = {}  # the last attempt of each run
+        self._cancelled: list[Attempt] = []  # not printed yet
+        self._waits: set[tuple[str, str]] = set()  # jobs with the reasons that were printed
         self._named = False
 
     def say(self, text: str) -> None:
@@ -184,43 +174,32 @@ class Lines(AbstractContextManager["Lines"]):
 
     def _changes(self, progress: Progress) -> Iterator[tuple[str, Importance]]:
         """What has changed since the last call, with its importance."""
-        total = len(progress.runs)
         for run in progress.runs:
-            last = _last(progress, run)
-            now = (last.number, last.state, last.reason) if last else None
-            if last is None or now is None or self._seen.get(run.id) == now:
+            last, before = _last(progress, run), self._seen.get(run.id)
+            if last is None or (before and _as_shown(before) == _as_shown(last)):
                 continue
-            self._seen[run.id] = now
-            (self._ended.add if _has_ended(last) else self._ended.discard)(run.id)
-            done = len(self._ended & {each.id for each in progress.runs})
-            if _has_ended(last) and last.state is State.CANCELLED:
-                self._cancelled.append((run.id, last))
-                yield f"[{done}/{total}] {run.id}: {last.in_words}", Importance.DETAIL
-                continue
-            if _has_ended(last):
+            self._seen[run.id] = last
+            done = self._done(progress)
+            if not _has_ended(last):
+                if self._waits_anew(last):
+                    yield f"job {last.job_id} is waiting: {last.reason}", Importance.NORMAL
+                processes = f"{nodes_and_processes(run.geometry)} processes"
+                yield f"{done} {run.id} ({processes}), attempt {last.number}: {last.in_words}", Importance.DETAIL
+            elif last.state is State.CANCELLED:
+                self._cancelled.append(last)
+                yield f"{done} {run.id}: {last.in_words}", Importance.DETAIL
+            else:
                 outcome = describe(last, progress.values.get((run.id, last.number), ()))
-                text = f"[{done}/{total}] {run.id}: {outcome}"
-                yield text + remaining(progress), Importance.NORMAL if last.state is State.DONE else Importance.ALWAYS
-                continue
-            if self._waits_anew(last):
-                yield f"job {last.job_id} is waiting: {last.reason}", Importance.NORMAL
-            text = (
-                f"[{done}/{total}] {run.id} ({nodes_and_processes(run.geometry)} processes), attempt {last.number}: "
-                f"{last.in_words}"
-            )
-            yield text, Importance.DETAIL
+                importance = Importance.NORMAL if last.state is State.DONE else Importance.ALWAYS
+                yield f"{done} {run.id}: {outcome}{remaining(progress)}", importance
 
         if self._cancelled and not any((last := _last(progress, run)) and last.state.active for run in progress.runs):
-            yield self._of_cancelled(total), Importance.ALWAYS
+            yield f"{self._done(progress)} {_together(self._cancelled)}", Importance.ALWAYS
+            self._cancelled = []
 
-    def _of_cancelled(self, total: int) -> str:
-        """One line about all of them; the reason was printed before, or the user cancelled."""
-        (run, last), *others = self._cancelled
-        self._cancelled = []
-        done = len(self._ended)
-        if not others:
-            return f"[{done}/{total}] {run}: {last.in_words}"
-        return f"[{done}/{total}] {len(others) + 1} runs cancelled: {run} to {others[-1][0]}"
+    def _done(self, progress: Progress) -> str:
+        """`[3/12]`: the runs whose end was shown."""
+        return f"[{sum(_has_ended(self._seen.get(run.id)) for run in progress.runs)}/{len(progress.runs)}]"
 
     def _waits_anew(self, attempt: Attempt) -> bool:
         """Whether its job waits for a reason that was not printed yet."""
@@ -235,11 +214,17 @@ class Lines(AbstractContextManager["Lines"]):
     def close(self) -> None:
         """End the display; texts are still printed."""
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+def _as_shown(attempt: Attempt) -> tuple[int, State, str]:
+    return attempt.number, attempt.state, attempt.reason
+
+
+def _together(cancelled: Sequence[Attempt]) -> str:
+    """Cancelled attempts in one line; why was printed before, or the user cancelled."""
+    first, last = cancelled[0], cancelled[-1]
+    if len(cancelled) == 1:
+        return f"{first.run}: {first.in_words}"
+    return f"{len(cancelled)} runs cancelled: {first.run} to {last.run}"
 
 
 class Live(Lines):
@@ -264,9 +249,9 @@ class Live(Lines):
         from rich.markup import escape
         from rich.table import Table
 
-        done, total = counts(progress)
+        done = sum(_has_ended(_last(progress, run)) for run in progress.runs)
         elapsed = format_duration(round(time.monotonic() - self._began))
-        title = f"{done} of {total} runs finished, {elapsed} elapsed" + remaining(progress)
+        title = f"{done} of {len(progress.runs)} runs finished, {elapsed} elapsed" + remaining(progress)
         grid = Table(title=title, title_justify="left", box=None)
         rows = list(self._under_way(progress))
         most = self._console.size.width // 2  # of a name, so that there is room for the state

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from campaign.cli.output import columns, load, say, show, table_format, verdict, write
-from campaign.config.opened import Opened
+from campaign.cli.output import columns, say, show, table_format, verdict, write
+from campaign.config.opened import Opened, open_campaign
 from campaign.config.waivers import statement
 from campaign.core.errors import INCOMPLETE, OK, InputError
 from campaign.core.units import several
@@ -25,7 +25,7 @@ from campaign.results.store import begun
 
 
 def print_table(arguments: argparse.Namespace) -> int:
-    opened = load(arguments)
+    opened = open_campaign(arguments.file)
     style = table_format(arguments.format, arguments.output)
     if style == "xlsx" and arguments.output is None:
         raise InputError("--format xlsx needs -o OUT, since a workbook cannot be printed")
@@ -45,7 +45,7 @@ def print_table(arguments: argparse.Namespace) -> int:
 
 
 def report(arguments: argparse.Namespace) -> int:
-    opened = load(arguments)
+    opened = open_campaign(arguments.file)
     standing.look_at_sources(opened, say)
     submission = standing.current(opened, say)
     directory = arguments.output or opened.paths.report
@@ -61,7 +61,7 @@ def report(arguments: argparse.Namespace) -> int:
 def check(arguments: argparse.Namespace) -> int:
     if foreign.is_table(arguments.file):
         return _check_table(arguments)
-    opened = load(arguments)
+    opened = open_campaign(arguments.file)
     if arguments.waiver is not None:
         return _print_waiver(opened, arguments.waiver)
     return _print_findings(arguments, standing.from_raw_outputs(opened, say))
@@ -106,7 +106,7 @@ def compare(arguments: argparse.Namespace) -> int:
 
 
 def show_modifications(arguments: argparse.Namespace) -> int:
-    opened = standing.with_source_rules(load(arguments))
+    opened = standing.with_source_rules(open_campaign(arguments.file))
     compared = record.compare(opened.campaign)
     recorded = begun(opened.paths)
     if recorded:

@@ -11,12 +11,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 
 from campaign.cli import progress
-from campaign.cli.output import columns, load, say, show, verdict
-from campaign.config.opened import Opened
+from campaign.cli.output import columns, say, show, verdict
+from campaign.config.opened import Opened, open_campaign
 from campaign.core import waiting
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, InputError, typed
 from campaign.core.model import Cell, State, Status
@@ -38,7 +38,7 @@ NOTIFY_S = 60.0  # seconds for the user's command
 
 
 def plan(arguments: argparse.Namespace) -> int:
-    opened = load(arguments)
+    opened = open_campaign(arguments.file)
     checked = preflight.check(opened, planning.plan(opened), Request())
     attempts = standing.attempts(opened)
     written = preflight.write_scripts(opened, checked, arguments.scripts) if arguments.scripts else None
@@ -116,7 +116,7 @@ def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = 
         most_jobs=_jobs(arguments.max_jobs),
     )
     try:
-        opened = load(arguments)
+        opened = open_campaign(arguments.file)
     except KeyboardInterrupt:
         _say_interrupted("interrupted; this command has submitted nothing")
         return INTERRUPTED
@@ -163,15 +163,15 @@ def _notify(command: str | None, name: str, status: int, text: str) -> None:
 def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> int:
     """Follow the campaign to its end; gives the exit status."""
     display = progress.display(opened.paths.root, arguments.verbose, arguments.quiet)
-    with display as shown, waiting.told_to(shown.say):
-        done = run.run(opened, request, shown)
-        shown.close()
+    with waiting.told_to(display.say):
+        with closing(display):
+            done = run.run(opened, request, display)
         if request.detach:
             _print_submitted(opened, arguments)
             return OK
         texts = _cell_lines(done.rows, matrix.cells(opened.campaign, opened.pack)) if request.chooses else _table(done)
         for text in [*texts, f"results: {opened.paths.root}"]:
-            shown.result(text)
+            display.result(text)
     return verdict(done.rows)
 
 
@@ -271,7 +271,7 @@ def _cell_line(row: Row, cells: str) -> str:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    opened = load(arguments)
+    opened = open_campaign(arguments.file)
     while True:
         submission = standing.current(opened, say)
         states = views.states(submission)
@@ -286,13 +286,13 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def cancel(arguments: argparse.Namespace) -> int:
-    number = run.cancel(load(arguments), say)
+    number = run.cancel(open_campaign(arguments.file), say)
     show(f"cancelled {several(number, 'job')}" if number else "no jobs to cancel")
     return OK
 
 
 def collect(arguments: argparse.Namespace) -> int:
-    opened = load(arguments)
+    opened = open_campaign(arguments.file)
     if arguments.recover and not recovery.recover(opened, show):
         show(f"nothing to recover: {opened.paths.journal} is not damaged")
         return OK
