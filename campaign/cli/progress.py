@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from campaign.cli.output import folded, show
+from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Geometry, Run, State
 from campaign.core.units import digits, format_duration, several
 from campaign.pipeline.run import Progress, RunValue
@@ -60,14 +61,12 @@ def describe(attempt: Attempt, values: Sequence[RunValue] = ()) -> str:
     """An attempt in words: its first numbers if it is done, otherwise its state: `pending: Resources`, `timeout: …`.
     Numbers printed before a failure are not results.
     """
-    by_unit: dict[str, list[str]] = {}
-    for value in values[:MOST_VALUES] if attempt.state is State.DONE else ():
-        by_unit.setdefault(value.unit, []).append(f"{value.operation} {digits(value.number)}")
-    if by_unit:
-        texts = [f"{', '.join(names)} {unit}" for unit, names in by_unit.items()]
-        more = len(values) - MOST_VALUES
-        return "; ".join([*texts, f"{more} more"] if more > 0 else texts)
-    return attempt.in_words
+    if attempt.state is not State.DONE or not values:
+        return attempt.in_words
+    by_unit = grouped((value.unit, f"{value.operation} {digits(value.number)}") for value in values[:MOST_VALUES])
+    texts = [f"{', '.join(names)} {unit}" for unit, names in by_unit.items()]
+    more = len(values) - MOST_VALUES
+    return "; ".join([*texts, f"{more} more"] if more > 0 else texts)
 
 
 def nodes_and_processes(geometry: Geometry) -> str:

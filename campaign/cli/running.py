@@ -19,6 +19,7 @@ from campaign.cli.output import columns, say, show, verdict
 from campaign.config.opened import Opened, open_campaign
 from campaign.core import waiting
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, InputError, typed
+from campaign.core.grouping import grouped
 from campaign.core.model import Cell, State, Status
 from campaign.core.units import listed, several
 from campaign.judge.submission import Submission
@@ -247,9 +248,7 @@ def _table(done: Submission) -> list[str]:
 
 def _cell_lines(rows: Sequence[Row], known: Sequence[Cell]) -> list[str]:
     """The outcome of cells: a line for each with a number, and for each cause of those without one. `known`: all."""
-    alike: dict[str, list[Row]] = {}
-    for row in rows:
-        alike.setdefault(str(row.cell) if row.value is not None else causes.general_cause(row.note), []).append(row)
+    alike = grouped((str(row.cell) if row.value is not None else causes.general_cause(row.note), row) for row in rows)
     return [_cell_line(same[0], ", ".join(patterns([row.cell for row in same], known))) for same in alike.values()]
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
+from campaign.core.grouping import grouped
 from campaign.core.model import Finding
 from campaign.results.cells import Row
 
@@ -20,10 +21,8 @@ def told(findings: Sequence[Finding]) -> list[Finding]:
     """The findings, in their order; those of one rule and wording that differ in a single value get one message with
     all values.
     """
-    alike: dict[Hashable, dict[tuple[str, ...], None]] = {}
-    for finding in findings:
-        alike.setdefault(_kind(finding), {})[_values(finding)] = None
-    differing = {kind: _differing(list(values)) for kind, values in alike.items()}
+    alike = grouped((_kind(finding), _values(finding)) for finding in findings)
+    differing = {kind: _differing(list(dict.fromkeys(values))) for kind, values in alike.items()}
     return [_with(finding, *differing[_kind(finding)]) for finding in findings]
 
 

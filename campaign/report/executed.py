@@ -6,6 +6,7 @@ import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from campaign.core.grouping import grouped
 from campaign.core.model import State
 from campaign.core.units import listed, several
 from campaign.judge import ran
@@ -21,10 +22,7 @@ _Line = tuple[str, str, str]  # kind, path or words, hash
 def sections(results: Sequence[Case]) -> tuple[Section, ...]:
     """A section about the attempts that ended well; none if there are none."""
     ended = [result for result in results if result.attempt.state is State.DONE]
-    met: dict[_Line, list[str]] = {}
-    for result in ended:
-        for line in dict.fromkeys(_lines(result)):
-            met.setdefault(line, []).append(result.subject)
+    met = grouped((line, result.subject) for result in ended for line in dict.fromkeys(_lines(result)))
     order = list(dict.fromkeys(what for what, _, _ in met))
     rows = sorted(
         ((*line, _some(attempts, len(ended))) for line, attempts in met.items()), key=lambda row: order.index(row[0])

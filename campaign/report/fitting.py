@@ -4,6 +4,7 @@ Pure.
 
 from __future__ import annotations
 
+import itertools
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -68,16 +69,16 @@ def fitted(table: TextTable, width: int) -> list[TextTable]:
     taken = table.columns(numbers).width + GAP if numbers else 0
     room = width - taken - GAP * (len(natural) - 1)
     whole = {place: _widest(word for line in table.lines for word in line[place].split()) for place in natural}
-    widths = limits(natural, {place: max(whole[place], LEAST[min(place, 1)]) for place in natural}, room)
+    widths = _limits(natural, {place: max(whole[place], LEAST[min(place, 1)]) for place in natural}, room)
     if sum(widths.values()) > room:  # break names of cells and paths too
-        widths = limits(natural, {place: LEAST[min(place, 1)] for place in natural}, room)
+        widths = _limits(natural, {place: LEAST[min(place, 1)] for place in natural}, room)
     if sum(widths.values()) > room:  # split it into parts, with room for its texts in each
         widths = {place: min(size, width // 2) for place, size in natural.items()}
     lines = _folded(table.lines, widths)
     return list(_parts(replace(table, headers=_narrow(table.headers, lines), lines=lines), width))
 
 
-def limits(natural: Mapping[int, int], least: Mapping[int, int], room: int) -> dict[int, int]:
+def _limits(natural: Mapping[int, int], least: Mapping[int, int], room: int) -> dict[int, int]:
     """How wide each text may be, so that all fit into the room: the longest is reduced first."""
     widths = dict(natural)
     while sum(widths.values()) > room:
@@ -86,11 +87,6 @@ def limits(natural: Mapping[int, int], least: Mapping[int, int], room: int) -> d
             break
         widths[widest] -= 1
     return widths
-
-
-def unbroken(text: str) -> list[str]:
-    """The parts of a text between which lines may be broken."""
-    return [part for part in _Folding.wordsep_simple_re.split(text) if part and not part.isspace()]
 
 
 def _folded(body: Sequence[Sequence[str]], limits: dict[int, int]) -> list[list[str]]:
@@ -123,17 +119,14 @@ def _narrow(headers: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
 
 def _parts(table: TextTable, width: int) -> Iterator[TextTable]:
     """Parts of the table that fit: the leading text columns, with as many others as there is room for."""
-    last = len(table.headers)
-    first = next((place for place, text in enumerate(table.texts) if not text), last)
-    begin = first
-    while True:
-        end = begin + 1
-        while end < last and table.columns([*range(first), *range(begin, end + 1)]).width <= width:
-            end += 1
-        yield table.columns([*range(first), *range(begin, min(end, last))])
-        begin = end
-        if begin >= last:
-            return
+    texts = list(itertools.takewhile(table.texts.__getitem__, range(len(table.texts))))
+    part = texts
+    for place in range(len(texts), len(table.headers)):
+        if part != texts and table.columns([*part, place]).width > width:
+            yield table.columns(part)
+            part = texts
+        part = [*part, place]
+    yield table.columns(part)
 
 
 def _widest(texts: Iterable[str]) -> int:

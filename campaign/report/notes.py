@@ -10,6 +10,7 @@ from statistics import median
 
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
+from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Severity, State, Status
 from campaign.core.units import several
 from campaign.report import causes
@@ -201,9 +202,10 @@ def overall(rows: Sequence[Row]) -> list[str]:
         if (finding.severity is Severity.INFO or not finding.checked) and finding.concerns(row.cell)
     ]
     told = causes.told([finding for _, finding in about])
-    noted: dict[tuple[bool, str, str], list[tuple[Cell, str]]] = {}
-    for (cell, _), finding in zip(about, told, strict=True):
-        noted.setdefault((not finding.checked, finding.rule, finding.message), []).append((cell, finding.actual))
+    noted = grouped(
+        ((not finding.checked, finding.rule, finding.message), (cell, finding.actual))
+        for (cell, _), finding in zip(about, told, strict=True)
+    )
     rules: dict[tuple[bool, str], list[str]] = {}
     for (unchecked, rule, text), mentions in noted.items():
         concerned, values = {cell for cell, _ in mentions}, [actual for _, actual in mentions if actual]

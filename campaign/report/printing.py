@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,11 +12,9 @@ from campaign.report import fitting
 
 WIDEST = 100  # of plain text: every terminal has as many columns
 PADDING = 2  # of headers in tabulate's tables, where there is room
-HTML = ("html", "unsafehtml")
-LATEX = ("latex", "latex_raw", "latex_booktabs", "latex_longtable")
 FOLDED = ("plain", "simple")  # formats in which it may
 # Formats whose readers drop spaces at the beginning of a cell, and keep those that do not break.
-COLLAPSED = (*HTML, *LATEX, "pipe", "github")
+COLLAPSED = ("html", "unsafehtml", "latex", "latex_raw", "latex_booktabs", "latex_longtable", "pipe", "github")
 MEANT = {
     **dict.fromkeys(("excel", "exel", "xls"), "xlsx"),
     **dict.fromkeys(("md", "markdown"), "github"),
@@ -40,56 +37,25 @@ def check_format(style: str, *others: str) -> None:
         raise InputError(f"--format {style}: unknown format; allowed: {', '.join(known)}")
 
 
-def titled(
-    caption: str,
-    label: str,
-    headers: Sequence[str],
-    body: Sequence[Sequence[str]],
-    style: str,
-    left: Sequence[str],
-    width: int = WIDEST,
-) -> list[str]:
-    """A table and its caption: inside of it in HTML and LaTeX, above it in other formats. `label`: for references."""
-    shown = escaping.shielded(caption, style).strip()
-    if style in HTML:
-        table = grid(headers, body, style, left)
-        return [table.replace("<table>", f"<table>\n<caption>{shown}</caption>", 1)]
-    if style not in LATEX:
-        return [paragraph(caption, style, width), grid(headers, body, style, left, width)]
-    name = "tab:" + re.sub("[^A-Za-z0-9]+", "-", label)  # LaTeX accepts none of its special characters in a label
-    head = f"\\caption{{{shown}}}\n\\label{{{name}}}"
-    table = grid(headers, body, style, left)
-    if style == "latex_longtable":
-        return [table.replace("\n", f"\n{head} \\\\\n", 1)]
-    return [f"\\begin{{table}}[htbp]\n\\centering\n{head}\n{table}\n\\end{{table}}"]
-
-
 def grid(
     headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str], width: int = WIDEST
 ) -> str:
     """A table. The first column and those named in `left` are aligned left, the others right. Plain text is fitted into
     the width; other formats are read by programs.
     """
-    table = _shielded(headers, body, style, left)
+    table = fitting.TextTable(
+        [escaping.shielded(text, style) for text in headers],
+        [[escaping.shielded(text, style) for text in line] for line in body],
+        [not place or name in left for place, name in enumerate(headers)],
+    )
     if style not in FOLDED:
-        return _grid(_indented(table, style) if style in COLLAPSED else table, style)
+        return _grid(_indented(table) if style in COLLAPSED else table, style)
     table = fitting.labelled(table)
     padded = replace(table, headers=[text + " " * PADDING for text in table.headers])
     if padded.width <= width:
         return _grid(table, style)
     with _tight():
         return "\n\n".join(_grid(part, style) for part in fitting.fitted(table, width))
-
-
-def _shielded(
-    headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str]
-) -> fitting.TextTable:
-    """The table with each text on one line and escaped."""
-    return fitting.TextTable(
-        [escaping.shielded(text, style) for text in headers],
-        [[escaping.shielded(text, style) for text in line] for line in body],
-        [not place or name in left for place, name in enumerate(headers)],
-    )
 
 
 @contextmanager
@@ -107,7 +73,7 @@ def _tight() -> Iterator[None]:
 def _grid(table: fitting.TextTable, style: str) -> str:
     import tabulate
 
-    text = tabulate.tabulate(
+    return tabulate.tabulate(
         table.lines,
         table.headers,
         tablefmt="pipe" if style == "github" else style,  # the same table, which says which columns are aligned right
@@ -115,36 +81,19 @@ def _grid(table: fitting.TextTable, style: str) -> str:
         colalign=["left" if text else "right" for text in table.texts],
         preserve_whitespace=True,  # first columns are indented
     )
-    return _scoped(text) if style in HTML else text
 
 
-def _scoped(table: str) -> str:
-    """HTML whose headings name their columns and rows, with classes besides the styles for alignment."""
-    left = ' style="text-align: left"'  # browsers center headings, which hides their indentation
-    table = re.sub(r"<th( [^>]*)?>", lambda found: f'<th scope="col"{found[1] or left}>', table)
-    table = re.sub(r"<tr><td( [^>]*)?>", lambda found: f'<tr><th scope="row"{found[1] or left}>', table)
-    table = re.sub(r'(<tr><th scope="row"[^>]*>.*?)</td>', r"\1</th>", table)
-    table = re.sub(r"(?<=>) +| +(?=</t[hd]>)", "", table)
-    return table.replace(' style="text-align: right;"', ' class="text-right" style="text-align: right"')
-
-
-def _indented(table: fitting.TextTable, style: str) -> fitting.TextTable:
-    """Indentation of first columns that survives formats that drop spaces; some readers of Markdown also drop a
-    no-break space that is not an entity.
-    """
-    space = "&nbsp;" if style in ("pipe", "github") else "\N{NO-BREAK SPACE}"
+def _indented(table: fitting.TextTable) -> fitting.TextTable:
+    """First columns indented by spaces that a format does not drop."""
     firsts = [(line[0], line[0].lstrip()) for line in table.lines]
-    shown = [space * (len(whole) - len(text)) + text for whole, text in firsts]
+    shown = ["\N{NO-BREAK SPACE}" * (len(whole) - len(text)) + text for whole, text in firsts]
     return replace(table, lines=[[first, *line[1:]] for first, line in zip(shown, table.lines, strict=True)])
 
 
 def paragraph(text: str, style: str, width: int, indent: int = 0) -> str:
     """A text above or below a table; if it is folded, lines after the first are indented."""
-    return _folded(escaping.paragraph(text, style), style, width, " " * indent)
-
-
-def _folded(text: str, style: str, width: int, indent: str) -> str:
-    return "\n".join(fitting.wrapped(text, width, "", indent)) if style in FOLDED else text
+    shown = escaping.paragraph(text, style)
+    return "\n".join(fitting.wrapped(shown, width, "", " " * indent)) if style in FOLDED else shown
 
 
 def document(parts: Sequence[str], style: str) -> str:

@@ -13,7 +13,8 @@ from campaign.config.format import Campaign
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.packs import digest_of_own
 from campaign.core import escaping, units
-from campaign.core.model import Geometry, Status
+from campaign.core.grouping import grouped
+from campaign.core.model import Geometry, Status, Target
 from campaign.report import layout, notes, printing
 from campaign.results.cells import Row
 
@@ -81,32 +82,24 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
         noted = notes.notes([line.cells for line in placed], pack)
         below = [*(f"[{number}] {text}" for number, text in enumerate(noted.texts, 1)), *notes.overall(of_target)]
         parts += [
-            *printing.titled(
-                _caption(campaign, pack, target.name, target.directory),
-                f"{campaign.name}-{target.name}",
-                *_body(placed, pack, noted),
-                style,
-                (STATUS, NOTES),
-                width,
-            ),
+            printing.paragraph(_caption(campaign, pack, target), style, width),
+            printing.grid(*_body(placed, pack, noted), style, (STATUS, NOTES), width),
             *(printing.paragraph(text, style, width, indent=4) for text in below),
             "",
         ]
     if len(campaign.targets) > 1:
         names = [target.name for target in campaign.targets]
-        caption = f"{pack.caption}: {', '.join(names)}"
         parts += [
-            *printing.titled(
-                caption, f"{campaign.name}-overview", *_overview(table, names, pack), style, (STATUS,), width
-            ),
+            printing.paragraph(f"{pack.caption}: {', '.join(names)}", style, width),
+            printing.grid(*_overview(table, names, pack), style, (STATUS,), width),
             "",
         ]
     return printing.document([*parts, printing.paragraph(ROUNDING, style, width)], style)
 
 
-def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) -> str:
+def _caption(campaign: Campaign, pack: RulePack, target: Target) -> str:
     size = "" if campaign.profile == "full" else f" [{campaign.profile} size: not a compliant result]"
-    return f"{pack.caption}: {target} ({directory}){size}{origin(pack)}"
+    return f"{pack.caption}: {target.name} ({target.directory}){size}{origin(pack)}"
 
 
 def origin(pack: RulePack) -> str:
@@ -182,34 +175,34 @@ def overview(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> li
     return placed
 
 
-def _overview(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> tuple[list[str], list[list[str]]]:
-    body = [
-        [
-            "  " * line.place.level + line.place.label,
-            *(_entry(row) if row else "" for row in line.rows),
-            status(line, targets),
-        ]
-        for line in overview(table, targets, pack)
-    ]
-    if any(line[-1] for line in body):
-        return ["", *targets, STATUS], body
-    return ["", *targets], [line[:-1] for line in body]
+TableTexts = tuple[list[str], list[list[str]]]  # headers and lines
 
 
-def _body(placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes) -> tuple[list[str], list[list[str]]]:
-    """Headers and lines. Status and notes are columns of their own, if any line has them, so that numbers align."""
+def _overview(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> TableTexts:
+    body = [[*_texts(line), status(line, targets)] for line in overview(table, targets, pack)]
+    return _without_empty(["", *targets, STATUS], body)
+
+
+def _body(placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes) -> TableTexts:
     titles = layout.columns(pack)
-    headers = ["", *titles, "Processes", "Nodes", STATUS, NOTES]
     body = [
         [
-            "  " * line.place.level + line.place.label,
-            *(_entry(row) if row else "" for row in line.rows),
+            *_texts(line),
             *((line.processes, line.nodes) if line.place.level == 1 else ("", "")),
             status(line, titles),
             notes.ranges(noted.of(*line.rows)),
         ]
         for line in placed
     ]
+    return _without_empty(["", *titles, "Processes", "Nodes", STATUS, NOTES], body)
+
+
+def _texts(line: TableLine) -> list[str]:
+    return ["  " * line.place.level + line.place.label, *(_entry(row) if row else "" for row in line.rows)]
+
+
+def _without_empty(headers: Sequence[str], body: Sequence[Sequence[str]]) -> TableTexts:
+    """Status and notes are columns of their own, so that numbers align, but only where a line has them."""
     kept = [
         place
         for place, header in enumerate(headers)
@@ -224,10 +217,11 @@ def _entry(row: Row) -> str:
 
 def status(line: TableLine, titles: Sequence[str]) -> str:
     """The status of a line's numbers that are not measured and valid, with their columns unless it is that of all."""
-    marked: dict[Status, list[str]] = {}
-    for title, row in zip(titles, line.rows, strict=True):
-        if row and row.value is not None and row.status is not Status.MEASURED:
-            marked.setdefault(row.status, []).append(title)
+    marked = grouped(
+        (row.status, title)
+        for title, row in zip(titles, line.rows, strict=True)
+        if row and row.value is not None and row.status is not Status.MEASURED
+    )
     return "; ".join(
         status.upper() + ("" if len(columns) == len(line.cells) else f": {', '.join(columns)}")
         for status, columns in marked.items()

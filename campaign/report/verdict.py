@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
+from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Severity, Status
 from campaign.core.units import several
 from campaign.judge.submission import Submission
@@ -130,10 +131,7 @@ def _of_status(rows: Sequence[Row], status: Status) -> str:
 
 def _each_rule(causes: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Each rule once, with its statement."""
-    by_rule: dict[str, list[str]] = {}
-    for rule, text in causes:
-        by_rule.setdefault(rule, []).append(text)
-    return [(rule, ", ".join(_few(texts))) for rule, texts in by_rule.items()]
+    return [(rule, ", ".join(_few(texts))) for rule, texts in grouped(causes).items()]
 
 
 def _few(texts: Sequence[str]) -> list[str]:

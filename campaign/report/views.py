@@ -17,6 +17,7 @@ from campaign.config.rules.catalogue import CATALOGUE, PRACTICE
 from campaign.config.rules.entries import Variable
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
+from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, Run, Severity
 from campaign.judge.submission import Submission
 from campaign.pipeline.planning import Plan
@@ -319,9 +320,7 @@ def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row
     rules = {finding.rule: pack.checks.get(finding.rule, "") for finding in same}
     few = len(rules) <= LISTED
     names = ", ".join(f"{rule} [{clause}]" if clause and few else rule for rule, clause in rules.items())
-    alike: dict[tuple[str, str], list[Finding]] = {}
-    for finding in same:
-        alike.setdefault((finding.expected, causes.general(finding.actual)), []).append(finding)
+    alike = grouped(((finding.expected, causes.general(finding.actual)), finding) for finding in same)
     apart = len(alike) > 1
     details: list[str] = []
     if not apart or len(alike) > LISTED:

@@ -67,18 +67,9 @@ def test_every_format_of_tabulate_prints_every_number(style: str) -> None:
 def test_launch_conditions_stay_indented_where_a_format_drops_spaces(style: str) -> None:
     done = everything()
     text = table.printed(done.rows(), done.campaign, done.pack, style)
-    space = "&nbsp;" if style == "github" else "\N{NO-BREAK SPACE}"
+    space = "\N{NO-BREAK SPACE}"
     for launch in done.pack.launch:
         assert f"{space}{space}{launch.title}" in text
-
-
-def test_headings_in_html_are_aligned_as_what_they_head() -> None:
-    done = everything()
-    text = table.printed(done.rows(), done.campaign, done.pack, "html")
-    assert '<th scope="row" style="text-align: left">\N{NO-BREAK SPACE}' in text
-    assert '<th scope="col" style="text-align: left">Notes</th>' in text
-    assert '<th scope="col" class="text-right" style="text-align: right">Create</th>' in text
-    assert '<th scope="row">' not in text
 
 
 def test_markdown_aligns_numbers_right() -> None:
@@ -158,36 +149,21 @@ def two_targets() -> tuple[list[Row], Campaign, RulePack]:
 
 
 @pytest.mark.parametrize("style", ["html", "unsafehtml"])
-def test_html_is_a_fragment_with_captions_scopes_and_classes(style: str) -> None:
+def test_html_is_a_fragment_of_tables_and_paragraphs(style: str) -> None:
     text = table.printed(*two_targets(), style)
     fragment = ElementTree.fromstring(f"<div>{text}</div>")
     assert {child.tag for child in fragment} == {"table", "p"}
-    names = []
-    for element in fragment.iter("table"):
-        caption, *_ = element
-        assert caption.tag == "caption"
-        names.append(caption.text)
-        columns = element.findall("thead/tr/th")
-        assert {column.get("scope") for column in columns} == {"col"}
-        for line in element.findall("tbody/tr"):
-            label, *cells = line
-            assert (label.tag, label.get("scope")) == ("th", "row")
-            assert [cell.get("class") for cell in cells] == [column.get("class") for column in columns[1:]]
-    assert names[-1] == "Metadata (operations/s): scratch, burst"
-    assert 'class="text-right" style="text-align: right">1309</td>' in text
+    assert len(fragment.findall("table")) == 3
+    assert "Metadata (operations/s): scratch, burst" in [paragraph.text for paragraph in fragment.findall("p")]
 
 
 @pytest.mark.parametrize("style", ["latex", "latex_raw", "latex_booktabs", "latex_longtable"])
-def test_latex_has_captions_labels_and_rules(style: str) -> None:
-    rows, campaign, pack = two_targets()
-    text = table.printed(rows, replace(campaign, name="a_b"), pack, style)
+def test_latex_is_tables_below_their_captions(style: str) -> None:
+    text = table.printed(*two_targets(), style)
     opened = re.findall(r"\\begin{(\w+)}", text)
-    assert opened == (["longtable"] * 3 if style == "latex_longtable" else ["table", "tabular"] * 3)
+    assert opened == ["longtable" if style == "latex_longtable" else "tabular"] * 3
     assert sorted(opened) == sorted(re.findall(r"\\end{(\w+)}", text))
-    assert text.count(r"\caption{Metadata (operations/\allowbreak{}s): ") == 3
-    assert re.findall(r"\\label{(.*)}", text) == ["tab:a-b-scratch", "tab:a-b-burst", "tab:a-b-overview"]
-    if style == "latex_longtable":
-        assert all(re.search(r"\\label{.*} \\\\\n\\hline\n", part) for part in text.split(r"\begin{longtable}")[1:])
+    assert text.count(r"Metadata (operations/\allowbreak{}s): ") == 3
     assert (r"\toprule" in text) == (style == "latex_booktabs")
 
 
