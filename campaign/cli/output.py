@@ -44,10 +44,10 @@ def folded(text: str, stream: TextIO) -> str:
 
 
 def _fold(line: str, width: int) -> str:
-    from campaign.report import fitting
+    from campaign.report import printing
 
     indent = " " * (len(line) - len(line.lstrip()))
-    return "\n".join(fitting.wrapped(line.strip(), width, indent, f"{indent}    "))
+    return "\n".join(printing.wrapped(line.strip(), width, indent, f"{indent}    "))
 
 
 def show(text: str) -> None:

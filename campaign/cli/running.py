@@ -27,7 +27,7 @@ from campaign.pipeline import outdated, planning, preflight, probe, recovery, ru
 from campaign.pipeline.preflight import Checked
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
-from campaign.report import causes, fitting, table, views
+from campaign.report import causes, printing, table, views
 from campaign.report.verdict import counted, sentence, violated_as_a_whole
 from campaign.results.cells import Row, patterns
 from campaign.slurm import commands
@@ -242,7 +242,7 @@ def _table(done: Submission) -> list[str]:
     rows, findings = done.rows, done.all_findings
     texts = [table.printed(rows, done.campaign, done.pack, "simple", columns()), counted(rows)]
     if violated_as_a_whole(rows, findings):
-        texts += fitting.wrapped(sentence(rows, findings, not done.full), columns(), "", "    ")
+        texts += printing.wrapped(sentence(rows, findings, not done.full), columns(), "", "    ")
     return texts
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -66,6 +67,13 @@ def format_count(count: int) -> str:
 def several(number: int, noun: str) -> str:
     """`1 run`, `12 runs`, for nouns whose plural has an s."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def counted(noun: str, kinds: Iterable[str]) -> str:
+    """`14 attempts: 12 done, 2 timeout`: how many things there are, and of each kind."""
+    counts = Counter(kinds)
+    each = ", ".join(f"{number} {kind}" for kind, number in counts.items())
+    return several(counts.total(), noun) + (f": {each}" if each else "")
 
 
 def listed(given: Iterable[str], most: int = 8) -> str:

@@ -14,7 +14,7 @@ from campaign.core.model import Finding, Severity
 from campaign.evidence.replay import Judged
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
-from campaign.report import fitting, junit, printing, views
+from campaign.report import junit, printing, views
 from campaign.report.contents import Contents
 from campaign.report.verdict import sentence
 
@@ -60,7 +60,7 @@ def as_text(verified: VerifiedBundle, width: int = printing.WIDEST) -> str:
     signer = f"{plain(verified.signed.signer or 'unknown')}, {verified.signed.key}" if verified.signed else ""
     tool = plain(verified.tool or "?")
     lines = [
-        *fitting.wrapped(plain(verified.conclusion.sentence), width, "", "  "),
+        *printing.wrapped(plain(verified.conclusion.sentence), width, "", "  "),
         "",
         f"bundle {plain(verified.name)}: {verified.files} files, {verified.size} bytes, made by {tool}",
         _line("EVD-01", wrong, "files and checksums", f"complete; all checksums match: {verified.files} files"),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from campaign.core import units
 from campaign.core.model import Attempt, Finding
-from campaign.core.units import several
 from campaign.judge.submission import Submission
 from campaign.report.verdict import Verdict
 
@@ -44,11 +43,6 @@ class Contents(Submission):
         return self.campaign.results
 
     @property
-    def counts(self) -> str:
-        """`36 cells: 33 measured, 3 declined`."""
-        return _counted("cell", [row.status for row in self.rows])
-
-    @property
     def measured(self) -> str:
         """When, in UTC; "" if nothing was measured."""
         times = measured(self.attempts)
@@ -61,7 +55,7 @@ class Contents(Submission):
     @property
     def tried(self) -> str:
         """`14 attempts: 12 done, 1 timeout, 1 superseded`."""
-        return _counted("attempt", [attempt.state for attempt in self.attempts])
+        return units.counted("attempt", [attempt.state for attempt in self.attempts])
 
 
 def measured(attempts: Sequence[Attempt]) -> tuple[datetime, datetime] | None:
@@ -73,8 +67,3 @@ def measured(attempts: Sequence[Attempt]) -> tuple[datetime, datetime] | None:
     except (ValueError, OverflowError, OSError):  # none, or not a valid time
         return None
     return first, last
-
-
-def _counted(what: str, states: Sequence[str]) -> str:
-    counts = ", ".join(f"{number} {state}" for state, number in Counter(states).items())
-    return several(len(states), what) + (f": {counts}" if counts else "")

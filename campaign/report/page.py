@@ -20,13 +20,12 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units
 from campaign.core.model import Finding, Run, Status
 from campaign.core.resources import TEMPLATES
-from campaign.report import causes, layout, notes, origins, table
+from campaign.report import causes, notes, origins, table, verdict
 from campaign.report.contents import Contents
-from campaign.report.models import model_lines
 from campaign.report.plots import svg
 from campaign.report.plots.drawing import DrawnPlot
 from campaign.report.plots.kinds import Picture
-from campaign.report.verdict import verdict
+from campaign.report.plots.pairs import model_lines
 from campaign.results.cells import Row
 from campaign.statistics import contention
 
@@ -66,14 +65,14 @@ def html(
         style=Markup(style),
         script=Markup(script),
         policy=_policy(style, script),
-        verdict=verdict(contents),
+        verdict=verdict.verdict(contents),
         verified=contents.verified,
-        counts=contents.counts,
+        counts=verdict.counted(rows),
         tried=contents.tried,
         measured=contents.measured,
         rounding=table.ROUNDING,
         columns=_columns(pack),
-        titles=layout.columns(pack),
+        titles=table.columns(pack),
         statuses=list(dict.fromkeys(row.status for row in rows)),
         targets=[_target(target, contents, numbers, pictures[target.name]) for target in campaign.targets],
         overview=_overview(rows, campaign.targets, pack, numbers),
@@ -156,7 +155,7 @@ def _run(run: Run) -> dict[str, Any]:
 def _columns(pack: RulePack) -> list[dict[str, str]]:
     """The columns, with their unit if all values have the same."""
     columns = []
-    for title in layout.columns(pack):
+    for title in table.columns(pack):
         units = {operation.unit for operation in pack.operations if operation.title == title}
         columns.append({"title": title, "unit": units.pop() if len(units) == 1 else ""})
     return [*columns, {"title": "Processes", "unit": ""}, {"title": "Nodes", "unit": ""}]
@@ -168,10 +167,10 @@ def _table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> d
     noted = notes.notes([line.cells for line in placed], pack)
     lines = [
         {
-            "level": line.place.level,
-            "label": line.place.label,
+            "level": line.level,
+            "label": line.label,
             "entries": [_entry(row, noted, numbers) if row else None for row in line.rows],
-            "geometry": (line.processes, line.nodes) if line.geometries and line.place.level == 1 else None,
+            "geometry": (line.processes, line.nodes) if line.geometries and line.level == 1 else None,
         }
         for line in placed
     ]
@@ -187,8 +186,8 @@ def _overview(
     noted = notes.notes([], pack)  # notes are below the tables of the targets
     return [
         {
-            "level": line.place.level,
-            "label": line.place.label,
+            "level": line.level,
+            "label": line.label,
             "entries": [_entry(row, noted, numbers) if row else None for row in line.rows] if any(line.rows) else [],
         }
         for line in table.overview(rows, [target.name for target in targets], pack)

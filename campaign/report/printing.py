@@ -1,20 +1,28 @@
-"""Tables and texts in any format of tabulate, with all characters of the format escaped. Pure."""
+"""Tables and texts in any format of tabulate, with all characters of the format escaped. Plain text is fitted into a
+width: headers and texts are folded, and if that is not enough, a table is split. Pure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from campaign.core import escaping
 from campaign.core.errors import InputError
-from campaign.report import fitting
 
 WIDEST = 100  # of plain text: every terminal has as many columns
 PADDING = 2  # of headers in tabulate's tables, where there is room
 FOLDED = ("plain", "simple")  # formats in which it may
 # Formats whose readers drop spaces at the beginning of a cell, and keep those that do not break.
 COLLAPSED = ("html", "unsafehtml", "latex", "latex_raw", "latex_booktabs", "latex_longtable", "pipe", "github")
+LABEL = 36  # width of a table's first column beyond which it is folded
+LEAST = (16, 10)  # smallest width to which the first column and other texts are folded
+HEADER = 9  # smallest width of a folded header
+GAP = 2  # between columns
 MEANT = {
     **dict.fromkeys(("excel", "exel", "xls"), "xlsx"),
     **dict.fromkeys(("md", "markdown"), "github"),
@@ -43,19 +51,24 @@ def grid(
     """A table. The first column and those named in `left` are aligned left, the others right. Plain text is fitted into
     the width; other formats are read by programs.
     """
-    table = fitting.TextTable(
+    table = TextTable(
         [escaping.shielded(text, style) for text in headers],
         [[escaping.shielded(text, style) for text in line] for line in body],
         [not place or name in left for place, name in enumerate(headers)],
     )
     if style not in FOLDED:
         return _grid(_indented(table) if style in COLLAPSED else table, style)
-    table = fitting.labelled(table)
+    table = labelled(table)
     padded = replace(table, headers=[text + " " * PADDING for text in table.headers])
     if padded.width <= width:
         return _grid(table, style)
     with _tight():
-        return "\n\n".join(_grid(part, style) for part in fitting.fitted(table, width))
+        return "\n\n".join(_grid(part, style) for part in fitted(table, width))
+
+
+def plain_grid(headers: Sequence[str], body: Sequence[Sequence[str]], left: Sequence[str], width: int) -> str:
+    """A table as plain text, ready to be shown."""
+    return document([grid(headers, body, "simple", left, width)], "simple")
 
 
 @contextmanager
@@ -70,7 +83,7 @@ def _tight() -> Iterator[None]:
         tabulate.MIN_PADDING = before
 
 
-def _grid(table: fitting.TextTable, style: str) -> str:
+def _grid(table: TextTable, style: str) -> str:
     import tabulate
 
     return tabulate.tabulate(
@@ -83,7 +96,7 @@ def _grid(table: fitting.TextTable, style: str) -> str:
     )
 
 
-def _indented(table: fitting.TextTable) -> fitting.TextTable:
+def _indented(table: TextTable) -> TextTable:
     """First columns indented by spaces that a format does not drop."""
     firsts = [(line[0], line[0].lstrip()) for line in table.lines]
     shown = ["\N{NO-BREAK SPACE}" * (len(whole) - len(text)) + text for whole, text in firsts]
@@ -93,9 +106,127 @@ def _indented(table: fitting.TextTable) -> fitting.TextTable:
 def paragraph(text: str, style: str, width: int, indent: int = 0) -> str:
     """A text above or below a table; if it is folded, lines after the first are indented."""
     shown = escaping.paragraph(text, style)
-    return "\n".join(fitting.wrapped(shown, width, "", " " * indent)) if style in FOLDED else shown
+    return "\n".join(wrapped(shown, width, "", " " * indent)) if style in FOLDED else shown
 
 
 def document(parts: Sequence[str], style: str) -> str:
     """Tables and paragraphs one below another, ready to be shown."""
     return escaping.released(escaping.below_each_other(parts, style), style)
+
+
+# --- fitted into a width
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """`texts`: whether each column is text, aligned left and foldable, or numbers."""
+
+    headers: Sequence[str]
+    lines: Sequence[Sequence[str]]
+    texts: Sequence[bool]
+
+    @property
+    def width(self) -> int:
+        columns = zip(self.headers, *self.lines, strict=True)
+        return sum(map(_widest, columns)) + GAP * (len(self.headers) - 1)
+
+    def columns(self, places: Sequence[int]) -> TextTable:
+        return TextTable(
+            [self.headers[place] for place in places],
+            [[line[place] for place in places] for line in self.lines],
+            [self.texts[place] for place in places],
+        )
+
+
+class _Folding(textwrap.TextWrapper):
+    """Breaks names of cells and paths after a slash too, if necessary."""
+
+    wordsep_simple_re = re.compile(rf"([ \n]+)|(?<=[/{escaping.shielded('/', 'simple')}])(?=[^\s])")
+
+
+def wrapped(text: str, width: int, first: str, others: str) -> list[str]:
+    """Lines of whole words, indented by `first` and `others`."""
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def labelled(table: TextTable) -> TextTable:
+    """The table with long first columns folded."""
+    return replace(table, lines=_folded(table.lines, {0: LABEL}))
+
+
+def fitted(table: TextTable, width: int) -> list[TextTable]:
+    """The table, or its parts, each no wider than requested as far as whole words permit. Leading text columns are in
+    each part.
+    """
+    table = labelled(table)
+    table = replace(table, headers=_narrow(table.headers, table.lines))
+    headed = [(place, table.headers[place]) for place, text in enumerate(table.texts) if text]
+    natural = {place: _widest([header, *(line[place] for line in table.lines)]) for place, header in headed}
+    numbers = [place for place, text in enumerate(table.texts) if not text]
+    taken = table.columns(numbers).width + GAP if numbers else 0
+    room = width - taken - GAP * (len(natural) - 1)
+    whole = {place: _widest(word for line in table.lines for word in line[place].split()) for place in natural}
+    widths = _limits(natural, {place: max(whole[place], LEAST[min(place, 1)]) for place in natural}, room)
+    if sum(widths.values()) > room:  # break names of cells and paths too
+        widths = _limits(natural, {place: LEAST[min(place, 1)] for place in natural}, room)
+    if sum(widths.values()) > room:  # split it into parts, with room for its texts in each
+        widths = {place: min(size, width // 2) for place, size in natural.items()}
+    lines = _folded(table.lines, widths)
+    return list(_parts(replace(table, headers=_narrow(table.headers, lines), lines=lines), width))
+
+
+def _limits(natural: Mapping[int, int], least: Mapping[int, int], room: int) -> dict[int, int]:
+    """How wide each text may be, so that all fit into the room: the longest is reduced first."""
+    widths = dict(natural)
+    while sum(widths.values()) > room:
+        widest = max(widths, key=lambda place: widths[place] - least[place])
+        if widths[widest] <= least[widest]:
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def _folded(body: Sequence[Sequence[str]], limits: dict[int, int]) -> list[list[str]]:
+    return [
+        [_fold(cell, limits[place], 0 if place else 2) if place in limits else cell for place, cell in enumerate(line)]
+        for line in body
+    ]
+
+
+def _fold(text: str, width: int, deeper: int) -> str:
+    """A cell in lines; those after the first are indented like it, and `deeper`."""
+    if _widest([text]) <= width:
+        return text
+    indent = " " * (len(text) - len(text.lstrip()))
+    lines = _Folding(
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + " " * deeper,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines.wrap(" ".join(text.split())))
+
+
+def _narrow(headers: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """Headers folded to the width of the column below them, as far as whole words permit."""
+    widths = [max(HEADER, _widest(line[place] for line in body)) for place in range(len(headers))]
+    return ["\n".join(wrapped(text, width, "", "")) for text, width in zip(headers, widths, strict=True)]
+
+
+def _parts(table: TextTable, width: int) -> Iterator[TextTable]:
+    """Parts of the table that fit: the leading text columns, with as many others as there is room for."""
+    texts = list(itertools.takewhile(table.texts.__getitem__, range(len(table.texts))))
+    part = texts
+    for place in range(len(texts), len(table.headers)):
+        if part != texts and table.columns([*part, place]).width > width:
+            yield table.columns(part)
+            part = texts
+        part = [*part, place]
+    yield table.columns(part)
+
+
+def _widest(texts: Iterable[str]) -> int:
+    return max((len(line) for text in texts for line in text.split("\n")), default=0)

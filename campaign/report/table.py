@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaign.config.format import Campaign
+from campaign.config.rules.entries import FileConfiguration
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.packs import digest_of_own
 from campaign.core import escaping, units
 from campaign.core.grouping import grouped
 from campaign.core.model import Geometry, Status, Target
-from campaign.report import layout, notes, printing
+from campaign.report import notes, printing
 from campaign.results.cells import Row
 
 COLUMNS = (
@@ -109,19 +110,17 @@ def origin(pack: RulePack) -> str:
     return f" [custom rule pack {pack.path}, SHA-256 {pack.digest[:16]}]"
 
 
-def items_total(rows: Sequence[Row], pack: RulePack) -> str:
-    """The number of items of a file configuration, for its heading."""
-    totals = {row.run.items_total for row in rows if row.run and row.run.items_total}
-    return "/".join(str(total) for total in sorted(totals)) or str(pack.items_total.get("full", ""))
+def columns(pack: RulePack) -> tuple[str, ...]:
+    """Titles of the operations, without duplicates."""
+    return tuple(dict.fromkeys(operation.title for operation in pack.operations))
 
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """A line of the printed table: its layout, and for each column a row or None. `geometries`: of its columns, one if
-    they agree.
-    """
+    """A line of the table: for each column a row or None. `geometries`: of its columns, one if they agree."""
 
-    place: layout.LayoutLine
+    level: int  # 0 heading, 1 launch condition, 2 a row below it
+    label: str
     rows: tuple[Row | None, ...]
     geometries: tuple[Geometry, ...] = ()
 
@@ -139,16 +138,20 @@ class TableLine:
 
 
 def lines(of_target: Sequence[Row], pack: RulePack) -> list[TableLine]:
-    """The rows of one target in the layout that all forms of the table share."""
-    placed, titles = [], layout.columns(pack)
+    """The rows of one target in the RFP's layout, which all forms of the table share."""
+    placed, titles = [], columns(pack)
     for files in pack.files:
         group = [row for row in of_target if row.cell.files == files.id]
-        for place in layout.lines(pack, files, items_total(group, pack)):
-            beside = {row.cell.operation: row for row in group if row.cell.launch == place.launch}
-            operations = place.operations or (None,) * len(titles)
-            rows = tuple(beside[operation] if operation else None for operation in operations)
+        placed.append(_heading(files, group, pack, len(titles)))
+        for launch in pack.launch:
+            beside = {row.cell.operation: row for row in group if row.cell.launch == launch.id}
             geometries = tuple(dict.fromkeys(row.geometry for row in beside.values() if row.geometry))
-            placed.append(TableLine(place, rows, geometries))
+            operations = pack.operations_of(launch.id)
+            for name in dict.fromkeys(["", *(operation.row for operation in operations)]):
+                ids = {operation.title: operation.id for operation in operations if operation.row == name}
+                rows = tuple(beside[ids[title]] if title in ids else None for title in titles)
+                level, label = (2, name) if name else (1, launch.title)
+                placed.append(TableLine(level, label, rows, geometries))
     return placed
 
 
@@ -157,12 +160,10 @@ def overview(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> li
     placed = []
     for files in pack.files:
         group = [row for row in table if row.cell.files == files.id]
-        title = files.title.replace("{items_total}", items_total(group, pack))
-        placed.append(TableLine(layout.LayoutLine(0, title), (None,) * len(targets)))
+        placed.append(_heading(files, group, pack, len(targets)))
         for operation in dict.fromkeys(each for launch in pack.launch for each in pack.operations_of(launch.id)):
             name = " ".join(filter(None, (operation.title, operation.row)))
-            heading = layout.LayoutLine(1, f"{name} ({operation.unit})")
-            placed.append(TableLine(heading, (None,) * len(targets)))
+            placed.append(TableLine(1, f"{name} ({operation.unit})", (None,) * len(targets)))
             for launch in pack.launch:
                 beside = {
                     row.cell.target: row
@@ -170,9 +171,15 @@ def overview(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> li
                     if (row.cell.launch, row.cell.operation) == (launch.id, operation.id)
                 }
                 if beside:
-                    place = layout.LayoutLine(2, launch.title, launch.id, (operation.id,) * len(targets))
-                    placed.append(TableLine(place, tuple(map(beside.get, targets))))
+                    placed.append(TableLine(2, launch.title, tuple(map(beside.get, targets))))
     return placed
+
+
+def _heading(files: FileConfiguration, rows: Sequence[Row], pack: RulePack, columns: int) -> TableLine:
+    """The line above the rows of a file configuration, with its number of items."""
+    totals = {row.run.items_total for row in rows if row.run and row.run.items_total}
+    items = "/".join(str(total) for total in sorted(totals)) or str(pack.items_total.get("full", ""))
+    return TableLine(0, files.title.replace("{items_total}", items), (None,) * columns)
 
 
 TableTexts = tuple[list[str], list[list[str]]]  # headers and lines
@@ -184,11 +191,11 @@ def _overview(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> T
 
 
 def _body(placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes) -> TableTexts:
-    titles = layout.columns(pack)
+    titles = columns(pack)
     body = [
         [
             *_texts(line),
-            *((line.processes, line.nodes) if line.place.level == 1 else ("", "")),
+            *((line.processes, line.nodes) if line.level == 1 else ("", "")),
             status(line, titles),
             notes.ranges(noted.of(*line.rows)),
         ]
@@ -198,7 +205,7 @@ def _body(placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes) 
 
 
 def _texts(line: TableLine) -> list[str]:
-    return ["  " * line.place.level + line.place.label, *(_entry(row) if row else "" for row in line.rows)]
+    return ["  " * line.level + line.label, *(_entry(row) if row else "" for row in line.rows)]
 
 
 def _without_empty(headers: Sequence[str], body: Sequence[Sequence[str]]) -> TableTexts:
@@ -223,6 +230,6 @@ def status(line: TableLine, titles: Sequence[str]) -> str:
         if row and row.value is not None and row.status is not Status.MEASURED
     )
     return "; ".join(
-        status.upper() + ("" if len(columns) == len(line.cells) else f": {', '.join(columns)}")
-        for status, columns in marked.items()
+        status.upper() + ("" if len(names) == len(line.cells) else f": {', '.join(names)}")
+        for status, names in marked.items()
     )

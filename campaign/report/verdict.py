@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
+from campaign.core import units
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Severity, Status
-from campaign.core.units import several
 from campaign.judge.submission import Submission
 from campaign.report import causes
 from campaign.report.table import origin
@@ -79,17 +79,16 @@ def verdict(submission: Submission) -> Verdict:
         ("Explanation required by {rules}:", asked),
     ):
         if rules:
-            reasons.append(Reason(text.format(rules=several(len(rules), "rule")), rules))
+            reasons.append(Reason(text.format(rules=units.several(len(rules), "rule")), rules))
     if unchecked:
-        count = several(len(unchecked), "rule")
+        count = units.several(len(unchecked), "rule")
         reasons.append(Reason(f"{count} of {len(pack.checks)} not checked (does not count as passed):", unchecked))
     return Verdict(kind, headline, tuple(reasons))
 
 
 def counted(rows: Sequence[Row]) -> str:
-    """The number of results by status."""
-    statuses = ", ".join(f"{number} {status}" for status, number in Counter(row.status for row in rows).items())
-    return f"{several(len(rows), 'cell')}: {statuses}"
+    """`36 cells: 33 measured, 3 declined`."""
+    return units.counted("cell", [row.status for row in rows])
 
 
 def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) -> str:

@@ -7,7 +7,7 @@ import json
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from campaign.judge.submission import Submission
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix, searches
 from campaign.plan.estimate import estimate
-from campaign.report import causes, environment, executed, fitting, printing
+from campaign.report import causes, environment, executed, printing
 from campaign.report.contents import Contents, Section
 from campaign.report.verdict import counted, sentence
 from campaign.results.cells import Row, left_out, patterns
@@ -47,7 +47,7 @@ def plan_text(
     without = len(matrix.cells(campaign, pack)) - len(cells)
     jobs = len(matrix.batches(planned.runs, campaign.slurm.allocation))
     lines = [
-        _planned(name=campaign.name, rules=pack.id, version=pack.version, profile=campaign.profile),
+        _title(campaign, pack),
         (
             f"{units.several(len(planned.runs), 'run')} for {units.several(len(cells), 'cell')} in "
             f"{units.several(jobs, 'job')} (allocation: {campaign.slurm.allocation})"
@@ -57,28 +57,22 @@ def plan_text(
     ]
     if planned.partition is not None:
         lines[-1:] = [planned.partition.account, ""]
-    counted = bool(pack.items_total)
-    body = [
-        [
-            run.id,
-            *map(
-                str,
-                (run.geometry.nodes, run.geometry.processes, *(run.items_per_process, run.items_total)[: 2 * counted]),
-            ),
+    headers = ["run", "nodes", "processes"]
+    body = [[run.id, str(run.geometry.nodes), str(run.geometry.processes)] for run in planned.runs]
+    if pack.items_total:
+        headers += ["n", pack.items_unit]
+        body = [
+            [*line, str(run.items_per_process), str(run.items_total)]
+            for line, run in zip(body, planned.runs, strict=True)
         ]
-        for run in planned.runs
-    ]
-    headers = ["run", "nodes", "processes", *(["n", pack.items_unit] * counted)]
-    lines += [printing.document([printing.grid(headers, body, "simple", (), width)], "simple"), ""]
+    lines += [printing.plain_grid(headers, body, (), width), ""]
     lines += [_variable(variable, pack) for variable in pack.variables]
     lines += [""] * bool(pack.variables)
-    commands: dict[str, list[str]] = {}  # by what they execute, which repetitions share
+    within = width if folded_commands else math.inf
     for run in planned.runs:
-        if run.fingerprint not in commands:
-            within = width if folded_commands else math.inf
-            each = scripts.each_command(run, campaign.slurm, "TOKEN")
-            commands[run.fingerprint] = [line for words in each for line in _command(words, within)]
-        lines += [f"{run.id}:", *commands[run.fingerprint]]
+        lines.append(f"{run.id}:")
+        for words in scripts.each_command(run, campaign.slurm, "TOKEN"):
+            lines += _command(words, within)
         lines += [f"  note: {note}" for note in run.notes]
     for standing in planned.searches:
         lines.append(f"search {standing.sought.key}: {_standing(standing)}")
@@ -159,25 +153,19 @@ def states_text(rows: Sequence[dict[str, Any]], width: int = printing.WIDEST) ->
         for row in rows
     ]
     texts = [["" if value is None else str(value) for value in line] for line in body]
-    return printing.document([printing.grid(headers, texts, "simple", headers, width)], "simple")
+    return printing.plain_grid(headers, texts, headers, width)
 
 
 def findings_json(pack: RulePack, findings: Sequence[Finding], ascii_only: bool = False) -> str:
-    """Findings with the texts of their rules, for `check --json`. Written one by one: a large campaign has
-    thousands.
-    """
-    texts = (json.dumps(_as_json(pack, each), indent=1, ensure_ascii=ascii_only) for each in findings)
-    inner = ",\n".join(" " + text.replace("\n", "\n ") for text in texts)
-    return f"[\n{inner}\n]\n" if inner else "[]\n"
+    """Findings with the texts of their rules, for `check --json`."""
+    return json.dumps([_as_json(pack, each) for each in findings], indent=1, ensure_ascii=ascii_only) + "\n"
 
 
 def _as_json(pack: RulePack, finding: Finding) -> dict[str, Any]:
-    return {**finding.as_json(), "clause": pack.checks.get(finding.rule, "")} | _of_rule(pack, finding)
-
-
-def _of_rule(pack: RulePack, finding: Finding) -> dict[str, str]:
-    entry = CATALOGUE.get(finding.rule)
-    return {"title": pack.statement(finding.rule), "why": entry.why, "remedy": entry.remedy} if entry else {}
+    known = {**finding.as_json(), "clause": pack.checks.get(finding.rule, "")}
+    if entry := CATALOGUE.get(finding.rule):
+        known |= {"title": pack.statement(finding.rule), "why": entry.why, "remedy": entry.remedy}
+    return known
 
 
 class _Group(NamedTuple):
@@ -225,40 +213,31 @@ LISTED = 4  # subjects and values that are listed
 def check_text(submission: Submission, width: int = printing.WIDEST) -> str:
     """`check`'s output: the findings, how many rules are kept, and the verdict in one sentence."""
     pack, rows, findings = submission.pack, submission.rows, submission.all_findings
-    lines = [_FindingLine(text) for text in _head(submission)] + [_FindingLine()]
-    lines += [*_grouped(pack, findings, rows), *_clauses(pack, findings), _FindingLine(rules_summary(pack, findings))]
+    lines = [_FindingLine(_title(submission.campaign, pack))]
+    if rows:
+        lines.append(_FindingLine(counted(rows)))
+    lines += [_FindingLine(), *_grouped(pack, findings, rows), *_clauses(pack, findings)]
+    lines.append(_FindingLine(rules_summary(pack, findings)))
     if rows:
         lines.append(_FindingLine(sentence(rows, findings, pack.profile == "rehearsal")))
     return _folded(lines, width)
 
 
-def _head(submission: Submission) -> Iterator[str]:
-    campaign, pack = submission.campaign, submission.pack
-    yield _planned(name=campaign.name, rules=pack.id, version=pack.version, profile=campaign.profile)
-    if submission.rows:
-        yield counted(submission.rows)
+def _title(campaign: Campaign, pack: RulePack) -> str:
+    return f"campaign {campaign.name}: rules {pack.id} version {pack.version}, profile {campaign.profile}"
 
 
-def _planned(name: object, rules: object, version: object, profile: object) -> str:
-    return f"campaign {name}: rules {rules} version {version}, profile {profile}"
-
-
-def _clauses(pack: RulePack, findings: Sequence[Finding]) -> Iterator[_FindingLine]:
+def _clauses(pack: RulePack, findings: Sequence[Finding]) -> list[_FindingLine]:
     """What the words in brackets after the rules mean."""
     named = {pack.checks.get(finding.rule, "") for finding in findings} - {""}
-    if named:
-        sources = [
+    meanings = []
+    if named - {PRACTICE}:
+        meanings.append(
             f"In brackets: the clause that requires the rule; 'campaign rules {pack.id}' prints the clauses."
-        ] * bool(named - {PRACTICE})
-        yield _FindingLine(
-            " ".join(
-                [
-                    *sources,
-                    *["[practice]: in no clause of the RFP, but sound measurement requires it."] * (PRACTICE in named),
-                ]
-            )
         )
-        yield _FindingLine()
+    if PRACTICE in named:
+        meanings.append("[practice]: in no clause of the RFP, but sound measurement requires it.")
+    return [_FindingLine(" ".join(meanings)), _FindingLine()] if meanings else []
 
 
 def findings_text(
@@ -278,7 +257,7 @@ class _FindingLine:
 
 
 def _folded(lines: Sequence[_FindingLine], width: int) -> str:
-    folded = [fitting.wrapped(each.text, width, " " * each.first, " " * each.others) or [""] for each in lines]
+    folded = [printing.wrapped(each.text, width, " " * each.first, " " * each.others) or [""] for each in lines]
     return "\n".join(itertools.chain.from_iterable(folded)).rstrip("\n")
 
 

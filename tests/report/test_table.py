@@ -13,11 +13,13 @@ import tabulate
 from campaign.config.format import Campaign, Target
 from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
+from campaign.config.rules.settle import settle
 from campaign.core import units
 from campaign.core.errors import InputError
-from campaign.core.model import Finding, Geometry, Severity, Status
+from campaign.core.model import Cell, Finding, Geometry, Severity, Status
 from campaign.report import printing, table
 from campaign.results.cells import Row
+from tests.config.rules import test_settle
 from tests.support import builders
 from tests.support.results import Results, everything
 
@@ -191,3 +193,42 @@ def test_headings_are_folded_where_a_table_would_be_wider_than_a_terminal() -> N
     assert max(map(len, text.splitlines())) <= printing.WIDEST
     assert text.splitlines()[2].split() == ["Sum", "of", "Reached", "Fastest", "Processes", "Nodes", "Status", "Notes"]
     assert len(table.printed(done.rows(), done.campaign, pack, "github").splitlines()[2]) > printing.WIDEST
+
+
+# --- the layout
+
+
+def empty(pack: RulePack) -> list[Row]:
+    cells = (
+        Cell("t", launch.id, pack.files[0].id, each.id)
+        for launch in pack.launch
+        for each in pack.operations_of(launch.id)
+    )
+    return [Row(cell, "", Status.MISSING, None) for cell in cells]
+
+
+def operations(line: table.TableLine) -> tuple[str | None, ...]:
+    return tuple(row.cell.operation if row else None for row in line.rows)
+
+
+def test_rows_stand_below_their_launch_condition_and_columns_hold_one_title_each() -> None:
+    pack = settle(test_settle.PACK, "full", test_settle.LAUNCH, {})
+    assert table.columns(pack) == ("Rate", "1m", "4m")
+    lines = table.lines(empty(pack), replace(pack, files=pack.files[:1]))
+    assert [("  " * line.level + line.label, operations(line)) for line in lines] == [
+        ("Blocks of 16m", (None, None, None)),
+        ("  One node", ("best", None, None)),
+        ("    1 processes", (None, "rate-1-1m", "rate-1-4m")),
+        ("    2 processes", (None, "rate-2-1m", "rate-2-4m")),
+        ("    3 processes", (None, "rate-3-1m", "rate-3-4m")),
+        ("  Two nodes", ("best", None, None)),
+        ("    1 processes", (None, "rate-1-1m", "rate-1-4m")),
+        ("    2 processes", (None, "rate-2-1m", "rate-2-4m")),
+    ]
+
+
+def test_without_rows_each_launch_condition_has_one_line() -> None:
+    pack = builders.pack()
+    lines = table.lines(empty(pack), replace(pack, files=pack.files[:1], items_total={"full": 4096}))
+    assert lines[0].label == "4096 files in shared dir"
+    assert [operations(line) for line in lines[1:]] == [("create", "stat", "remove")] * 4

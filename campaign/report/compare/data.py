@@ -10,8 +10,7 @@ from typing import Any
 
 from campaign.core import escaping
 from campaign.report.compare.offers import Offer, OfferedCell
-from campaign.report.compare.summary import letters, summary, typical
-from campaign.report.compare.verdicts import CellComparison, OfferComparison
+from campaign.report.compare.verdicts import CellComparison, OfferComparison, letters, summary, typical
 
 COLUMNS = (
     "target", "launch", "files", "operation", "unit", "best", "first", "offer", "first_status", "status",

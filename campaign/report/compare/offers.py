@@ -6,9 +6,9 @@ The rows may come from an untrusted source: every value that is used is checked,
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Status
@@ -17,10 +17,7 @@ from campaign.results.tabular.table import NOT_A_NUMBER
 
 MAX_ROWS = 100_000
 MAX_VALUES = 1000  # per cell: the most repetitions that a campaign file may request
-NAMES = "letters, digits and .-_, a letter or digit first"
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
-_STATUSES = tuple(Status)
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,48 +96,86 @@ def read(source: str, rows: Any, places: Sequence[str] = ()) -> Offer:
     if len(rows) > MAX_ROWS:
         raise InputError(f"{source}: found {len(rows)} rows; allowed: up to {MAX_ROWS}")
     entries: dict[Cell, OfferedCell] = {}
-    bases: dict[str, tuple[Any, Any]] = {}
+    bases: dict[str, _Values] = {}
     places = places or [f"{source}: row {number}" for number in range(1, len(rows) + 1)]
     for place, row in zip(places, rows, strict=True):
         if not isinstance(row, dict):
             raise InputError(f"{place}: found {_kind(row)}; allowed: an object")
-        entry = _OfferRow(place, row).entry()
+        entry = _entry(_Values(place, row))
         if entry.cell in entries:
             raise InputError(f"{place}: {entry.cell} appears twice")
         entries[entry.cell] = entry
-        basis = (row.get("campaign"), row.get("rules"))
-        bases.setdefault(repr(basis), basis)
+        bases.setdefault(repr((row.get("campaign"), row.get("rules"))), _Values(places[0], row))
     if len(bases) > 1:
         raise InputError(f"{source}: rows belong to several campaigns or rule packs; give one table per campaign")
-    return _offer(source, places[0], *next(iter(bases.values())), entries)
+    return _offer(source, next(iter(bases.values())), entries)
 
 
-def _offer(source: str, first: str, campaign: Any, rules: Any, entries: Mapping[Cell, OfferedCell]) -> Offer:
-    if campaign is None and rules is None:
-        return Offer(source, "", None, None, None, None, entries)
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What a value may be, and how a message says so."""
 
-    def wrong(key: str, value: Any, allowed: str) -> NoReturn:
-        raise InputError(f"{first}: {key}: found {_kind(value)}; allowed: {allowed}")
+    fits: Callable[[Any], bool]
+    allowed: str
 
-    if not isinstance(campaign, str) or not _NAME.fullmatch(campaign):
-        wrong("campaign", campaign, NAMES)
-    if not isinstance(rules, dict):
-        wrong("rules", rules, "an object with id, version, profile, variables")
-    for key in ("id", "profile"):
-        if not isinstance(rules.get(key), str) or not _NAME.fullmatch(rules[key]):
-            wrong(f"rules.{key}", rules.get(key), NAMES)
-    version, variables = rules.get("version"), rules.get("variables")
-    if type(version) is not int or not 0 < version <= 10**6:
-        wrong("rules.version", version, "a whole number from 1 to 1000000")
-    if not isinstance(variables, dict) or not all(
-        _NAME.fullmatch(name) and isinstance(value, str) and len(value) <= 200 and value.isprintable()
-        for name, value in variables.items()
-    ):
-        wrong("rules.variables", variables, "an object of texts on one line")
-    digest = rules.get("sha256", "")
-    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}|", digest):
-        wrong("rules.sha256", digest, "64 hexadecimal digits")
-    return Offer(source, campaign, rules["id"], version, rules["profile"], variables, entries, digest)
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and NAME.fullmatch(value) is not None
+
+
+def _is_line(value: Any, longest: int) -> bool:
+    return isinstance(value, str) and len(value) <= longest and value.isprintable()
+
+
+def _is_whole(value: Any, least: int, limit: int) -> bool:
+    return type(value) is int and least <= value < limit
+
+
+def _is_amount(value: Any) -> bool:
+    return type(value) in (int, float) and (value == 0 or 1e-300 <= value < 1e300)
+
+
+_NAME = _Kind(_is_name, "letters, digits and .-_, a letter or digit first")
+_STATUS = _Kind(lambda value: value in tuple(Status), ", ".join(Status))
+_UNIT = _Kind(lambda value: value != "" and _is_line(value, 40), "a text of up to 40 characters on one line")
+_BEST = _Kind(lambda value: value in ("highest", "lowest"), "highest, lowest")
+_AMOUNT = _Kind(_is_amount, "a number from 0")
+_COUNT = _Kind(lambda value: value is None or _is_whole(value, 0, 2**63), "a whole number from 0, or null")
+_RULES = _Kind(lambda value: isinstance(value, dict), "an object with id, version, profile, variables")
+_VERSION = _Kind(lambda value: _is_whole(value, 1, 10**6 + 1), "a whole number from 1 to 1000000")
+_VARIABLES = _Kind(
+    lambda value: isinstance(value, dict) and all(_is_name(name) and _is_line(value[name], 200) for name in value),
+    "an object of texts on one line",
+)
+_DIGEST = _Kind(
+    lambda value: isinstance(value, str) and re.fullmatch("[0-9a-f]{64}|", value) is not None, "64 hexadecimal digits"
+)
+_STATISTICS = _Kind(
+    lambda value: isinstance(value, dict) and isinstance(value.get("values"), list), "an object with the list `values`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """A row, or an object in it, as in the file, with its place for messages."""
+
+    place: str
+    given: Mapping[str, Any]
+    within: str = ""  # `statistics.`
+
+    def take(self, key: str, kind: _Kind) -> Any:
+        value = self.given.get(key)
+        if not kind.fits(value):
+            raise self.wrong(key, kind.allowed)
+        return value
+
+    def amount(self, key: str) -> float:
+        if isinstance(self.given.get(key), str):
+            raise self.wrong(key, f"{_AMOUNT.allowed} ({NOT_A_NUMBER})")
+        return float(self.take(key, _AMOUNT))
+
+    def wrong(self, key: str, allowed: str) -> InputError:
+        return InputError(f"{self.place}: {self.within}{key}: found {_kind(self.given.get(key))}; allowed: {allowed}")
 
 
 def _kind(value: Any) -> str:
@@ -152,69 +187,38 @@ def _kind(value: Any) -> str:
     return {None: "nothing", True: "true", False: "false"}.get(value) or f"{value!r:.60}"
 
 
-@dataclass(frozen=True, slots=True)
-class _OfferRow:
-    """One row as in the file, with its place."""
-
-    place: str
-    row: dict[str, Any]
-
-    def entry(self) -> OfferedCell:
-        get = self.row.get
-        cell = Cell(self._name("target"), self._name("launch"), self._name("files"), self._name("operation"))
-        status, unit, best = get("status"), get("unit"), get("best", "highest")
-        if status not in _STATUSES:
-            self._wrong("status", status, ", ".join(_STATUSES))
-        if not isinstance(unit, str) or not 0 < len(unit) <= 40 or not unit.isprintable():
-            self._wrong("unit", unit, "a text of up to 40 characters on one line")
-        if best not in ("highest", "lowest"):
-            self._wrong("best", best, "highest, lowest")
-        value = get("value")
-        has_number = status in (Status.MEASURED, Status.PROJECTED)
-        if value is not None or has_number:
-            value = self._amount("value", value)
-        values, jobs = self._statistics(status, value)
-        performed = get("true_value")
-        return OfferedCell(
-            cell, Status(status), value, unit, best, values, jobs,
-            self._count("processes"), self._count("nodes"), self._count("files_total"),
-            None if performed is None else self._amount("true_value", performed),
-        )  # fmt: skip
-
-    def _statistics(self, status: str, value: float | None) -> tuple[tuple[float, ...], int | None]:
-        statistics = self.row.get("statistics")
-        if statistics is None or status != Status.MEASURED:
-            return (), None
-        if not isinstance(statistics, dict) or not isinstance(statistics.get("values"), list):
-            self._wrong(
-                "statistics",
-                statistics,
-                "an object with the list `values`",
-            )
-        given = statistics["values"]
-        if not 0 < len(given) <= MAX_VALUES or statistics.get("n") != len(given):
-            self._wrong("statistics.values", given, f"1 to {MAX_VALUES} numbers, as many as n says")
-        values = tuple(self._amount(f"statistics.values[{place}]", item) for place, item in enumerate(given))
+def _entry(row: _Values) -> OfferedCell:
+    cell = Cell(*(row.take(key, _NAME) for key in ("target", "launch", "files", "operation")))
+    status, unit = Status(row.take("status", _STATUS)), row.take("unit", _UNIT)
+    best = row.take("best", _BEST) if "best" in row.given else "highest"
+    has_number = status in (Status.MEASURED, Status.PROJECTED) or row.given.get("value") is not None
+    value = row.amount("value") if has_number else None
+    values: tuple[float, ...] = ()
+    jobs = None
+    if status is Status.MEASURED and row.given.get("statistics") is not None:
+        values, jobs = _statistics(_Values(row.place, row.take("statistics", _STATISTICS), "statistics."))
         if value not in values:
-            self._wrong("value", value, "one of statistics.values: a measured number is that of one repetition")
-        return values, self._count("jobs", statistics, "statistics.jobs")
+            raise row.wrong("value", "one of statistics.values: a measured number is that of one repetition")
+    processes, nodes, files_total = (row.take(key, _COUNT) for key in ("processes", "nodes", "files_total"))
+    performed = row.amount("true_value") if row.given.get("true_value") is not None else None
+    return OfferedCell(cell, status, value, unit, best, values, jobs, processes, nodes, files_total, performed)
 
-    def _name(self, key: str) -> str:
-        value = self.row.get(key)
-        if not isinstance(value, str) or not _NAME.fullmatch(value):
-            self._wrong(key, value, NAMES)
-        return value
 
-    def _amount(self, key: str, value: Any) -> float:
-        if type(value) not in (int, float) or not 0 <= value < 1e300 or (value and value < 1e-300):
-            self._wrong(key, value, "a number from 0" + f" ({NOT_A_NUMBER})" * isinstance(value, str))
-        return float(value)
+def _statistics(given: _Values) -> tuple[tuple[float, ...], int | None]:
+    """The values of the repetitions, and the number of jobs that measured them."""
+    values = given.given["values"]
+    if not 0 < len(values) <= MAX_VALUES or given.given.get("n") != len(values):
+        raise given.wrong("values", f"1 to {MAX_VALUES} numbers, as many as n says")
+    each = _Values(given.place, {f"values[{place}]": value for place, value in enumerate(values)}, given.within)
+    return tuple(map(each.amount, each.given)), given.take("jobs", _COUNT)
 
-    def _count(self, key: str, within: Mapping[str, Any] | None = None, name: str = "") -> int | None:
-        value = (self.row if within is None else within).get(key)
-        if value is not None and (type(value) is not int or not 0 <= value < 2**63):
-            self._wrong(name or key, value, "a whole number from 0, or null")
-        return value
 
-    def _wrong(self, key: str, value: Any, allowed: str) -> NoReturn:
-        raise InputError(f"{self.place}: {key}: found {_kind(value)}; allowed: {allowed}")
+def _offer(source: str, first: _Values, entries: Mapping[Cell, OfferedCell]) -> Offer:
+    if first.given.get("campaign") is None and first.given.get("rules") is None:
+        return Offer(source, "", None, None, None, None, entries)
+    campaign = first.take("campaign", _NAME)
+    rules = _Values(first.place, first.take("rules", _RULES), "rules.")
+    pack, profile = rules.take("id", _NAME), rules.take("profile", _NAME)
+    version, variables = rules.take("version", _VERSION), rules.take("variables", _VARIABLES)
+    digest = rules.take("sha256", _DIGEST) if "sha256" in rules.given else ""
+    return Offer(source, campaign, pack, version, profile, variables, entries, digest)

@@ -8,8 +8,17 @@ from campaign.core.model import Status
 from campaign.core.units import digits
 from campaign.report import printing
 from campaign.report.compare.offers import MAX_VALUES, Offer, OfferedCell
-from campaign.report.compare.summary import letters, summary, typical
-from campaign.report.compare.verdicts import INFLATED, LEVEL, CellComparison, CellVerdict, OfferComparison, differences
+from campaign.report.compare.verdicts import (
+    INFLATED,
+    LEVEL,
+    CellComparison,
+    CellVerdict,
+    OfferComparison,
+    differences,
+    letters,
+    summary,
+    typical,
+)
 from campaign.statistics import ranks
 
 MARKS = {

@@ -9,9 +9,9 @@ from campaign.config.format import Target
 from campaign.core.errors import typed
 from campaign.core.model import Status
 from campaign.core.units import digits
-from campaign.report import layout, notes, table
+from campaign.report import notes, table
 from campaign.report.table import NOTES, ROUNDING, STATUS, TableLine, origin, status
-from campaign.report.verdict import Compliance, Reason, verdict
+from campaign.report.verdict import Compliance, Reason, counted, verdict
 from campaign.report.workbook.sheets import LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal
 from campaign.results.cells import Row
 
@@ -46,7 +46,7 @@ def summary(sheets: Sheets) -> None:
         ("Clauses of", pack.document),
         ("Profile", campaign.profile if campaign.profile == "full" else f"{campaign.profile}: not a compliant result"),
         ("Measured", contents.measured or "no results yet"),
-        ("Cells", contents.counts),
+        ("Cells", counted(contents.rows)),
         ("Attempts", contents.tried),
         *(("Verdict" if not number else "", reason) for number, reason in enumerate(_reasons(conclusion.reasons))),
         ("Digits", ROUNDING),
@@ -85,7 +85,7 @@ def _reasons(reasons: Sequence[Reason]) -> list[str]:
 def target(sheets: Sheets, target: Target, name: str) -> None:
     """The table of one target with its notes."""
     contents, pack = sheets.contents, sheets.contents.pack
-    columns = layout.columns(pack)
+    columns = table.columns(pack)
     sheet = sheets.add(name, (48, *(14 for _ in columns), 11, 9, 24, 12))
     _headings(sheets, sheet, f"{pack.caption}: {target.name} ({target.directory}){origin(pack)}")
     for column, header in enumerate(["", *columns, "Processes", "Nodes", STATUS, NOTES]):
@@ -102,7 +102,7 @@ def target(sheets: Sheets, target: Target, name: str) -> None:
                 sheets.results[row.cell] = (name, number, column)
                 _entry(sheets, sheet, row, number, column)
         after = len(columns) + 1
-        if line.geometries and line.place.level == 1:
+        if line.geometries and line.level == 1:
             for column, shown in enumerate((line.processes, line.nodes), after):
                 sheets.put(sheet, number, column, int(shown) if shown.isdecimal() else shown, align="right")
         sheets.put(sheet, number, after + 2, status(line, columns) or None, font_color=RED, indent=1)
@@ -142,8 +142,8 @@ def _headings(sheets: Sheets, sheet: Worksheet, caption: str) -> None:
 
 
 def _label(sheets: Sheets, sheet: Worksheet, number: int, line: TableLine) -> None:
-    level = line.place.level
-    sheets.put(sheet, number, 0, line.place.label, **({"align": "left", "indent": level} if level else {"bold": True}))
+    level = line.level
+    sheets.put(sheet, number, 0, line.label, **({"align": "left", "indent": level} if level else {"bold": True}))
 
 
 def _entry(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -> None:

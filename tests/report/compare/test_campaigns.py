@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from campaign.cli.main import main
 from campaign.core.errors import INCOMPLETE, OK, USAGE, InputError
 from campaign.report.compare import campaigns, data, text, verdicts
-from campaign.report.compare.summary import letters, summary
-from campaign.report.compare.verdicts import CellComparison, CellVerdict, Terms
+from campaign.report.compare.verdicts import CellComparison, CellVerdict, Terms, letters, summary
 from tests.support import builders, offers
 from tests.support.offers import CELLS, gap, noisy, offer, row
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.report import printing
-from campaign.report.fitting import LEAST
+from campaign.report.printing import LEAST
 
 HEADERS = ["cell", "unit", "A", "B", "verdict"]
 LEFT = ("unit", "verdict")
