@@ -63,7 +63,7 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
             show(text.conclusion(verified))
         if arguments.output and judged is not None:
             tell = say if arguments.json else show
-            path = write_report(arguments.output, text.contents(verified, judged))
+            path = write_report(arguments.output, text.for_report(verified, judged))
             tell(f"wrote {path}")
     return verified.conclusion.exit_status
 

@@ -16,7 +16,7 @@ from campaign.judge import foreign
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import executed, junit, pdf, table, views
+from campaign.report import contents, junit, pdf, table, views
 from campaign.report.compare import campaigns
 from campaign.report.workbook.write import workbook
 from campaign.report.write import write_report
@@ -32,7 +32,7 @@ def print_table(arguments: argparse.Namespace) -> int:
     submission = standing.current(opened, say)
     rows = submission.rows
     if style == "xlsx":
-        write(workbook(arguments.output, views.contents(submission)), arguments.output)
+        write(workbook(arguments.output, contents.of(submission)), arguments.output)
         return verdict(rows)
     if style == "json":
         text = table.as_json(rows)
@@ -49,8 +49,8 @@ def report(arguments: argparse.Namespace) -> int:
     standing.look_at_sources(opened, say)
     submission = standing.current(opened, say)
     directory = arguments.output or opened.paths.report
-    page = write_report(directory, views.contents(submission))
-    ran = executed.text(submission.results)
+    page = write_report(directory, contents.of(submission))
+    ran = contents.executed_text(submission.results)
     modifications.write(directory, submission.sources, record.patch_of(opened.paths), ran)
     show(f"wrote {page}")
     if arguments.pdf:
@@ -113,7 +113,7 @@ def show_modifications(arguments: argparse.Namespace) -> int:
         record.keep(opened.paths, compared)
     modified = record.recorded(opened.paths) if recorded else record.planned(opened.campaign, compared)
     judged = standing.current(opened, say, modified)
-    ran = executed.text(judged.results)
+    ran = contents.executed_text(judged.results)
     if arguments.output:
         modifications.write(arguments.output, modified, compared.patch, ran)
     show(modifications.text(modified, ran))

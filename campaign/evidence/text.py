@@ -14,7 +14,7 @@ from campaign.core.model import Finding, Severity
 from campaign.evidence.replay import Judged
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
-from campaign.report import junit, printing, views
+from campaign.report import contents, junit, printing
 from campaign.report.contents import Contents
 from campaign.report.verdict import sentence
 
@@ -87,11 +87,11 @@ def _journal(chain: Chain) -> str:
     return f"journal: {events} events, starts with nonce {plain(chain.nonce)}, head {head}"
 
 
-def contents(verified: VerifiedBundle, judged: Judged) -> Contents:
+def for_report(verified: VerifiedBundle, judged: Judged) -> Contents:
     """The contents of the buyer's report: the campaign as re-evaluated, with the findings about the bundle."""
     campaign = judged.submission
-    whole = views.contents(replace(campaign, findings=(*verified.findings, *campaign.findings)))
-    return replace(whole, verified=verified.conclusion.verdict)
+    whole = replace(campaign, findings=(*verified.findings, *campaign.findings))
+    return contents.of(whole, verified.conclusion.verdict)
 
 
 def conclusion(verified: VerifiedBundle) -> str:

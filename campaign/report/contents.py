@@ -1,16 +1,38 @@
-"""Everything that the files of a report are made of: a campaign as recorded, judged. Pure."""
+"""Everything that the files of a report are made of: a campaign as recorded, judged, with what its jobs recorded of
+their environment and of what they executed: each fact once, and its deviations. Pure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import shlex
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
-from campaign.core import units
-from campaign.core.model import Attempt, Finding
+from campaign.core.grouping import grouped
+from campaign.core.model import Attempt, Finding, State
+from campaign.core.units import counted, listed, several
+from campaign.judge import ran
 from campaign.judge.submission import Submission
 from campaign.report.verdict import Verdict
+from campaign.results.case import Case
+from campaign.results.environment.facts import Environment, FileSystemSpace
+from campaign.results.source import modifications
+
+# Headings by the beginnings of facts; facts with none of these are about the nodes.
+_STORAGE = ("fs.", "mount.")
+_PROGRAM = ("executable.", "library.", "prefix.")
+_VARIABLES = ("env.",)
+_PASSING = ("state.",)  # changes from moment to moment
+_LIBRARY = "library."
+_NAMED = 4  # nodes or attempts that are named if a line is not about all
+
+_COLUMNS = ("what", "value", "nodes (if not all)")
+_EXECUTED = ("what", "file or words", "SHA-256", "attempts (if not all)")
+_Observation = tuple[str, str, tuple[str, str]]  # a fact, its value, and the job and node that it is from
+_Line = tuple[str, str, str]  # kind, path or words, hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +77,20 @@ class Contents(Submission):
     @property
     def tried(self) -> str:
         """`14 attempts: 12 done, 1 timeout, 1 superseded`."""
-        return units.counted("attempt", [attempt.state for attempt in self.attempts])
+        return counted("attempt", [attempt.state for attempt in self.attempts])
+
+
+def of(submission: Submission, verified: Verdict | None = None) -> Contents:
+    same = {field.name: getattr(submission, field.name) for field in fields(Submission)}
+    return Contents(
+        **{**same, "findings": submission.all_findings},
+        modifications=(
+            *(Section(*part) for part in modifications.parts(submission.sources)),
+            *executed(submission.results),
+        ),
+        environment=environment(submission.results),
+        verified=verified,
+    )
 
 
 def measured(attempts: Sequence[Attempt]) -> tuple[datetime, datetime] | None:
@@ -67,3 +102,133 @@ def measured(attempts: Sequence[Attempt]) -> tuple[datetime, datetime] | None:
     except (ValueError, OverflowError, OSError):  # none, or not a valid time
         return None
     return first, last
+
+
+# --- what jobs recorded of their environment
+
+
+def environment(results: Sequence[Case]) -> tuple[Section, ...]:
+    """Sections about jobs whose attempts have ended; none if nothing was recorded."""
+    jobs = {result.attempt.job: result.evidence.environment for result in results if result.evidence.environment.nodes}
+    if not jobs:
+        return ()
+    nodes = {node.name for job in jobs.values() for node in job.nodes}
+    facts = _facts(jobs)
+    elsewhere = (*_STORAGE, *_PROGRAM, *_VARIABLES, *_PASSING)
+    asked = f"As recorded by {several(len(jobs), 'job')} on {several(len(nodes), 'node')} before each job's first run."
+    of_nodes = [observation for observation in facts if not observation[0].startswith(elsewhere)]
+    found = [Section("Nodes", asked, _COLUMNS, _rows(of_nodes))]
+    for directory in dict.fromkeys(job.directory for job in jobs.values()):
+        there = {job: environment for job, environment in jobs.items() if environment.directory == directory}
+        storage = _by_job({job: environment.storage for job, environment in there.items()})
+        rows = _rows([*_chosen(_facts(there), _STORAGE), *storage])
+        found.append(Section(f"File system of {directory}", _space(there), _COLUMNS, rows))
+    software = _by_job({job: environment.software for job, environment in jobs.items()})
+    found.append(Section("Program and libraries", "", _COLUMNS, _rows([*_chosen(facts, _PROGRAM), *software])))
+    found.append(Section("Variables of the processes", "", _COLUMNS, _rows(_chosen(facts, _VARIABLES))))
+    problems = dict.fromkeys(problem for environment in jobs.values() for problem in environment.problems)
+    found.append(Section("Not determined", "", ("problem",), tuple((problem,) for problem in problems)))
+    return tuple(section for section in found if section.rows)
+
+
+def _facts(jobs: Mapping[str, Environment]) -> list[_Observation]:
+    return [
+        (fact, text, (job, node))
+        for job, environment in jobs.items()
+        for fact in environment.facts
+        for node, text in environment.by_node(fact).items()
+    ]
+
+
+def _by_job(by_job: Mapping[str, Mapping[str, str]]) -> list[_Observation]:
+    """What a job reports about itself, by the job's name."""
+    return [(name, text, (job, job)) for job, texts in by_job.items() for name, text in texts.items()]
+
+
+def _chosen(facts: Sequence[_Observation], beginnings: tuple[str, ...]) -> list[_Observation]:
+    return [observation for observation in facts if observation[0].startswith(beginnings)]
+
+
+def _rows(observations: Sequence[_Observation]) -> tuple[tuple[str, ...], ...]:
+    """A line for each value of each fact, the most common value first."""
+    lines = []
+    for fact, observed in grouped((fact, (text, place)) for fact, text, place in observations).items():
+        values = grouped(dict.fromkeys(observed))
+        total = sum(map(len, values.values()))
+        for text, places in sorted(values.items(), key=lambda item: -len(item[1])):
+            names = listed(sorted({name for _, name in places}), _NAMED)
+            lines.append((fact, text, "" if len(values) == 1 else f"{len(places)} of {total}: {names}"))
+    return tuple(lines)
+
+
+def _space(jobs: Mapping[str, Environment]) -> str:
+    """Size and free space, in storage units, as the first and the last job recorded them."""
+    spaces = sorted((job.space for job in jobs.values() if job.space), key=lambda space: space.time)
+    if not spaces:
+        return ""
+    first, last = spaces[0], spaces[-1]
+
+    def gigabytes(space: FileSystemSpace, blocks: int) -> str:
+        return f"{blocks * space.block_size / 1e9:.6g} GB"
+
+    total, free = gigabytes(first, first.blocks), gigabytes(first, first.free)
+    if len(spaces) == 1:
+        return f"{total}, {free} free; {first.inodes_free} of {first.inodes} inodes free."
+    return (
+        f"{total}, {free} free before the first job, {gigabytes(last, last.free)} before the last; {first.inodes_free} "
+        f"of {first.inodes} inodes free."
+    )
+
+
+# --- what they executed
+
+
+def executed(results: Sequence[Case]) -> tuple[Section, ...]:
+    """A section about the attempts that ended well; none if there are none."""
+    ended = [result for result in results if result.attempt.state is State.DONE]
+    met = grouped((line, result.subject) for result in ended for line in dict.fromkeys(_lines(result)))
+    order = list(dict.fromkeys(what for what, _, _ in met))
+    rows = []
+    for line, attempts in sorted(met.items(), key=lambda item: order.index(item[0][0])):
+        some = f"{len(attempts)} of {len(ended)}: {listed(attempts, _NAMED)}"
+        rows.append((*line, "" if len(attempts) == len(ended) else some))
+    about = (
+        f"Files executed or loaded in {several(len(ended), 'attempt')}, by the hashes that ranks and nodes recorded."
+    )
+    return (Section("What ran", about, _EXECUTED, tuple(rows)),) if rows else ()
+
+
+def executed_text(results: Sequence[Case]) -> str:
+    """The same as lines, for the report of modifications as text."""
+    lines = []
+    for section in executed(results):
+        lines += [f"{section.title}. {section.about}", ""]
+        for what, named, digest, attempts in section.rows:
+            parts = [named, f"SHA-256 {digest}" if digest else "", attempts]
+            line = f"{what}: {', '.join(filter(None, parts))}"
+            lines += textwrap.wrap(line, 120, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+    return "\n".join(lines)
+
+
+def _lines(case: Case) -> Iterator[_Line]:
+    launcher, witness = case.run.launcher, case.evidence.witness
+    yield "launcher", shlex.join([launcher.program, *launcher.options]), ""
+    if launcher.prefix:
+        yield "prefix", shlex.join(launcher.prefix), ""
+    for file in ran.programs(case):
+        yield "program", file.path, file.sha256
+    for file in ran.before(case):
+        yield "before the program", file.path, file.sha256
+    for digest, path in witness.programs.items():
+        yield "executed by ranks", path, digest
+    environment = case.evidence.environment
+    named = {name: environment.values(name) for name in environment.under(_LIBRARY)}
+    seen = {f"{_LIBRARY}{name}": values for name, values in witness.libraries.items()}
+    for _, values in sorted((named | seen).items()):  # where ranks were observed: what they loaded
+        for value in values:
+            path, _, digest = value.rpartition(" ")
+            if digest not in witness.programs:
+                yield ("library", path, digest) if path else ("library", value, "")
+    for name, values in witness.preloads.items():
+        for value in filter(None, values):
+            yield name, value, ""

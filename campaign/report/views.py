@@ -8,7 +8,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from campaign.config.format import Campaign
@@ -23,11 +23,9 @@ from campaign.judge.submission import Submission
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix, searches
 from campaign.plan.estimate import estimate
-from campaign.report import causes, environment, executed, printing
-from campaign.report.contents import Contents, Section
+from campaign.report import causes, printing
 from campaign.report.verdict import counted, sentence
 from campaign.results.cells import Row, left_out, patterns
-from campaign.results.source import modifications
 from campaign.slurm import scripts
 
 
@@ -344,16 +342,3 @@ def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
     counts = Counter(names[place] for place in worst.values())
     counted = ", ".join(f"{counts[name]} {name}" for name in dict.fromkeys(names) if counts[name])
     return f"{units.several(len(worst), 'rule')}, by worst finding: {counted}"
-
-
-def contents(submission: Submission) -> Contents:
-    """The contents of the report's files."""
-    same = {field.name: getattr(submission, field.name) for field in fields(Submission)}
-    return Contents(
-        **{**same, "findings": submission.all_findings},
-        modifications=(
-            *(Section(*part) for part in modifications.parts(submission.sources)),
-            *executed.sections(submission.results),
-        ),
-        environment=environment.sections(submission.results),
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from campaign.core.model import Launcher, State
-from campaign.report import executed
+from campaign.report import contents
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Node, Value, Witness
 from tests.support import builders
@@ -30,7 +30,7 @@ def ended(number: int, hash: str = PROGRAM) -> Case:
 
 
 def test_each_file_stands_once_with_its_hash_in_the_order_of_its_kinds() -> None:
-    (section,) = executed.sections([ended(1), ended(2)])
+    (section,) = contents.executed([ended(1), ended(2)])
     assert section.rows == (
         ("launcher", "srun --cpu-bind=cores", "", ""),
         ("prefix", "/w.sh -x", "", ""),
@@ -43,7 +43,7 @@ def test_each_file_stands_once_with_its_hash_in_the_order_of_its_kinds() -> None
 
 
 def test_what_some_attempts_executed_names_them() -> None:
-    (section,) = executed.sections([ended(1), ended(2), ended(3, OTHER)])
+    (section,) = contents.executed([ended(1), ended(2), ended(3, OTHER)])
     run = builders.run().id
     assert [row[2:] for row in section.rows if row[0] == "program"] == [
         (PROGRAM, f"2 of 3: {run}/1, {run}/2"),
@@ -52,7 +52,7 @@ def test_what_some_attempts_executed_names_them() -> None:
 
 
 def test_the_report_of_modifications_says_it_as_lines() -> None:
-    lines = executed.text([ended(1), ended(2, OTHER)]).splitlines()
+    lines = contents.executed_text([ended(1), ended(2, OTHER)]).splitlines()
     assert lines[0].startswith("What ran. Files executed or loaded in 2 attempts,")
     assert f"before the program: /w.sh, SHA-256 {SCRIPT}" in lines
     assert f"program: /opt/bench/mdtest, SHA-256 {OTHER}, 1 of 2: {builders.run().id}/2"[:100] in " ".join(lines)
@@ -60,5 +60,5 @@ def test_the_report_of_modifications_says_it_as_lines() -> None:
 
 def test_where_nothing_has_ended_well_nothing_is_said() -> None:
     failed = ended(1)
-    assert executed.sections([replace(failed, attempt=replace(failed.attempt, state=State.FAILED))]) == ()
-    assert executed.text([]) == ""
+    assert contents.executed([replace(failed, attempt=replace(failed.attempt, state=State.FAILED))]) == ()
+    assert contents.executed_text([]) == ""
