@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.escaping import plain
+from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Severity
 from campaign.judge.submission import Submission
 from campaign.report import causes
@@ -48,17 +49,14 @@ def document(name: str, suites: Sequence[Suite]) -> str:
 
 def _suite(suite: Suite) -> ElementTree.Element:
     element = ElementTree.Element("testsuite", name=plain(suite.name))
+    by_rule = grouped((finding.rule, finding) for finding in suite.findings)
     for rule, statement in suite.statements.items():
-        by_subject: dict[str, list[Finding]] = {}
-        for finding in suite.findings:
-            if finding.rule == rule:
-                by_subject.setdefault(finding.subject, []).append(finding)
-        if not by_subject:
-            _case(element, suite, rule, f"{rule} {statement}")
-        for subject, of_subject in by_subject.items():
-            findings = causes.told(of_subject)
-            name = f"{rule} {statement} [{subject}]"
-            _tell(_case(element, suite, rule, name), findings)
+        by_subject = grouped((f" [{finding.subject}]", finding) for finding in by_rule.get(rule, ()))
+        for subject, findings in (by_subject or {"": []}).items():
+            names = {"classname": f"{suite.group}.{rule}", "name": plain(f"{rule} {statement}{subject}")}
+            case = ElementTree.SubElement(element, "testcase", names, time="0")
+            if findings:
+                _tell(case, causes.told(findings))
     counts = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
     for count, path in counts.items():
         element.set(count, str(len(element.findall(path))))
@@ -66,28 +64,22 @@ def _suite(suite: Suite) -> ElementTree.Element:
     return element
 
 
-def _case(suite: ElementTree.Element, of: Suite, rule: str, name: str) -> ElementTree.Element:
-    return ElementTree.SubElement(suite, "testcase", classname=f"{of.group}.{rule}", name=plain(name), time="0")
-
-
 def _tell(case: ElementTree.Element, findings: Sequence[Finding]) -> None:
     """Write the outcome of a rule for a subject: that of its most severe finding, with the texts of all."""
     violated = [finding for finding in findings if finding.violated]
     asked = [finding for finding in findings if finding.unanswered]
     unchecked = [finding for finding in findings if not finding.checked]
-    details = "\n".join(dict.fromkeys("\n".join(_lines(finding)) for finding in findings))
     if violated:
-        failure = ElementTree.SubElement(case, "failure", message=plain(violated[0].message), type="violation")
-        failure.text = details
+        outcome = ElementTree.SubElement(case, "failure", message=plain(violated[0].message), type="violation")
     elif asked:
-        ElementTree.SubElement(
-            case, "skipped", message=plain(f"explanation required: {asked[0].message}")
-        ).text = details
+        message = plain(f"explanation required: {asked[0].message}")
+        outcome = ElementTree.SubElement(case, "skipped", message=message)
     elif unchecked:
-        message = f"not checked: {unchecked[0].message}"
-        ElementTree.SubElement(case, "skipped", message=plain(message)).text = details
+        message = plain(f"not checked: {unchecked[0].message}")
+        outcome = ElementTree.SubElement(case, "skipped", message=message)
     else:
-        ElementTree.SubElement(case, "system-out").text = details
+        outcome = ElementTree.SubElement(case, "system-out")
+    outcome.text = "\n".join(dict.fromkeys("\n".join(_lines(finding)) for finding in findings))
 
 
 def _lines(finding: Finding) -> list[str]:

@@ -5,10 +5,11 @@ Reads the raw outputs, within limits.
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,7 +80,7 @@ class Origin:
 
 def origins(directory: Path, contents: Contents) -> list[Origin]:
     """One for each row of the table, in its order. `directory` is where the page will be."""
-    logs = _Logs(contents)
+    logs = _Logs(contents.root)
     cases = {(case.run.id, case.attempt.number): case for case in contents.results}
     return [_origin(directory, contents, row, logs, cases) for row in contents.rows]
 
@@ -143,49 +144,37 @@ def _spread(row: Row) -> str:
 
 
 class _Logs:
-    """Reads lines around numbers, limited in total; each file is read once."""
+    """Gives lines around numbers, limited in total."""
 
-    def __init__(self, contents: Contents) -> None:
-        self.root = contents.root
+    def __init__(self, root: Path) -> None:
+        self.root = root
         self.left = EXCERPTS
-        self.wanted: dict[str, set[int]] = {}
-        for row in contents.rows:
-            for part in row.record.measured if row.record is not None else ():
-                self.wanted.setdefault(part.source.file, set()).update(_near(part.source.line))
-        self.read: dict[str, dict[int, str] | str] = {}
+        self.lines = functools.lru_cache(maxsize=4)(_lines)  # numbers of one run follow each other
 
     def around(self, record: Record) -> tuple[tuple[LogLine, ...], str]:
         """The lines, or why they are missing."""
-        source = record.source
-        if source.file not in self.read:
-            self.read[source.file] = _lines(self.root / source.file, self.wanted[source.file])
-        log = self.read[source.file]
-        if isinstance(log, str):
-            return (), log
-        lines = [LogLine(number, log[number], number == source.line) for number in _near(source.line, log)]
-        self.left -= sum(len(line.text) for line in lines)
+        lines, place = self.lines(self.root / record.source.file), record.source.line
+        if isinstance(lines, str):
+            return (), lines
+        near = range(max(1, place - AROUND), min(len(lines), place + AROUND) + 1)
+        log = tuple(LogLine(number, _cut(lines[number - 1]), number == place) for number in near)
+        self.left -= sum(len(line.text) for line in log)
         if self.left < 0:
             return (), "left out because this page would become too large; open the raw output"
-        if source.line not in log:
-            return (), f"the file has no line {source.line} in its first {READ_BYTES >> 20} MiB"
-        return tuple(lines), ""
+        if place > len(lines):
+            return (), f"the file has no line {place} in its first {READ_BYTES >> 20} MiB"
+        return log, ""
 
 
-def _near(line: int, within: Iterable[int] | None = None) -> Sequence[int]:
-    near = range(max(1, line - AROUND), line + AROUND + 1)
-    return near if within is None else [number for number in near if number in within]
-
-
-def _lines(path: Path, wanted: set[int]) -> dict[int, str] | str:
-    """Lines of a log by number, or why it cannot be read."""
+def _lines(path: Path) -> list[str] | str:
+    """The lines of a log, or why it cannot be read."""
     try:
         raw, _ = untrusted.read(path, READ_BYTES)
     except untrusted.NotPlain:
         return "the raw output is not a regular file"
     except OSError as error:
         return f"the raw output cannot be read: {error.strerror}"
-    lines = raw.decode("utf-8", errors="replace").split("\n")
-    return {number: _cut(lines[number - 1]) for number in wanted if number <= len(lines)}
+    return raw.decode("utf-8", errors="replace").split("\n")
 
 
 def _cut(line: str) -> str:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from campaign import __version__
 from campaign.config.format import Target
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units
+from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Run, Status
 from campaign.core.resources import TEMPLATES
 from campaign.report import causes, notes, origins, table, verdict
@@ -28,9 +29,6 @@ from campaign.report.plots.kinds import Picture
 from campaign.report.plots.pairs import model_lines
 from campaign.results.cells import Row
 from campaign.statistics import contention
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 TEMPLATE, STYLE, SCRIPT = "report.html.j2", "report.css", "report.js"
 
@@ -53,12 +51,24 @@ def html(
     searches: Sequence[SearchSummary],
 ) -> str:
     """`directory` is where the page will be."""
+    import jinja2
     from markupsafe import Markup
 
     campaign, pack, rows = contents.campaign, contents.pack, contents.rows
     numbers = {str(row.cell): number for number, row in enumerate(rows, 1)}
     style, script = ((TEMPLATES / name).read_text(encoding="utf-8") for name in (STYLE, SCRIPT))
-    return _template().render(
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=lambda value: (
+            escaping.plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+        ),
+    )
+    return environment.get_template(TEMPLATE).render(
         campaign=campaign,
         pack=pack,
         program=__version__,
@@ -76,23 +86,19 @@ def html(
         statuses=list(dict.fromkeys(row.status for row in rows)),
         targets=[_target(target, contents, numbers, pictures[target.name]) for target in campaign.targets],
         overview=_overview(rows, campaign.targets, pack, numbers),
-        models=[{"name": name, "lines": model_lines(fit)} for name, fit in models.items()],
-        searches=[
-            {
-                "key": search.key,
-                "reason": search.reason,
-                "remarks": search.remarks,
-                "picture": _picture(search.drawn, search.drawn.about) if search.drawn else None,
-            }
-            for search in searches
-        ],
+        models=[(name, model_lines(fit)) for name, fit in models.items()],
+        searches=searches,
+        # svg escapes every text that it is given.
+        panel_svg=lambda panel: Markup(svg.panel_svg(panel)),
+        key_svg=lambda key: Markup(svg.key(key)),
         findings=_grouped(contents.findings, pack),
         modifications=contents.modifications,
         environment=contents.environment,
         projections=[_projection(row) for row in rows if row.projection is not None],
         origins=origins.origins(directory, contents),
         column_of={operation.id: operation.title for operation in pack.operations},
-        runs=[_run(run) for run in contents.runs],
+        runs=contents.runs,
+        words=_words,
     )
 
 
@@ -105,23 +111,6 @@ def _policy(style: str, script: str) -> str:
     return f"default-src 'none'; style-src {hashed[0]}; script-src {hashed[1]}; base-uri 'none'; form-action 'none'"
 
 
-def _template() -> Template:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=lambda value: (
-            escaping.plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
-        ),
-    )
-    return environment.get_template(TEMPLATE)
-
-
 def _target(
     target: Target, contents: Contents, numbers: Mapping[str, int], pictures: Sequence[Picture]
 ) -> dict[str, Any]:
@@ -130,35 +119,19 @@ def _target(
         "directory": target.directory,
         "description": target.description,
         **_table([row for row in contents.rows if row.cell.target == target.name], contents.pack, numbers),
-        "pictures": [_picture(picture.drawn, picture.title) for picture in pictures],
+        "pictures": pictures,
     }
 
 
-def _picture(drawn: DrawnPlot, title: str) -> dict[str, Any]:
-    from markupsafe import Markup
-
-    return {
-        "title": title,
-        "about": drawn.about,
-        "remarks": drawn.remarks,
-        # svg escapes every text that it is given.
-        "panels": [Markup(svg.panel_svg(panel)) for panel in drawn.panels],
-        "legend": [(Markup(svg.key(key)), key.label) for key in drawn.legend],
-    }
+def _words(run: Run) -> str:
+    """The command lines of a run."""
+    return "\n".join(shlex.join(command.words(run.attempt_directory("TOKEN"))) for command in run.commands)
 
 
-def _run(run: Run) -> dict[str, Any]:
-    words = [shlex.join(command.words(run.attempt_directory("TOKEN"))) for command in run.commands]
-    return {"id": run.id, "geometry": run.geometry, "words": "\n".join(words), "notes": run.notes}
-
-
-def _columns(pack: RulePack) -> list[dict[str, str]]:
-    """The columns, with their unit if all values have the same."""
-    columns = []
-    for title in table.columns(pack):
-        units = {operation.unit for operation in pack.operations if operation.title == title}
-        columns.append({"title": title, "unit": units.pop() if len(units) == 1 else ""})
-    return [*columns, {"title": "Processes", "unit": ""}, {"title": "Nodes", "unit": ""}]
+def _columns(pack: RulePack) -> list[tuple[str, str]]:
+    """The columns, each with its unit."""
+    titles = table.columns(pack)
+    return [*((title, table.unit(pack, title)) for title in titles), ("Processes", ""), ("Nodes", "")]
 
 
 def _table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
@@ -226,17 +199,18 @@ def _grouped(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]
     """Findings without duplicates, each with its `times`, its different values in `each`, and its subjects. Violations
     come first, rules that were not checked last.
     """
-    groups: dict[tuple[object, ...], dict[str, Any]] = {}
-    for finding in causes.told(findings):
-        same = (finding.rule, finding.severity, finding.message, finding.checked, finding.explained, finding.waived)
-        clause = pack.checks.get(finding.rule, "")
-        group = groups.setdefault(same, {**finding.as_json(), "clause": clause, "times": 0, "values": {}})
-        group["times"] += 1
-        values = (finding.expected, finding.actual)
-        each = group["values"].setdefault(values, {"expected": values[0], "actual": values[1], "subjects": []})
-        each["subjects"].append(finding.subject)
-    order = {"E": 0, "W": 1, "I": 2}
-    return sorted(
-        ({**group, "each": list(group["values"].values())} for group in groups.values()),
-        key=lambda group: (not group["checked"], order.get(group["severity"], 3), group["rule"]),
-    )
+    merged = []
+    for same in grouped((_alike(finding), finding) for finding in causes.told(findings)).values():
+        first = same[0]
+        by_values = grouped(((finding.expected, finding.actual), finding.subject) for finding in same)
+        each = [
+            {"expected": expected, "actual": actual, "subjects": subjects}
+            for (expected, actual), subjects in by_values.items()
+        ]
+        clause = pack.checks.get(first.rule, "")
+        merged.append({**first.as_json(), "clause": clause, "times": len(same), "each": each})
+    return sorted(merged, key=lambda group: (not group["checked"], "EWI".index(group["severity"]), group["rule"]))
+
+
+def _alike(finding: Finding) -> Hashable:
+    return finding.rule, finding.severity, finding.message, finding.checked, finding.explained, finding.waived

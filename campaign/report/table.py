@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from campaign.config.format import Campaign
+from campaign.config.format import Campaign, Target
 from campaign.config.rules.entries import FileConfiguration
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.packs import digest_of_own
 from campaign.core import escaping, units
 from campaign.core.grouping import grouped
-from campaign.core.model import Geometry, Status, Target
+from campaign.core.model import Geometry, Status
 from campaign.report import notes, printing
 from campaign.results.cells import Row
 
@@ -113,6 +113,12 @@ def origin(pack: RulePack) -> str:
 def columns(pack: RulePack) -> tuple[str, ...]:
     """Titles of the operations, without duplicates."""
     return tuple(dict.fromkeys(operation.title for operation in pack.operations))
+
+
+def unit(pack: RulePack, title: str) -> str:
+    """The unit of a column, if all its values have the same."""
+    units = {operation.unit for operation in pack.operations if operation.title == title}
+    return units.pop() if len(units) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,10 +89,9 @@ def target(sheets: Sheets, target: Target, name: str) -> None:
     sheet = sheets.add(name, (48, *(14 for _ in columns), 11, 9, 24, 12))
     _headings(sheets, sheet, f"{pack.caption}: {target.name} ({target.directory}){origin(pack)}")
     for column, header in enumerate(["", *columns, "Processes", "Nodes", STATUS, NOTES]):
-        units = {operation.unit for operation in pack.operations if operation.title == header}
         right = {"align": "right"} if 0 < column <= len(columns) + 2 else {"indent": int(header == STATUS)}
         sheets.put(sheet, 2, column, header, bold=True, **right)
-        sheets.put(sheet, 3, column, units.pop() if len(units) == 1 else "", italic=True, bottom=1, **right)
+        sheets.put(sheet, 3, column, table.unit(pack, header), italic=True, bottom=1, **right)
     lines = table.lines([row for row in contents.rows if row.cell.target == target.name], pack)
     noted = notes.notes([line.cells for line in lines], pack)
     for number, line in enumerate(lines, FIRST_LINE):
