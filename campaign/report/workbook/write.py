@@ -6,17 +6,44 @@ rounded; an invalid number is text, so that no sum includes it. Described in doc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from campaign.config.format import Target
+from campaign.core.errors import typed
+from campaign.core.model import Status
+from campaign.core.units import digits
+from campaign.report import notes, table
 from campaign.report.contents import Contents
-from campaign.report.workbook import records, results
-from campaign.report.workbook.sheets import Sheets
+from campaign.report.table import NOTES, ROUNDING, STATUS, TableLine, origin, status
+from campaign.report.verdict import Compliance, Reason, counted, verdict
+from campaign.report.workbook import records
+from campaign.report.workbook.sheets import LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal
+from campaign.results.cells import Row
+
+if TYPE_CHECKING:
+    from xlsxwriter.worksheet import Worksheet
 
 # The library's temporary files would be in $TMPDIR, and if that is full it prints a traceback.
 _OPTIONS = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
 _DATE = datetime(1980, 1, 1, tzinfo=UTC)  # of a workbook without measurements
+RED, BROWN, GREEN = "#A3001C", "#704400", "#0B5C33"
+_COLOURS = {
+    Compliance.BROKEN: RED,
+    Compliance.REHEARSAL: BROWN,
+    Compliance.UNCHECKED: BROWN,
+    Compliance.COMPLIES: GREEN,
+}
+SUMMARY_WIDTH = 110
+FIRST_LINE = 4  # of a target's table, from 0: below caption, marking, headings and units
+
+
+_TABLE_MARKS = (
+    "struck through: invalid (see Status and Notes); italic: projected; Notes: numbers of the notes below the table"
+)
 
 
 def workbook(path: Path, contents: Contents) -> bytes:
@@ -31,14 +58,153 @@ def workbook(path: Path, contents: Contents) -> bytes:
         created = datetime.fromtimestamp(max(ended), UTC) if ended else _DATE
         book.set_properties({"created": created.replace(tzinfo=None), "title": contents.campaign.name})
         sheets = Sheets(book, contents)
-        results.summary(sheets)
+        _summary(sheets)
         for target, name in zip(contents.campaign.targets, sheets.targets, strict=True):
-            results.target(sheets, target, name)
+            _target(sheets, target, name)
         if len(contents.campaign.targets) > 1:
-            results.overview(sheets)
+            _overview(sheets)
         records.system(sheets)
         records.projections(sheets)
         records.findings(sheets)
         records.provenance(sheets, path)
         records.runs(sheets)
     return file.getvalue()
+
+
+def _summary(sheets: Sheets) -> None:
+    contents, campaign, pack = sheets.contents, sheets.contents.campaign, sheets.contents.pack
+    conclusion = verdict(contents)
+    sheet = sheets.add("Summary", (26, SUMMARY_WIDTH))
+    sheets.put(sheet, 0, 0, pack.caption, bold=True, font_size=14)
+    sheets.put(sheet, 1, 0, conclusion.headline, bold=True, font_size=14, font_color=_COLOURS[conclusion.kind])
+    facts: list[tuple[str, str]] = [
+        ("Campaign", campaign.name),
+        ("Run rules", f"{pack.id}, version {pack.version}: {pack.title}{origin(pack)}"),
+        ("Clauses of", pack.document),
+        ("Profile", campaign.profile if campaign.profile == "full" else f"{campaign.profile}: not a compliant result"),
+        ("Measured", contents.measured or "no results yet"),
+        ("Cells", counted(contents.rows)),
+        ("Attempts", contents.tried),
+        *(("Verdict" if not number else "", reason) for number, reason in enumerate(_reasons(conclusion.reasons))),
+        ("Digits", ROUNDING),
+        ("Marks", _TABLE_MARKS),
+        (
+            "Origin",
+            (
+                "click a value to go to its row on the sheet Provenance; click the file name there to open the raw "
+                "output (works while this workbook is in report/ of the results)"
+            ),
+        ),
+        ("How to check", "open the raw output at the line given on the sheet Provenance: it contains the value"),
+        ("", f"campaign check {typed(campaign.path.name)}: re-reads all raw output and re-checks every rule"),
+        ("", "campaign verify BUNDLE: does the same offline on the submitted bundle and compares the results"),
+    ]
+    for number, (name, value) in enumerate(facts, 3):
+        sheets.put(sheet, number, 0, name, bold=True)
+        sheets.put(sheet, number, 1, value, text_wrap=True)
+        sheets.fit(sheet, number, [(value, SUMMARY_WIDTH)])
+    first = 4 + len(facts)
+    sheets.put(sheet, first, 0, "Sheets", bold=True)
+    named = [*zip([target.name for target in campaign.targets], sheets.targets, strict=True)]
+    named += [(name, name) for name in NAMES[1:] if name != OVERVIEW or len(campaign.targets) > 1]
+    for number, (shown, name) in enumerate(named):
+        sheets.link(sheet, first + number, 1, internal(name, 0, 0), shown, **LINKED)
+
+
+def _reasons(reasons: Sequence[Reason]) -> list[str]:
+    lines = []
+    for reason in reasons:
+        rules = ", ".join(f"{rule} ({times})" if times > 1 else rule for rule, _, times in reason.rules)
+        lines.append(f"{reason.text} {rules}")
+    return lines or ["all rules checked; no violation"]
+
+
+def _target(sheets: Sheets, target: Target, name: str) -> None:
+    """The table of one target with its notes."""
+    pack, titles = sheets.contents.pack, table.columns(sheets.contents.pack)
+    headers = ["", *titles, "Processes", "Nodes", STATUS, NOTES]
+    sheet = sheets.add(name, (48, *(14 for _ in titles), 11, 9, 24, 12))
+    _caption(sheets, sheet, f"{pack.caption}: {target.name} ({target.directory}){origin(pack)}")
+    for column, header in enumerate(headers):
+        aligned = _aligned(column, len(titles) + 2, header)
+        sheets.put(sheet, 2, column, header, bold=True, **aligned)
+        sheets.put(sheet, 3, column, table.unit(pack, header), italic=True, bottom=1, **aligned)
+    lines = table.lines([row for row in sheets.contents.rows if row.cell.target == target.name], pack)
+    noted = notes.notes([line.cells for line in lines], pack)
+    for number, line in enumerate(lines, FIRST_LINE):
+        _line(sheets, sheet, number, line, titles, headers)
+        for column, row in enumerate(line.rows, 1):
+            if row is not None:
+                sheets.results[row.cell] = (name, number, column)
+        if line.geometries and line.level == 1:
+            for column, shown in enumerate((line.processes, line.nodes), len(titles) + 1):
+                sheets.put(sheet, number, column, int(shown) if shown.isdecimal() else shown, align="right")
+        sheets.put(sheet, number, headers.index(NOTES), notes.ranges(noted.of(*line.rows)) or None)
+    below = [*(f"[{number}] {text}" for number, text in enumerate(noted.texts, 1)), ROUNDING, _TABLE_MARKS]
+    sheets.paragraphs(sheet, FIRST_LINE + len(lines) + 1, below, len(headers))
+    sheet.freeze_panes(FIRST_LINE, 1)
+    sheet.repeat_rows(2, 3)
+
+
+def _overview(sheets: Sheets) -> None:
+    """All targets side by side."""
+    pack, targets = sheets.contents.pack, [target.name for target in sheets.contents.campaign.targets]
+    headers = ["", *targets, STATUS]
+    sheet = sheets.add(OVERVIEW, (48, *(16 for _ in targets), 32))
+    _caption(sheets, sheet, f"{pack.caption}: {', '.join(targets)}{origin(pack)}")
+    for column, header in enumerate(headers):
+        sheets.put(sheet, 2, column, header, bold=True, bottom=1, **_aligned(column, len(targets), header))
+    lines = table.overview(sheets.contents.rows, targets, pack)
+    for number, line in enumerate(lines, 3):
+        _line(sheets, sheet, number, line, targets, headers)
+    sheets.paragraphs(sheet, 4 + len(lines), [ROUNDING, _TABLE_MARKS], len(headers))
+    sheet.freeze_panes(3, 1)
+    sheet.repeat_rows(2)
+
+
+def _aligned(column: int, numbers: int, header: str) -> dict[str, object]:
+    """The format of a heading: the first column has labels, the next ones have numbers, as many as said."""
+    return {"align": "right"} if 0 < column <= numbers else {"indent": int(header == STATUS)}
+
+
+def _caption(sheets: Sheets, sheet: Worksheet, caption: str) -> None:
+    profile = sheets.contents.campaign.profile
+    sheets.put(sheet, 0, 0, caption, bold=True, font_size=13)
+    if profile != "full":
+        sheets.put(sheet, 1, 0, f"{profile} size: not a compliant result", bold=True, font_color=RED, font_size=13)
+
+
+def _line(
+    sheets: Sheets, sheet: Worksheet, number: int, line: TableLine, titles: Sequence[str], headers: Sequence[str]
+) -> None:
+    """Label, values and status."""
+    shown = {"align": "left", "indent": line.level} if line.level else {"bold": True}
+    sheets.put(sheet, number, 0, line.label, **shown)
+    for column, row in enumerate(line.rows, 1):
+        if row is not None:
+            _entry(sheets, sheet, row, number, column)
+    sheets.put(sheet, number, headers.index(STATUS), status(line, titles) or None, font_color=RED, indent=1)
+
+
+def _entry(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -> None:
+    """A valid number as a number; an invalid one as text, so that no sum includes it."""
+    address, tip = internal(PROVENANCE, sheets.origins[row.cell], 0), f"{row.cell}: {row.status}"
+    style: dict[str, object] = {"align": "right"}
+    value: str | float = str(row.status) if row.value is None else row.value
+    if row.value is None:
+        style["font_color"] = BROWN if row.status is Status.DECLINED else RED
+    elif row.status in (Status.MEASURED, Status.PROJECTED):
+        style["num_format"] = _shown(row.value)
+        style |= {"italic": True, "font_color": BROWN} if row.status is Status.PROJECTED else {}
+    else:
+        value = digits(row.value)
+        style |= {"font_color": RED, "font_strikeout": True}
+    sheets.link(sheet, line, column, address, value, tip, **style)
+
+
+def _shown(value: float) -> str:
+    """The number format with as many digits as the printed table has."""
+    size = abs(value)
+    if value == 0 or size >= 100:
+        return "#,##0"
+    return "0.0" if size >= 10 else "0.00" if size >= 1 else "0.000" if size >= 0.1 else "0.00E+00"
