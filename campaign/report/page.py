@@ -25,8 +25,7 @@ from campaign.report import causes, notes, origins, table, verdict
 from campaign.report.contents import Contents
 from campaign.report.plots import svg
 from campaign.report.plots.drawing import DrawnPlot
-from campaign.report.plots.kinds import Picture
-from campaign.report.plots.pairs import model_lines
+from campaign.report.plots.kinds import Picture, model_lines
 from campaign.results.cells import Row
 from campaign.statistics import contention
 

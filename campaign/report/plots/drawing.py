@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaign.config.rules.entries import Operation, Plot
+from campaign.config.rules.entries import FileConfiguration, LaunchCondition, Operation, Plot
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.model import Geometry, Status
 from campaign.report.plots.shapes import Key, Panel
 from campaign.results.cells import Row
 from campaign.statistics import contention
+
+Entry = FileConfiguration | LaunchCondition  # of a rule pack: what panels and groups are of
+MOST_LINES = 6  # of a title below an axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,36 +35,34 @@ class DrawnPlot:
 class Drawing:
     pack: RulePack
     plot: Plot
-    target: str
     rows: Sequence[Row]
     root: Path
 
-    def of(self, files: str, launch: str) -> list[Row]:
+    def of(self, files: Entry, launch: Entry) -> list[Row]:
         """The rows with numbers for the plot's operations."""
         return [row for row in self.planned(files, launch) if self.shows(row)]
 
-    def planned(self, files: str, launch: str) -> list[Row]:
+    def planned(self, files: Entry, launch: Entry) -> list[Row]:
         """The rows for the plot's operations, with and without numbers."""
-        return [row for row in self.rows if (row.cell.files, row.cell.launch) == (files, launch)]
-
-    def shows(self, row: Row) -> bool:
-        return row.value is not None and self.template(row) in self.plot.operations
-
-    def template(self, row: Row) -> str:
-        operation = self.operations[row.cell.operation]
-        return operation.template or operation.id
-
-    @property
-    def operations(self) -> dict[str, Operation]:
-        return {operation.id: operation for operation in self.pack.operations}
+        return [row for row in self.rows if (row.cell.files, row.cell.launch) == (files.id, launch.id)]
 
     @property
     def shown(self) -> list[Row]:
         return [row for row in self.rows if self.shows(row)]
 
+    def shows(self, row: Row) -> bool:
+        return row.value is not None and self.template(row) in self.plot.operations
+
+    def template(self, row: Row) -> str:
+        operation = self.operation(row)
+        return operation.template or operation.id
+
+    def operation(self, row: Row) -> Operation:
+        return next(operation for operation in self.pack.operations if operation.id == row.cell.operation)
+
     def point(self, row: Row) -> dict[str, str]:
         """The sweeps' values for a row."""
-        return dict(self.operations[row.cell.operation].at)
+        return dict(self.operation(row).at)
 
     def title(self, template: str) -> str:
         return next(
@@ -74,25 +76,17 @@ class Drawing:
     def units(self) -> str:
         return ", ".join(dict.fromkeys(row.unit for row in self.shown))
 
-    def panels(self) -> list[tuple[str, str]]:
-        """(files, launch) of the panels with numbers."""
-        return [
-            (files.id, launch.id)
-            for files in self.pack.files
-            for launch in self.pack.launch
-            if self.of(files.id, launch.id)
-        ]
+    def panels(self) -> list[tuple[Entry, Entry]]:
+        """The panels with numbers."""
+        every = itertools.product(self.pack.files, self.pack.launch)
+        return [(files, launch) for files, launch in every if self.of(files, launch)]
 
-    def name(self, files: str, launch: str) -> str:
+    def name(self, files: Entry, launch: Entry) -> str:
         """What distinguishes a panel from the others; "" if there is only one."""
-        parts = []
-        if len(self.pack.files) > 1:
-            parts.append(next(entry.title for entry in self.pack.files if entry.id == files))
-        if len(self.pack.launch) > 1:
-            parts.append(next(condition.title for condition in self.pack.launch if condition.id == launch))
-        return untold(", ".join(parts))
+        kinds = ((files.title, self.pack.files), (launch.title, self.pack.launch))
+        return untold(", ".join(title for title, others in kinds if len(others) > 1))
 
-    def heading(self, files: str, launch: str) -> str:
+    def heading(self, files: Entry, launch: Entry) -> str:
         """Its name with its processes × nodes."""
         return with_geometry(self.name(files, launch), self.planned(files, launch))
 
@@ -145,7 +139,7 @@ def untold(title: str) -> str:
     return title.replace("{items_total} ", "")
 
 
-def folded(text: str, most: int, lines: int = 6) -> str:
+def folded(text: str, most: int) -> str:
     """A title on several short lines."""
-    wrapped = textwrap.wrap(untold(text), most, break_long_words=False)
-    return "\n".join(wrapped if len(wrapped) <= lines else [*wrapped[: lines - 1], f"{wrapped[lines - 1]}…"])
+    lines = textwrap.wrap(untold(text), most, break_long_words=False)
+    return "\n".join(lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], f"{lines[MOST_LINES - 1]}…"])

@@ -5,28 +5,50 @@ A plot without numbers is left out. Invalid numbers are drawn and marked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config.rules.pack import RulePack
-from campaign.core import atomic
+from campaign.core import atomic, units, untrusted
+from campaign.core.grouping import grouped
+from campaign.core.model import Status
+from campaign.report.notes import measures_memory
 from campaign.report.plots import svg
-from campaign.report.plots.bars import bars
-from campaign.report.plots.drawing import Drawing, DrawnPlot
-from campaign.report.plots.lines import lines
-from campaign.report.plots.pairs import pairs
-from campaign.report.plots.processes import processes
+from campaign.report.plots.drawing import (
+    Drawing,
+    DrawnPlot,
+    Entry,
+    folded,
+    geometries,
+    inflated,
+    said,
+    untold,
+    with_geometry,
+)
+from campaign.report.plots.shapes import (
+    Axis,
+    Bar,
+    Key,
+    Line,
+    Panel,
+    Raster,
+    colour,
+    gradient,
+    linear_axis,
+    shade,
+    value_axis,
+)
+from campaign.report.plots.svg import axis_of_groups
 from campaign.results.cells import Row
+from campaign.results.parsers.bench_jsonl import Timeline, timelines
+from campaign.statistics import contention
 
-# By the kinds that a rule pack names. To add one: a function in a file of its own, and a word in PLOTS of
-# config/rules/format.py.
-_KINDS: Mapping[str, Callable[[Drawing], DrawnPlot | None]] = {
-    "bars": bars,
-    "lines": lines,
-    "contention": pairs,
-    "timeline": processes,
-}
+WIDTH, MARGINS, NARROWEST = 340, 76, 62  # of bars: width of a panel, margins, least width of a group
+LABELS = 7  # below the axis of a sweep
+READ_BYTES = 256 << 20  # of a file with timelines
+ROWS, COLUMNS = 48, 100  # of a map: larger ones are drawn as means
+PROCESSES = 8  # that are named beside a map
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +64,7 @@ def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, dir
     """Draw the plots of one target with these rows into `directory`; `root`: the directory of the raw outputs."""
     pictures = []
     for plot in pack.plots:
-        drawn = _KINDS[plot.kind](Drawing(pack, plot, target, rows, root))
+        drawn = _KINDS[plot.kind](Drawing(pack, plot, rows, root))
         if drawn is not None:
             pictures.append(Picture(f"{target}-{plot.id}.svg", plot.title, drawn))
             write(directory / pictures[-1].file, f"{plot.title}: {target}", drawn)
@@ -52,3 +74,311 @@ def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, dir
 def write(path: Path, title: str, drawn: DrawnPlot) -> None:
     """Write it as a file of its own, for a letter or slides."""
     atomic.write(path, svg.document(title, drawn.remarks, drawn.panels, drawn.legend))
+
+
+# --- bars
+
+
+def bars(drawing: Drawing) -> DrawnPlot | None:
+    """Groups of bars, one for each operation; groups are launch conditions, or configurations with `x: files`."""
+    pack = drawing.pack
+    panels: Sequence[Entry] = pack.launch if drawing.plot.x == "files" else pack.files
+    groups: Sequence[Entry] = pack.files if drawing.plot.x == "files" else pack.launch
+    shown = [panel for panel in panels if any(_bars_of(drawing, panel, group) for group in groups)]
+    if not shown:
+        return None
+    rows = drawing.shown
+    y = value_axis([row.value for row in rows if row.value is not None], drawing.units())
+    drawn = tuple(_bar_panel(drawing, panel, groups, y) for panel in shown)
+    remarks = list(drawing.remarks)
+    remarks += ["pale: counted by the benchmark; full: actual"] if any(map(inflated, rows)) else []
+    remarks += ["m: measures memory"] if any(measures_memory(row, pack) for row in rows) else []
+    titles = [drawing.title(template) for template in drawing.plot.operations]
+    legend = tuple(Key(title, colour(number), series=number) for number, title in enumerate(titles))
+    about = f"Bars of {drawing.units()}; {len(drawn)} panels of {len(groups)} groups, {', '.join(titles)} in each."
+    return DrawnPlot(drawn, about, legend, tuple(remarks))
+
+
+def _bar_panel(drawing: Drawing, panel: Entry, groups: Sequence[Entry], y: Axis) -> Panel:
+    by_group = [_bars_of(drawing, panel, group) for group in groups]
+    width = max(WIDTH, MARGINS + NARROWEST * len(groups))
+    letters = int((width - MARGINS) / len(groups) / 6)
+    names = [folded(group.title, letters) for group in groups]
+    title, x = panel.title, axis_of_groups(names)
+    if drawing.plot.x == "files":
+        title = with_geometry(title, [row for rows in by_group for row in rows])
+    else:
+        planned = [geometries(drawing.planned(panel, group)) for group in groups]
+        labels = [f"{geometry}\n{name}" for geometry, name in zip(planned, names, strict=True)]
+        x = axis_of_groups(labels, "processes × nodes, launch condition")
+    marks = tuple(bar for place, rows in enumerate(by_group) for bar in _bar_group(place, rows, drawing))
+    return Panel(untold(title), x, y, marks, width)
+
+
+def _bars_of(drawing: Drawing, panel: Entry, group: Entry) -> list[Row]:
+    return drawing.of(group, panel) if drawing.plot.x == "files" else drawing.of(panel, group)
+
+
+def _bar_group(place: int, rows: Sequence[Row], drawing: Drawing) -> Iterator[Bar]:
+    """If the benchmark counts more than was performed, the actual rate is the solid part of a pale bar."""
+    templates = list(drawing.plot.operations)
+    width = 0.8 / len(templates)
+    for row in rows:
+        number = templates.index(drawing.template(row))
+        yield Bar(
+            x=place + (number - (len(templates) - 1) / 2) * width,
+            width=width * 0.88,
+            value=row.value or 0.0,
+            series=number,
+            about=said(row),
+            cell=str(row.cell),
+            valid=row.status is Status.MEASURED,
+            actual=inflated(row),
+            note="m" if measures_memory(row, drawing.pack) else "",
+        )
+
+
+# --- lines: values over a sweep
+
+
+def lines(drawing: Drawing) -> DrawnPlot | None:
+    """Values over a sweep, a line for each operation and each value of `series`; a panel for each configuration."""
+    panels = drawing.panels()
+    if not panels:
+        return None
+    y = value_axis([row.value for row in drawing.shown if row.value is not None], drawing.units())
+    names: dict[str, int] = {}
+    drawn = []
+    for files, launch in panels:
+        rows = drawing.of(files, launch)
+        points = list(dict.fromkeys(drawing.point(row)[drawing.plot.x] for row in rows))
+        step = -(-len(points) // LABELS)
+        labels = [point if place % step == 0 else "" for place, point in enumerate(points)]
+        marks = tuple(
+            _line(drawing, line, points, names.setdefault(name, len(names)))
+            for name, line in grouped((_line_name(drawing, row), row) for row in rows).items()
+        )
+        x = axis_of_groups(labels, drawing.sweep(drawing.plot.x))
+        drawn.append(Panel(drawing.heading(files, launch), x, y, marks))
+    legend = tuple(Key(name, colour(number), "line", number) for name, number in names.items())
+    about = (
+        f"Lines of {drawing.units()} over {drawing.sweep(drawing.plot.x)}; {len(panels)} panels, {len(names)} lines."
+    )
+    return DrawnPlot(tuple(drawn), about, legend, drawing.remarks)
+
+
+def _line(drawing: Drawing, rows: Sequence[Row], points: Sequence[str], number: int) -> Line:
+    def place(row: Row) -> tuple[float, float]:
+        return (float(points.index(drawing.point(row)[drawing.plot.x])), row.value or 0.0)
+
+    wrong = tuple(place(row) for row in rows if row.status != "measured")
+    return Line(tuple(map(place, rows)), colour(number), number, crossed=wrong)
+
+
+def _line_name(drawing: Drawing, row: Row) -> str:
+    series = drawing.plot.series
+    parts = [drawing.title(drawing.template(row))] if len(drawing.plot.operations) > 1 or not series else []
+    parts += [f"{drawing.sweep(series)}: {drawing.point(row)[series]}"] if series else []
+    return ", ".join(parts)
+
+
+# --- contention: bandwidth over the number of pairs that share a path
+
+
+def pairs(drawing: Drawing) -> DrawnPlot | None:
+    """Total bandwidth and bandwidth per pair over the number of pairs: measured points, and the model's curves."""
+    panels = drawing.panels()
+    if not panels:
+        return None
+    drawn: list[Panel] = []
+    models = []
+    for files, launch in panels:
+        points = list(_points(drawing, drawing.of(files, launch)))
+        name = drawing.heading(files, launch)
+        try:
+            fit = contention.fit(points)
+            models.append((drawing.name(files, launch), fit))
+        except ValueError:
+            fit = None
+        drawn += [_pairs_panel(points, fit, name, each_pair) for each_pair in (False, True)]
+    sizes = sorted({int(drawing.point(row)[drawing.plot.series]) for row in drawing.shown})
+    colours = gradient(len(sizes))
+    legend = tuple(Key(f"{size} B", shown, "points") for size, shown in zip(sizes, colours, strict=True))
+    about = f"Bandwidth of 1 to p pairs for {len(sizes)} sizes of messages, with the fitted model."
+    return DrawnPlot(tuple(drawn), about, legend, (*drawing.remarks, _fit_remark(models)), tuple(models))
+
+
+def _fit_remark(models: Sequence[tuple[str, contention.ContentionFit]]) -> str:
+    if not models:
+        return "measured; too few points for the model"
+    off = ", ".join(f"{fit.held_back.median:.0%} (90%: {fit.held_back.ninth_decile:.0%})" for _, fit in models)
+    return f"points: measured; lines: the max-rate model, off by {off} on points held back (median, 90th percentile)"
+
+
+def _points(drawing: Drawing, rows: Sequence[Row]) -> Iterator[contention.Point]:
+    """The time in which each pair sent one message, computed from rates in messages/s or MB/s."""
+    for row in rows:
+        at, value = drawing.point(row), row.value
+        count, size = int(at[drawing.plot.x]), int(at[drawing.plot.series])
+        if value:
+            messages = value if row.unit == "messages/s" else value * 1e6 / size
+            yield contention.Point(count, size, count / messages)
+
+
+def _pairs_panel(
+    points: Sequence[contention.Point], fit: contention.ContentionFit | None, name: str, each_pair: bool
+) -> Panel:
+    def rate(count: int, seconds: float, size: int) -> float:
+        return size * (1 if each_pair else count) / seconds / 1e6
+
+    by_size = grouped((point.size_bytes, point) for point in sorted(points, key=lambda p: (p.size_bytes, p.pairs)))
+    marks = []
+    for (size, of_size), shown in zip(by_size.items(), gradient(len(by_size)), strict=True):
+        if fit is not None:
+            curve = [(float(p.pairs), rate(p.pairs, fit.model.seconds(p.pairs, size), size)) for p in of_size]
+            marks.append(Line(tuple(curve), shown, marked=False))
+        measured = [(float(p.pairs), rate(p.pairs, p.seconds, size)) for p in of_size]
+        marks.append(Line(tuple(measured), shown, joined=False))
+    most = max((point.pairs for point in points), default=1)
+    ticks = tuple((float(count), str(count)) for count in range(1, most + 1, max(1, most // 8)))
+    x = Axis(0.5, most + 0.5, ticks, "pairs of processes")
+    y = value_axis([value for mark in marks for _, value in mark.points], "MB/s")
+    which = "each pair" if each_pair else "all pairs"
+    return Panel(f"{name}, {which}" if name else which, x, y, tuple(marks))
+
+
+def model_lines(fit: contention.ContentionFit) -> list[tuple[str, str]]:
+    """The parameters of a fitted model: meaning, and number with its unit."""
+    low_high = fit.ranges
+
+    def rate(name: str, value: float) -> str:
+        low, high = low_high[name]
+        return (
+            f"{units.digits(value / 1e6)} MB/s ({units.digits(low / 1e6)} to {units.digits(high / 1e6)} over the fits)"
+        )
+
+    def latency(name: str, value: float) -> str:
+        low, high = low_high[name]
+        return f"{units.digits(value * 1e6)} µs ({units.digits(low * 1e6)} to {units.digits(high * 1e6)})"
+
+    lines = [
+        ("T", "α + (k − 1)·g + k·m / min(R_N, R_Cb + (k − 1)·R_Ci), for k pairs and messages of m bytes"),
+        (
+            "α, latency of a message",
+            latency("latency_s", fit.model.latency_s),
+        ),
+        ("g, what each further pair adds to it", latency("further_s", fit.model.further_s)),
+        (
+            "R_N, highest rate of a node",
+            rate("node_bytes_s", fit.model.node_bytes_s)
+            if fit.node_limit_reached
+            else f"at least {units.digits(fit.model.rate(fit.pairs) / 1e6)} MB/s (limit not reached)",
+        ),
+        ("R_Cb, rate of its first process", rate("first_bytes_s", fit.model.first_bytes_s)),
+        ("R_Ci, rate that each further process adds", rate("further_bytes_s", fit.model.further_bytes_s)),
+        ("error on the points of the fit", _errors(fit.fitted)),
+        ("prediction error on held-out points", _errors(fit.held_back)),
+    ]
+    if fit.most_pairs is not None:
+        lines.append(("prediction error on the most pairs, held out together", _errors(fit.most_pairs)))
+    if fit.without_model is not None:
+        lines.append(("error of the simple estimate (single-pair rate)", _errors(fit.without_model)))
+    return lines
+
+
+def _errors(errors: contention.Errors) -> str:
+    return (
+        f"{errors.median:.1%} median, {errors.ninth_decile:.1%} ninth decile, {errors.largest:.1%} largest, of "
+        f"{errors.points} points"
+    )
+
+
+# --- timeline: what each process moved over time
+
+
+def processes(drawing: Drawing) -> DrawnPlot | None:
+    """A map for each execution and operation: processes downwards, time to the right, colour for the rate."""
+    maps = [
+        (files, launch, operation, lines)
+        for launch in drawing.pack.launch
+        for files in drawing.pack.files
+        for operation, lines in _recorded(drawing, files, launch).items()
+    ]
+    if not maps:
+        return None
+    panels, most = [], max(_most(lines) for *_, lines in maps)
+    for files, launch, operation, lines in maps:
+        alike = [recorded for _, _, other, recorded in maps if other == operation]
+        longest = max(len(line.bytes) * line.interval_s for each in alike for line in each)
+        name = drawing.heading(files, launch)
+        title = f"{name}, {_reached(drawing, files, launch, operation)}" if name else operation
+        panels.append(_map_panel(title, lines, longest, most))
+    shades = [(0.05, "near 0"), (0.5, f"{units.digits(most / 2)} MiB/s"), (0.95, f"{units.digits(most)} MiB/s")]
+    legend = tuple(Key(label, shade(part)) for part, label in shades)
+    means = max(-(-len(lines) // ROWS) for *_, lines in maps)
+    remarks = [*drawing.remarks, "white: nothing moved"]
+    remarks += [f"each row: mean of up to {means} processes" if means > 1 else "each row: a process, with its node"]
+    about = "Maps of what each process moved over time; those of one operation have the same scale of time."
+    return DrawnPlot(tuple(panels), about, legend, tuple(remarks))
+
+
+def _recorded(drawing: Drawing, files: Entry, launch: Entry) -> dict[str, list[Timeline]]:
+    """The timelines of the attempt that the table reports."""
+    origins = [row.origin for row in drawing.planned(files, launch) if row.origin and row.record]
+    try:
+        raw, size = untrusted.read(drawing.root / "runs" / origins[0] / "bench.jsonl", READ_BYTES)
+    except (IndexError, OSError, untrusted.NotPlain):
+        return {}
+    return timelines(raw.decode("utf-8", errors="replace")) if size <= READ_BYTES else {}
+
+
+def _most(lines: Sequence[Timeline]) -> float:
+    """The largest value of a map in MiB/s; never 0."""
+    return max((value for row in rates(lines) for value in row if value is not None), default=0.0) or 1.0
+
+
+def _reached(drawing: Drawing, files: Entry, launch: Entry, operation: str) -> str:
+    """An operation with its number in the table, if it has one."""
+    for row in drawing.planned(files, launch):
+        if row.record is not None and row.record.operation == operation and row.value is not None:
+            return f"{operation} {row.value:.4g} {row.unit}"
+    return operation
+
+
+def rates(lines: Sequence[Timeline]) -> list[list[float | None]]:
+    """MiB/s of each process in each interval, None if it moved nothing; means if there are too many."""
+    deep = max(1, -(-len(lines) // ROWS))
+    longest = max((len(line.bytes) for line in lines), default=0)
+    wide = max(1, -(-longest // COLUMNS))
+    rows = []
+    for first in range(0, len(lines), deep):
+        band = lines[first : first + deep]
+        row: list[float | None] = []
+        for start in range(0, longest, wide):
+            moved = sum(sum(line.bytes[start : start + wide]) for line in band)
+            seconds = sum(line.interval_s * wide for line in band)
+            row.append(moved / seconds / (1 << 20) if moved else None)
+        rows.append(row)
+    return rows
+
+
+def _map_panel(title: str, lines: Sequence[Timeline], longest: float, most: float) -> Panel:
+    rows = rates(lines)
+    columns = max(1, -(-max(len(line.bytes) for line in lines) // COLUMNS)) * len(rows[0])
+    shades = tuple(tuple(None if value is None else value / most for value in row) for row in rows)
+    count = len(lines)
+    step = -(-count // PROCESSES)
+    ticks = tuple((-index - 0.5, f"{lines[index].rank} {lines[index].node}"[:9]) for index in range(0, count, step))
+    x = linear_axis(longest, "time (s)", 4)
+    raster = Raster(shades, min(longest, columns * lines[0].interval_s))
+    return Panel(title, x, Axis(-count, 0.0, ticks), (raster,), height=max(60, min(230, 18 * len(rows))))
+
+
+# By the kinds that a rule pack names. To add one: a function here, and a word in PLOTS of
+# config/rules/format.py.
+_KINDS: Mapping[str, Callable[[Drawing], DrawnPlot | None]] = {
+    "bars": bars,
+    "lines": lines,
+    "contention": pairs,
+    "timeline": processes,
+}

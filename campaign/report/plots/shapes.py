@@ -28,12 +28,9 @@ class Axis:
 
     def place(self, value: float) -> float:
         """The position of a value, 0 at `low` and 1 at `high`; values outside are moved to the nearer end."""
-        numbers = self.low, self.high, self._inside(value)
+        numbers = self.low, self.high, min(max(value, self.low), self.high)
         low, high, value = map(math.log, numbers) if self.log else numbers
         return (value - low) / (high - low)
-
-    def _inside(self, value: float) -> float:
-        return min(max(value, self.low), self.high)
 
 
 @dataclass(frozen=True, slots=True)

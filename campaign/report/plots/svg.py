@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import textwrap
 import urllib.parse
 from collections.abc import Iterator, Sequence
@@ -42,8 +43,12 @@ def panel_svg(panel: Panel, page: str = "") -> str:
 
 
 def size(panel: Panel) -> tuple[int, int]:
-    lines = max((label.count("\n") + 1 for _, label in panel.x.ticks), default=1)
-    return panel.width, _top(panel) + panel.height + 6 + 13 * lines + (16 if panel.x.title else 0)
+    return panel.width, _top(panel) + panel.height + 6 + 13 * _label_lines(panel) + (16 if panel.x.title else 0)
+
+
+def _label_lines(panel: Panel) -> int:
+    """How many lines the labels of the x axis have."""
+    return max((label.count("\n") + 1 for _, label in panel.x.ticks), default=1)
 
 
 def document(title: str, remarks: Sequence[str], panels: Sequence[Panel], legend: Sequence[Key]) -> str:
@@ -51,7 +56,10 @@ def document(title: str, remarks: Sequence[str], panels: Sequence[Panel], legend
     columns = min(2, len(panels))
     width = max(panel.width for panel in panels) * columns
     parts, y = [], 20
-    for line in [*textwrap.wrap(escaping.plain(title), width // 7), *_wrapped(remarks, width // 6)]:
+    lines = textwrap.wrap(escaping.plain(title), width // 7)
+    for remark in remarks:
+        lines += textwrap.wrap(escaping.plain(remark), width // 6)
+    for line in lines:
         parts.append(text(8, y, line, size=13 if y == 20 else 11))
         y += 16
     for first in range(0, len(panels), columns):
@@ -98,17 +106,18 @@ def _inside(panel: Panel, page: str) -> Iterator[str]:
         yield text(LEFT, 12 + TITLE * number, line, size=12, more=' font-weight="600"')
     yield from _axes(panel)
     for mark in panel.marks:
-        if isinstance(mark, Bar):
-            yield _bar(panel, mark, page)
-        elif isinstance(mark, Line):
-            yield _line(panel, mark)
-        elif isinstance(mark, Interval):
-            yield _interval(panel, mark)
-        elif isinstance(mark, Upright):
-            x, top = _x(panel, mark.x), _top(panel)
-            yield f'<path d="M{_n(x)} {top}v{panel.height}" stroke="{mark.colour}" stroke-dasharray="5 3"/>'
-        else:
-            yield from _raster(panel, mark)
+        match mark:
+            case Bar():
+                yield _bar(panel, mark, page)
+            case Line():
+                yield _line(panel, mark)
+            case Interval():
+                yield _interval(panel, mark)
+            case Upright():
+                place = f"M{_n(_x(panel, mark.x))} {_top(panel)}v{panel.height}"
+                yield f'<path d="{place}" stroke="{mark.colour}" stroke-dasharray="5 3"/>'
+            case Raster():
+                yield from _raster(panel, mark)
     bottom = _top(panel) + panel.height
     yield f'<path d="M{LEFT} {_top(panel)}V{bottom}H{panel.width - RIGHT}" fill="none" stroke="{INK}"/>'
 
@@ -119,13 +128,11 @@ def _axes(panel: Panel) -> Iterator[str]:
         y = _y(panel, value)
         yield f'<path d="M{LEFT} {_n(y)}H{right}" stroke="{GRID}"/>'
         yield text(LEFT - 4, y + 4, label, "end")
-    lines = 1
     for value, label in panel.x.ticks:
         for number, line in enumerate(label.split("\n")):
-            lines = max(lines, number + 1)
             yield text(_x(panel, value), bottom + 14 + 13 * number, line, "middle", 10 if number else 11)
     if panel.x.title:
-        yield text((LEFT + right) / 2, bottom + 14 + 13 * lines + 3, panel.x.title, "middle")
+        yield text((LEFT + right) / 2, bottom + 14 + 13 * _label_lines(panel) + 3, panel.x.title, "middle")
     middle = _n(bottom - panel.height / 2)
     yield text(11, bottom - panel.height / 2, panel.y.title, "middle", more=f' transform="rotate(-90 11 {middle})"')
 
@@ -140,7 +147,8 @@ def _bar(panel: Panel, bar: Bar, page: str) -> str:
         f'fill="{filled if bar.valid else "white"}"{faint} stroke="{filled}"/>'
     )
     if not bar.valid:
-        stripes = "".join(f"M{_n(left)} {_n(y)}h{_n(wide)}" for y in _steps(top + 3, bottom, 4))
+        heights = (top + 3 + 4 * number for number in range(math.ceil((bottom - top - 3) / 4)))
+        stripes = "".join(f"M{_n(left)} {_n(y)}h{_n(wide)}" for y in heights)
         inner += f'<path d="{stripes}" stroke="{filled}"/>'
     if bar.actual is not None:
         actual = _y(panel, bar.actual)
@@ -222,16 +230,6 @@ def _x(panel: Panel, value: float) -> float:
 
 def _y(panel: Panel, value: float) -> float:
     return _top(panel) + (1 - panel.y.place(value)) * panel.height
-
-
-def _wrapped(lines: Sequence[str], most: int) -> list[str]:
-    return [part for line in lines for part in textwrap.wrap(escaping.plain(line), most)]
-
-
-def _steps(first: float, last: float, step: float) -> Iterator[float]:
-    while first < last:
-        yield first
-        first += step
 
 
 def _n(value: float) -> str:

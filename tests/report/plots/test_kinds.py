@@ -17,12 +17,8 @@ from campaign.config.rules.settle import settle
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.model import Cell, Record, Source, Status
 from campaign.report.plots import kinds
-from campaign.report.plots.bars import bars
 from campaign.report.plots.drawing import Drawing, DrawnPlot
-from campaign.report.plots.kinds import draw_plots
-from campaign.report.plots.lines import lines
-from campaign.report.plots.pairs import pairs
-from campaign.report.plots.processes import COLUMNS, ROWS, processes, rates
+from campaign.report.plots.kinds import COLUMNS, ROWS, bars, draw_plots, lines, pairs, processes, rates
 from campaign.report.plots.shapes import Axis, Bar, Line, Panel, Raster, linear_axis, value_axis
 from campaign.results.cells import Row
 from campaign.results.parsers.bench_jsonl import Timeline
@@ -61,7 +57,7 @@ def rows(rules: RulePack, value: Callable[[Cell, Mapping[str, str]], float | Non
 
 
 def drawing(rules: RulePack, table: list[Row], root: Path = Path()) -> Drawing:
-    return Drawing(rules, rules.plots[0], "scratch", table, root)
+    return Drawing(rules, rules.plots[0], table, root)
 
 
 def made(kind: Callable[[Drawing], DrawnPlot | None], of: Drawing) -> DrawnPlot:
