@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ launch: {single: 1, node: 4, peak: {nodes: 2, processes: 8}, max: all}
 """
 
 
+@functools.cache
 def validator(name: str) -> jsonschema.Draft202012Validator:
     schema = json.loads((resources.SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from random import Random
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.statistics.contention import FEWEST_POINTS, ContentionModel, Errors, Point, fit
+from campaign.statistics.contention import FEWEST_POINTS, ContentionFit, ContentionModel, Errors, Point, fit
 
 SIZES = [4**power for power in range(11)]
 LIMITED = ContentionModel(latency_s=2e-6, node_bytes_s=3e9, first_bytes_s=1.2e9, further_bytes_s=0.5e9)
@@ -27,6 +28,12 @@ def sweep(model: ContentionModel, pairs: int = 8, noise: float = 0.0, seed: int 
     ]
 
 
+@functools.cache
+def fitted(model: ContentionModel) -> ContentionFit:
+    """To a sweep without noise."""
+    return fit(sweep(model))
+
+
 def near(model: ContentionModel, **expected: float) -> bool:
     return all(getattr(model, name) == pytest.approx(value, rel=0.02) for name, value in expected.items())
 
@@ -39,7 +46,7 @@ def test_the_formula_is_that_of_the_model() -> None:
 
 
 def test_the_parameters_of_a_sweep_without_noise_are_found_again() -> None:
-    found = fit(sweep(LIMITED))
+    found = fitted(LIMITED)
     assert near(found.model, latency_s=2e-6, node_bytes_s=3e9, first_bytes_s=1.2e9, further_bytes_s=0.5e9)
     assert found.node_limit_reached
     assert found.fitted.largest < 0.001
@@ -57,7 +64,7 @@ def test_noise_of_ten_percent_leaves_the_parameters_near_and_shows_in_the_error(
 
 
 def test_a_limit_that_the_sweep_does_not_reach_is_not_claimed() -> None:
-    found = fit(sweep(FREE))
+    found = fitted(FREE)
     assert not found.node_limit_reached
     assert near(found.model, latency_s=1e-6, first_bytes_s=1e9, further_bytes_s=0.8e9)
 
@@ -118,7 +125,7 @@ def test_with_two_numbers_of_pairs_there_is_nothing_to_go_beyond() -> None:
 
 
 def test_what_one_pair_alone_says_of_the_others_is_worse_than_the_model() -> None:
-    found = fit(sweep(LIMITED))
+    found = fitted(LIMITED)
     assert found.without_model is not None
     assert found.without_model.median > 10 * found.held_back.median
     assert fit([point for point in sweep(LIMITED) if point.pairs > 1]).without_model is None
@@ -147,7 +154,7 @@ def test_the_order_of_the_points_changes_nothing() -> None:
 
 
 def test_a_fit_is_json_with_units_in_its_names() -> None:
-    data = json.loads(json.dumps(fit(sweep(LIMITED)).as_json()))
+    data = json.loads(json.dumps(fitted(LIMITED).as_json()))
     assert set(data["model"]) == {"latency_s", "node_bytes_s", "first_bytes_s", "further_bytes_s", "further_s"}
     assert set(data["held_back"]) == set(Errors.__dataclass_fields__)
     assert data["pairs"] == 8

@@ -73,7 +73,9 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_mpi_yield_when_idle": "1",
         "OMPI_MCA_pml": "ob1",  # without a wait of 0.2 s for network adapters
-        "OMPI_MCA_btl": "^tcp",  # one machine, on which Open MPI 5 complains where it has no network but the loopback
+        # One machine: Open MPI 5 complains where it has no network but the loopback, and looking for adapters of other
+        # networks takes each process longer than all else that a test starts it for.
+        "OMPI_MCA_btl": "^tcp,ofi,openib",
     }
     return kept | settings | dict(extra)
 

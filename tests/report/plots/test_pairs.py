@@ -6,11 +6,11 @@ import re
 
 from campaign.report.plots import kinds
 from campaign.statistics import contention
-from tests.statistics.test_contention import FREE, LIMITED, sweep
+from tests.statistics.test_contention import FREE, LIMITED, fitted, sweep
 
 
 def test_a_model_is_told_with_its_units_and_its_errors() -> None:
-    lines = dict(kinds.model_lines(contention.fit(sweep(LIMITED))))
+    lines = dict(kinds.model_lines(fitted(LIMITED)))
     assert lines["α, latency of a message"].startswith("2 µs (")
     assert lines["R_N, highest rate of a node"].startswith("3000 MB/s (")
     assert lines["R_Ci, rate that each further process adds"].startswith("500 MB/s (")
@@ -27,5 +27,5 @@ def test_large_rates_are_written_out() -> None:
 
 
 def test_a_limit_that_was_not_reached_is_told_as_a_bound() -> None:
-    lines = dict(kinds.model_lines(contention.fit(sweep(FREE))))
+    lines = dict(kinds.model_lines(fitted(FREE)))
     assert lines["R_N, highest rate of a node"] == "at least 6600 MB/s (limit not reached)"
