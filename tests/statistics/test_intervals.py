@@ -7,9 +7,9 @@ import statistics as standard
 from fractions import Fraction
 
 import pytest
+import scipy  # its stats are loaded where a test uses them
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import kendalltau
 
 from campaign.statistics import intervals
 
@@ -141,7 +141,7 @@ def test_a_trend_over_time_is_told_from_chance() -> None:
 @pytest.mark.parametrize("n", [6, 9, 30, 60, 61, 80])
 def test_the_chance_of_a_trend_is_that_of_another_library(n: int) -> None:
     values = [value + 0.02 * place for place, value in enumerate(random.Random(n).sample(range(n), n))]
-    expected = kendalltau(range(n), values, method="exact" if n < 61 else "asymptotic").pvalue
+    expected = scipy.stats.kendalltau(range(n), values, method="exact" if n < 61 else "asymptotic").pvalue
     assert intervals.trend(values) == pytest.approx(float(expected), rel=1e-6 if n < 61 else 0.05)
 
 

@@ -8,9 +8,9 @@ import random
 from dataclasses import replace
 
 import pytest
+import scipy  # its stats are loaded where a test uses them
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.stats import false_discovery_control, mannwhitneyu, rankdata
 
 from campaign.statistics import ranks
 
@@ -34,7 +34,7 @@ def test_many_values_go_over_into_the_normal_approximation_without_a_step() -> N
     assert exact == pytest.approx(0.0427, abs=0.0005)
     assert approximate == pytest.approx(0.0453, abs=0.0005)
     assert exact == pytest.approx(
-        float(mannwhitneyu(*_with_count(50, 50, 1000), alternative="less", method="exact").pvalue)
+        float(scipy.stats.mannwhitneyu(*_with_count(50, 50, 1000), alternative="less", method="exact").pvalue)
     )
 
 
@@ -53,7 +53,7 @@ def test_sides_that_vary_alike_have_the_p_value_of_mann_and_whitney(both: list[f
     first, second = both[:cut], both[cut:]
     found = ranks.differences(first, second)
     alike = replace(found, spread=1.0)
-    assert alike.p == pytest.approx(float(mannwhitneyu(first, second, method="exact").pvalue))
+    assert alike.p == pytest.approx(float(scipy.stats.mannwhitneyu(first, second, method="exact").pvalue))
     assert found.spread <= 1 or found.p >= alike.p  # wider at once
     assert found.spread >= 1 or found.p <= alike.p  # narrower at most
 
@@ -62,8 +62,8 @@ def test_the_spread_is_that_of_brunner_and_munzel_where_the_sides_are() -> None:
     first, second = [1.0, 5.0, 2.0, 9.0, 3.5, 7.0], [2.5, 4.0, 4.5, 3.0, 3.7, 4.2, 3.9, 5.5]
     found = ranks.differences(first, second)
     beside = [value - found.middle for value in second]
-    both = rankdata([*first, *beside])
-    places = both[:6] - rankdata(first), both[6:] - rankdata(beside)
+    both = scipy.stats.rankdata([*first, *beside])
+    places = both[:6] - scipy.stats.rankdata(first), both[6:] - scipy.stats.rankdata(beside)
     variance = sum(len(each) * each.var(ddof=1) for each in places)
     assert found.spread * (1 + 0.3 * (1 / 6 + 1 / 8)) == pytest.approx(math.sqrt(variance / (6 * 8 * 15 / 12)))
 
@@ -139,7 +139,7 @@ def test_ties_are_held_for_no_difference() -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_many_p_values_are_adjusted_as_benjamini_and_hochberg_do(p_values: list[float]) -> None:
-    expected = [float(one) for one in false_discovery_control(p_values)]
+    expected = [float(one) for one in scipy.stats.false_discovery_control(p_values)]
     assert ranks.adjusted(p_values) == pytest.approx(expected)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Node, Value, Witness
 from campaign.results.source import classify
-from campaign.results.source.facts import Build, OwnSource, Sources
+from campaign.results.source.facts import Build, OwnSource, Sources, TreeComparison
 from campaign.results.source.trees import PLAIN, Tree, TreeEntry
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
@@ -34,6 +35,15 @@ PRISTINE = tree()
 BUILD = Build(BINARY, compiler="gcc 12.2.0", flags="-O2", libraries=("Open MPI 4.1.4",))
 
 
+def compared(built: Tree, supplied: tuple[str, bytes] | None = None) -> TreeComparison:
+    return classify.compare(PRISTINE, built, "1.8.4", supplied)[0]
+
+
+@functools.cache
+def unchanged() -> TreeComparison:
+    return compared(tree("built"))
+
+
 def sourced(
     built: Tree | None = None,
     builds: tuple[Build, ...] = (BUILD,),
@@ -41,7 +51,7 @@ def sourced(
     **source: Any,
 ) -> Submission:
     """A campaign with an external mdtest whose source was compared, and which ran as one binary."""
-    comparison, _ = classify.compare(PRISTINE, built or tree("built"), "1.8.4", supplied)
+    comparison = compared(built or tree("built"), supplied) if built or supplied else unchanged()
     trees = {"pristine": "mdtest-1.8.4.tar.gz", "version": "1.8.4", "sha256": "12" * 32, "modified": "built"}
     given = ran(whole(), program=PROGRAM, binary_sha256=BINARY, binary_agreed=True)
     campaign = replace(
