@@ -293,6 +293,37 @@ def test_scripts_of_another_development_state_of_this_version_are_told_with_the_
     assert message.endswith(f"another development state of {__version__} (then verify with that)")
 
 
+RUNS, JOBS = "    campaign_run ", "#SBATCH --time="
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "severity"),
+    [
+        (RUNS, r" --time=\S+", " --time=9:00", "W"),
+        (JOBS, r"\d+$", "99", "W"),
+        (RUNS, r" --time=\S+", " --time=9:00 --overlap", "E"),
+        (RUNS, r" --time=\S+", " --time=9:00 --time=8:00", "E"),
+        (RUNS, r" --time=\S+", "", "W"),
+        (RUNS, r" -n \d+", " -n 9", "E"),
+        (RUNS, r" -d ", " --time=1 -d ", "E"),
+    ],
+)
+def test_of_a_runs_line_in_a_script_nothing_but_the_time_limit_is_left_to_an_explanation(
+    made: Made, tmp_path: Path, line: str, old: str, new: str, severity: str
+) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    for path in (bag / "data/results").glob("*/**/job.sbatch"):
+        lines = path.read_text().splitlines()
+        at = next(number for number, text in enumerate(lines) if text.startswith(line))
+        lines[at], found = re.subn(old, new, lines[at], count=1)
+        assert found == 1
+        path.write_text("\n".join(lines) + "\n")
+    bundled.forge(bag)
+    with verify.verify(bag, NOTHING) as verified:
+        told = [each for each in verified.findings if "is not as campaign" in each.message]
+    assert {(each.rule, each.severity) for each in told} == {("EVD-06", severity)}
+
+
 def test_a_pack_that_was_changed_under_its_id_is_found(made: Made, tmp_path: Path) -> None:
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     pack = bag / "data/rules/crossroads-mdtest.yaml"
