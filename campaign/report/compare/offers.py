@@ -96,16 +96,16 @@ def read(source: str, rows: Any, places: Sequence[str] = ()) -> Offer:
     if len(rows) > MAX_ROWS:
         raise InputError(f"{source}: found {len(rows)} rows; allowed: up to {MAX_ROWS}")
     entries: dict[Cell, OfferedCell] = {}
-    bases: dict[str, _Values] = {}
+    bases: dict[str, _OfferedRow] = {}
     places = places or [f"{source}: row {number}" for number in range(1, len(rows) + 1)]
     for place, row in zip(places, rows, strict=True):
         if not isinstance(row, dict):
             raise InputError(f"{place}: found {_kind(row)}; allowed: an object")
-        entry = _entry(_Values(place, row))
+        entry = _entry(_OfferedRow(place, row))
         if entry.cell in entries:
             raise InputError(f"{place}: {entry.cell} appears twice")
         entries[entry.cell] = entry
-        bases.setdefault(repr((row.get("campaign"), row.get("rules"))), _Values(places[0], row))
+        bases.setdefault(repr((row.get("campaign"), row.get("rules"))), _OfferedRow(places[0], row))
     if len(bases) > 1:
         raise InputError(f"{source}: rows belong to several campaigns or rule packs; give one table per campaign")
     return _offer(source, next(iter(bases.values())), entries)
@@ -156,7 +156,7 @@ _STATISTICS = _Kind(
 
 
 @dataclass(frozen=True, slots=True)
-class _Values:
+class _OfferedRow:
     """A row, or an object in it, as in the file, with its place for messages."""
 
     place: str
@@ -187,7 +187,7 @@ def _kind(value: Any) -> str:
     return {None: "nothing", True: "true", False: "false"}.get(value) or f"{value!r:.60}"
 
 
-def _entry(row: _Values) -> OfferedCell:
+def _entry(row: _OfferedRow) -> OfferedCell:
     cell = Cell(*(row.take(key, _NAME) for key in ("target", "launch", "files", "operation")))
     status, unit = Status(row.take("status", _STATUS)), row.take("unit", _UNIT)
     best = row.take("best", _BEST) if "best" in row.given else "highest"
@@ -196,7 +196,7 @@ def _entry(row: _Values) -> OfferedCell:
     values: tuple[float, ...] = ()
     jobs = None
     if status is Status.MEASURED and row.given.get("statistics") is not None:
-        values, jobs = _statistics(_Values(row.place, row.take("statistics", _STATISTICS), "statistics."))
+        values, jobs = _statistics(_OfferedRow(row.place, row.take("statistics", _STATISTICS), "statistics."))
         if value not in values:
             raise row.wrong("value", "one of statistics.values: a measured number is that of one repetition")
     processes, nodes, files_total = (row.take(key, _COUNT) for key in ("processes", "nodes", "files_total"))
@@ -204,20 +204,20 @@ def _entry(row: _Values) -> OfferedCell:
     return OfferedCell(cell, status, value, unit, best, values, jobs, processes, nodes, files_total, performed)
 
 
-def _statistics(given: _Values) -> tuple[tuple[float, ...], int | None]:
+def _statistics(given: _OfferedRow) -> tuple[tuple[float, ...], int | None]:
     """The values of the repetitions, and the number of jobs that measured them."""
     values = given.given["values"]
     if not 0 < len(values) <= MAX_VALUES or given.given.get("n") != len(values):
         raise given.wrong("values", f"1 to {MAX_VALUES} numbers, as many as n says")
-    each = _Values(given.place, {f"values[{place}]": value for place, value in enumerate(values)}, given.within)
+    each = _OfferedRow(given.place, {f"values[{place}]": value for place, value in enumerate(values)}, given.within)
     return tuple(map(each.amount, each.given)), given.take("jobs", _COUNT)
 
 
-def _offer(source: str, first: _Values, entries: Mapping[Cell, OfferedCell]) -> Offer:
+def _offer(source: str, first: _OfferedRow, entries: Mapping[Cell, OfferedCell]) -> Offer:
     if first.given.get("campaign") is None and first.given.get("rules") is None:
         return Offer(source, "", None, None, None, None, entries)
     campaign = first.take("campaign", _NAME)
-    rules = _Values(first.place, first.take("rules", _RULES), "rules.")
+    rules = _OfferedRow(first.place, first.take("rules", _RULES), "rules.")
     pack, profile = rules.take("id", _NAME), rules.take("profile", _NAME)
     version, variables = rules.take("version", _VERSION), rules.take("variables", _VARIABLES)
     digest = rules.take("sha256", _DIGEST) if "sha256" in rules.given else ""
