@@ -107,15 +107,15 @@ def compare(arguments: argparse.Namespace) -> int:
 
 def show_modifications(arguments: argparse.Namespace) -> int:
     opened = standing.with_source_rules(open_campaign(arguments.file))
-    compared = record.compare(opened.campaign)
+    compared, patch = record.compare(opened.campaign)
     recorded = begun(opened.paths)
     if recorded:
-        record.keep(opened.paths, compared)
-    modified = record.recorded(opened.paths) if recorded else record.planned(opened.campaign, compared)
+        record.keep(opened.paths, compared, patch)
+    modified = record.recorded(opened.paths) if recorded else record.planned(opened.campaign, compared, patch)
     judged = standing.current(opened, say, modified)
     ran = contents.executed_text(judged.results)
     if arguments.output:
-        modifications.write(arguments.output, modified, compared.patch, ran)
+        modifications.write(arguments.output, modified, patch, ran)
     show(modifications.text(modified, ran))
     findings = [finding for finding in judged.all_findings if finding.rule.startswith("SRC-")]
     if findings:

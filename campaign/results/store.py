@@ -387,7 +387,7 @@ class Store:
         attempt: int,
         records: Sequence[Record],
         observation: Observation,
-        evidence: Evidence | None = None,
+        evidence: Evidence,
     ) -> None:
         """Replace what is stored for an attempt."""
         with self.transaction():
@@ -397,12 +397,11 @@ class Store:
                 place = (run, attempt, record.source.file, record.source.line, dumps(record.each))
                 self._sql(_INSERT_RECORD, (*place, *(getattr(record, name) for name in _RECORD_FIELDS)))
             self._sql("INSERT INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(observation)))
-            if evidence is not None:
-                environment = dumps(evidence.environment)
-                digest = hashlib.sha256(environment.encode()).hexdigest()
-                self._sql("INSERT OR IGNORE INTO environments VALUES (?, ?)", (digest, environment))
-                own = replace(evidence, environment=NOTHING.environment, accounting=None)
-                self._sql("INSERT INTO evidence VALUES (?, ?, ?, ?)", (run, attempt, digest, dumps(own)))
+            environment = dumps(evidence.environment)
+            digest = hashlib.sha256(environment.encode()).hexdigest()
+            self._sql("INSERT OR IGNORE INTO environments VALUES (?, ?)", (digest, environment))
+            own = replace(evidence, environment=NOTHING.environment, accounting=None)
+            self._sql("INSERT INTO evidence VALUES (?, ?, ?, ?)", (run, attempt, digest, dumps(own)))
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
         """Store Slurm's final record of a job."""

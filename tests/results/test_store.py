@@ -24,6 +24,7 @@ from campaign.core.errors import EnvironmentLacks
 from campaign.core.events import Event
 from campaign.core.model import Attempt, OutputRemark, Paths, Planned, State
 from campaign.results import store
+from campaign.results.environment.facts import NOTHING
 from campaign.results.store import Store
 from tests.support import builders
 
@@ -156,19 +157,19 @@ def test_what_slurm_says_of_an_attempt_does_not_wake_an_ended_one(tmp_path: Path
 def test_records_and_observations_come_back_as_they_were_saved_and_the_later_ones_count(tmp_path: Path) -> None:
     run = builders.run()
     opened = builders.filled_store(tmp_path, [run])
-    opened.save_results(run.id, 1, builders.records((1.0, 2.0, 3.0)), builders.observation(complete=False))
+    opened.save_results(run.id, 1, builders.records((1.0, 2.0, 3.0)), builders.observation(complete=False), NOTHING)
     records, seen = (
         builders.records(),
         builders.observation(errors=(OutputRemark("ü", "stdout", 3),), unparsed=(OutputRemark("a"),)),
     )
-    opened.save_results(run.id, 1, records, seen)
+    opened.save_results(run.id, 1, records, seen, NOTHING)
     assert opened.records() == {(run.id, 1): records}
     assert opened.observations() == {(run.id, 1): seen}
 
 
 def test_the_view_of_numbers_gives_each_with_its_job_and_its_place(tmp_path: Path) -> None:
     run = builders.run()
-    builders.filled_store(tmp_path, [run]).save_results(run.id, 1, builders.records(), builders.observation())
+    builders.filled_store(tmp_path, [run]).save_results(run.id, 1, builders.records(), builders.observation(), NOTHING)
     rows = sqlite3.connect(tmp_path / "campaign.db").execute("SELECT * FROM numbers ORDER BY line").fetchall()
     assert rows[0] == (run.id, 1, "17", "create", 1000.0, "ops/s", "runs/r/1/stdout", 14, "pending")
     assert len(rows) == 3

@@ -145,24 +145,20 @@ class _DeclaredLines(_DeclaredReader):
             self.complete = text.endswith("\n")
 
     def _is_heading(self, number: int, line: str) -> bool:
-        known = False
         for text, pattern in self._unless.items():
-            if pattern.fullmatch(line) and text not in self._excluded:
+            if text not in self._excluded and pattern.fullmatch(line):
                 self._excluded.add(text)
                 if self.numbers.has_any(unless=text):
                     self.notes.error(number, TWO_RUNS)
-        for text, pattern in self._untils.items():
-            if pattern.fullmatch(line):
-                known = True
-                for record in self.form.records:
-                    if record.until == text:
-                        self._section.pop(record.after, None)
+        ended = [text for text, pattern in self._untils.items() if pattern.fullmatch(line)]
+        for record in self.form.records:
+            if record.until in ended:
+                self._section.pop(record.after, None)
         matches = {text: match for text, pattern in self._headings.items() if (match := pattern.fullmatch(line))}
         if matches:
             self._section = {"": {}, **{text: _groups(match) for text, match in matches.items()}}
-            for text in matches:
-                self.numbers.section(text)
-        return known or bool(matches)
+            self.numbers.sections.update(matches.keys())
+        return bool(ended or matches)
 
     def _has_facts(self, number: int, line: str) -> bool:
         known = False

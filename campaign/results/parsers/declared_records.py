@@ -53,7 +53,7 @@ class Numbers:
         self._samples: dict[str, tuple[DeclaredRecord, list[_Sample]]] = {}
         self.facts: dict[str, tuple[str, int]] = {}  # text and line
         self._found: dict[str, tuple[float, float]] = {}  # of all records, as `_known` gives numbers
-        self._sections = Counter[str]()  # lines of each `after`
+        self.sections = Counter[str]()  # lines of each `after`
         self.ended_early = False  # a section lacks a number
         self._doubtful = set[str]()  # records that are not used, as formulas name them
 
@@ -85,10 +85,6 @@ class Numbers:
     def has_any(self, unless: str) -> bool:
         """Whether a record was found that such a line excludes."""
         return any(record.unless == unless for record, _ in self._samples.values())
-
-    def section(self, after: str) -> None:
-        """A line of that pattern."""
-        self._sections[after] += 1
 
     @property
     def _texts(self) -> dict[str, str]:
@@ -126,7 +122,7 @@ class Numbers:
     def records(self) -> list[Record]:
         for record in self._form.records:
             found = sum(len(samples) for known, samples in self._samples.values() if known is record)
-            sections = self._sections[record.after]
+            sections = self.sections[record.after]
             if record.matches == SECTION and found != sections:
                 self._notes.error(None, f"{record.name}: {found} matches in {sections} sections; expected one in each")
                 self.ended_early |= found < sections
@@ -172,9 +168,16 @@ class Numbers:
         if len(samples) == 1:
             more = _own_statistics(at)
         else:
-            more = _spread([sample.value for sample in samples])
-            more |= {"statistic": record.statistic, "iteration": samples.index(at) + 1 if record.of else None}
-            more["each"] = tuple(Iteration(one.value, Source(self._file, one.line)) for one in samples)
+            values = [sample.value for sample in samples]
+            more = {
+                "minimum": min(values),
+                "mean": fmean(values),
+                "stddev": deviation(values),
+                "iterations": len(values),
+                "statistic": record.statistic,
+                "iteration": samples.index(at) + 1 if record.of else None,
+                "each": tuple(Iteration(one.value, Source(self._file, one.line)) for one in samples),
+            }
         return Record(name, value, at.unit, Source(self._file, at.line), **more, **_measured(at))
 
     def _same_iteration(self, name: str, record: DeclaredRecord, samples: list[_Sample]) -> tuple[float, _Sample]:
@@ -310,23 +313,10 @@ def _taken(take: str, samples: list[_Sample]) -> tuple[float, _Sample]:
     return at.value, at
 
 
-def _spread(values: list[float]) -> dict[str, Any]:
-    return {
-        "minimum": min(values),
-        "mean": fmean(values),
-        "stddev": deviation(values),
-        "iterations": len(values),
-    }
-
-
 def _own_statistics(sample: _Sample) -> dict[str, Any]:
     """The statistics that the program prints beside the number."""
-    statistics: dict[str, Any] = {
-        name: float(sample.values[name]) * sample.factor for name in STATISTICS if name in sample.values
-    }
-    if "iterations" in statistics:
-        statistics["iterations"] = int(float(sample.values["iterations"]))
-    return statistics
+    printed = {name: float(sample.values[name]) for name in STATISTICS if name in sample.values}
+    return {name: int(number) if name == "iterations" else number * sample.factor for name, number in printed.items()}
 
 
 def _measured(sample: _Sample) -> dict[str, Any]:

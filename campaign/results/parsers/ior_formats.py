@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from campaign.core import placed_json
-from campaign.core.model import Observation, Record, Source
-from campaign.core.placed_json import JsonPath, PlacedValue
-from campaign.results.json_fields import JsonFields, WrongField
+from campaign.core.model import Observation, Record
+from campaign.core.placed_json import JsonPath, NotJson, PlacedValue
 from campaign.results.parsers import ior_text
-from campaign.results.parsers.consistency import Range, count_contradicts
-from campaign.results.parsers.ior_summary import (
-    Claim,
-    SummaryRow,
-    by_iterations,
-    by_transfers,
-    records_of,
-    row_contradiction,
-)
+from campaign.results.parsers.consistency import count_contradicts
+from campaign.results.parsers.ior_summary import IterationRow, Summary, row_contradiction
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import Repeats
 from campaign.results.parsers.text_reader import local_time
@@ -30,9 +18,13 @@ from campaign.results.parsers.text_reader import local_time
 # Lines that IOR prints in all formats.
 _BETWEEN = re.compile(r"^(?!(?:true|false|null)\b|(?:access|write|read),)[A-Za-z#].*$", re.MULTILINE)
 _WARNING = re.compile(r"(?:ior )?WARNING: .*")
-_COLUMNS = ("Max", "Min", "Mean")
-_DIGIT = 0.00005  # half of the last of four digits
-_LARGEST = 1e15  # MiB/s; larger numbers are no results
+_RATE = re.compile(r"[0-9]{1,15}\.[0-9]{1,6}")
+# Keys of the JSON's summary, and the columns of the text.
+_COLUMNS = {
+    "operation": "Operation", "TestID": "Test#", "repetitions": "reps", "transferSize": "xsize",
+    "bwMaxMIB": "Max(MiB)", "bwMinMIB": "Min(MiB)", "bwMeanMIB": "Mean(MiB)", "bwStdMIB": "StdDev",
+    "OPsMax": "Max(OPs)", "OPsMin": "Min(OPs)", "OPsMean": "Mean(OPs)",
+}  # fmt: skip
 
 
 def parse(text: str, file: str) -> tuple[list[Record], Observation]:
@@ -55,78 +47,56 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
 
 def _json(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]:
     try:
-        data, (placed, _) = json.loads(text), placed_json.read(text)
-    except (ValueError, RecursionError) as error:
+        root, end = placed_json.read(text)
+        if rest := text[end:].strip():
+            raise NotJson(0, f"{rest[:40]!r} after its end")
+    except NotJson as error:
         notes.error(None, f"not JSON ({error}): the benchmark ended early or wrote something else")
         return [], notes.added_to(Observation())
-    records = _summary(file, data, placed, notes)
-    tests = data.get("tests")
-    options = JsonFields.of(JsonFields.of(tests[0] if isinstance(tests, list) and tests else None).get("Options"))
-    command, times = data.get("Command line"), (data.get("Began"), data.get("Finished"))
-    began, ended = (local_time(time) if isinstance(time, str) else None for time in times)
-    version = data["Version"] if isinstance(data.get("Version"), str) else ""
+    records = list(_summary(root, file, notes).records(notes, by_transfers=True).values())
+    told, options = _texts(root), JsonPath.of("tests[0].Options").find(root)
+    counts = {name: int(text) for each in options for name, text in _texts(each).items() if text.isdecimal()}
+    version = told.get("Version", "")
     seen = Observation(
         program=version if not version or version.startswith("campaign bench ") else f"IOR-{version}",
-        argv=tuple(command.split()) if isinstance(command, str) else (),
-        processes=_whole(options.get("tasks")),
-        nodes=_whole(options.get("nodes")),
-        began_local=began,
-        ended_local=ended,
-        complete="Finished" in data,
+        argv=tuple(told.get("Command line", "").split()),
+        processes=counts.get("tasks"),
+        nodes=counts.get("nodes"),
+        began_local=local_time(told.get("Began", "")),
+        ended_local=local_time(told.get("Finished", "")),
+        complete="Finished" in told,
     )
     return records, notes.added_to(seen)
 
 
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31 else None
-
-
-def _summary(file: str, data: dict[str, Any], placed: PlacedValue, notes: Notes) -> list[Record]:
-    summary, rates = data.get("summary"), _iterations(data.get("tests"))
-    places = JsonPath.of("summary[*].bwMaxMIB").find(placed)
-    if not isinstance(summary, list) or len(places) != len(summary):
-        notes.error(None, "no summary with one line per operation: no results")
-        return []
-    rows = []
-    for place, entry in zip(places, summary, strict=True):
+def _summary(root: PlacedValue, file: str, notes: Notes) -> Summary:
+    summary = Summary(file)
+    for test in JsonPath.of("tests[*]").find(root):
+        for result in JsonPath.of("Results[*]").find(test):
+            row = _texts(result) | {"test": _texts(test).get("TestID", "")}
+            if (
+                row.get("access") in ("write", "read")
+                and row["test"].isdecimal()
+                and _RATE.fullmatch(row.get("bwMiB", ""))
+            ):
+                rows = summary.iterations.setdefault((int(row["test"]), row["access"]), [])
+                rows.append(IterationRow(result.line, row["bwMiB"], {}))
+    entries = JsonPath.of("summary[*]").find(root)
+    for entry in entries:
+        line = next((value.line for value in JsonPath.of("bwMaxMIB").find(entry)), entry.line)
         try:
-            rows.append(_row(Source(file, place.line), JsonFields.of(entry), rates))
-        except WrongField:
-            notes.error(place.line, "not a summary entry with operation, TestID and rates")
-    several = len({row.test for row in rows}) > 1
-    return list(records_of(rows, several, notes).values())
+            summary.add(line, {_COLUMNS.get(name, name): text for name, text in _texts(entry).items()})
+        except ValueError:
+            notes.error(line, "not a summary entry with operation, TestID and rates")
+    if not entries:
+        notes.error(None, "no summary with one line per operation: no results")
+    return summary
 
 
-def _row(source: Source, entry: JsonFields, rates: Mapping[str, Sequence[float]]) -> SummaryRow:
-    """Raises WrongField."""
-    value, lowest, mean, deviation = (entry.number_of(f"bw{which}MIB") for which in ("Max", "Min", "Mean", "Std"))
-    if max(value, lowest, mean, deviation) > _LARGEST:
-        raise WrongField
-    operation, test = entry.one_of("operation", "write", "read"), entry.count("TestID")
-    repetitions = _whole(entry.get("repetitions")) or 1
-    record = Record(operation, value, "MiB/s", source, lowest, mean, deviation, repetitions)
-    own = rates.get(f"{operation}-{test}", ())
-    claims = [*by_iterations(own, _DIGIT), *_by_transfers(entry)]
-    return SummaryRow(test, record, _DIGIT, own if rates else None, claims)
-
-
-def _iterations(tests: Any) -> dict[str, list[float]]:
-    """The rates of single iterations, by operation and test: `write-0`."""
-    rates: dict[str, list[float]] = {}
-    for test in map(JsonFields.of, tests if isinstance(tests, list) else ()):
-        results = test.get("Results")
-        for result in map(JsonFields.of, results if isinstance(results, list) else ()):
-            with contextlib.suppress(WrongField):
-                name = f"{result.text('access')}-{test.get('TestID')}"
-                rates.setdefault(name, []).append(result.number_of("bwMiB"))
-    return rates
-
-
-def _by_transfers(entry: JsonFields) -> Iterator[Claim]:
-    with contextlib.suppress(WrongField):
-        size = entry.count("transferSize")
-        for each in _COLUMNS:
-            yield by_transfers(each.lower(), Range.of(entry.number_of(f"OPs{each}"), _DIGIT), size)
+def _texts(placed: PlacedValue) -> dict[str, str]:
+    """The members of an object that are neither lists nor objects, as they are written."""
+    members = placed.value if isinstance(placed.value, dict) else {}
+    return {name: member.value for name, member in members.items() if isinstance(member.value, str)}
 
 
 # --- CSV
@@ -146,7 +116,7 @@ def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]
         words = line.split(",")
         row = dict(zip(columns, words, strict=False)) if len(words) == len(columns) else {}
         rate, access, count = row.get("bw(MiB/s)", ""), row.get("access"), row.get("numTasks", "")
-        if access not in ("write", "read") or not re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,6}", rate):
+        if access not in ("write", "read") or not _RATE.fullmatch(rate):
             notes.unknown(number, line)
             continue
         tasks = int(count) if re.fullmatch(r"[0-9]{1,9}", count) else tasks

@@ -10,26 +10,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from campaign.core.model import Iteration, Record, Source
-from campaign.results.parsers.consistency import Range, half_digit
-from campaign.results.parsers.ior_summary import (
-    Claim,
-    SummaryRow,
-    by_iterations,
-    by_transfers,
-    records_of,
-    row_contradiction,
-)
+from campaign.results.parsers.ior_summary import IterationRow, Summary, row_contradiction
 from campaign.results.parsers.lines import tells_of_failure
 from campaign.results.parsers.mdtest_command import COMMAND_TRUNCATED
 from campaign.results.parsers.repeats import Repeats
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _ROW = re.compile(r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})?) +\S.* (?P<iteration>[0-9]{1,9}) *")
-_SHOWN = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,6})?")
 _WORDS_OF = {"write": "-w", "read": "-r"}  # options that request one of the two; without any, IOR does both
 _WRONG = re.compile(r"ncorrect data|inconsistent file size by different tasks")
 _HARMLESS = re.compile(r"WARNING: Backend returned error during statfs\.?")  # a line of the heading is not told
@@ -50,15 +39,6 @@ _KNOWN = (
 TELLS_NOTHING = re.compile(_KNOWN)
 
 
-@dataclass(frozen=True, slots=True)
-class _IterationRow:
-    """One write or read of a test; `columns` by their names, as far as it has them."""
-
-    line: int
-    rate: str
-    columns: Mapping[str, str]
-
-
 class _IorReader(TextReader):
     """A record's value is the column Max(MiB), over the repetitions."""
 
@@ -69,13 +49,11 @@ class _IorReader(TextReader):
         self._own = False
         self._test = 0
         self._options: dict[str, int] = {}
-        self._iterations: dict[tuple[int, str], list[_IterationRow]] = {}  # by test and access
+        self._summary = Summary(file)
         self._row_columns: tuple[str, ...] = ()  # of iterations
-        self._doubts: list[tuple[int, str]] = []  # rows that contradict themselves
-        self._best: dict[tuple[int, str], str] = {}  # as printed below the iterations
+        self._doubts: list[tuple[int, str]] = []  # rows of iterations that contradict themselves
         self._in_summary = False
         self._columns: tuple[str, ...] = ()
-        self._rows: list[tuple[int, Record, Mapping[str, str]]] = []  # of the summary, with the test's number
 
     @rules(
         r"(?P<upstream>IOR-[\w.+-]+): MPI Coordinated Test of Parallel I/O|ior \((?P<own>campaign bench [\w.+-]+)\): .*"
@@ -129,25 +107,17 @@ class _IorReader(TextReader):
     def _summary_row(self, number: int, text: str) -> None:
         try:
             # Of columns with the same name (StdDev) the first counts.
-            row = dict(zip(reversed(self._columns), reversed(text.split()), strict=True))
-            value, lowest, mean, deviation = (
-                float(row[name]) for name in ("Max(MiB)", "Min(MiB)", "Mean(MiB)", "StdDev")
-            )
-            test, repetitions = int(row.get("Test#", "0")), int(row["reps"])
-        except (KeyError, ValueError):
+            columns = dict(zip(reversed(self._columns), reversed(text.split()), strict=True))
+            self._summary.add(number, columns)
+        except ValueError:
             self.notes.unreadable(number, text, f"truncated summary row: {text.strip()}")
-            return
-        source, moved = Source(self.file, number), row.get("aggs(MiB)", "")
-        record = Record(row["Operation"], value, "MiB/s", source, lowest, mean, deviation, repetitions)
-        moved_bytes = _bytes(moved) if _SHOWN.fullmatch(moved) else None
-        self._rows.append((test, replace(record, moved_bytes=moved_bytes), row))
 
     def _iteration(self, number: int, match: re.Match[str]) -> None:
-        rows = self._iterations.setdefault((self._test, match["access"]), [])
+        rows = self._summary.iterations.setdefault((self._test, match["access"]), [])
         columns = dict(zip(self._row_columns, match[0].split(), strict=False)) | {"iter": match["iteration"]}
         if against := row_contradiction(match["access"], columns, len(rows)):
             self._doubts.append((number, against))
-        rows.append(_IterationRow(number, match["rate"], columns))
+        rows.append(IterationRow(number, match["rate"], columns))
 
     # --- other lines
 
@@ -157,7 +127,7 @@ class _IorReader(TextReader):
 
     @rules(r"Max (?P<access>Write|Read): +(?P<rate>[0-9]{1,15}\.[0-9]{2,3}) MiB/sec \([0-9.]+ MB/sec\)")
     def best(self, number: int, match: re.Match[str]) -> None:
-        self._best[self._test, match["access"].lower()] = match["rate"]
+        self._summary.best[self._test, match["access"].lower()] = match["rate"]
 
     rules(r"(?:Run b|B)egan *: (?P<time>.*)")(TextReader.began)
 
@@ -181,7 +151,7 @@ class _IorReader(TextReader):
     def finish(self, text: str) -> None:
         if not self.seen.program:
             self.notes.error(None, "not IOR output: line 'MPI Coordinated Test of Parallel I/O' missing")
-        elif not self._rows:
+        elif not self._summary.rows:
             self._without_summary(text)
         tasks, nodes = self._options.get("tasks"), self._options.get("nodes")
         per_node = self._options.get("clients per node")
@@ -193,33 +163,14 @@ class _IorReader(TextReader):
             processes_per_node=per_node if even else None,
             placement="block" if tasks == 1 else None,
         )
-        summed = {(test, record.operation) for test, record, _ in self._rows}
-        several = len({test for test, _ in summed | self._iterations.keys()}) > 1
-        for test, access in sorted(self._iterations.keys() - summed if summed else ()):
-            name = f"{access}-{test}" if several else access
-            self.notes.error(None, f"{name}: rows of iterations, but no row in the summary; result not used")
-        rows = [self._with_iterations(test, record, row) for test, record, row in self._rows]
-        self.records = records_of(rows, several, self.notes)
-
-    def _with_iterations(self, test: int, record: Record, row: Mapping[str, str]) -> SummaryRow:
-        """A row of the summary with what the rows of its iterations, and its other columns, say of it."""
-        iterations = self._iterations.get((test, record.operation), [])
-        rates = [float(one.rate) for one in iterations]
-        claims = list(by_iterations(rates, max((half_digit(one.rate) for one in iterations), default=0.0)))
-        if best := self._best.get((test, record.operation)):
-            claims.append(Claim("max", Range.printed(best)))
-        if not self._own:  # the applet's operations per second are those of the transfers' time alone
-            claims += _by_transfers(row)
-        if len(iterations) > 1:
-            each = tuple(Iteration(float(one.rate), Source(self.file, one.line)) for one in iterations)
-            record = replace(record, each=each)
-        return SummaryRow(test, record, half_digit(row["Max(MiB)"]), rates if self._iterations else None, claims)
+        # The applet's operations per second are those of the transfers' time alone.
+        self.records = self._summary.records(self.notes, by_transfers=not self._own)
 
     def _without_summary(self, text: str) -> None:
         asked = [access for access, word in _WORDS_OF.items() if word in self.seen.argv] or list(_WORDS_OF)
-        rows = {access: rows for (_, access), rows in self._iterations.items()}
+        rows = {access: rows for (_, access), rows in self._summary.iterations.items()}
         whole = [access for access in rows if len(rows[access]) == self._options.get("repetitions")]
-        if self._own or not {*asked} <= {*whole} or len({test for test, _ in self._iterations}) > 1:
+        if self._own or not {*asked} <= {*whole} or len({test for test, _ in self._summary.iterations}) > 1:
             if self.seen.complete:
                 self.notes.error(None, "no summary of all tests: no results")
             return
@@ -234,30 +185,16 @@ class _IorReader(TextReader):
         self.seen = replace(self.seen, complete=text.endswith("\n"))
         values = Repeats(self.file)
         for access in whole:
-            for one in rows[access]:
-                seconds = one.columns.get("total(s)", "")
-                moved = round(_bytes(one.rate) * float(seconds)) if _SHOWN.fullmatch(seconds) else None
-                values.add(access, float(one.rate), "MiB/s", one.line, {"moved_bytes": moved})
-        printed = {one.line: one.rate for access in whole for one in rows[access]}
+            for row in rows[access]:
+                values.add(access, float(row.rate), "MiB/s", row.line, {"moved_bytes": row.moved_bytes})
+        printed = {row.line: row.rate for access in whole for row in rows[access]}
         for record in values.records():
-            self._rows.append((self._test, record, {"Max(MiB)": printed[record.source.line]}))
+            self._summary.rows.append((self._test, record, {"Max(MiB)": printed[record.source.line]}))
 
 
 def tells_of_wrong(warning: str) -> bool:
     """Whether one of IOR's warnings makes its numbers worthless."""
     return bool(tells_of_failure(warning) or _WRONG.search(warning)) and not _HARMLESS.fullmatch(warning)
-
-
-def _bytes(mebibytes: str) -> int:
-    return round(float(mebibytes) * (1 << 20))
-
-
-def _by_transfers(row: Mapping[str, str]) -> Iterator[Claim]:
-    size = row.get("xsize", "")
-    for column in ("Max", "Min", "Mean"):
-        rate = row.get(f"{column}(OPs)", "")
-        if re.fullmatch(r"[0-9]{1,15}", size) and re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,3}", rate):
-            yield by_transfers(column.lower(), Range.printed(rate), int(size))
 
 
 parse = _IorReader.parse

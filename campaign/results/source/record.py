@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,25 +21,16 @@ from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths
 from campaign.core.strict_yaml import Place
 from campaign.results.source import classify, facts, modifications, trees
-from campaign.results.source.facts import Build, Sources, TreeComparison
+from campaign.results.source.facts import Build, Sources
 
 LARGEST_PATCH = 64 << 20  # bytes
 LARGEST_RECORD = 32 << 20
 BUILDS = frozenset({"build", "build-san"})  # directories that its Makefile creates at the top
 
 
-@dataclass(frozen=True, slots=True)
-class SourceComparison:
-    """`patch` is that from the pristine tree to the built one, empty if nothing was compared."""
-
-    comparison: TreeComparison | None
-    problem: str = ""
-    patch: bytes = b""
-
-
-def compare(campaign: Campaign) -> SourceComparison:
-    """Read and compare the trees that the campaign file names. Raises InputError if one of them, or the patch, is
-    missing or unreadable.
+def compare(campaign: Campaign) -> tuple[Sources, bytes]:
+    """Read and compare the trees that the campaign file names; gives the patch too, empty if nothing was compared.
+    Raises InputError if one of them, or the supplied patch, is missing or unreadable.
     """
     source, base = campaign.source, campaign.path.parent
     builtin = not campaign.benchmark.external
@@ -48,9 +39,10 @@ def compare(campaign: Campaign) -> SourceComparison:
         problem = (
             f"the campaign file does not name the published source (source.pristine), with which {which} is compared"
         )
-        return SourceComparison(None, problem)
+        return Sources(problem=problem), b""
     if not source.modified and not builtin:
-        return SourceComparison(None, "source.modified is not set; add the source that the benchmark was built from")
+        problem = "source.modified is not set; add the source that the benchmark was built from"
+        return Sources(problem=problem), b""
     with _of_key("source.pristine"):
         pristine = trees.read(source.pristine, base)
     if source.modified:
@@ -63,7 +55,7 @@ def compare(campaign: Campaign) -> SourceComparison:
     with _of_key("source.patch"):
         supplied = (source.patch, untrusted.content(base / source.patch, LARGEST_PATCH)) if source.patch else None
     comparison, patch = classify.compare(pristine, modified, source.version, supplied)
-    return SourceComparison(comparison, "", patch)
+    return Sources(comparison, ""), patch
 
 
 @contextmanager
@@ -142,9 +134,9 @@ def _built_tree(source: SourceTrees, base: Path) -> str:
 # --- kept with the results
 
 
-def keep(paths: Paths, compared: SourceComparison) -> None:
+def keep(paths: Paths, compared: Sources, patch: bytes) -> None:
     """Store the modifications as they are now."""
-    modifications.write(paths.source, recorded(paths, compared), compared.patch)
+    modifications.write(paths.source, _with(compared, _kept_builds(paths), patch), patch)
 
 
 def look_again(campaign: Campaign, paths: Paths) -> str:
@@ -152,13 +144,13 @@ def look_again(campaign: Campaign, paths: Paths) -> str:
     of the same trees stays.
     """
     try:
-        keep(paths, compare(campaign))
+        keep(paths, *compare(campaign))
         return ""
     except InputError as error:
         kept, source = recorded(paths).comparison, campaign.source
         same_modified = kept is not None and source.modified in ("", kept.modified.name)
         if kept is None or kept.pristine.name != source.pristine or not same_modified:
-            keep(paths, SourceComparison(None, str(error)))
+            keep(paths, Sources(problem=str(error)), b"")
         return str(error)
 
 
@@ -176,19 +168,24 @@ def keep_builds(campaign: Campaign, paths: Paths) -> None:
         raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
 
 
-def recorded(paths: Paths, compared: SourceComparison | None = None) -> Sources:
-    """What was stored; with `compared` instead of the stored comparison."""
-    if compared is None:
-        sources, patch = _kept(Sources, paths.source / modifications.FACTS) or Sources(), patch_of(paths)
-    else:
-        sources, patch = Sources(compared.comparison, compared.problem), compared.patch
-    kept = [_kept(Build, path) for path in sorted((paths.source / "builds").glob("*.json"))]
-    return replace(sources, builds=tuple(filter(None, kept)), patch_sha256=_hash(patch))
+def recorded(paths: Paths) -> Sources:
+    """What was stored."""
+    sources = _kept(Sources, paths.source / modifications.FACTS) or Sources()
+    return _with(sources, _kept_builds(paths), patch_of(paths))
 
 
-def planned(campaign: Campaign, compared: SourceComparison) -> Sources:
+def planned(campaign: Campaign, compared: Sources, patch: bytes) -> Sources:
     """The sources of a campaign that has not begun, with the binaries that it would run."""
-    return Sources(compared.comparison, compared.problem, builds(campaign), _hash(compared.patch))
+    return _with(compared, builds(campaign), patch)
+
+
+def _with(sources: Sources, builds: tuple[Build, ...], patch: bytes) -> Sources:
+    return replace(sources, builds=builds, patch_sha256=hashlib.sha256(patch).hexdigest())
+
+
+def _kept_builds(paths: Paths) -> tuple[Build, ...]:
+    stored = [_kept(Build, path) for path in sorted((paths.source / "builds").glob("*.json"))]
+    return tuple(filter(None, stored))
 
 
 Fact = TypeVar("Fact")
@@ -205,10 +202,6 @@ def _kept(kind: type[Fact], path: Path) -> Fact | None:
 
 def _fact(kind: type[Fact], path: Path) -> Fact:
     return facts.from_json(kind, json.loads(untrusted.content(path, LARGEST_RECORD).decode("utf-8")))
-
-
-def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def _digest(path: Path) -> str:

@@ -21,7 +21,7 @@ from campaign.core import resources
 from campaign.core.errors import InputError
 from campaign.core.model import Paths
 from campaign.results.source import record, trees
-from campaign.results.source.facts import Build
+from campaign.results.source.facts import Build, Sources
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support import source_trees
 from tests.support.bench_binary import build
@@ -70,11 +70,11 @@ def paths(file: Path) -> Paths:
 
 
 def test_the_trees_of_the_campaign_file_are_compared(file: Path) -> None:
-    found = record.compare(loaded(file))
+    found, patch = record.compare(loaded(file))
     assert found.comparison
     assert [change.path for change in found.comparison.changes] == ["Makefile"]
     assert found.comparison.names_version
-    assert b"+\tmpicc -O2\n" in found.patch
+    assert b"+\tmpicc -O2\n" in patch
 
 
 @pytest.mark.parametrize(
@@ -89,18 +89,18 @@ def test_the_trees_of_the_campaign_file_are_compared(file: Path) -> None:
     ],
 )
 def test_what_is_not_named_is_not_compared(source: dict[str, str], problem: str, file: Path) -> None:
-    assert record.compare(loaded(file, **source)) == record.SourceComparison(None, problem)
+    assert record.compare(loaded(file, **source)) == (Sources(problem=problem), b"")
 
 
 def test_the_built_in_benchmark_alone_is_compared_with_nothing(file: Path) -> None:
     campaign = replace(loaded(file, pristine="", modified=""), benchmark=config.Benchmark())
-    assert "the built-in benchmark's is compared" in record.compare(campaign).problem
+    assert "the built-in benchmark's is compared" in record.compare(campaign)[0].problem
 
 
 def test_a_supplied_patch_is_judged(file: Path) -> None:
-    patch = record.compare(loaded(file)).patch
+    _, patch = record.compare(loaded(file))
     (file.parent / "ours.patch").write_bytes(patch)
-    found = record.compare(loaded(file, patch="ours.patch")).comparison
+    found = record.compare(loaded(file, patch="ours.patch"))[0].comparison
     assert found and found.supplied
     assert (found.supplied.sha256, found.supplied.problem) == (hashlib.sha256(patch).hexdigest(), "")
 
@@ -122,7 +122,7 @@ def test_the_built_in_benchmark_is_compared_with_a_release_of_the_project(file: 
     released = [entry(f"bench-src/{path}", one.data, one.mode) for path, one in own.entries.items()]
     source_trees.write(file.parent / "release", tree(*released, entry("README.md", b"x")))
     campaign = replace(loaded(file, pristine="release", modified=""), benchmark=config.Benchmark())
-    comparison = record.compare(campaign).comparison
+    comparison = record.compare(campaign)[0].comparison
     assert comparison
     assert (comparison.changes, comparison.pristine.hash, comparison.modified.hash) == ((), own.hash, own.hash)
 
@@ -189,11 +189,11 @@ def test_the_built_in_benchmark_keeps_its_own_record(file: Path) -> None:
 
 
 def test_what_was_kept_is_read_again(file: Path) -> None:
-    compared = record.compare(loaded(file))
-    record.keep(paths(file), compared)
+    compared, patch = record.compare(loaded(file))
+    record.keep(paths(file), compared, patch)
     found = record.recorded(paths(file))
     assert found.comparison == compared.comparison
-    assert record.patch_of(paths(file)) == compared.patch
+    assert record.patch_of(paths(file)) == patch
     assert record.recorded(Paths(file.parent / "nowhere")).comparison is None
 
 
@@ -213,7 +213,7 @@ def test_of_other_trees_nothing_is_left(file: Path) -> None:
 
 
 def test_a_patch_that_was_changed_afterwards_is_noticed(file: Path) -> None:
-    record.keep(paths(file), record.compare(loaded(file)))
+    record.keep(paths(file), *record.compare(loaded(file)))
     found = record.recorded(paths(file))
     assert found.comparison and found.patch_sha256 == found.comparison.patch_sha256
     with (paths(file).source / "modifications.patch").open("ab") as stream:
@@ -222,7 +222,7 @@ def test_a_patch_that_was_changed_afterwards_is_noticed(file: Path) -> None:
 
 
 def test_a_damaged_record_is_told_with_what_to_do(file: Path) -> None:
-    record.keep(paths(file), record.compare(loaded(file)))
+    record.keep(paths(file), *record.compare(loaded(file)))
     path = paths(file).source / "modifications.json"
     path.write_text("{}")
     with pytest.raises(InputError, match=f"{path}: damaged .*; delete it and run 'campaign modifications FILE'"):
