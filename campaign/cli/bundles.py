@@ -17,7 +17,7 @@ from campaign.evidence.verify import Asked, VerifiedBundle
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
 from campaign.report import table
-from campaign.report.compare import campaigns
+from campaign.report.compare import forms, verdicts
 from campaign.report.write import write_report
 from campaign.results.store import begun
 
@@ -110,13 +110,13 @@ def draw_sample(arguments: argparse.Namespace) -> int:
 
 
 def accept(arguments: argparse.Namespace) -> int:
-    terms = campaigns.parse_terms(None, arguments.at_least, arguments.reported)
+    terms = verdicts.parse_terms(None, arguments.at_least, arguments.reported)
     assert terms is not None, "the share has a default"
     asked = Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, whole):
         accepted = sample.accept(arguments.bundle, arguments.challenge, whole, verified.chain.head, terms, say)
         style = table_format(arguments.format, arguments.output)
-        write(campaigns.as_text(accepted.comparison, style), arguments.output)
+        write(forms.printed(accepted.comparison, style), arguments.output)
         if accepted.other_settings:
             say(
                 "note: the sample was run with other machine settings than the bundle: "

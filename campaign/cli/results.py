@@ -17,7 +17,7 @@ from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
 from campaign.report import contents, junit, pdf, table, views
-from campaign.report.compare import campaigns
+from campaign.report.compare import forms, sources, verdicts
 from campaign.report.workbook.write import workbook
 from campaign.report.write import write_report
 from campaign.results.source import modifications, record
@@ -97,10 +97,10 @@ def _check_table(arguments: argparse.Namespace) -> int:
 
 
 def compare(arguments: argparse.Namespace) -> int:
-    terms = campaigns.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
-    comparison = campaigns.compare(arguments.campaigns, terms, campaigns.parse_targets(arguments.map))
+    terms = verdicts.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
+    comparison = sources.compare(arguments.campaigns, terms, verdicts.parse_targets(arguments.map))
     style = table_format(arguments.format, arguments.output)
-    text = campaigns.as_text(comparison, style, columns(arguments.output))
+    text = forms.printed(comparison, style, columns(arguments.output))
     write(text, arguments.output)
     return OK if comparison.passed else INCOMPLETE
 

@@ -28,7 +28,7 @@ from campaign.judge.records import fingerprint
 from campaign.judge.submission import RECORDS, Submission
 from campaign.pipeline import standing
 from campaign.pipeline.standing import Say
-from campaign.report.compare import campaigns
+from campaign.report.compare import sources
 from campaign.report.compare.verdicts import OfferComparison, Terms
 from campaign.results.case import Case
 from campaign.results.cells import Row
@@ -142,7 +142,7 @@ def accept(place: Path, file: Path, whole: Submission, head: str, terms: Terms, 
             answer = folder / "answer"
             bundle.write(opened, names, *standing.on_record(opened, say), answer, None)
             objections = _objections(asked, answer, whole)
-        compared = campaigns.compare([place, answer], terms)
+        compared = sources.compare([place, answer], terms)
     kept = tuple(tuple(cell for cell in column if str(cell.cell) in asked.cells) for column in compared.cells)
     return SampleOutcome(asked, replace(compared, cells=kept), objections, others)
 

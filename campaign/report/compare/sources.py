@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ from campaign.core import archives, untrusted
 from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.bagit import MANIFEST
 from campaign.core.errors import InputError
+from campaign.report.compare import verdicts
 from campaign.report.compare.offers import Offer, read
+from campaign.report.compare.verdicts import OfferComparison, Terms
 from campaign.results.tabular import table
 
 MAX_BYTES = 64 * 1024 * 1024  # of a table or a manifest
@@ -38,6 +40,17 @@ ALLOWED = (
 
 
 _TABLE = "a table; its values are not verified"
+
+
+def compare(
+    paths: Sequence[Path], terms: Terms | None = None, targets: Mapping[str, str] | None = None
+) -> OfferComparison:
+    """Compare the first of the campaigns with each other one. Raises InputError."""
+    if len(paths) < 2:
+        raise InputError(
+            f"compare needs two or more campaigns; found {len(paths)} (the others are compared with the first)"
+        )
+    return verdicts.compare([load(path) for path in paths], terms, targets)
 
 
 def load(path: Path) -> Offer:

@@ -9,14 +9,17 @@ bound).
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from campaign.config.values import parse_percent
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Status
+from campaign.core.strict_yaml import shown
 from campaign.core.units import several
 from campaign.report.compare.offers import Offer, OfferedCell, renamed
 from campaign.statistics import intervals, ranks
@@ -44,6 +47,35 @@ class Terms:
 
     least: float
     reported: bool = False
+
+
+def parse_terms(tolerance: str | None, at_least: str | None, reported: bool) -> Terms | None:
+    """The terms of an acceptance, from `5%` or `0.95`; None if neither is given. Raises InputError."""
+    if tolerance is not None:
+        try:
+            return Terms(1 - parse_percent(0, 99)(tolerance), reported)
+        except ValueError as error:
+            raise InputError(f"--tolerance: {error}") from error
+    if at_least is not None:
+        if not re.fullmatch(r"0\.[0-9]{1,6}|1(\.0{1,6})?", at_least) or float(at_least) < 0.01:
+            raise InputError(f"--at-least: found {shown(at_least)}; allowed: a share from 0.01 to 1, such as 0.95")
+        return Terms(float(at_least), reported)
+    if reported:
+        raise InputError("--reported needs --tolerance or --at-least")
+    return None
+
+
+def parse_targets(words: Sequence[str]) -> dict[str, str]:
+    """`NAME=OTHER`, the first campaign's name of a target and the others' -> {OTHER: NAME}."""
+    names: dict[str, str] = {}
+    for word in words:
+        name, separator, other = word.partition("=")
+        if not (name and separator and other) or other in names or name in names.values():
+            raise InputError(
+                f"--map {word}: write NAME=OTHER (target of the first = target of the others), each name once"
+            )
+        names[other] = name
+    return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +197,9 @@ def _check_size(first: Offer, others: Sequence[Offer]) -> None:
 def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[CellComparison, ...]:
     cells = dict.fromkeys((*first.entries, *other.entries))
     pairs = [CellComparison(cell, first.entries.get(cell), other.entries.get(cell)) for cell in cells]
-    settled = [_settled(pair, terms) for pair in pairs]
-    column = [known or _estimated(pair, terms) for known, pair in zip(settled, pairs, strict=True)]
+    column = [_settled(pair, terms) or _estimated(pair, terms) for pair in pairs]
     adjusted = iter(ranks.adjusted([cell.p for cell in column if cell.p is not None]))
-    return tuple(
-        known or _judged(cell, None if cell.p is None else next(adjusted), terms)
-        for known, cell in zip(settled, column, strict=True)
-    )
+    return tuple(_judged(cell, None if cell.p is None else next(adjusted), terms) for cell in column)
 
 
 def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None:
@@ -244,6 +272,8 @@ Answer = tuple[CellVerdict, str, bool]  # verdict, reason, whether the cell fail
 
 
 def _judged(cell: CellComparison, adjusted: float | None, terms: Terms | None) -> CellComparison:
+    if cell.reason:  # it is settled
+        return cell
     verdict, reason, fails = _difference(cell, adjusted) if terms is None else _accepted(cell, adjusted, terms)
     return replace(cell, verdict=verdict, reason=reason, fails=fails, adjusted=adjusted)
 

@@ -10,7 +10,7 @@ from campaign.core.model import Observation, Record
 from campaign.core.placed_json import JsonPath, NotJson, PlacedValue
 from campaign.results.parsers import ior_text
 from campaign.results.parsers.consistency import count_contradicts
-from campaign.results.parsers.ior_summary import IterationRow, Summary, row_contradiction
+from campaign.results.parsers.ior_summary import IorSummary, IterationRow, row_contradiction
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import Repeats
 from campaign.results.parsers.text_reader import local_time
@@ -69,8 +69,8 @@ def _json(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation
     return records, notes.added_to(seen)
 
 
-def _summary(root: PlacedValue, file: str, notes: Notes) -> Summary:
-    summary = Summary(file)
+def _summary(root: PlacedValue, file: str, notes: Notes) -> IorSummary:
+    summary = IorSummary(file)
     for test in JsonPath.of("tests[*]").find(root):
         for result in JsonPath.of("Results[*]").find(test):
             row = _texts(result) | {"test": _texts(test).get("TestID", "")}

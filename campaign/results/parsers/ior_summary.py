@@ -39,7 +39,7 @@ class IterationRow:
         return round(mebibytes(self.rate) * float(seconds)) if _SHOWN.fullmatch(seconds) else None
 
 
-class Summary:
+class IorSummary:
     """Rows of the summary, of iterations, and of the best of them, by test and access (write, read)."""
 
     def __init__(self, file: str) -> None:

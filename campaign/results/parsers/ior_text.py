@@ -12,7 +12,7 @@ import re
 import shlex
 from dataclasses import replace
 
-from campaign.results.parsers.ior_summary import IterationRow, Summary, row_contradiction
+from campaign.results.parsers.ior_summary import IorSummary, IterationRow, row_contradiction
 from campaign.results.parsers.lines import tells_of_failure
 from campaign.results.parsers.mdtest_command import COMMAND_TRUNCATED
 from campaign.results.parsers.repeats import Repeats
@@ -49,7 +49,7 @@ class _IorReader(TextReader):
         self._own = False
         self._test = 0
         self._options: dict[str, int] = {}
-        self._summary = Summary(file)
+        self._summary = IorSummary(file)
         self._row_columns: tuple[str, ...] = ()  # of iterations
         self._doubts: list[tuple[int, str]] = []  # rows of iterations that contradict themselves
         self._in_summary = False

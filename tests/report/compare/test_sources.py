@@ -19,7 +19,7 @@ from campaign.core import bagit
 from campaign.core.errors import InputError
 from campaign.core.model import Status
 from campaign.report import table
-from campaign.report.compare import campaigns, sources
+from campaign.report.compare import sources
 from campaign.report.compare.offers import Offer, read
 from campaign.report.workbook.write import workbook
 from tests.report.test_write import contents
@@ -383,4 +383,4 @@ def test_a_damaged_archive_is_read_or_refused(tmp_path: Path, zipped: bool, plac
 
 def test_two_campaigns_are_the_fewest() -> None:
     with pytest.raises(InputError, match="compare needs two or more campaigns; found 1"):
-        campaigns.compare([Path("a.json")])
+        sources.compare([Path("a.json")])

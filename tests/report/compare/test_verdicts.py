@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from campaign.cli.main import main
 from campaign.core.errors import INCOMPLETE, OK, USAGE, InputError
-from campaign.report.compare import campaigns, data, text, verdicts
+from campaign.report.compare import forms, verdicts
 from campaign.report.compare.verdicts import CellComparison, CellVerdict, Terms, letters, summary
 from tests.support import builders, offers
 from tests.support.offers import CELLS, gap, noisy, offer, row
@@ -69,7 +69,7 @@ def test_repetitions_of_one_job_count_as_one(jobs: int, seen: bool) -> None:
     if not seen:
         several = "1 job" if jobs == 1 else "2 jobs"
         assert found.reason == f"repetitions: 6 in {several}, 6 in {several}"
-    printed = text.printed(verdicts.compare([offer(carried(each)) for each in (LOW, HIGH, LOW)]), "plain")
+    printed = forms.printed(verdicts.compare([offer(carried(each)) for each in (LOW, HIGH, LOW)]), "plain")
     (line,) = (line for line in printed.splitlines() if line.startswith("scratch/"))
     assert ("°" in line) != seen  # the marks of the best value are by the same test
     assert ("Significance needs at least 4 repetitions on both sides, each in its own job" in printed) != seen
@@ -247,7 +247,7 @@ def test_a_map_to_nothing_or_to_two_is_refused(targets: dict[str, str], message:
 @pytest.mark.parametrize("words", [["scratch"], ["=a"], ["a="], ["a=b", "a=c"], ["a=b", "c=b"]])
 def test_a_map_is_two_names_each_once(words: list[str]) -> None:
     with pytest.raises(InputError, match="--map"):
-        campaigns.parse_targets(words)
+        verdicts.parse_targets(words)
 
 
 # --- acceptance
@@ -326,7 +326,7 @@ def test_what_was_not_committed_need_not_be_reached_but_nothing_at_all_is_no_acc
     ("tolerance", "at_least", "least"), [("5%", None, 0.95), ("0%", None, 1.0), (None, "0.9", 0.9), (None, "1", 1.0)]
 )
 def test_the_terms_of_an_acceptance(tolerance: str | None, at_least: str | None, least: float) -> None:
-    assert campaigns.parse_terms(tolerance, at_least, False) == Terms(pytest.approx(least))  # type: ignore[arg-type]
+    assert verdicts.parse_terms(tolerance, at_least, False) == Terms(pytest.approx(least))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_the_terms_of_an_acceptance(tolerance: str | None, at_least: str | None,
 )  # fmt: skip
 def test_other_terms_are_refused(tolerance: str | None, at_least: str | None, reported: bool) -> None:
     with pytest.raises(InputError, match=r"--tolerance|--at-least|--reported"):
-        campaigns.parse_terms(tolerance, at_least, reported)
+        verdicts.parse_terms(tolerance, at_least, reported)
 
 
 # --- forms
@@ -358,21 +358,21 @@ def everything() -> list[Any]:
 
 
 def test_the_printed_comparison_of_two() -> None:
-    builders.golden("compare.txt", text.printed(verdicts.compare(everything()), "simple"))
+    builders.golden("compare.txt", forms.printed(verdicts.compare(everything()), "simple"))
 
 
 def test_the_printed_comparison_of_three() -> None:
-    builders.golden("compare-many.txt", text.printed(verdicts.compare([*everything(), everything()[0]]), "simple"))
+    builders.golden("compare-many.txt", forms.printed(verdicts.compare([*everything(), everything()[0]]), "simple"))
 
 
 def test_the_printed_acceptance() -> None:
-    builders.golden("compare-acceptance.txt", text.printed(verdicts.compare(everything(), FIVE_PERCENT), "simple"))
+    builders.golden("compare-acceptance.txt", forms.printed(verdicts.compare(everything(), FIVE_PERCENT), "simple"))
 
 
 def test_the_forms_agree_on_every_verdict() -> None:
     found = verdicts.compare(everything())
-    from_csv = list(csv.DictReader(io.StringIO(data.as_csv(found))))
-    from_json = json.loads(data.as_json(found))["offers"][1]["cells"]
+    from_csv = list(csv.DictReader(io.StringIO(forms.as_csv(found))))
+    from_json = json.loads(forms.as_json(found))["offers"][1]["cells"]
     assert [line["verdict"] for line in from_csv] == [cell["verdict"] for cell in from_json]
     assert [line["verdict"] for line in from_csv] == [cell.verdict for cell in found.cells[0]]
     assert [line["ratio"] for line in from_csv] == [str(cell["ratio"] or "") for cell in from_json]
@@ -381,31 +381,31 @@ def test_the_forms_agree_on_every_verdict() -> None:
 
 @pytest.mark.parametrize("style", sorted(tabulate.tabulate_formats))
 def test_every_format_of_tabulate_prints_every_cell(style: str) -> None:
-    printed = text.printed(verdicts.compare(everything()), style)
+    printed = forms.printed(verdicts.compare(everything()), style)
     assert printed.count("shared") >= 4
 
 
 def test_a_formula_in_a_unit_is_text_to_a_spreadsheet() -> None:
     formula = row(LOW, unit="=1+1")
-    assert ",'=1+1," in data.as_csv(verdicts.compare([offer(formula), offer(formula)]))
+    assert ",'=1+1," in forms.as_csv(verdicts.compare([offer(formula), offer(formula)]))
 
 
 def test_markup_in_a_unit_or_a_name_is_text() -> None:
     wild = row(LOW, unit="<b>ops</b>")
     for style in ("html", "unsafehtml"):
-        printed = text.printed(verdicts.compare([offer(wild, source="<script>a.json"), offer(wild)]), style)
+        printed = forms.printed(verdicts.compare([offer(wild, source="<script>a.json"), offer(wild)]), style)
         assert "<b>" not in printed
         assert "<script>" not in printed
 
 
 def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(InputError, match=r"--format tabel: unknown format; allowed: .*, csv, json"):
-        text.printed(verdicts.compare(everything()), "tabel")
+        forms.printed(verdicts.compare(everything()), "tabel")
 
 
 def test_the_best_median_is_marked_and_what_cannot_be_told_from_it() -> None:
     made = [offer(row(values)) for values in (LOW, HIGH, (*LOW, 900.0), HIGH[::-1], (112.0,))]
-    line = text.printed(verdicts.compare(made), "plain").split("create", 1)[1].splitlines()[0].split()
+    line = forms.printed(verdicts.compare(made), "plain").split("create", 1)[1].splitlines()[0].split()
     assert [word for word in line if word.strip("*°").isdigit()] == ["105", "*115", "900", "°115", "°112"]
 
 
@@ -485,5 +485,5 @@ def test_geometric_means_are_of_actual_rates() -> None:
     assert inflated.gain == pytest.approx(1)
     assert honest.gain == pytest.approx(1)
     assert summary(found.cells[0]).mean == pytest.approx(1)
-    said = campaigns.as_text(found, "simple")
+    said = forms.printed(found, "simple")
     assert "Geometric means use actual rates" in " ".join(said.split())
