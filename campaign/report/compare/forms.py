@@ -51,7 +51,7 @@ Table = tuple[list[str], list[list[str]]]  # headers and lines
 
 
 def printed(comparison: OfferComparison, style: str, width: int = printing.WIDEST) -> str:
-    """As CSV, JSON, or in a format of tabulate: the offers, every cell, the summary, and what marks and numbers mean."""
+    """As CSV, JSON, or in a format of tabulate: the offers, every cell, the summary, and what marks mean."""
     if style == "csv":
         return as_csv(comparison)
     if style == "json":
