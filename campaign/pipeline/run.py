@@ -17,7 +17,7 @@ from typing import Protocol
 from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.errors import NoRoom, UnknownState, typed
-from campaign.core.model import Attempt, Observation, Paths, Run, State
+from campaign.core.model import Attempt, Observation, Run, State
 from campaign.core.units import several
 from campaign.judge.submission import Submission
 from campaign.pipeline import budget, planning
@@ -31,7 +31,6 @@ from campaign.results.case import Case
 from campaign.results.source import record
 from campaign.results.store import Records, Store, begun
 from campaign.slurm import commands
-from campaign.slurm.completion import read_completion
 from campaign.slurm.submit import Room, left_on, send
 
 FOLLOW_S = (0.05, 1.0)  # shortest and longest pause between two checks of the jobs' records
@@ -288,8 +287,7 @@ class _Work:
         if self._request.keep_going:
             return False
         full = no_space(chosen, attempts, driver.before)
-        end_of = functools.partial(_end_of, driver.opened.paths)
-        cause = full.reason if full else same_cause(chosen, attempts, driver.before, end_of)
+        cause = full.reason if full else same_cause(chosen, attempts, driver.before)
         if cause is None or not (jobs := _not_ended(own)):
             return False
         if full:
@@ -338,17 +336,14 @@ def no_space(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collectio
     return next((each for each in new if each.state is State.FAILED and _NO_SPACE.search(each.reason)), None)
 
 
-def same_cause(
-    runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str], end_of: Callable[[Attempt], object]
-) -> str | None:
-    """Why the first two jobs failed, without the attempts `before`, if both ended in the same way; None otherwise.
-    `end_of`: how a job recorded the end of an attempt.
+def same_cause(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str]) -> str | None:
+    """The common cause of the first two failed jobs, without the attempts `before`; None if there is none.
 
     Jobs that Slurm refused have not failed. Runs of one job may all fail because of that job (a node, for example):
     they count as one failure, unless no other job is left to compare with.
     """
-    ids = {run.id for run in runs}
-    new = [attempt for attempt in attempts if attempt.run in ids and attempt.token not in before]
+    by_id = {run.id: run for run in runs}
+    new = [attempt for attempt in attempts if attempt.run in by_id and attempt.token not in before]
     ended = [attempt for attempt in new if not attempt.state.active and attempt.state is not State.REFUSED]
     ended.sort(key=lambda attempt: attempt.ended or math.inf)
     jobs = list(dict.fromkeys(attempt.job for attempt in ended))[:2]
@@ -360,18 +355,16 @@ def same_cause(
         return None
     until = ended[: ended.index(first[1]) + 1]
     failed = all(attempt.state in (State.FAILED, State.TIMEOUT) for attempt in until)
-    if not failed or len({(attempt.state, end_of(attempt)) for attempt in first}) > 1:
-        return None
-    return first[0].reason
+    causes = {_general(attempt, by_id[attempt.run]) for attempt in first}
+    return first[0].reason if failed and len(causes) == 1 else None
 
 
-def _end_of(paths: Paths, attempt: Attempt) -> tuple[object, ...]:
-    """The job's record of an end: its outcome, the benchmark's exit status, and how many phases had run."""
-    try:
-        completion = read_completion(paths.attempt(attempt.run, attempt.number), attempt.token)
-    except (OSError, ValueError):
-        return ()
-    return (completion.outcome, completion.exit_status, len(completion.phases)) if completion else ()
+def _general(attempt: Attempt, run: Run) -> tuple[State, str]:
+    """How an attempt ended, and what its program printed of that, without names, numbers and paths, which differ from
+    run to run.
+    """
+    text = attempt.reason.replace(run.attempt_directory(attempt.token), "").replace(attempt.run, "")
+    return attempt.state, re.sub(r"[0-9a-f]{8,}|\d+", "#", text)
 
 
 def _not_ended(attempts: Iterable[Attempt]) -> list[str]:
