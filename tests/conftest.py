@@ -12,15 +12,16 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.browser import browser
-from tests.support.sandbox_fixture import gluster, sandbox, sandbox_directory
+from tests.support.sandbox_fixture import gluster, own_sandbox, sandbox, sandbox_directory
 
-__all__ = ["browser", "gluster", "sandbox", "sandbox_directory"]
+__all__ = ["browser", "gluster", "own_sandbox", "sandbox", "sandbox_directory"]
 
 # The kinds of tests in the order in which they run: those that mostly wait come first, and the others fill the gaps.
 KINDS = ("slurm", "mpi", "programs", "unit")
 # What a fixture starts makes the tests that use it what they are.
 KIND_OF_FIXTURE = {
     "sandbox": "slurm",
+    "own_sandbox": "slurm",
     "sandbox_directory": "slurm",
     "gluster": "slurm",
     "cluster": "programs",  # a stand-in for Slurm's
@@ -29,7 +30,18 @@ KIND_OF_FIXTURE = {
     "made": "programs",  # a bundle of a campaign that was run
 }
 
+# Whose tests run in one process, one after another, since they share what takes long to make.
 SHARING = ("tests/evidence/",)
+# Of these, those that take longest. They come first: begun late, they would still run when all others have ended.
+CHAINS = (
+    "tests/pipeline/test_packs.py",
+    "tests/pipeline/test_network_storage.py",
+    "tests/evidence/",
+    "tests/slurm/test_submit.py",
+    "tests/pipeline/test_whole_run.py",
+    "tests/bench_src/test_build.py",
+    "tests/test_packaging.py",
+)
 
 # A loaded machine may take long over one example; no test asks how long. The same examples each time: whether a change
 # passes does not hang on luck. `make soak` looks for new ones.
@@ -50,7 +62,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with its kind, and sort: by kind, files with a long time limit first."""
+    """Mark each test with its kind, and sort: long chains, then by kind, files with a long time limit first."""
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         for fixture, kind in KIND_OF_FIXTURE.items():
@@ -61,7 +73,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     longest: dict[Path, float] = defaultdict(float)
     for item in items:
         longest[item.path] = max(longest[item.path], time_limit(item))
-    items.sort(key=lambda item: (kind_number(item), -longest[item.path]))
+    items.sort(key=lambda item: (chain_number(item), kind_number(item), -longest[item.path]))
+
+
+def chain_number(item: pytest.Item) -> int:
+    return next((number for number, chain in enumerate(CHAINS) if item.nodeid.startswith(chain)), len(CHAINS))
 
 
 def kind_number(item: pytest.Item) -> int:

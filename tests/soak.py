@@ -57,7 +57,7 @@ class Soak:
         self.sandbox = Sandbox.start(folder / "cluster", self.shape, os.getpid())
         self.repetitions = REPETITIONS
         self.case: Case = make_case(
-            folder, self.sandbox, "soak", items=512, target=self.target, more=f"repetitions: {self.repetitions}"
+            folder, self.sandbox, "soak", 512, self.target, most="all", more=f"repetitions: {self.repetitions}"
         )
         self.driver: subprocess.Popen[bytes] | None = None
         self.statuses: Counter[int | str] = Counter()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.bench_binary import Reply, launch
+from tests.support.bench_binary import AT_ONCE, Reply, launch
 from tests.support.bench_faults import (
     faulty,
     files,
@@ -203,7 +203,7 @@ def test_more_memory_than_there_is_is_refused_before_anything_is_taken(tmp_path:
     ],
 )
 def test_wrong_command_lines_are_told(tmp_path: Path, options: tuple[object, ...], message: str) -> None:
-    reply = checkpoint(tmp_path, *options)
+    reply = checkpoint(tmp_path, *options, env=AT_ONCE)
     assert (reply.status, messages(reply, "checkpoint"), reply.out) == (2, [f"checkpoint: {message}"], "")
 
 

@@ -18,7 +18,7 @@ from campaign import __version__
 from campaign.results.parsers.ior_formats import parse
 from tests.support import bench_faults
 from tests.support.again import measured_again
-from tests.support.bench_binary import SOURCES, Reply, build, launch, make
+from tests.support.bench_binary import AT_ONCE, SOURCES, Reply, build, launch, make
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
@@ -1011,7 +1011,7 @@ NO_LEAST_TIME = "minTimeDuration is not offered here: '1' was given, only '0' is
     ],
 )
 def test_wrong_options_are_refused_once(tmp_path: Path, options: list[object], message: str) -> None:
-    reply = ior(tmp_path, *options)
+    reply = ior(tmp_path, *options, env=AT_ONCE)
     assert (reply.status, messages(reply), reply.out) == (2, [f"ior: {message}"], "")
     assert files(tmp_path) == []
 

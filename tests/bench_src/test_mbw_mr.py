@@ -10,7 +10,7 @@ import pytest
 
 from campaign import __version__
 from campaign.results.parsers.consistency import half_digit
-from tests.support.bench_binary import Reply, launch
+from tests.support.bench_binary import AT_ONCE, Reply, launch
 from tests.support.bench_faults import (
     launch_and_lose_a_rank,
     library,
@@ -210,7 +210,7 @@ def test_a_single_flipped_bit_fails_the_validation(tmp_path: Path, after: int, w
     ],
 )
 def test_wrong_command_lines_are_told(tmp_path: Path, options: tuple[object, ...], ranks: int, message: str) -> None:
-    reply = mbw_mr(tmp_path, *options, ranks=ranks)
+    reply = mbw_mr(tmp_path, *options, ranks=ranks, env=AT_ONCE)
     assert (reply.status, messages(reply, "mbw_mr"), reply.out) == (2, [f"mbw_mr: {message}"], "")
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from campaign import __version__
 from campaign.results.parsers import bench_jsonl
-from tests.support.bench_binary import Reply, build, launch, run_group, shell_words
+from tests.support.bench_binary import AT_ONCE, Reply, build, launch, run_group, shell_words
 from tests.support.bench_faults import launch_and_lose_a_rank, sanitizers_said, under_sanitizers
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
@@ -178,9 +178,9 @@ def test_arguments_are_quoted_in_the_text_so_that_a_shell_reads_them_back(tmp_pa
 # --- the JSON lines
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def crossroads(tmp_path_factory: pytest.TempPathFactory) -> Reply:
-    """Eight ranks on four pretended nodes."""
+    """Eight ranks on four pretended nodes, once in each process, which shares the tests of this file with others."""
     place = tmp_path_factory.mktemp("crossroads")
     reply = launch(place, *CROSSROADS, "-n", 50, "-d", place, "-N", 2, ranks=8, node_of_rank="R/2")
     assert (reply.status, reply.errors) == (0, [])
@@ -401,7 +401,7 @@ def test_another_geometry_than_the_expected_one_is_not_measured(
     tmp_path: Path, node_of_rank: str, expected: dict[str, str], message: str
 ) -> None:
     command = (*CROSSROADS, "-n", 4, "-d", tmp_path / "d")
-    reply = launch(tmp_path, *command, ranks=4, node_of_rank=node_of_rank, env=expected)
+    reply = launch(tmp_path, *command, ranks=4, node_of_rank=node_of_rank, env=expected | AT_ONCE)
     assert reply.status == 4
     assert reply.errors == [f"mdtest: {message}"]
     assert [line["type"] for line in reply.lines] == ["start", "attestation", "error", "end"]
@@ -498,7 +498,7 @@ MAKES = "files are made with open(O_CREAT), as applications do"
 def test_a_wrong_command_line_gives_one_clear_message_and_makes_nothing(
     tmp_path: Path, arguments: str, message: str
 ) -> None:
-    reply = launch(tmp_path, "mdtest", *arguments.split(), ranks=2)
+    reply = launch(tmp_path, "mdtest", *arguments.split(), ranks=2, env=AT_ONCE)
     assert reply.status == 2
     assert reply.errors == [f"mdtest: {message}"]
     assert reply.out == ""
@@ -517,7 +517,7 @@ def test_the_root_directory_and_the_home_directory_are_refused(tmp_path: Path) -
     home.mkdir()
     (tmp_path / "link").symlink_to(home)
     for place in ("/", "//", "/.", home, tmp_path / "link", f"{tmp_path}/home/../home/"):
-        reply = launch(tmp_path, *CROSSROADS, "-n", 1, "-d", place, ranks=2, env={"HOME": str(home)})
+        reply = launch(tmp_path, *CROSSROADS, "-n", 1, "-d", place, ranks=2, env={"HOME": str(home), **AT_ONCE})
         assert reply.status == 2
         (error,) = reply.errors
         assert "is the root directory" in error or "is the home directory" in error

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.again import measured_again
-from tests.support.bench_binary import Reply, launch
+from tests.support.bench_binary import AT_ONCE, Reply, launch
 from tests.support.bench_faults import (
     faulty,
     files,
@@ -417,7 +417,7 @@ def test_absent_files_cannot_be_read(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_command_lines_are_told(tmp_path: Path, options: tuple[object, ...], message: str) -> None:
-    reply = mpiio(tmp_path, *options)
+    reply = mpiio(tmp_path, *options, env=AT_ONCE)
     assert (reply.status, messages(reply, "mpiio"), reply.out) == (2, [f"mpiio: {message}"], "")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.bench_binary import Reply, launch
+from tests.support.bench_binary import AT_ONCE, Reply, launch
 from tests.support.bench_faults import (
     faulty,
     files,
@@ -269,7 +269,7 @@ def test_an_absent_directory_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_command_lines_are_told(tmp_path: Path, words: list[str], message: str) -> None:
-    reply = nfstest(tmp_path, *words, ranks=2)
+    reply = nfstest(tmp_path, *words, ranks=2, env=AT_ONCE)
     assert (reply.status, messages(reply, "nfstest"), reply.out) == (2, [f"nfstest: {message}"], "")
 
 

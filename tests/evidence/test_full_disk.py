@@ -58,7 +58,7 @@ def test_a_bundle_that_finds_no_room_at_any_moment_of_its_verification_is_not_ca
     subprocess.run(["tar", "-C", made.root, "-czf", packed, "plain"], check=True, timeout=300)
     place = tmp_path / "small"
     place.mkdir()
-    shares = (*(number / 100 for number in range(2, 50, 12)), *(number / 100 for number in range(50, 130, 2)))
+    shares = (*(number / 100 for number in range(2, 50, 12)), *(number / 100 for number in range(50, 130, 4)))
     sizes = [f"size={max(8, round(size * share / 1024))}k" for share in shares]
     sizes += [f"nr_inodes={round(len(files) * share)}" for share in (0.1, 0.5, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.5, 2)]
     python = [sys.executable, "-c", EACH_SIZE, str(place), json.dumps([*sizes, "size=1g"]), str(packed)]

@@ -10,7 +10,6 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,22 +17,10 @@ from pathlib import Path
 import pytest
 
 from campaign.slurm.sandbox.cluster import Sandbox
-from campaign.slurm.sandbox.layout import Shape
 from tests.support.cases import Case, make_case, new_target, wait_until
 from tests.support.command_line import CAMPAIGN
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[Sandbox]:
-    """A cluster that these tests may disturb."""
-    directory = Path(tempfile.mkdtemp(prefix="site-", dir="/tmp"))
-    try:
-        yield Sandbox.start(directory, Shape(nodes=4, cpus=4), os.getpid())
-    finally:
-        Sandbox.at(directory).stop()
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def called(case: Case, *words: str) -> subprocess.CompletedProcess[str]:
@@ -73,12 +60,12 @@ def wrapped_sbatch(case: Case, folder: Path, text: str) -> Case:
 
 
 def test_a_slurmctld_that_stops_while_jobs_are_submitted_costs_time_and_nothing_else(
-    tmp_path: Path, site: Sandbox
+    tmp_path: Path, own_sandbox: Sandbox
 ) -> None:
-    state = site.layout.load()
+    state = own_sandbox.layout.load()
     assert state is not None
     pid = state.processes["slurmctld"].pid
-    plain = make_case(tmp_path, site, "away", allocation="run")
+    plain = make_case(tmp_path, own_sandbox, "away", allocation="run")
     # The second sbatch finds it stopped, until long after that sbatch has given up.
     stops = (
         f"mkdir {tmp_path}/1 2>/dev/null || mkdir {tmp_path}/2 2>/dev/null && [ -d {tmp_path}/2 ] && kill -STOP {pid}"
@@ -105,15 +92,15 @@ def test_a_slurmctld_that_stops_while_jobs_are_submitted_costs_time_and_nothing_
 
 
 @contextmanager
-def job_submit(site: Sandbox, lua: str) -> Iterator[None]:
+def job_submit(sandbox: Sandbox, lua: str) -> Iterator[None]:
     """The site's job_submit plugin, in Lua."""
-    conf, script = top(site) / "slurm.conf", top(site) / "job_submit.lua"
+    conf, script = top(sandbox) / "slurm.conf", top(sandbox) / "job_submit.lua"
     before = conf.read_text()
     script.write_text(
         f"function slurm_job_submit(job, partitions, uid)\n{lua}\nend\n"
         "function slurm_job_modify(job, record, partitions, uid) return slurm.SUCCESS end\nreturn slurm.SUCCESS\n"
     )
-    variables = os.environ | site.environment()
+    variables = os.environ | sandbox.environment()
 
     def reread() -> None:
         subprocess.run(["scontrol", "reconfigure"], env=variables, check=True, timeout=60)
@@ -130,9 +117,11 @@ def job_submit(site: Sandbox, lua: str) -> Iterator[None]:
 POLICY = 'slurm.log_user("Site policy: no jobs of campaigns on Mondays\\nwrite to hpc-help@site") return slurm.ERROR'
 
 
-def test_a_rejection_by_the_site_is_shown_whole_before_anything_is_submitted(tmp_path: Path, site: Sandbox) -> None:
-    case = make_case(tmp_path, site, "policy")
-    with job_submit(site, POLICY):
+def test_a_rejection_by_the_site_is_shown_whole_before_anything_is_submitted(
+    tmp_path: Path, own_sandbox: Sandbox
+) -> None:
+    case = make_case(tmp_path, own_sandbox, "policy")
+    with job_submit(own_sandbox, POLICY):
         for verb in ("plan", "run"):
             done = called(case, verb, str(case.file))
             assert done.returncode == 2
@@ -140,12 +129,12 @@ def test_a_rejection_by_the_site_is_shown_whole_before_anything_is_submitted(tmp
 
 
 def test_a_rejection_by_the_site_that_comes_later_is_shown_whole_and_is_not_tried_again(
-    tmp_path: Path, site: Sandbox
+    tmp_path: Path, own_sandbox: Sandbox
 ) -> None:
     """Of the job itself alone, not of the test."""
-    plain = make_case(tmp_path, site, "later")
+    plain = make_case(tmp_path, own_sandbox, "later")
     case = wrapped_sbatch(plain, tmp_path, f'echo >>{tmp_path}/calls; set -- --nice=77 "$@"')
-    with job_submit(site, f"if job.nice == 2147483648 + 77 then {POLICY} end return slurm.SUCCESS"):
+    with job_submit(own_sandbox, f"if job.nice == 2147483648 + 77 then {POLICY} end return slurm.SUCCESS"):
         done = called(case, "run", str(case.file), "--only", "scratch/single/*/*")
     assert done.returncode == 1
     reasons = {row["reason"] for row in case.states().values() if row["attempts"]}
@@ -157,8 +146,8 @@ def test_a_rejection_by_the_site_that_comes_later_is_shown_whole_and_is_not_trie
 # --- limits
 
 
-def test_a_run_that_takes_too_long_names_its_limit_and_the_key(tmp_path: Path, site: Sandbox) -> None:
-    case = of_script(tmp_path, site, "slow", "exec sleep 300", limit="1m")
+def test_a_run_that_takes_too_long_names_its_limit_and_the_key(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = of_script(tmp_path, sandbox, "slow", "exec sleep 300", limit="2s")  # of which Slurm makes a minute
     called(case, "run", str(case.file), "--only", "scratch/single/shared/*")
     (row,) = [row for row in case.states().values() if row["attempts"]]
     assert row["state"] == "timeout"
@@ -172,8 +161,8 @@ def waiting(case: Case) -> set[str]:
     return {row["reason"] for row in case.states().values() if row["state"] == "pending"}
 
 
-def test_a_job_that_waits_for_somebody_says_for_whom_and_starts_by_itself(tmp_path: Path, site: Sandbox) -> None:
-    case = make_case(tmp_path, site, "waits")
+def test_a_job_that_waits_for_somebody_says_for_whom_and_starts_by_itself(tmp_path: Path, own_sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, own_sandbox, "waits")
     partition = ["scontrol", "update", "PartitionName=sandbox"]
     case.slurm(*partition, "State=DOWN")
     try:
@@ -202,9 +191,9 @@ def test_a_job_that_waits_for_somebody_says_for_whom_and_starts_by_itself(tmp_pa
 
 
 @contextmanager
-def small(site: Sandbox, name: str, limit: str) -> Iterator[Path]:
+def small(sandbox: Sandbox, name: str, limit: str) -> Iterator[Path]:
     """A file system with this limit, which all nodes see."""
-    point = new_target(site, name)
+    point = new_target(sandbox, name)
     subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "small", point], check=True, timeout=200)
     try:
         yield point
@@ -216,9 +205,9 @@ only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 
 
 @only_root
-def test_a_full_target_stops_a_campaign_and_is_named(tmp_path: Path, site: Sandbox) -> None:
-    with small(site, "full", "nr_inodes=200") as point:
-        case = make_case(tmp_path, site, "full", target=point)
+def test_a_full_target_stops_a_campaign_and_is_named(tmp_path: Path, own_sandbox: Sandbox) -> None:
+    with small(own_sandbox, "full", "nr_inodes=200") as point:
+        case = make_case(tmp_path, own_sandbox, "full", target=point)
         done = called(case, "run", str(case.file))
     said = in_one_line(done.stderr)
     assert done.returncode == 1
@@ -227,9 +216,9 @@ def test_a_full_target_stops_a_campaign_and_is_named(tmp_path: Path, site: Sandb
 
 
 @only_root
-def test_full_results_stop_a_campaign_and_its_jobs(tmp_path: Path, site: Sandbox) -> None:
-    with small(site, "results", "size=2M") as point:
-        case = of_script(tmp_path, site, "noroom", f"cat /dev/zero >{point}/x; exec sleep 200")
+def test_full_results_stop_a_campaign_and_its_jobs(tmp_path: Path, own_sandbox: Sandbox) -> None:
+    with small(own_sandbox, "results", "size=2M") as point:
+        case = of_script(tmp_path, own_sandbox, "noroom", f"cat /dev/zero >{point}/x; exec sleep 30")
         case.file.write_text(f"{case.file.read_text()}results: {point}/noroom\n")
         done = called(case, "run", str(case.file))
         assert done.returncode == 3

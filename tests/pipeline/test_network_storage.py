@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from campaign.slurm.sandbox.machine import Process
 from campaign.slurm.sandbox.storage import Storage
 from tests.pipeline.test_packs import case_of
 from tests.support.cases import Case, make_case, wait_until
-from tests.support.sandbox_fixture import need_storage
+from tests.support.sandbox_fixture import need_storage, running
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 
@@ -39,7 +38,7 @@ def on_storage(
     """The condition peak on that geometry, on a file system whose servers are asked what they counted."""
     case = make_case(folder, sandbox, name, items=128, target=target or sandbox.layout.storage, more=more)
     peak = f"peak: {{nodes: {nodes}, processes: {nodes * per_node}}}"
-    text = case.file.read_text().replace("peak: {nodes: 2, processes: 8}", peak).replace("node: 4", "node: 2")
+    text = case.file.read_text().replace("peak: {nodes: 2, processes: 4}", peak)
     assert peak in text
     place = f"directory: {case.target}"
     case.file.write_text(text.replace(place, f"{place}\n    server_counters: $CAMPAIGN_STORAGE_COUNTERS"))
@@ -145,21 +144,15 @@ def test_the_timeline_of_a_chunk_pool_shows_the_processes_of_the_slow_brick(tmp_
         on_brick.update((int(file.suffix[1:]), file.parts[-3]) for file in files)
         return len(on_brick) == 8
 
-    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
-        sandbox = Sandbox.start(
-            Path(folder) / "s", Shape(nodes=2, cpus=4, storage=Storage(bricks=2, slow_ms=60)), os.getpid()
-        )
+    with running(Shape(nodes=2, cpus=4, storage=Storage(bricks=2, slow_ms=60))) as sandbox:
+        launch, target = "node: 2\n  clients: {nodes: 2, processes: 8}", sandbox.layout.storage
+        case = case_of(tmp_path, sandbox, "chunk-pool", launch, "total: 16M", target=target)
+        driver = case.start("run", "--only", "scratch/clients/static/*")
         try:
-            launch, target = "node: 2\n  clients: {nodes: 2, processes: 8}", sandbox.layout.storage
-            case = case_of(tmp_path, sandbox, "chunk-pool", launch, "total: 16M", target=target)
-            running = case.start("run", "--only", "scratch/clients/static/*")
-            try:
-                wait_until(lambda: seen(sandbox.layout.bricks))
-                assert running.wait(300) == 0
-            finally:
-                running.kill()
+            wait_until(lambda: seen(sandbox.layout.bricks))
+            assert driver.wait(300) == 0
         finally:
-            sandbox.stop()
+            driver.kill()
     lines = timelines((case.results / "runs/scratch.clients.static.r1/1/bench.jsonl").read_text())["write"]
     busy = {line.rank: len(line.bytes) for line in lines}
     slow = {rank for rank, brick in on_brick.items() if brick == "brick2"}
@@ -188,13 +181,10 @@ def test_own_data_is_read_from_the_nodes_cache_and_that_of_another_node_from_the
 def broken() -> Iterator[Sandbox]:
     """A cluster with storage that a test may break, and repairs. Its clients give up a silent brick soon."""
     need_storage()
-    with tempfile.TemporaryDirectory(prefix="campaign-") as folder, pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(storage, "PING_TIMEOUT_S", 4)
-        sandbox = Sandbox.start(Path(folder) / "s", BREAKABLE, os.getpid())
-        try:
-            yield sandbox
-        finally:
-            sandbox.stop()
+        with running(BREAKABLE) as cluster:
+            yield cluster
 
 
 BREAKABLE = Shape(nodes=2, cpus=4, storage=Storage(bricks=2))
@@ -249,17 +239,17 @@ def test_a_fault_of_the_storage_fails_the_run_with_its_reason_and_the_next_one_c
         return set(broken.layout.bricks.glob("brick?/campaign-*/test-dir.0-0/mdtest_tree.0/file.*"))
 
     earlier = created()
-    case = make_case(tmp_path, broken, "faulty", items=2000, target=broken.layout.storage)
-    case.file.write_text(case.file.read_text().replace("processes: 8", "processes: 2"))
-    running = case.start("run", "--only", SHARED)
+    case = make_case(tmp_path, broken, "faulty", items=2000, target=broken.layout.storage, most="all")
+    case.file.write_text(case.file.read_text().replace("processes: 4", "processes: 2"))
+    driver = case.start("run", "--only", SHARED)
     wait_until(lambda: created() - earlier)
     fault(broken)
     try:
-        running.communicate(timeout=300)
+        driver.communicate(timeout=300)
     finally:
-        running.kill()
+        driver.kill()
         repair(broken)
-    assert running.returncode == 1
+    assert driver.returncode == 1
     state = case.states()["scratch.peak.shared.r1"]
     assert state["state"] == "failed"
     assert state["reason"]

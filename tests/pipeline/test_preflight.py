@@ -24,7 +24,7 @@ from campaign.pipeline import planning, preflight, probe, program
 from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.pipeline.preflight import Checked
 from campaign.pipeline.request import Request
-from campaign.slurm import commands, partitions
+from campaign.slurm import commands, partitions, sbatch
 from tests.support import builders, fake_slurm
 from tests.support.fake_slurm import Fake
 
@@ -141,7 +141,8 @@ def test_a_job_that_has_to_wait_for_nodes_is_not_refused(cluster: Fake) -> None:
     assert len(check(opened()).missing) == 12
 
 
-def test_a_silent_controller_is_no_refusal(cluster: Fake) -> None:
+def test_a_silent_controller_is_no_refusal(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sbatch, "PAUSE_S", (0.05, 0.2))
     cluster.fault("test-refuses", "any allocation failure: Unable to contact slurm controller")
     assert "sbatch --test-only failed with status 1: Unable to contact slurm controller" in refused(opened())
 

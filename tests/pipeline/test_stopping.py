@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,17 @@ def test_the_same_cause_of_the_first_two_jobs_failures_ends_the_campaign_unless_
     assert sum(row["attempts"] == 2 for row in case.states().values()) == 3
 
 
+def that_looks_every(seconds: int, built: Path) -> Path:
+    """The benchmark, with a witness that looks that often, and not every 30 s, whether a run does not end."""
+    built.mkdir()
+    for path in (BENCH / "build").iterdir():
+        (built / path.name).symlink_to(path)
+    (built / "witness").unlink()
+    (built / "witness").write_text(f'#!/bin/bash\nexec {BENCH}/build/witness "${{@/#30,/{seconds},}}"\n')
+    (built / "witness").chmod(0o755)
+    return built
+
+
 def test_a_benchmark_that_never_leaves_mpi_finalize_keeps_its_results_and_leaves_no_process(
     tmp_path: Path, sandbox: Sandbox
 ) -> None:
@@ -70,7 +82,8 @@ def test_a_benchmark_that_never_leaves_mpi_finalize_keeps_its_results_and_leaves
     ]
     subprocess.run(["mpicc", *objects, tmp_path / "hangs.c", "-o", program, *libraries], check=True, timeout=60)
     more = f"benchmark: {{executable: {program}, dialect: rank-offset}}"
-    case = make_case(tmp_path, sandbox, "endless", limit="10m", more=more)
+    plain = make_case(tmp_path, sandbox, "endless", limit="10m", more=more)
+    case = replace(plain, variables={"CAMPAIGN_BENCHMARK": str(that_looks_every(2, tmp_path / "built"))})
     began = time.monotonic()
     case.call("run", "--only", "scratch/peak/shared/*")
     assert time.monotonic() - began < 300
@@ -78,7 +91,7 @@ def test_a_benchmark_that_never_leaves_mpi_finalize_keeps_its_results_and_leaves
     last = (case.results / "runs/scratch.peak.shared.r1/1/stdout").read_text().strip().splitlines()[-1]
     assert (record["outcome"], record["unended"]) == ("done", last)
     assert last.startswith("-- finished at ")
-    assert 55 < record["ended"] - record["started"] < 200
+    assert 3 < record["ended"] - record["started"] < 50
     assert [row["status"] for row in case.table(status=1)].count("measured") == 3
     found = json.loads(case.call("check", "--json", status=None))
     told = [(one["rule"], one["actual"]) for one in found if "did not end" in one["message"]]
@@ -99,7 +112,7 @@ def test_a_driver_whose_campaign_is_cancelled_submits_nothing_more(
     name = f"cancel-{len(words)}"
     case = of_script(tmp_path, sandbox, name, "exec sleep 200")
     if sought:
-        counts = "  node: 4\n  peak: {nodes: 2, processes: 8}\n"
+        counts = "  node: 2\n  peak: {nodes: 2, processes: 4}\n"
         assert counts in case.file.read_text()
         case.file.write_text(case.file.read_text().replace(counts, "  node: search\n  peak: search\n"))
 
@@ -169,12 +182,15 @@ def test_no_job_is_submitted_that_could_use_more_node_hours_than_the_campaign_ma
     assert "campaign: not submitted: 2 jobs (6 runs). --max-node-hours is 0.3; " in done.stderr
     assert "the next job may use 0.533 more" in done.stderr
     enough = re.search(r"--max-node-hours (\S+) is enough for all", " ".join(done.stderr.split()))
-    assert enough and 1.06 < float(enough[1]) < 2  # two jobs that may use 0.533 each, and what was used
+    assert enough and 1.33 < float(enough[1]) < 2  # two jobs that may use 0.533 and 0.8, and what was used
     assert {row["launch"] for row in case.table(status=1) if row["status"] == "measured"} == {"single", "node"}
 
 
 def test_targets_of_different_storage_are_measured_side_by_side(tmp_path: Path, sandbox: Sandbox) -> None:
-    case = make_case(tmp_path, sandbox, "apart", items=131072)
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text('#!/bin/sh\nsleep 2\nexec "$@"\n')
+    wrapper.chmod(0o755)
+    case = make_case(tmp_path, sandbox, "apart", more=f"launcher: {{prefix: [{wrapper}]}}")
     second = new_target(sandbox, "apart2")
     first = f"    directory: {case.target}\n"
     other = f"  - name: nfs\n    directory: {second}\n    storage: disk\n"

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from campaign.results.environment import reading, slurm_text
-from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.slurm.sandbox.layout import Shape
 from tests.support import command_line
 from tests.support.cases import Case, make_case, wait_until
+from tests.support.sandbox_fixture import running
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Case:
-    """A campaign that has run from beginning to end."""
-    case = make_case(tmp_path_factory.mktemp("whole"), sandbox, "whole")
-    case.call("run", timeout=300)
-    return case
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
+    """A campaign that has run from beginning to end, on a cluster of its own that 6 processes fill."""
+    with running(Shape(nodes=3, cpus=2)) as sandbox:
+        case = make_case(tmp_path_factory.mktemp("whole"), sandbox, "whole", most="all")
+        case.call("run", timeout=300)
+        yield case
 
 
 def test_one_command_measures_all_36_cells(whole: Case) -> None:

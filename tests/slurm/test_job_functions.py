@@ -134,6 +134,7 @@ def test_the_next_run_begins_while_the_record_of_the_one_before_is_written(job: 
     job.plan(runs=2)
     job.cluster.fault("witness-slow", str(job.steps[1].folder / "stdout"))
     assert job.run() == 0
+    assert (job.cluster.root / "held").exists()
     assert not (job.cluster.root / "alone").exists()
     assert job.record(1) and job.record(2)
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +20,7 @@ from campaign.slurm.sandbox import slurmconf
 from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Layout, Shape
 from tests.support.cases import Case, make_case, wait_until
+from tests.support.sandbox_fixture import running
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(600)]
 
@@ -59,7 +58,6 @@ def unlike(text: str, prolog: Path) -> str:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Sandbox]:
-    directory = Path(tempfile.mkdtemp(prefix="sandbox-", dir="/tmp"))
     written = slurmconf.slurm_conf
 
     def slurm_conf(layout: Layout, *others: object) -> str:
@@ -69,13 +67,10 @@ def site() -> Iterator[Sandbox]:
         prolog.chmod(0o755)
         return unlike(written(layout, *others), prolog)  # type: ignore[arg-type]
 
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(slurmconf, "slurm_conf", slurm_conf)
-            yield Sandbox.start(directory, Shape(nodes=4, cpus=4, accounting=True), os.getpid())
-    finally:
-        Sandbox.at(directory).stop()
-        shutil.rmtree(directory, ignore_errors=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slurmconf, "slurm_conf", slurm_conf)
+        with running(Shape(nodes=4, cpus=4, accounting=True)) as cluster:
+            yield cluster
 
 
 @pytest.fixture(autouse=True)
@@ -84,10 +79,9 @@ def environment(site: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def campaign(folder: Path, site: Sandbox, name: str, more: str) -> Case:
-    case = make_case(folder, site, name, 256)
-    text = case.file.read_text().replace("node: 4", "node: 2").replace("processes: 8", "processes: 4")
-    case.file.write_text(text.replace("slurm:\n", f"slurm:\n{more}"))
+def campaign(folder: Path, site: Sandbox, name: str, more: str, most: str = "{nodes: 2, processes: 6}") -> Case:
+    case = make_case(folder, site, name, 256, most=most)
+    case.file.write_text(case.file.read_text().replace("slurm:\n", f"slurm:\n{more}"))
     return case
 
 
@@ -107,20 +101,20 @@ def _of(kind: NodeKind) -> tuple[int, int, str, tuple[str, ...]]:
 def test_a_campaign_on_unlike_nodes_uses_the_smallest_or_the_kind_that_it_chooses(
     tmp_path: Path, site: Sandbox
 ) -> None:
-    mixed = campaign(tmp_path, site, "mixed", "")
+    mixed = campaign(tmp_path, site, "mixed", "", "all")
     plan = json.loads(mixed.call("plan", "--json"))
     assert {run["processes"] for run in plan["runs"] if run["launch"] == "max"} == {16}
     assert (
         "partition sandbox: 4 nodes, all usable, not alike; 2 with 4 cores, 1.953 GiB (cpu, milan), 2 with 8 cores, "
         "3.906 GiB (cpu, genoa); the smallest counts: 4 cores per node; slurm.constraint chooses one kind"
     ) in mixed.call("plan")
-    chosen = campaign(tmp_path, site, "chosen", "  constraint: genoa\n")
+    chosen = campaign(tmp_path, site, "chosen", "  constraint: genoa\n", "all")
     plan = json.loads(chosen.call("plan", "--json"))
     assert {(run["nodes"], run["processes"]) for run in plan["runs"] if run["launch"] == "max"} == {(2, 16)}
 
 
 def test_a_campaign_among_foreign_texts_and_renamed_jobs_is_measured_and_valid(tmp_path: Path, site: Sandbox) -> None:
-    case = campaign(tmp_path, site, "texts", "  constraint: genoa\n")
+    case = campaign(tmp_path, site, "texts", "  constraint: genoa\n", "all")
     script = tmp_path / "other.sh"
     script.write_text("#!/bin/bash\nsleep 600\n")
     (other,) = case.slurm(

@@ -23,9 +23,9 @@ targets:
   - name: scratch
     directory: {target}
 launch:
-  node: 4
-  peak: {{nodes: 2, processes: 8}}
-  max: all
+  node: 2
+  peak: {{nodes: 2, processes: 4}}
+  max: {most}
 slurm:
   time: {limit}
   allocation: {allocation}
@@ -103,11 +103,14 @@ def make_case(
     target: Path | None = None,
     limit: str = "5m",
     allocation: str = "geometry",
+    most: str = "{nodes: 3, processes: 6}",
     more: str = "",
 ) -> Case:
+    """`most`: its launch.max, which is small, since each process takes a tenth of a second to start."""
     scratch = target or new_target(sandbox, name)
     file = folder / f"{name}.yaml"
-    file.write_text(FILE.format(name=name, items=items, target=scratch, limit=limit, allocation=allocation, more=more))
+    values = {"name": name, "items": items, "target": scratch, "limit": limit, "allocation": allocation, "most": most}
+    file.write_text(FILE.format(**values, more=more))
     return Case(file, scratch, sandbox)
 
 

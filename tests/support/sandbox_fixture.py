@@ -1,6 +1,6 @@
 """Fixtures for tests on a real Slurm: `sandbox`, one cluster for the whole session; `gluster`, another with a network
-file system; `sandbox_directory`, a place for an own one. All end what is left of a sandbox, also after a failed
-test; those of the session end with the tests' process, also when it is killed.
+file system; `own_sandbox`, one that a test may break; `sandbox_directory`, a place for one that a test starts itself.
+All end what is left of a sandbox, also after a failed test, and with the tests' process, also when it is killed.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,31 +19,40 @@ from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Shape
 from campaign.slurm.sandbox.storage import Storage
 
+OWN = Shape(nodes=3, cpus=4)
 
-def _clean(directory: Path) -> None:
-    Sandbox.at(directory).stop()
-    shutil.rmtree(directory, ignore_errors=True)
+
+@contextmanager
+def running(shape: Shape) -> Iterator[Sandbox]:
+    """A cluster until the end of the block, in a directory whose path is short enough for Slurm's sockets."""
+    directory = Path(tempfile.mkdtemp(prefix="sandbox-", dir="/tmp"))
+    try:
+        yield Sandbox.start(directory, shape, os.getpid())
+    finally:
+        Sandbox.at(directory).stop()
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
     """A running cluster of 4 nodes with 4 CPUs each, without accounting, shared by all tests of the session."""
-    directory = Path(tempfile.mkdtemp(prefix="sandbox-", dir="/tmp"))
-    try:
-        yield Sandbox.start(directory, Shape(nodes=4, cpus=4), os.getpid())
-    finally:
-        _clean(directory)
+    with running(Shape(nodes=4, cpus=4)) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def own_sandbox() -> Iterator[Sandbox]:
+    """A running cluster that a test may break, of the shape OWN."""
+    with running(OWN) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")
 def gluster() -> Iterator[Sandbox]:
     """A running cluster of 4 nodes with 8 CPUs each and GlusterFS of 2 bricks, shared by all tests of the session."""
     need_storage()
-    directory = Path(tempfile.mkdtemp(prefix="sandbox-", dir="/tmp"))
-    try:
-        yield Sandbox.start(directory, Shape(nodes=4, cpus=8, storage=Storage(bricks=2)), os.getpid())
-    finally:
-        _clean(directory)
+    with running(Shape(nodes=4, cpus=8, storage=Storage(bricks=2))) as cluster:
+        yield cluster
 
 
 def need_storage() -> None:
