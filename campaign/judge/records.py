@@ -13,19 +13,7 @@ from itertools import pairwise
 
 from campaign.core.model import Completion, Finding, State
 from campaign.core.units import listed, utc
-from campaign.judge import attested
-from campaign.judge.environment import (
-    CONTROLLER_S,
-    SET_S,
-    STARTED_AGAIN,
-    TOLERANCE_S,
-    accounting,
-    clock_set_s,
-    fit,
-    set_back_s,
-    started_again,
-    times_of,
-)
+from campaign.judge import attested, environment
 from campaign.judge.findings import disagreement, note, to_explain, unchecked, violation
 from campaign.judge.numbers import are_their_own
 from campaign.judge.submission import Submission
@@ -74,13 +62,13 @@ def _driver(case: Case) -> Iterator[Finding]:
                 what=name,
             )
     yield from _clock(case)
-    back = set_back_s(case)
+    back = environment.set_back_s(case)
     if completion.ended + back < completion.started:
         yield violation("the run ended before it started", utc(completion.started), utc(completion.ended))
     seen = case.seen
     if seen.began is not None and seen.ended is not None:
         message = "phases in the output took longer than the program ran by its own clock"
-        yield from fit(case, seen.ended - seen.began + back, message)
+        yield from environment.fit(case, seen.ended - seen.began + back, message)
 
 
 _CLOCK_SET = "the clock of the job's first node was set during the run"
@@ -90,18 +78,20 @@ def _clock(case: Case) -> Iterator[Finding]:
     """A clock that was corrected during the run is no contradiction: lengths are measured by the kernel's clock. The
     built-in benchmark also read both clocks.
     """
-    by_s = clock_set_s(case)
-    if abs(by_s) > CONTROLLER_S:
+    by_s = environment.clock_set_s(case)
+    if abs(by_s) > environment.CONTROLLER_S:
         yield violation(
-            _CLOCK_SET, f"by at most {CONTROLLER_S:.0f} s, as sites correct their clocks", f"by {by_s:+.1f} s"
+            _CLOCK_SET,
+            f"by at most {environment.CONTROLLER_S:.0f} s, as sites correct their clocks",
+            f"by {by_s:+.1f} s",
         )
-    elif abs(by_s) > SET_S:
+    elif abs(by_s) > environment.SET_S:
         walls = [
             one.seen.ended - one.seen.began - told.clock_s
             for one, told in attested.attestations(case)
             if one.seen.began is not None and one.seen.ended is not None and told.clock_s is not None
         ]
-        confirmed = not walls or abs(sum(walls) - by_s) <= TOLERANCE_S
+        confirmed = not walls or abs(sum(walls) - by_s) <= environment.TOLERANCE_S
         yield (note if confirmed else to_explain)(
             _CLOCK_SET, f"by {sum(walls):+.1f} s" if walls else "", f"by {by_s:+.1f} s"
         )
@@ -119,7 +109,7 @@ def _order(case: Case) -> Iterator[Finding]:
     ):
         if time is None:
             continue
-        limit = completion.started + TOLERANCE_S if before else completion.ended - TOLERANCE_S
+        limit = completion.started + environment.TOLERANCE_S if before else completion.ended - environment.TOLERANCE_S
         if (time > limit) if before else (time < limit):
             yield violation(
                 "the {what} was recorded at the wrong time",
@@ -131,15 +121,15 @@ def _order(case: Case) -> Iterator[Finding]:
 
 def _slurm(case: Case) -> Iterator[Finding]:
     """Slurm's records during the job, after it, and in its accounting; and the job's own variables."""
-    environment, after = case.evidence.environment, accounting(case)
-    during, allocation, completion = environment.job, after.allocation, case.evidence.completion
+    around, after = case.evidence.environment, environment.accounting(case)
+    during, allocation, completion = around.job, after.allocation, case.evidence.completion
     if not after.job and not after.steps:
         yield unchecked("Slurm's final record of the job is missing: nothing to compare the job's record with")
         return
-    variables, began = environment.variables, after.job.get("StartTime")
-    if started_again(case):
+    variables, began = around.variables, after.job.get("StartTime")
+    if environment.started_again(case):
         # Slurm has no record of this start; only what the job was submitted with is the same for each start.
-        yield unchecked(STARTED_AGAIN)
+        yield unchecked(environment.STARTED_AGAIN)
         began, allocation = None, {}
     yield from disagreement(
         "partition",
@@ -174,7 +164,7 @@ def _slurm(case: Case) -> Iterator[Finding]:
     if submitted is None or completion is None or not slurms.isdigit():
         return
     # The jobs of a campaign are recorded together, and submitted as slurmctld has room.
-    if not submitted - CONTROLLER_S <= int(slurms) <= completion.started + CONTROLLER_S:
+    if not submitted - environment.CONTROLLER_S <= int(slurms) <= completion.started + environment.CONTROLLER_S:
         yield violation(
             "submission time differs between Slurm and the journal",
             f"{utc(submitted)} to {utc(completion.started)}",
@@ -193,7 +183,7 @@ def _step(case: Case) -> Iterator[Finding]:
     if completion is None or case.seen.step_id is None or len(case.run.launched) > 1:
         return  # phases are steps of their own, on nodes of their own
     name = f"{completion.job_id}.{case.seen.step_id}"
-    step = next((row for row in accounting(case).steps if row.get("JobIDRaw") == name), None)
+    step = next((row for row in environment.accounting(case).steps if row.get("JobIDRaw") == name), None)
     if step is None:
         return  # RUN-03 reports it
     yield from _ended_as(case, completion, step)
@@ -215,23 +205,23 @@ def _ended_as(case: Case, completion: Completion, step: Mapping[str, str]) -> It
         )
     if completion.outcome == "done" and code and code != "0:0":
         yield violation("the run is recorded as done, but sacct shows an error of its job step", "0:0", code)
-    if (times := times_of(step)) is None:
+    if (times := environment.times_of(step)) is None:
         return
     began, ended = times
-    if began < completion.started - CONTROLLER_S or ended > completion.ended + CONTROLLER_S:
+    if began < completion.started - environment.CONTROLLER_S or ended > completion.ended + environment.CONTROLLER_S:
         yield violation(
             "sacct: the job step lies outside the run's time",
             f"{utc(completion.started)} to {utc(completion.ended)}",
             f"{utc(began)} to {utc(ended)}",
         )
-    lasted = ended - began + 1.0 + set_back_s(case)  # both times are cut to a second
-    yield from fit(case, lasted, "phases in the output took longer than the job step in sacct")
+    lasted = ended - began + 1.0 + environment.set_back_s(case)  # both times are cut to a second
+    yield from environment.fit(case, lasted, "phases in the output took longer than the job step in sacct")
 
 
-def _file_system(environment: Environment) -> Iterator[Finding]:
+def _file_system(around: Environment) -> Iterator[Finding]:
     """Mount table and statfs name the same kind of file system, node by node."""
-    statfs = environment.by_node("fs.type")
-    for node, mounted in environment.by_node("mount.type").items():
+    statfs = around.by_node("fs.type")
+    for node, mounted in around.by_node("mount.type").items():
         said = statfs.get(node, "").partition(" (")[0]
         kinds = _KINDS.get(mounted), _KINDS.get(said)
         if None not in kinds and kinds[0] != kinds[1]:
@@ -257,7 +247,7 @@ def one_sequence(case: Case) -> Iterator[Finding]:
         )
         return
     for first, second in pairwise(completion.phases):
-        if second.started < first.ended - TOLERANCE_S:
+        if second.started < first.ended - environment.TOLERANCE_S:
             yield violation(
                 "a phase began before the previous one had ended", f"after the end of {first.phase}", second.phase
             )
@@ -274,13 +264,17 @@ def one_sequence(case: Case) -> Iterator[Finding]:
 
 def _foreign_steps(case: Case, completion: Completion) -> Iterator[Finding]:
     """Other steps of the job during the phases."""
-    steps = accounting(case).steps
+    steps = environment.accounting(case).steps
     if not steps or not case.run.launcher.is_srun:
         yield unchecked("job steps not in Slurm's accounting: other work between the phases cannot be excluded")
         return
     began, ended = completion.phases[0].started, completion.phases[-1].ended
     allowed = Counter(command.step for command in case.run.launched)
-    timed = [(step.get("JobName", ""), times) for step in filter(_is_launched, steps) if (times := times_of(step))]
+    timed = [
+        (step.get("JobName", ""), times)
+        for step in filter(_is_launched, steps)
+        if (times := environment.times_of(step))
+    ]
     ran = Counter(name for name, times in timed if name not in PROBES and times[0] >= began and times[1] <= ended)
     if foreign := ran - allowed:
         yield violation(
@@ -321,7 +315,7 @@ def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Findi
         began, apart = _window(case)[0], others[case.run.target]
         for target, before in last.items():
             # The clocks of two jobs' first nodes may differ.
-            clocks = TOLERANCE_S if case.attempt.job == before.attempt.job else CONTROLLER_S
+            clocks = environment.TOLERANCE_S if case.attempt.job == before.attempt.job else environment.CONTROLLER_S
             if target not in apart and began < _window(before)[1] - clocks:
                 yield violation(
                     "measured at the same time as {other} on the same storage",
@@ -351,7 +345,7 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
         most[attempt.job] = most.get(attempt.job, 0) + launched.get(attempt.run, 1)
     silent = []
     for job, cases in jobs.items():
-        after = accounting(cases[0])
+        after = environment.accounting(cases[0])
         commands = [command for case in cases for command in case.run.launched]
         programs = {command.step for command in commands}
         if not after.steps or programs.intersection(PROBES):
@@ -379,9 +373,9 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
 
 def _steps_overlap(steps: Sequence[Mapping[str, str]], case: Case) -> Iterator[Finding]:
     """Measuring steps of one job do not overlap."""
-    times = sorted((*times, row["JobIDRaw"]) for row in steps if (times := times_of(row)))
+    times = sorted((*times, row["JobIDRaw"]) for row in steps if (times := environment.times_of(row)))
     for (_, ended, first), (began, _, second) in pairwise(times):
-        if began < ended - TOLERANCE_S:
+        if began < ended - environment.TOLERANCE_S:
             yield violation(
                 "job steps {first} and {second} of sacct overlap in time",
                 f"after {utc(ended)}",

@@ -6,24 +6,7 @@ from dataclasses import dataclass
 
 from campaign.config import counts
 from campaign.config.counts import Count
-from campaign.config.rules import formulas
-from campaign.config.rules.kinds import (
-    CLAUSE,
-    CONDITION,
-    COUNTS,
-    FIGURE,
-    FORMULA,
-    ID,
-    LINE,
-    MEDIAN,
-    NAME,
-    PLOTS,
-    RECORD,
-    RULE,
-    SETTING,
-    SHA256,
-    WORD,
-)
+from campaign.config.rules import formulas, kinds
 from campaign.core.keys import key, needed, record, switch
 from campaign.core.model import Geometry
 from campaign.core.schema import Choice, ListOf, Number, Text, matching, whole
@@ -33,21 +16,21 @@ _SERIES = "1, 2, 4 ..."
 
 @dataclass(frozen=True, slots=True)
 class LaunchCondition:
-    id: str = needed(ID, "name of the launch condition in campaign files and cells")
-    title: str = needed(LINE, "heading of its row in the table")
-    clause: str = needed(CLAUSE, "clause of the RFP that requires it")
-    text: str = key(LINE, "what the RFP requires", "")
+    id: str = needed(kinds.ID, "name of the launch condition in campaign files and cells")
+    title: str = needed(kinds.LINE, "heading of its row in the table")
+    clause: str = needed(kinds.CLAUSE, "clause of the RFP that requires it")
+    text: str = key(kinds.LINE, "what the RFP requires", "")
     processes: int | None = key(Number(1, 2**31 - 1), "number of processes, where the RFP fixes it")
     nodes: int | None = key(
-        COUNTS,
+        kinds.COUNTS,
         "number of nodes, or their share of the partition's usable nodes, where the RFP fixes it; `powers of two`: one "
         "launch condition for each of 1, 2, 4 …",
     )
     processes_per_node: Count | None = key(
-        COUNTS, "number of processes on each node, or their share of its cores, where the RFP fixes it"
+        kinds.COUNTS, "number of processes on each node, or their share of its cores, where the RFP fixes it"
     )
     threads: str = key(
-        FORMULA,
+        kinds.FORMULA,
         "threads per process (OMP_NUM_THREADS and CPUs per task): a number, or a formula of `cores` (per node), "
         "`processes_per_node` and the other values that `{= ... }` in `arguments` may use",
         "",
@@ -107,11 +90,11 @@ class LaunchCondition:
 
 @dataclass(frozen=True, slots=True)
 class FileConfiguration:
-    id: str = needed(ID, "name of the file configuration in cells")
-    title: str = needed(LINE, "heading in the table; `{items_total}` is replaced by the number of items")
-    clause: str = needed(CLAUSE, "clause of the RFP that requires it")
-    flags: tuple[str, ...] = key(ListOf(WORD, most=20), "flags that replace `{flags}`")
-    inflated: tuple[str, ...] = key(ListOf(ID, most=20), "operations that the benchmark's formula overcounts")
+    id: str = needed(kinds.ID, "name of the file configuration in cells")
+    title: str = needed(kinds.LINE, "heading in the table; `{items_total}` is replaced by the number of items")
+    clause: str = needed(kinds.CLAUSE, "clause of the RFP that requires it")
+    flags: tuple[str, ...] = key(ListOf(kinds.WORD, most=20), "flags that replace `{flags}`")
+    inflated: tuple[str, ...] = key(ListOf(kinds.ID, most=20), "operations that the benchmark's formula overcounts")
     storage: bool = switch("true where results must come from the storage, not from memory (CCH-05)")
 
 
@@ -122,18 +105,18 @@ class Operation:
     """
 
     id: str = needed(
-        FIGURE, "name of the operation in cells; with the placeholder of a sweep, one operation for each value"
+        kinds.FIGURE, "name of the operation in cells; with the placeholder of a sweep, one operation for each value"
     )
-    title: str = needed(LINE, "heading of its column in the table; operations with the same title share a column")
-    unit: str = needed(LINE, "unit of the value")
+    title: str = needed(kinds.LINE, "heading of its column in the table; operations with the same title share a column")
+    unit: str = needed(kinds.LINE, "unit of the value")
     row: str = key(
-        LINE,
+        kinds.LINE,
         "line below the launch condition's in which it is shown; without it, in the launch condition's own line",
         "",
     )
-    phase: str = key(ID, "the phase that measures it, in a pack with `phases`", "")
+    phase: str = key(kinds.ID, "the phase that measures it, in a pack with `phases`", "")
     record: str = key(
-        RECORD, "name of the result in the benchmark's output", ""
+        kinds.RECORD, "name of the result in the benchmark's output", ""
     )  # name of the parser's record; "" where the formula computes it of other operations
     formula: str = key(
         Text("a formula such as geomean(read, write)", longest=500),
@@ -146,7 +129,7 @@ class Operation:
         "shortest time that the RFP allows for its phase (RUN-07)",
         "",
     )
-    printed: str = key(LINE, "with `record` and `formula`: the unit in the benchmark's output", "")
+    printed: str = key(kinds.LINE, "with `record` and `formula`: the unit in the benchmark's output", "")
     statistic: str = key(
         Choice(("maximum", "minimum", "mean", "median", "first", "last")),
         "which of the iterations of one execution (`-i 3`) is reported",
@@ -178,25 +161,25 @@ class Operation:
 class ValueOf:
     """A variable's value for some launch conditions and file configurations; "" means any."""
 
-    full: str = needed(SETTING, "value at full size")
-    rehearsal: str = needed(SETTING, "value in a rehearsal")
-    launch: str = key(ID, "launch condition to which it applies", "", says_default="any")
-    files: str = key(ID, "file configuration to which it applies", "", says_default="any")
+    full: str = needed(kinds.SETTING, "value at full size")
+    rehearsal: str = needed(kinds.SETTING, "value in a rehearsal")
+    launch: str = key(kinds.ID, "launch condition to which it applies", "", says_default="any")
+    files: str = key(kinds.ID, "file configuration to which it applies", "", says_default="any")
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
     """A value of the command line that differs between a rehearsal and full size."""
 
-    id: str = needed(NAME, "its placeholder, without the braces")
-    full: str = needed(SETTING, "value at full size")
-    rehearsal: str = needed(SETTING, "value in a rehearsal; a campaign file may change it")
-    clause: str = needed(CLAUSE, "clause of the RFP that defines it")
+    id: str = needed(kinds.NAME, "its placeholder, without the braces")
+    full: str = needed(kinds.SETTING, "value at full size")
+    rehearsal: str = needed(kinds.SETTING, "value in a rehearsal; a campaign file may change it")
+    clause: str = needed(kinds.CLAUSE, "clause of the RFP that defines it")
     cases: tuple[ValueOf, ...] = key(
         ListOf(record(ValueOf), most=50), "other values for some launch conditions and file configurations"
     )
     free: bool = switch("true if a campaign file may change it at full size too")
-    why: str = key(LINE, "its meaning", "")
+    why: str = key(kinds.LINE, "its meaning", "")
 
     def of(self, profile: str, launch: str, files: str) -> str:
         """The pack's value for a launch condition and a file configuration."""
@@ -207,14 +190,14 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    id: str = needed(ID, "last part of the plot's file name")
-    title: str = needed(LINE, "title above the plot")
-    kind: str = needed(Choice(PLOTS), "kind of plot; see below")
+    id: str = needed(kinds.ID, "last part of the plot's file name")
+    title: str = needed(kinds.LINE, "title above the plot")
+    kind: str = needed(Choice(kinds.PLOTS), "kind of plot; see below")
     operations: tuple[str, ...] = key(
-        ListOf(FIGURE, most=20), "ids of the operations to plot, as written in `operations`"
+        ListOf(kinds.FIGURE, most=20), "ids of the operations to plot, as written in `operations`"
     )
-    x: str = key(NAME, "sweep on the horizontal axis; for bars `files` or `launch`", "")
-    series: str = key(NAME, "sweep with one line for each value", "")
+    x: str = key(kinds.NAME, "sweep on the horizontal axis; for bars `files` or `launch`", "")
+    series: str = key(kinds.NAME, "sweep with one line for each value", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +206,12 @@ class Selection:
     too.
     """
 
-    operation: str = needed(FIGURE, "operation that selects the run; with sweeps, its last value")
+    operation: str = needed(kinds.FIGURE, "operation that selects the run; with sweeps, its last value")
     best: str = needed(
-        Choice(("highest", "lowest", MEDIAN)),
-        f"which run's value is reported; `{MEDIAN}`: of an even number of runs, the worse of the middle two",
+        Choice(("highest", "lowest", kinds.MEDIAN)),
+        f"which run's value is reported; `{kinds.MEDIAN}`: of an even number of runs, the worse of the middle two",
     )
-    clause: str = needed(CLAUSE, "clause of the RFP that says so")
+    clause: str = needed(kinds.CLAUSE, "clause of the RFP that says so")
     iteration: str = key(
         Choice(("best", "first", "last")),
         "reports all operations from one iteration of an execution (`best`: by `operation`), in place of "
@@ -246,9 +229,11 @@ class AllowedLauncher:
         matching(r"[A-Za-z0-9_.+-]+", "a program's name"),
         "`srun`, `mpirun`, `mpiexec`; a program before the benchmark such as `numactl`; or `wrapper`: any script",
     )
-    clause: str = needed(CLAUSE, "clause of the RFP that allows it")
-    options: tuple[str, ...] = key(ListOf(WORD, most=50), "options that may be given to it, by name: `--cpu-bind`")
-    why: str = key(LINE, "what it is for", "")
+    clause: str = needed(kinds.CLAUSE, "clause of the RFP that allows it")
+    options: tuple[str, ...] = key(
+        ListOf(kinds.WORD, most=50), "options that may be given to it, by name: `--cpu-bind`"
+    )
+    why: str = key(kinds.LINE, "what it is for", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,33 +241,35 @@ class Requirement:
     """A condition on what was run (GEO-05); for some launch conditions, file configurations or a phase."""
 
     holds: str = needed(
-        CONDITION,
+        kinds.CONDITION,
         "the condition, on `processes`, `nodes`, `processes_per_node`, `threads`, `memory` and `cores` of a node, "
         "`items_per_process`, `items_total`, `moved` (bytes of each bandwidth) and variables",
     )
-    clause: str = needed(CLAUSE, "clause of the RFP that requires it")
-    phase: str = key(ID, "the phase to which the condition applies, in a pack with `phases`", "", says_default="all")
-    launch: tuple[str, ...] = key(ListOf(ID), "the launch conditions to which it applies", says_default="all")
-    files: tuple[str, ...] = key(ListOf(ID), "the file configurations to which it applies", says_default="all")
+    clause: str = needed(kinds.CLAUSE, "clause of the RFP that requires it")
+    phase: str = key(
+        kinds.ID, "the phase to which the condition applies, in a pack with `phases`", "", says_default="all"
+    )
+    launch: tuple[str, ...] = key(ListOf(kinds.ID), "the launch conditions to which it applies", says_default="all")
+    files: tuple[str, ...] = key(ListOf(kinds.ID), "the file configurations to which it applies", says_default="all")
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
     """How an open or contradictory passage of the RFP is interpreted; `rules`: those that it concerns."""
 
-    clause: str = needed(CLAUSE, "the clause in the RFP")
+    clause: str = needed(kinds.CLAUSE, "the clause in the RFP")
     text: str = needed(Text("a text", longest=1000, lines=True), "how the clause is interpreted")
-    rules: tuple[str, ...] = key(ListOf(RULE), "rules to which the interpretation applies")
+    rules: tuple[str, ...] = key(ListOf(kinds.RULE), "rules to which the interpretation applies")
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
     """The benchmark that the RFP names; "" and () if it names none."""
 
-    program: str = key(LINE, "the benchmark that the RFP names", "")
-    version: str = key(LINE, "the version that the RFP names", "")
+    program: str = key(kinds.LINE, "the benchmark that the RFP names", "")
+    version: str = key(kinds.LINE, "the version that the RFP names", "")
     sha256: tuple[str, ...] = key(
-        ListOf(SHA256),
+        ListOf(kinds.SHA256),
         "SHA-256 of the source that the RFP distributes: of the archive, or of the tree",
     )
 

@@ -4,32 +4,7 @@ docs/rule-pack-keys.md.
 
 from __future__ import annotations
 
-from campaign.config.rules.entries import (
-    AllowedLauncher,
-    FileConfiguration,
-    LaunchCondition,
-    Note,
-    Operation,
-    Pin,
-    Plot,
-    Requirement,
-    Selection,
-    Variable,
-)
-from campaign.config.rules.kinds import (
-    APPLET,
-    ARGUMENTS,
-    CHECK,
-    CHECKED,
-    CLAUSE,
-    FIXED,
-    FLAG,
-    ID,
-    LINE,
-    PLACEHOLDERS,
-    RULE,
-    WITHIN,
-)
+from campaign.config.rules import entries, kinds
 from campaign.config.rules.output_format import RESULTS
 from campaign.config.rules.programs import Flag
 from campaign.config.rules.sweeps import Sweep
@@ -42,8 +17,8 @@ def _flags(kind: Text, **more: Field) -> KeyedMap:
         Flag,
         flag=required(kind, "the flag"),
         value=switch("true if it takes a value"),
-        clause=required(CLAUSE, "clause of the RFP that mentions it"),
-        why=Field(LINE, "its meaning, or why it is allowed", default=""),
+        clause=required(kinds.CLAUSE, "clause of the RFP that mentions it"),
+        why=Field(kinds.LINE, "its meaning, or why it is allowed", default=""),
         **more,
     )
 
@@ -57,13 +32,13 @@ _ITEMS = KeyedMap(
     at_least=switch(
         "true: rounded up to a multiple of the processes; false: must divide by the processes", default=True
     ),
-    clause=Field(CLAUSE, "clause of the RFP that gives the total", default=""),
-    unit=Field(ID, "what is counted", default="files"),
+    clause=Field(kinds.CLAUSE, "clause of the RFP that gives the total", default=""),
+    unit=Field(kinds.ID, "what is counted", default="files"),
 )
 _PROGRAM = KeyedMap(
-    id=required(ID, "name of the program in `phases` and in campaign files"),
+    id=required(kinds.ID, "name of the program in `phases` and in campaign files"),
     applet=Field(
-        APPLET,
+        kinds.APPLET,
         "program of the built-in benchmark, or any other, with `results`",
         default="",
         default_says="its id",
@@ -73,7 +48,7 @@ _PROGRAM = KeyedMap(
         "how its output is read, with the keys of `results`; without it by the pack's `results`, if it is not built in",
     ),
     allowed=Field(
-        ListOf(_flags(FLAG, lengthens=_LENGTHENS)),
+        ListOf(_flags(kinds.FLAG, lengthens=_LENGTHENS)),
         "optional flags of it that a campaign file may add to all its phases",
     ),
     starts=Field(
@@ -82,11 +57,11 @@ _PROGRAM = KeyedMap(
     ),
 )
 _PHASE = KeyedMap(
-    id=required(ID, "name of the phase"),
-    program=Field(ID, "the program that it runs", default=""),
-    arguments=Field(ARGUMENTS, "as `arguments` of a pack for one program; all flags are mandatory", default=""),
-    remove=Field(WITHIN, "in place of `program`: removes that directory or file, untimed", default=""),
-    write=Field(WITHIN, "in place of `program`: writes `text` into that file, untimed", default=""),
+    id=required(kinds.ID, "name of the phase"),
+    program=Field(kinds.ID, "the program that it runs", default=""),
+    arguments=Field(kinds.ARGUMENTS, "as `arguments` of a pack for one program; all flags are mandatory", default=""),
+    remove=Field(kinds.WITHIN, "in place of `program`: removes that directory or file, untimed", default=""),
+    write=Field(kinds.WITHIN, "in place of `program`: writes `text` into that file, untimed", default=""),
     text=Field(
         Text("a text", longest=10000, lines=True, tabs=True),
         "what `write` writes, such as the program's input; with the same placeholders; other braces are text",
@@ -97,17 +72,17 @@ _PHASE = KeyedMap(
         "`other`: on the same number of further nodes of the job, none of which ran a phase with `same`",
         default="same",
     ),
-    launch=Field(ListOf(ID), "the launch conditions under which it runs", default_says="all"),
-    clause=required(CLAUSE, "clause of the RFP that requires it"),
+    launch=Field(ListOf(kinds.ID), "the launch conditions under which it runs", default_says="all"),
+    clause=required(kinds.CLAUSE, "clause of the RFP that requires it"),
 )
 SCHEMA = KeyedMap(
-    id=required(ID, "name of the pack and of its file"),
+    id=required(kinds.ID, "name of the pack and of its file"),
     version=required(Number(1, 10**6), "version number, raised with every change of meaning"),
-    title=required(LINE, "one line of description for `campaign rules`"),
-    document=required(LINE, "the text that the clauses refer to"),
-    caption=required(LINE, "caption of the table"),
+    title=required(kinds.LINE, "one line of description for `campaign rules`"),
+    document=required(kinds.LINE, "the text that the clauses refer to"),
+    caption=required(kinds.LINE, "caption of the table"),
     applet=Field(
-        APPLET,
+        kinds.APPLET,
         "program: `mdtest`, `ior`, … of the built-in benchmark; with `results`, any other",
         default="",
         default_says="required without `programs`",
@@ -117,40 +92,44 @@ SCHEMA = KeyedMap(
         ListOf(_PHASE, most=100),
         "the phases of one execution, run in this order in one job and one directory; in place of `arguments`",
     ),
-    launch=required(ListOf(record(LaunchCondition), least=1, most=50), "launch conditions, in the order of the table"),
+    launch=required(
+        ListOf(record(entries.LaunchCondition), least=1, most=50), "launch conditions, in the order of the table"
+    ),
     files=required(
-        ListOf(record(FileConfiguration), least=1, most=50),
+        ListOf(record(entries.FileConfiguration), least=1, most=50),
         "file configurations, or what else varies from run to run, in the order of the table",
     ),
-    operations=required(ListOf(record(Operation), least=1, most=50), "results of one execution"),
+    operations=required(ListOf(record(entries.Operation), least=1, most=50), "results of one execution"),
     arguments=Field(
-        ARGUMENTS,
-        f"flags, and the placeholders {', '.join(f'`{word}`' for word in PLACEHOLDERS)}, "
+        kinds.ARGUMENTS,
+        f"flags, and the placeholders {', '.join(f'`{word}`' for word in kinds.PLACEHOLDERS)}, "
         "those of `variables` and those of `sweeps`",
         default="",
         default_says="required without `phases`",
     ),
-    variables=Field(ListOf(record(Variable)), "values that differ between a rehearsal and full size"),
+    variables=Field(ListOf(record(entries.Variable)), "values that differ between a rehearsal and full size"),
     sweeps=Field(ListOf(record(Sweep)), "values that are measured within one run"),
-    fixed=Field(ListOf(_flags(FIXED)), "mandatory flags"),
-    derived=Field(ListOf(_flags(FLAG)), "flags set automatically from the geometry, the target and the variables"),
-    allowed=Field(ListOf(_flags(FLAG, lengthens=_LENGTHENS)), "optional flags that a campaign file may add"),
+    fixed=Field(ListOf(_flags(kinds.FIXED)), "mandatory flags"),
+    derived=Field(
+        ListOf(_flags(kinds.FLAG)), "flags set automatically from the geometry, the target and the variables"
+    ),
+    allowed=Field(ListOf(_flags(kinds.FLAG, lengthens=_LENGTHENS)), "optional flags that a campaign file may add"),
     launchers=Field(
-        ListOf(record(AllowedLauncher)),
+        ListOf(record(entries.AllowedLauncher)),
         "launchers, their options and prefixes that a campaign file may choose (`launcher`)",
         default_says="srun and mpirun, binding options and any prefix, all disclosed",
     ),
     items=Field(_ITEMS, "number of items, from which `{items_per_process}` is computed"),
-    selection=required(record(Selection), "which valid attempt is reported"),
+    selection=required(record(entries.Selection), "which valid attempt is reported"),
     checks=Field(
-        MapOf(RULE, OneOf(CLAUSE, CHECK, CHECKED)),
+        MapOf(kinds.RULE, OneOf(kinds.CLAUSE, kinds.CHECK, kinds.CHECKED)),
         "rules of the catalogue that are checked, each with its clause and, as `text`, what it requires in this RFP",
     ),
     requires=Field(
-        ListOf(record(Requirement)), "conditions on sizes and counts that the RFP requires of each run (GEO-05)"
+        ListOf(record(entries.Requirement)), "conditions on sizes and counts that the RFP requires of each run (GEO-05)"
     ),
-    source=Field(record(Pin), "the source that the results must come from (SRC-01)"),
-    plots=Field(ListOf(record(Plot), most=20), "plots in the report"),
+    source=Field(record(entries.Pin), "the source that the results must come from (SRC-01)"),
+    plots=Field(ListOf(record(entries.Plot), most=20), "plots in the report"),
     results=Field(RESULTS, "how to read the output of programs that are not built in"),
-    notes=Field(ListOf(record(Note)), "interpretation of unclear or contradictory clauses"),
+    notes=Field(ListOf(record(entries.Note)), "interpretation of unclear or contradictory clauses"),
 )

@@ -6,19 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from campaign.config.rules import catalogue, formulas
-from campaign.config.rules.entries import (
-    AllowedLauncher,
-    FileConfiguration,
-    LaunchCondition,
-    Note,
-    Operation,
-    Pin,
-    Plot,
-    Requirement,
-    Selection,
-    Variable,
-)
+from campaign.config.rules import catalogue, entries, formulas
 from campaign.config.rules.formulas import CORES, MEMORY
 from campaign.config.rules.kinds import MEDIAN
 from campaign.config.rules.output_format import Form, PhasedOutput
@@ -38,12 +26,12 @@ class RulePack(Once):
     title: str
     document: str  # the RFP's text that the clauses refer to
     caption: str  # of the table
-    launch: tuple[LaunchCondition, ...]
-    files: tuple[FileConfiguration, ...]
-    operations: tuple[Operation, ...]
+    launch: tuple[entries.LaunchCondition, ...]
+    files: tuple[entries.FileConfiguration, ...]
+    operations: tuple[entries.Operation, ...]
     programs: tuple[Program, ...]
     phases: tuple[Phase, ...]  # in the order in which one execution runs them
-    selection: Selection
+    selection: entries.Selection
     items_total: dict[str, int] = field(default_factory=dict)  # by profile
     items_at_least: bool = True  # if the total does not divide, run more (and say so)
     items_clause: str = ""
@@ -51,13 +39,13 @@ class RulePack(Once):
     checks: dict[str, str] = field(default_factory=dict)  # rule id of the catalogue -> clause
     parameters: dict[tuple[str, str], float] = field(default_factory=dict)  # by rule and name: other than the defaults
     texts: dict[str, str] = field(default_factory=dict)  # rule -> its requirement in this RFP
-    source: Pin = Pin()
-    notes: tuple[Note, ...] = ()
-    variables: tuple[Variable, ...] = ()
+    source: entries.Pin = entries.Pin()
+    notes: tuple[entries.Note, ...] = ()
+    variables: tuple[entries.Variable, ...] = ()
     sweeps: tuple[Sweep, ...] = ()
-    plots: tuple[Plot, ...] = ()
-    requires: tuple[Requirement, ...] = ()
-    launchers: tuple[AllowedLauncher, ...] = ()  # if there are none, a campaign file may choose any
+    plots: tuple[entries.Plot, ...] = ()
+    requires: tuple[entries.Requirement, ...] = ()
+    launchers: tuple[entries.AllowedLauncher, ...] = ()  # if there are none, a campaign file may choose any
     path: Path | None = None  # the file it was read from
     digest: str = ""  # SHA-256 of that file
     profile: str = ""  # once settled: the profile that it was settled for
@@ -155,20 +143,20 @@ class RulePack(Once):
         """Its programs, as a text."""
         return ", ".join(program.applet for program in self.programs)
 
-    def operations_of(self, launch: str) -> tuple[Operation, ...]:
+    def operations_of(self, launch: str) -> tuple[entries.Operation, ...]:
         """The results of an execution under a launch condition."""
         return self.once(
             ("operations", launch),
             lambda: tuple(each for each in self.operations if not each.launch or launch in each.launch),
         )
 
-    def deciding(self, launch: str) -> Operation:
+    def deciding(self, launch: str) -> entries.Operation:
         """The operation whose value selects the attempt to report, under a launch condition."""
         wanted = self.selection.operation
         measured = self.operations_of(launch)  # some phases of a launch condition may lack the operation
         return ([operation for operation in measured if wanted in (operation.template, operation.id)] or measured)[-1]
 
-    def best(self, operation: Operation) -> str:
+    def best(self, operation: entries.Operation) -> str:
         """Which of an operation's values is the best: highest or lowest."""
         if operation.best:
             return operation.best

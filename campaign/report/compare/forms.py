@@ -13,28 +13,18 @@ from campaign.core import escaping
 from campaign.core.model import Status
 from campaign.core.units import digits
 from campaign.report import printing
+from campaign.report.compare import verdicts
 from campaign.report.compare.offers import MAX_VALUES, Offer, OfferedCell
-from campaign.report.compare.verdicts import (
-    INFLATED,
-    LEVEL,
-    CellComparison,
-    CellVerdict,
-    OfferComparison,
-    differences,
-    letters,
-    summary,
-    typical,
-)
 from campaign.statistics import ranks
 
 MARKS = {
-    CellVerdict.BETTER: "+",
-    CellVerdict.WORSE: "-",
-    CellVerdict.SAME: "=",
-    CellVerdict.WITHIN: "~",
-    CellVerdict.BELOW: "!",
-    CellVerdict.UNTOLD: "?",
-    CellVerdict.NONE: "/",
+    verdicts.CellVerdict.BETTER: "+",
+    verdicts.CellVerdict.WORSE: "-",
+    verdicts.CellVerdict.SAME: "=",
+    verdicts.CellVerdict.WITHIN: "~",
+    verdicts.CellVerdict.BELOW: "!",
+    verdicts.CellVerdict.UNTOLD: "?",
+    verdicts.CellVerdict.NONE: "/",
 }
 BEST, NOT_TOLD = "*", "°"
 MOST_GROUPS = 8  # operations for which a summary has columns
@@ -50,7 +40,7 @@ COLUMNS = (
 Table = tuple[list[str], list[list[str]]]  # headers and lines
 
 
-def printed(comparison: OfferComparison, style: str, width: int = printing.WIDEST) -> str:
+def printed(comparison: verdicts.OfferComparison, style: str, width: int = printing.WIDEST) -> str:
     """As CSV, JSON, or in a format of tabulate: the offers, every cell, the summary, and what marks mean."""
     if style == "csv":
         return as_csv(comparison)
@@ -75,10 +65,10 @@ def printed(comparison: OfferComparison, style: str, width: int = printing.WIDES
     return printing.document(parts, style).rstrip("\n") + "\n"
 
 
-def _offers(comparison: OfferComparison) -> Iterable[str]:
+def _offers(comparison: verdicts.OfferComparison) -> Iterable[str]:
     for place, (offer, remarks) in enumerate(zip(comparison.offers, comparison.remarks, strict=True)):
-        yield f"{letters(place)}: {offer.source}{_made(offer)}"
-        yield from (f"{letters(place)}: {remark}" for remark in remarks)
+        yield f"{verdicts.letters(place)}: {offer.source}{_made(offer)}"
+        yield from (f"{verdicts.letters(place)}: {remark}" for remark in remarks)
 
 
 def _made(offer: Offer) -> str:
@@ -104,17 +94,17 @@ def _factor(value: float | None) -> str:
     return f"{value:.3f}" if 0.0995 <= value < 9.995 else digits(value)
 
 
-def _interval(cell: CellComparison) -> str:
+def _interval(cell: verdicts.CellComparison) -> str:
     if cell.low is None or cell.high is None:
         return ""
     return f"{_factor(cell.low)} to {_factor(cell.high)}"
 
 
-def _verdict(cell: CellComparison) -> str:
+def _verdict(cell: verdicts.CellComparison) -> str:
     return f"{cell.verdict}: {cell.reason}" if cell.reason else cell.verdict
 
 
-def _pair(comparison: OfferComparison) -> Table:
+def _pair(comparison: verdicts.OfferComparison) -> Table:
     """Two offers: every cell in detail."""
     body = []
     for cell in comparison.cells[0]:
@@ -126,7 +116,7 @@ def _pair(comparison: OfferComparison) -> Table:
     return ["cell", "unit", "A", "n", "B", "n", "B/A", sure, VERDICT], body
 
 
-def _many(comparison: OfferComparison) -> Table:
+def _many(comparison: verdicts.OfferComparison) -> Table:
     """Several offers: a column for each, with its ratio to the first and the mark of its verdict."""
     columns = [{compared.cell: compared for compared in column} for column in comparison.cells]
     body = []
@@ -139,7 +129,7 @@ def _many(comparison: OfferComparison) -> Table:
                 parts = (texts[place], _factor(compared.shown_ratio), MARKS[compared.verdict])
                 texts[place] = " ".join(filter(None, parts))
         body.append([str(cell), next(entry.unit for entry in entries if entry), *texts])
-    return ["cell", "unit", *map(letters, range(len(comparison.offers)))], body
+    return ["cell", "unit", *map(verdicts.letters, range(len(comparison.offers)))], body
 
 
 def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
@@ -148,26 +138,29 @@ def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
     if len(measured) < 2 or len({(entry.unit, entry.best) for entry in measured.values()}) > 1:
         return {}
     sign = 1 if next(iter(measured.values())).best == "highest" else -1
-    place = max(measured, key=lambda place: sign * typical(measured[place]))
+    place = max(measured, key=lambda place: sign * verdicts.typical(measured[place]))
     top = measured[place]
     marks = {other: NOT_TOLD for other, entry in measured.items() if not _differ(top, entry)}
     return marks | {place: BEST}
 
 
 def _differ(first: OfferedCell, second: OfferedCell) -> bool:
-    return min((*first.values, *second.values), default=0.0) > 0 and differences(first, second).p <= LEVEL
+    return (
+        min((*first.values, *second.values), default=0.0) > 0
+        and verdicts.differences(first, second).p <= verdicts.LEVEL
+    )
 
 
-def _summary(comparison: OfferComparison) -> Table:
-    sums = [summary(column) for column in comparison.cells]
+def _summary(comparison: verdicts.OfferComparison) -> Table:
+    sums = [verdicts.summary(column) for column in comparison.cells]
     launches = dict.fromkeys(name for gains in sums for name in gains.by_launch)
     operations = dict.fromkeys(name for gains in sums for name in gains.by_operation)
     if len(operations) > MOST_GROUPS:
         operations = {}
-    shown = [verdict for verdict in CellVerdict if any(gains.verdicts[verdict] for gains in sums)]
+    shown = [verdict for verdict in verdicts.CellVerdict if any(gains.verdicts[verdict] for gains in sums)]
     body = [
         [
-            f"{letters(place)}/A",
+            f"{verdicts.letters(place)}/A",
             *(str(gains.verdicts[verdict]) for verdict in shown),
             str(gains.compared),
             _factor(gains.mean),
@@ -179,17 +172,17 @@ def _summary(comparison: OfferComparison) -> Table:
     return ["geometric mean gain", *shown, "of cells", "all", *launches, *operations], body
 
 
-def _legend(comparison: OfferComparison) -> Iterable[str]:
+def _legend(comparison: verdicts.OfferComparison) -> Iterable[str]:
     cells = [cell for column in comparison.cells for cell in column]
     if len(comparison.offers) > 2:
         shown = {cell.verdict for cell in cells}
-        marks = ", ".join(f"{MARKS[verdict]} {verdict}" for verdict in CellVerdict if verdict in shown)
+        marks = ", ".join(f"{MARKS[verdict]} {verdict}" for verdict in verdicts.CellVerdict if verdict in shown)
         yield f"Ratio to A. {marks}. {BEST} best median; {NOT_TOLD} not significantly different from the best."
     yield (
         "Columns show reported values. Ratios use all valid repetitions (Hodges-Lehmann estimate); reported values "
         "where one side has no repetitions."
     )
-    if any(entry.inflation > INFLATED for offer in comparison.offers for entry in offer.entries.values()):
+    if any(entry.inflation > verdicts.INFLATED for offer in comparison.offers for entry in offer.entries.values()):
         yield "Geometric means use actual rates where the benchmark's formula inflates the reported ones."
     if comparison.terms is None:
         yield (
@@ -213,14 +206,14 @@ def _legend(comparison: OfferComparison) -> Iterable[str]:
         )
 
 
-def _power(comparison: OfferComparison) -> Iterable[str]:
+def _power(comparison: verdicts.OfferComparison) -> Iterable[str]:
     """What cannot be shown with the smallest number of repetitions."""
     tested = [[cell for cell in column if cell.ratio is not None] for column in comparison.cells]
     sides = [side for column in tested for cell in column for side in (cell.first, cell.second) if side]
     if not sides:
         return
     fewest, cells = min(min(len(side.values), side.jobs or MAX_VALUES) for side in sides), max(map(len, tested))
-    some, alone = ranks.fewest(LEVEL / 2), ranks.fewest(LEVEL / 2, cells)
+    some, alone = ranks.fewest(verdicts.LEVEL / 2), ranks.fewest(verdicts.LEVEL / 2, cells)
     if fewest < some:
         yield (
             f"Significance needs at least {some} repetitions on both sides, each in its own job (slurm.allocation: "
@@ -233,7 +226,7 @@ def _power(comparison: OfferComparison) -> Iterable[str]:
         )
 
 
-def _failures(comparison: OfferComparison) -> Iterable[str]:
+def _failures(comparison: verdicts.OfferComparison) -> Iterable[str]:
     """The verdict of an acceptance, and every cell that makes the exit status 1."""
     failing = comparison.failing
     if comparison.terms is not None:
@@ -242,19 +235,17 @@ def _failures(comparison: OfferComparison) -> Iterable[str]:
             firsts = [cell.first for cell in comparison.cells[place - 1]]
             committed = sum(entry is not None and entry.status is not Status.DECLINED for entry in firsts)
             accepted = comparison.compared(place) and not missed
-            yield (
-                f"{letters(place)}: accepted: {committed - missed} of {committed} committed cells reached"
-                if accepted
-                else f"{letters(place)}: not accepted: {committed - missed} of {committed} committed cells reached"
-            )
+            decision = "accepted" if accepted else "not accepted"
+            reached = f"{committed - missed} of {committed} committed cells reached"
+            yield f"{verdicts.letters(place)}: {decision}: {reached}"
     elif not comparison.passed:
         for place, column in enumerate(comparison.cells, 1):
-            worse = sum(cell.verdict is CellVerdict.WORSE for cell in column)
-            lacking = sum(cell.fails for cell in column) - worse
-            yield f"{letters(place)}: {worse} of {len(column)} cells are worse; {lacking} have a value on one side only"
-        failing = tuple((place, cell) for place, cell in failing if cell.verdict is not CellVerdict.WORSE)
+            worse = sum(cell.verdict is verdicts.CellVerdict.WORSE for cell in column)
+            lacking = f"{sum(cell.fails for cell in column) - worse} have a value on one side only"
+            yield f"{verdicts.letters(place)}: {worse} of {len(column)} cells are worse; {lacking}"
+        failing = tuple((place, cell) for place, cell in failing if cell.verdict is not verdicts.CellVerdict.WORSE)
     for place, cell in failing[:MOST_SAID]:
-        yield f"{letters(place)} {cell.cell}: {_verdict(cell)}"
+        yield f"{verdicts.letters(place)} {cell.cell}: {_verdict(cell)}"
     if len(failing) > MOST_SAID:
         yield f"and {len(failing) - MOST_SAID} more; '--format csv' lists all"
 
@@ -262,7 +253,7 @@ def _failures(comparison: OfferComparison) -> Iterable[str]:
 # --- CSV and JSON
 
 
-def as_csv(comparison: OfferComparison) -> str:
+def as_csv(comparison: verdicts.OfferComparison) -> str:
     """A line for each cell of each offer except the first."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -273,13 +264,13 @@ def as_csv(comparison: OfferComparison) -> str:
             for side, prefix in (("first", "first_"), ("this", "")):
                 entry = flat[side] or {}
                 flat |= {f"{prefix}{key}": entry.get(key) for key in ("status", "value", "n", "median")}
-            flat |= {"unit": escaping.spreadsheet(flat["unit"]), "first": "A", "offer": letters(place)}
+            flat |= {"unit": escaping.spreadsheet(flat["unit"]), "first": "A", "offer": verdicts.letters(place)}
             flat |= {"reason": escaping.plain(cell.reason), "fails": "yes" if cell.fails else "no"}
             writer.writerow([flat[name] for name in COLUMNS])
     return out.getvalue()
 
 
-def as_json(comparison: OfferComparison) -> str:
+def as_json(comparison: verdicts.OfferComparison) -> str:
     """One object, with each cell on a line of its own."""
     terms = {"least": comparison.terms.least, "reported_alone": comparison.terms.reported} if comparison.terms else None
     offers = ",\n".join(_offer_json(place, offer, comparison) for place, offer in enumerate(comparison.offers))
@@ -289,11 +280,11 @@ def as_json(comparison: OfferComparison) -> str:
     )
 
 
-def _offer_json(place: int, offer: Offer, comparison: OfferComparison) -> str:
+def _offer_json(place: int, offer: Offer, comparison: verdicts.OfferComparison) -> str:
     column = comparison.cells[place - 1] if place else ()
-    means = summary(column)
+    means = verdicts.summary(column)
     head = {
-        "offer": letters(place),
+        "offer": verdicts.letters(place),
         "source": offer.source,
         "campaign": offer.campaign or None,
         "rules": offer.rules,
@@ -314,7 +305,7 @@ def _offer_json(place: int, offer: Offer, comparison: OfferComparison) -> str:
     return f'{json.dumps(head)[:-1]}, "cells": [{cells}]}}'
 
 
-def _cell_json(cell: CellComparison) -> dict[str, Any]:
+def _cell_json(cell: verdicts.CellComparison) -> dict[str, Any]:
     entry = cell.first or cell.second
     return {
         **asdict(cell.cell),
@@ -341,7 +332,7 @@ def _entry_json(entry: OfferedCell | None) -> dict[str, Any] | None:
         "value": entry.value,
         "status": entry.status,
         "n": len(entry.values),
-        "median": typical(entry) if entry.values else None,
+        "median": verdicts.typical(entry) if entry.values else None,
         "jobs": entry.jobs,
         "processes": entry.processes,
         "nodes": entry.nodes,

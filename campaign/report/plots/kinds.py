@@ -14,31 +14,7 @@ from campaign.core import atomic, units, untrusted
 from campaign.core.grouping import grouped
 from campaign.core.model import Status
 from campaign.report.notes import measures_memory
-from campaign.report.plots import svg
-from campaign.report.plots.drawing import (
-    Drawing,
-    DrawnPlot,
-    Entry,
-    folded,
-    geometries,
-    inflated,
-    said,
-    untold,
-    with_geometry,
-)
-from campaign.report.plots.shapes import (
-    Axis,
-    Bar,
-    Key,
-    Line,
-    Panel,
-    Raster,
-    colour,
-    gradient,
-    linear_axis,
-    shade,
-    value_axis,
-)
+from campaign.report.plots import drawing, shapes, svg
 from campaign.report.plots.svg import axis_of_groups
 from campaign.results.cells import Row
 from campaign.results.parsers.bench_jsonl import Timeline, timelines
@@ -57,21 +33,21 @@ class Picture:
 
     file: str
     title: str
-    drawn: DrawnPlot
+    drawn: drawing.DrawnPlot
 
 
 def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, directory: Path) -> list[Picture]:
     """Draw the plots of one target with these rows into `directory`; `root`: the directory of the raw outputs."""
     pictures = []
     for plot in pack.plots:
-        drawn = _KINDS[plot.kind](Drawing(pack, plot, rows, root))
+        drawn = _KINDS[plot.kind](drawing.Drawing(pack, plot, rows, root))
         if drawn is not None:
             pictures.append(Picture(f"{target}-{plot.id}.svg", plot.title, drawn))
             write(directory / pictures[-1].file, f"{plot.title}: {target}", drawn)
     return pictures
 
 
-def write(path: Path, title: str, drawn: DrawnPlot) -> None:
+def write(path: Path, title: str, drawn: drawing.DrawnPlot) -> None:
     """Write it as a file of its own, for a letter or slides."""
     atomic.write(path, svg.document(title, drawn.remarks, drawn.panels, drawn.legend))
 
@@ -79,133 +55,133 @@ def write(path: Path, title: str, drawn: DrawnPlot) -> None:
 # --- bars
 
 
-def bars(drawing: Drawing) -> DrawnPlot | None:
+def bars(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
     """Groups of bars, one for each operation; groups are launch conditions, or configurations with `x: files`."""
-    pack = drawing.pack
-    panels: Sequence[Entry] = pack.launch if drawing.plot.x == "files" else pack.files
-    groups: Sequence[Entry] = pack.files if drawing.plot.x == "files" else pack.launch
-    shown = [panel for panel in panels if any(_bars_of(drawing, panel, group) for group in groups)]
+    pack = figure.pack
+    panels: Sequence[drawing.Entry] = pack.launch if figure.plot.x == "files" else pack.files
+    groups: Sequence[drawing.Entry] = pack.files if figure.plot.x == "files" else pack.launch
+    shown = [panel for panel in panels if any(_bars_of(figure, panel, group) for group in groups)]
     if not shown:
         return None
-    rows = drawing.shown
-    y = value_axis([row.value for row in rows if row.value is not None], drawing.units())
-    drawn = tuple(_bar_panel(drawing, panel, groups, y) for panel in shown)
-    remarks = list(drawing.remarks)
-    remarks += ["pale: counted by the benchmark; full: actual"] if any(map(inflated, rows)) else []
+    rows = figure.shown
+    y = shapes.value_axis([row.value for row in rows if row.value is not None], figure.units())
+    drawn = tuple(_bar_panel(figure, panel, groups, y) for panel in shown)
+    remarks = list(figure.remarks)
+    remarks += ["pale: counted by the benchmark; full: actual"] if any(map(drawing.inflated, rows)) else []
     remarks += ["m: measures memory"] if any(measures_memory(row, pack) for row in rows) else []
-    titles = [drawing.title(template) for template in drawing.plot.operations]
-    legend = tuple(Key(title, colour(number), series=number) for number, title in enumerate(titles))
-    about = f"Bars of {drawing.units()}; {len(drawn)} panels of {len(groups)} groups, {', '.join(titles)} in each."
-    return DrawnPlot(drawn, about, legend, tuple(remarks))
+    titles = [figure.title(template) for template in figure.plot.operations]
+    legend = tuple(shapes.Key(title, shapes.colour(number), series=number) for number, title in enumerate(titles))
+    about = f"Bars of {figure.units()}; {len(drawn)} panels of {len(groups)} groups, {', '.join(titles)} in each."
+    return drawing.DrawnPlot(drawn, about, legend, tuple(remarks))
 
 
-def _bar_panel(drawing: Drawing, panel: Entry, groups: Sequence[Entry], y: Axis) -> Panel:
-    by_group = [_bars_of(drawing, panel, group) for group in groups]
+def _bar_panel(
+    figure: drawing.Drawing, panel: drawing.Entry, groups: Sequence[drawing.Entry], y: shapes.Axis
+) -> shapes.Panel:
+    by_group = [_bars_of(figure, panel, group) for group in groups]
     width = max(WIDTH, MARGINS + NARROWEST * len(groups))
     letters = int((width - MARGINS) / len(groups) / 6)
-    names = [folded(group.title, letters) for group in groups]
+    names = [drawing.folded(group.title, letters) for group in groups]
     title, x = panel.title, axis_of_groups(names)
-    if drawing.plot.x == "files":
-        title = with_geometry(title, [row for rows in by_group for row in rows])
+    if figure.plot.x == "files":
+        title = drawing.with_geometry(title, [row for rows in by_group for row in rows])
     else:
-        planned = [geometries(drawing.planned(panel, group)) for group in groups]
+        planned = [drawing.geometries(figure.planned(panel, group)) for group in groups]
         labels = [f"{geometry}\n{name}" for geometry, name in zip(planned, names, strict=True)]
         x = axis_of_groups(labels, "processes × nodes, launch condition")
-    marks = tuple(bar for place, rows in enumerate(by_group) for bar in _bar_group(place, rows, drawing))
-    return Panel(untold(title), x, y, marks, width)
+    marks = tuple(bar for place, rows in enumerate(by_group) for bar in _bar_group(place, rows, figure))
+    return shapes.Panel(drawing.untold(title), x, y, marks, width)
 
 
-def _bars_of(drawing: Drawing, panel: Entry, group: Entry) -> list[Row]:
-    return drawing.of(group, panel) if drawing.plot.x == "files" else drawing.of(panel, group)
+def _bars_of(figure: drawing.Drawing, panel: drawing.Entry, group: drawing.Entry) -> list[Row]:
+    return figure.of(group, panel) if figure.plot.x == "files" else figure.of(panel, group)
 
 
-def _bar_group(place: int, rows: Sequence[Row], drawing: Drawing) -> Iterator[Bar]:
+def _bar_group(place: int, rows: Sequence[Row], figure: drawing.Drawing) -> Iterator[shapes.Bar]:
     """If the benchmark counts more than was performed, the actual rate is the solid part of a pale bar."""
-    templates = list(drawing.plot.operations)
+    templates = list(figure.plot.operations)
     width = 0.8 / len(templates)
     for row in rows:
-        number = templates.index(drawing.template(row))
-        yield Bar(
+        number = templates.index(figure.template(row))
+        yield shapes.Bar(
             x=place + (number - (len(templates) - 1) / 2) * width,
             width=width * 0.88,
             value=row.value or 0.0,
             series=number,
-            about=said(row),
+            about=drawing.said(row),
             cell=str(row.cell),
             valid=row.status is Status.MEASURED,
-            actual=inflated(row),
-            note="m" if measures_memory(row, drawing.pack) else "",
+            actual=drawing.inflated(row),
+            note="m" if measures_memory(row, figure.pack) else "",
         )
 
 
 # --- lines: values over a sweep
 
 
-def lines(drawing: Drawing) -> DrawnPlot | None:
+def lines(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
     """Values over a sweep, a line for each operation and each value of `series`; a panel for each configuration."""
-    panels = drawing.panels()
+    panels = figure.panels()
     if not panels:
         return None
-    y = value_axis([row.value for row in drawing.shown if row.value is not None], drawing.units())
+    y = shapes.value_axis([row.value for row in figure.shown if row.value is not None], figure.units())
     names: dict[str, int] = {}
     drawn = []
     for files, launch in panels:
-        rows = drawing.of(files, launch)
-        points = list(dict.fromkeys(drawing.point(row)[drawing.plot.x] for row in rows))
+        rows = figure.of(files, launch)
+        points = list(dict.fromkeys(figure.point(row)[figure.plot.x] for row in rows))
         step = -(-len(points) // LABELS)
         labels = [point if place % step == 0 else "" for place, point in enumerate(points)]
         marks = tuple(
-            _line(drawing, line, points, names.setdefault(name, len(names)))
-            for name, line in grouped((_line_name(drawing, row), row) for row in rows).items()
+            _line(figure, line, points, names.setdefault(name, len(names)))
+            for name, line in grouped((_line_name(figure, row), row) for row in rows).items()
         )
-        x = axis_of_groups(labels, drawing.sweep(drawing.plot.x))
-        drawn.append(Panel(drawing.heading(files, launch), x, y, marks))
-    legend = tuple(Key(name, colour(number), "line", number) for name, number in names.items())
-    about = (
-        f"Lines of {drawing.units()} over {drawing.sweep(drawing.plot.x)}; {len(panels)} panels, {len(names)} lines."
-    )
-    return DrawnPlot(tuple(drawn), about, legend, drawing.remarks)
+        x = axis_of_groups(labels, figure.sweep(figure.plot.x))
+        drawn.append(shapes.Panel(figure.heading(files, launch), x, y, marks))
+    legend = tuple(shapes.Key(name, shapes.colour(number), "line", number) for name, number in names.items())
+    about = f"Lines of {figure.units()} over {figure.sweep(figure.plot.x)}; {len(panels)} panels, {len(names)} lines."
+    return drawing.DrawnPlot(tuple(drawn), about, legend, figure.remarks)
 
 
-def _line(drawing: Drawing, rows: Sequence[Row], points: Sequence[str], number: int) -> Line:
+def _line(figure: drawing.Drawing, rows: Sequence[Row], points: Sequence[str], number: int) -> shapes.Line:
     def place(row: Row) -> tuple[float, float]:
-        return (float(points.index(drawing.point(row)[drawing.plot.x])), row.value or 0.0)
+        return (float(points.index(figure.point(row)[figure.plot.x])), row.value or 0.0)
 
     wrong = tuple(place(row) for row in rows if row.status != "measured")
-    return Line(tuple(map(place, rows)), colour(number), number, crossed=wrong)
+    return shapes.Line(tuple(map(place, rows)), shapes.colour(number), number, crossed=wrong)
 
 
-def _line_name(drawing: Drawing, row: Row) -> str:
-    series = drawing.plot.series
-    parts = [drawing.title(drawing.template(row))] if len(drawing.plot.operations) > 1 or not series else []
-    parts += [f"{drawing.sweep(series)}: {drawing.point(row)[series]}"] if series else []
+def _line_name(figure: drawing.Drawing, row: Row) -> str:
+    series = figure.plot.series
+    parts = [figure.title(figure.template(row))] if len(figure.plot.operations) > 1 or not series else []
+    parts += [f"{figure.sweep(series)}: {figure.point(row)[series]}"] if series else []
     return ", ".join(parts)
 
 
 # --- contention: bandwidth over the number of pairs that share a path
 
 
-def pairs(drawing: Drawing) -> DrawnPlot | None:
+def pairs(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
     """Total bandwidth and bandwidth per pair over the number of pairs: measured points, and the model's curves."""
-    panels = drawing.panels()
+    panels = figure.panels()
     if not panels:
         return None
-    drawn: list[Panel] = []
+    drawn: list[shapes.Panel] = []
     models = []
     for files, launch in panels:
-        points = list(_points(drawing, drawing.of(files, launch)))
-        name = drawing.heading(files, launch)
+        points = list(_points(figure, figure.of(files, launch)))
+        name = figure.heading(files, launch)
         try:
             fit = contention.fit(points)
-            models.append((drawing.name(files, launch), fit))
+            models.append((figure.name(files, launch), fit))
         except ValueError:
             fit = None
         drawn += [_pairs_panel(points, fit, name, each_pair) for each_pair in (False, True)]
-    sizes = sorted({int(drawing.point(row)[drawing.plot.series]) for row in drawing.shown})
-    colours = gradient(len(sizes))
-    legend = tuple(Key(f"{size} B", shown, "points") for size, shown in zip(sizes, colours, strict=True))
+    sizes = sorted({int(figure.point(row)[figure.plot.series]) for row in figure.shown})
+    colours = shapes.gradient(len(sizes))
+    legend = tuple(shapes.Key(f"{size} B", shown, "points") for size, shown in zip(sizes, colours, strict=True))
     about = f"Bandwidth of 1 to p pairs for {len(sizes)} sizes of messages, with the fitted model."
-    return DrawnPlot(tuple(drawn), about, legend, (*drawing.remarks, _fit_remark(models)), tuple(models))
+    return drawing.DrawnPlot(tuple(drawn), about, legend, (*figure.remarks, _fit_remark(models)), tuple(models))
 
 
 def _fit_remark(models: Sequence[tuple[str, contention.ContentionFit]]) -> str:
@@ -215,11 +191,11 @@ def _fit_remark(models: Sequence[tuple[str, contention.ContentionFit]]) -> str:
     return f"points: measured; lines: the max-rate model, off by {off} on points held back (median, 90th percentile)"
 
 
-def _points(drawing: Drawing, rows: Sequence[Row]) -> Iterator[contention.Point]:
+def _points(figure: drawing.Drawing, rows: Sequence[Row]) -> Iterator[contention.Point]:
     """The time in which each pair sent one message, computed from rates in messages/s or MB/s."""
     for row in rows:
-        at, value = drawing.point(row), row.value
-        count, size = int(at[drawing.plot.x]), int(at[drawing.plot.series])
+        at, value = figure.point(row), row.value
+        count, size = int(at[figure.plot.x]), int(at[figure.plot.series])
         if value:
             messages = value if row.unit == "messages/s" else value * 1e6 / size
             yield contention.Point(count, size, count / messages)
@@ -227,24 +203,24 @@ def _points(drawing: Drawing, rows: Sequence[Row]) -> Iterator[contention.Point]
 
 def _pairs_panel(
     points: Sequence[contention.Point], fit: contention.ContentionFit | None, name: str, each_pair: bool
-) -> Panel:
+) -> shapes.Panel:
     def rate(count: int, seconds: float, size: int) -> float:
         return size * (1 if each_pair else count) / seconds / 1e6
 
     by_size = grouped((point.size_bytes, point) for point in sorted(points, key=lambda p: (p.size_bytes, p.pairs)))
     marks = []
-    for (size, of_size), shown in zip(by_size.items(), gradient(len(by_size)), strict=True):
+    for (size, of_size), shown in zip(by_size.items(), shapes.gradient(len(by_size)), strict=True):
         if fit is not None:
             curve = [(float(p.pairs), rate(p.pairs, fit.model.seconds(p.pairs, size), size)) for p in of_size]
-            marks.append(Line(tuple(curve), shown, marked=False))
+            marks.append(shapes.Line(tuple(curve), shown, marked=False))
         measured = [(float(p.pairs), rate(p.pairs, p.seconds, size)) for p in of_size]
-        marks.append(Line(tuple(measured), shown, joined=False))
+        marks.append(shapes.Line(tuple(measured), shown, joined=False))
     most = max((point.pairs for point in points), default=1)
     ticks = tuple((float(count), str(count)) for count in range(1, most + 1, max(1, most // 8)))
-    x = Axis(0.5, most + 0.5, ticks, "pairs of processes")
-    y = value_axis([value for mark in marks for _, value in mark.points], "MB/s")
+    x = shapes.Axis(0.5, most + 0.5, ticks, "pairs of processes")
+    y = shapes.value_axis([value for mark in marks for _, value in mark.points], "MB/s")
     which = "each pair" if each_pair else "all pairs"
-    return Panel(f"{name}, {which}" if name else which, x, y, tuple(marks))
+    return shapes.Panel(f"{name}, {which}" if name else which, x, y, tuple(marks))
 
 
 def model_lines(fit: contention.ContentionFit) -> list[tuple[str, str]]:
@@ -296,13 +272,13 @@ def _errors(errors: contention.Errors) -> str:
 # --- timeline: what each process moved over time
 
 
-def processes(drawing: Drawing) -> DrawnPlot | None:
+def processes(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
     """A map for each execution and operation: processes downwards, time to the right, colour for the rate."""
     maps = [
         (files, launch, operation, lines)
-        for launch in drawing.pack.launch
-        for files in drawing.pack.files
-        for operation, lines in _recorded(drawing, files, launch).items()
+        for launch in figure.pack.launch
+        for files in figure.pack.files
+        for operation, lines in _recorded(figure, files, launch).items()
     ]
     if not maps:
         return None
@@ -310,23 +286,23 @@ def processes(drawing: Drawing) -> DrawnPlot | None:
     for files, launch, operation, lines in maps:
         alike = [recorded for _, _, other, recorded in maps if other == operation]
         longest = max(len(line.bytes) * line.interval_s for each in alike for line in each)
-        name = drawing.heading(files, launch)
-        title = f"{name}, {_reached(drawing, files, launch, operation)}" if name else operation
+        name = figure.heading(files, launch)
+        title = f"{name}, {_reached(figure, files, launch, operation)}" if name else operation
         panels.append(_map_panel(title, lines, longest, most))
     shades = [(0.05, "near 0"), (0.5, f"{units.digits(most / 2)} MiB/s"), (0.95, f"{units.digits(most)} MiB/s")]
-    legend = tuple(Key(label, shade(part)) for part, label in shades)
+    legend = tuple(shapes.Key(label, shapes.shade(part)) for part, label in shades)
     means = max(-(-len(lines) // ROWS) for *_, lines in maps)
-    remarks = [*drawing.remarks, "white: nothing moved"]
+    remarks = [*figure.remarks, "white: nothing moved"]
     remarks += [f"each row: mean of up to {means} processes" if means > 1 else "each row: a process, with its node"]
     about = "Maps of what each process moved over time; those of one operation have the same scale of time."
-    return DrawnPlot(tuple(panels), about, legend, tuple(remarks))
+    return drawing.DrawnPlot(tuple(panels), about, legend, tuple(remarks))
 
 
-def _recorded(drawing: Drawing, files: Entry, launch: Entry) -> dict[str, list[Timeline]]:
+def _recorded(figure: drawing.Drawing, files: drawing.Entry, launch: drawing.Entry) -> dict[str, list[Timeline]]:
     """The timelines of the attempt that the table reports."""
-    origins = [row.origin for row in drawing.planned(files, launch) if row.origin and row.record]
+    origins = [row.origin for row in figure.planned(files, launch) if row.origin and row.record]
     try:
-        raw, size = untrusted.read(drawing.root / "runs" / origins[0] / "bench.jsonl", READ_BYTES)
+        raw, size = untrusted.read(figure.root / "runs" / origins[0] / "bench.jsonl", READ_BYTES)
     except (IndexError, OSError, untrusted.NotPlain):
         return {}
     return timelines(raw.decode("utf-8", errors="replace")) if size <= READ_BYTES else {}
@@ -337,9 +313,9 @@ def _most(lines: Sequence[Timeline]) -> float:
     return max((value for row in rates(lines) for value in row if value is not None), default=0.0) or 1.0
 
 
-def _reached(drawing: Drawing, files: Entry, launch: Entry, operation: str) -> str:
+def _reached(figure: drawing.Drawing, files: drawing.Entry, launch: drawing.Entry, operation: str) -> str:
     """An operation with its number in the table, if it has one."""
-    for row in drawing.planned(files, launch):
+    for row in figure.planned(files, launch):
         if row.record is not None and row.record.operation == operation and row.value is not None:
             return f"{operation} {row.value:.4g} {row.unit}"
     return operation
@@ -362,21 +338,21 @@ def rates(lines: Sequence[Timeline]) -> list[list[float | None]]:
     return rows
 
 
-def _map_panel(title: str, lines: Sequence[Timeline], longest: float, most: float) -> Panel:
+def _map_panel(title: str, lines: Sequence[Timeline], longest: float, most: float) -> shapes.Panel:
     rows = rates(lines)
     columns = max(1, -(-max(len(line.bytes) for line in lines) // COLUMNS)) * len(rows[0])
     shades = tuple(tuple(None if value is None else value / most for value in row) for row in rows)
     count = len(lines)
     step = -(-count // PROCESSES)
     ticks = tuple((-index - 0.5, f"{lines[index].rank} {lines[index].node}"[:9]) for index in range(0, count, step))
-    x = linear_axis(longest, "time (s)", 4)
-    raster = Raster(shades, min(longest, columns * lines[0].interval_s))
-    return Panel(title, x, Axis(-count, 0.0, ticks), (raster,), height=max(60, min(230, 18 * len(rows))))
+    x = shapes.linear_axis(longest, "time (s)", 4)
+    raster = shapes.Raster(shades, min(longest, columns * lines[0].interval_s))
+    return shapes.Panel(title, x, shapes.Axis(-count, 0.0, ticks), (raster,), height=max(60, min(230, 18 * len(rows))))
 
 
 # By the kinds that a rule pack names. To add one: a function here, and a word in PLOTS of
 # config/rules/format.py.
-_KINDS: Mapping[str, Callable[[Drawing], DrawnPlot | None]] = {
+_KINDS: Mapping[str, Callable[[drawing.Drawing], drawing.DrawnPlot | None]] = {
     "bars": bars,
     "lines": lines,
     "contention": pairs,

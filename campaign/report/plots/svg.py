@@ -10,20 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from campaign.core import escaping
-from campaign.report.plots.shapes import (
-    DASHES,
-    MARKERS,
-    Axis,
-    Bar,
-    Interval,
-    Key,
-    Line,
-    Panel,
-    Raster,
-    Upright,
-    colour,
-    shade,
-)
+from campaign.report.plots import shapes
 
 LEFT, RIGHT, TITLE = 58, 18, 17  # a panel's margins; height of a line of its title
 FONT = 'font-family="system-ui, sans-serif" font-size="11"'
@@ -32,7 +19,7 @@ LEVELS = 10  # shades of a raster
 INK, GRID = "#1a1a1a", "#dddddd"
 
 
-def panel_svg(panel: Panel, page: str = "") -> str:
+def panel_svg(panel: shapes.Panel, page: str = "") -> str:
     """A panel on its own. `page`: address of the page that its bars link to, "" inside that page."""
     width, height = size(panel)
     label = html.escape(escaping.plain(panel.title or panel.y.title))
@@ -42,16 +29,16 @@ def panel_svg(panel: Panel, page: str = "") -> str:
     )
 
 
-def size(panel: Panel) -> tuple[int, int]:
+def size(panel: shapes.Panel) -> tuple[int, int]:
     return panel.width, _top(panel) + panel.height + 6 + 13 * _label_lines(panel) + (16 if panel.x.title else 0)
 
 
-def _label_lines(panel: Panel) -> int:
+def _label_lines(panel: shapes.Panel) -> int:
     """How many lines the labels of the x axis have."""
     return max((label.count("\n") + 1 for _, label in panel.x.ticks), default=1)
 
 
-def document(title: str, remarks: Sequence[str], panels: Sequence[Panel], legend: Sequence[Key]) -> str:
+def document(title: str, remarks: Sequence[str], panels: Sequence[shapes.Panel], legend: Sequence[shapes.Key]) -> str:
     """A file of its own: the panels in two columns below their heading, the legend at the end."""
     columns = min(2, len(panels))
     width = max(panel.width for panel in panels) * columns
@@ -79,7 +66,7 @@ def document(title: str, remarks: Sequence[str], panels: Sequence[Panel], legend
     )
 
 
-def key(entry: Key) -> str:
+def key(entry: shapes.Key) -> str:
     """The symbol before a line of the legend, 16 by 14."""
     inner = {
         "bar": f'<rect x="1" y="1" width="14" height="12" fill="{entry.colour}"/>',
@@ -101,28 +88,28 @@ def text(x: float, y: float, line: str, anchor: str = "start", size: int = 11, m
 # --- the parts of a panel
 
 
-def _inside(panel: Panel, page: str) -> Iterator[str]:
+def _inside(panel: shapes.Panel, page: str) -> Iterator[str]:
     for number, line in enumerate(_title(panel)):
         yield text(LEFT, 12 + TITLE * number, line, size=12, more=' font-weight="600"')
     yield from _axes(panel)
     for mark in panel.marks:
         match mark:
-            case Bar():
+            case shapes.Bar():
                 yield _bar(panel, mark, page)
-            case Line():
+            case shapes.Line():
                 yield _line(panel, mark)
-            case Interval():
+            case shapes.Interval():
                 yield _interval(panel, mark)
-            case Upright():
+            case shapes.Upright():
                 place = f"M{_n(_x(panel, mark.x))} {_top(panel)}v{panel.height}"
                 yield f'<path d="{place}" stroke="{mark.colour}" stroke-dasharray="5 3"/>'
-            case Raster():
+            case shapes.Raster():
                 yield from _raster(panel, mark)
     bottom = _top(panel) + panel.height
     yield f'<path d="M{LEFT} {_top(panel)}V{bottom}H{panel.width - RIGHT}" fill="none" stroke="{INK}"/>'
 
 
-def _axes(panel: Panel) -> Iterator[str]:
+def _axes(panel: shapes.Panel) -> Iterator[str]:
     right, bottom = panel.width - RIGHT, _top(panel) + panel.height
     for value, label in panel.y.ticks:
         y = _y(panel, value)
@@ -137,10 +124,10 @@ def _axes(panel: Panel) -> Iterator[str]:
     yield text(11, bottom - panel.height / 2, panel.y.title, "middle", more=f' transform="rotate(-90 11 {middle})"')
 
 
-def _bar(panel: Panel, bar: Bar, page: str) -> str:
+def _bar(panel: shapes.Panel, bar: shapes.Bar, page: str) -> str:
     left, right = _x(panel, bar.x - bar.width / 2), _x(panel, bar.x + bar.width / 2)
     top, bottom = _y(panel, bar.value), float(_top(panel) + panel.height)
-    filled, wide = colour(bar.series), right - left
+    filled, wide = shapes.colour(bar.series), right - left
     faint = ' fill-opacity="0.3"' if bar.actual is not None else ""
     inner = (
         f'<rect x="{_n(left)}" y="{_n(top)}" width="{_n(wide)}" height="{_n(max(bottom - top, 1))}" '
@@ -164,7 +151,7 @@ def _bar(panel: Panel, bar: Bar, page: str) -> str:
     return f'<a href="{page}#{html.escape(urllib.parse.quote(bar.cell))}" tabindex="-1">{inner}</a>'
 
 
-def _line(panel: Panel, line: Line) -> str:
+def _line(panel: shapes.Panel, line: shapes.Line) -> str:
     places = [(_x(panel, x), _y(panel, y)) for x, y in line.points]
     parts = []
     if line.joined and len(places) > 1:
@@ -180,7 +167,7 @@ def _line(panel: Panel, line: Line) -> str:
 
 
 def _marker(x: float, y: float, filled: str, series: int) -> str:
-    shape = MARKERS[series % len(MARKERS)]
+    shape = shapes.MARKERS[series % len(shapes.MARKERS)]
     if shape == "circle":
         return f'<circle cx="{_n(x)}" cy="{_n(y)}" r="3.2" fill="{filled}"/>'
     outline = {"square": "m-3 -3h6v6h-6z", "diamond": "m0 -4l4 4l-4 4l-4 -4z", "triangle": "m0 -4l4 7h-8z"}[shape]
@@ -188,18 +175,18 @@ def _marker(x: float, y: float, filled: str, series: int) -> str:
 
 
 def _dash(series: int) -> str:
-    dash = DASHES[series // len(MARKERS) % len(DASHES)]
+    dash = shapes.DASHES[series // len(shapes.MARKERS) % len(shapes.DASHES)]
     return f' stroke-dasharray="{dash}"' if dash else ""
 
 
-def _interval(panel: Panel, mark: Interval) -> str:
+def _interval(panel: shapes.Panel, mark: shapes.Interval) -> str:
     x, low, middle, high = _x(panel, mark.x), _y(panel, mark.low), _y(panel, mark.value), _y(panel, mark.high)
     way = f"M{_n(x - 4)} {_n(low)}h8m-4 0V{_n(high)}m-4 0h8M{_n(x - 6)} {_n(middle)}h12"
     label = text(x, high - 5, mark.label, "middle", 10) if mark.label else ""
     return f'<path d="{way}" fill="none" stroke="{INK}" stroke-width="1.4"/>{label}'
 
 
-def _raster(panel: Panel, raster: Raster) -> Iterator[str]:
+def _raster(panel: shapes.Panel, raster: shapes.Raster) -> Iterator[str]:
     """A path for each shade; adjacent cells with the same shade are one line of it."""
     tall = panel.height / max(1, len(raster.rows))
     ways: dict[int, list[str]] = {}
@@ -212,23 +199,23 @@ def _raster(panel: Panel, raster: Raster) -> Iterator[str]:
                 ways.setdefault(level, []).append(f"M{_n(LEFT + wide * start)} {y}h{_n(wide * count)}")
             start += count
     for level, way in sorted(ways.items()):
-        filled = shade((level + 0.5) / LEVELS)
+        filled = shapes.shade((level + 0.5) / LEVELS)
         yield f'<path d="{"".join(way)}" stroke="{filled}" stroke-width="{_n(tall + 0.3)}"/>'
 
 
-def _title(panel: Panel) -> list[str]:
+def _title(panel: shapes.Panel) -> list[str]:
     return textwrap.wrap(escaping.plain(panel.title), int((panel.width - LEFT) / BOLD))[:4]
 
 
-def _top(panel: Panel) -> int:
+def _top(panel: shapes.Panel) -> int:
     return 12 + TITLE * len(_title(panel))
 
 
-def _x(panel: Panel, value: float) -> float:
+def _x(panel: shapes.Panel, value: float) -> float:
     return LEFT + panel.x.place(value) * (panel.width - RIGHT - LEFT)
 
 
-def _y(panel: Panel, value: float) -> float:
+def _y(panel: shapes.Panel, value: float) -> float:
     return _top(panel) + (1 - panel.y.place(value)) * panel.height
 
 
@@ -237,6 +224,6 @@ def _n(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def axis_of_groups(labels: Sequence[str], title: str = "") -> Axis:
+def axis_of_groups(labels: Sequence[str], title: str = "") -> shapes.Axis:
     """A position for each label, with half a position at both ends."""
-    return Axis(-0.5, len(labels) - 0.5, tuple(enumerate(labels)), title)
+    return shapes.Axis(-0.5, len(labels) - 0.5, tuple(enumerate(labels)), title)

@@ -15,16 +15,7 @@ from typing import Any, TypeVar
 
 from campaign.core import untrusted
 from campaign.core.errors import pass_on_limit
-from campaign.results.environment.facts import (
-    Accounting,
-    Environment,
-    Evidence,
-    FileSystemSpace,
-    Node,
-    Value,
-    Witness,
-    indices,
-)
+from campaign.results.environment import facts
 from campaign.results.environment.slurm_text import MOST_NODES, slurm_fields
 from campaign.results.json_fields import JsonFields, WrongField, short
 
@@ -34,7 +25,7 @@ LARGEST_BYTES = 16 << 20  # of an environment.json: 1,000 nodes take about 100 K
 MOST_TEXTS = 2_000  # facts, variables, values of one fact
 MOST_PROBLEMS = 20
 LONGEST = 8_192  # characters of one text; the job cuts at 4,000 bytes
-_COUNTS = tuple(field.name for field in fields(FileSystemSpace) if field.name != "time")
+_COUNTS = tuple(field.name for field in fields(facts.FileSystemSpace) if field.name != "time")
 
 Taken = TypeVar("Taken")
 
@@ -42,33 +33,33 @@ Taken = TypeVar("Taken")
 # --- environment.json
 
 
-def read(path: Path) -> Evidence:
+def read(path: Path) -> facts.Evidence:
     """Read an attempt's or a job's environment.json. Raises nothing."""
     content, problem = _load(path)
     if problem:
-        return Evidence(Environment(problems=(f"{path.name}: {problem}",)))
+        return facts.Evidence(facts.Environment(problems=(f"{path.name}: {problem}",)))
     return parse(content, path.name)
 
 
-def parse(content: bytes, name: str = "environment.json") -> Evidence:
+def parse(content: bytes, name: str = "environment.json") -> facts.Evidence:
     """Parse an environment.json. Errors are in the environment's problems."""
     try:
         data = _object(content, FORMAT)
     except WrongField as wrong:
-        return Evidence(Environment(problems=(f"{name}: {wrong}",)))
+        return facts.Evidence(facts.Environment(problems=(f"{name}: {wrong}",)))
     reader = _PartsReader(data, name)
     made = reader.take("made", reader.fields.truth, None)
     before, after = reader.space("before"), reader.space("after")
-    return Evidence(_environment(reader), made, before, after, witness=_witness(data.get("ran"), name))
+    return facts.Evidence(_environment(reader), made, before, after, witness=_witness(data.get("ran"), name))
 
 
-def _witness(data: Any, name: str) -> Witness:
+def _witness(data: Any, name: str) -> facts.Witness:
     """What was seen of the ranks, but for `ranks`; empty if the job did not look."""
     if not isinstance(data, dict):
-        return Witness()
+        return facts.Witness()
     reader = _PartsReader(data, name)
-    facts = reader.facts(len(reader.nodes()))
-    seen = {fact: tuple(dict.fromkeys(value.text for value in values)) for fact, values in facts.items()}
+    recorded = reader.observed(len(reader.nodes()))
+    seen = {fact: tuple(dict.fromkeys(value.text for value in values)) for fact, values in recorded.items()}
 
     def under(prefix: str) -> dict[str, tuple[str, ...]]:
         return {fact.removeprefix(prefix): values for fact, values in seen.items() if fact.startswith(prefix)}
@@ -77,7 +68,7 @@ def _witness(data: Any, name: str) -> Witness:
     variables = under("env.")
     threads = variables.pop("OMP_NUM_THREADS", ())
     problems = (*reader.words("problems"), *reader.problems)
-    return Witness(True, programs, under("library."), variables, threads, problems=problems)
+    return facts.Witness(True, programs, under("library."), variables, threads, problems=problems)
 
 
 _RANK = re.compile(r"([0-9]{1,9}) (\S{1,255}) ([0-9a-f]{16}(?:,[0-9a-f]{16})*)(?: ([a-z0-9-]{1,40}))?")
@@ -89,16 +80,16 @@ def ranks_of(text: str) -> dict[str, str]:
     return {f"{int(match[1])} {match[4] or ''}".rstrip(): f"{match[2]} {match[3]}" for match in matches}
 
 
-def _environment(reader: _PartsReader) -> Environment:
+def _environment(reader: _PartsReader) -> facts.Environment:
     nodes = reader.nodes()
-    return Environment(
+    return facts.Environment(
         recorded=True,
         started=reader.take("started", reader.fields.number_of, None),
         ended=reader.take("ended", reader.fields.number_of, None),
         directory=reader.text("directory"),
         nodes=nodes,
         incomplete=reader.indices("incomplete", len(nodes)),
-        facts=reader.facts(len(nodes)),
+        facts=reader.observed(len(nodes)),
         variables=reader.texts("environment"),
         set_by_slurm=reader.words("set_by_slurm"),
         job=slurm_fields(reader.text("job")),
@@ -156,44 +147,44 @@ class _PartsReader:
                 self.problem(f"{key}.{name[:80]}: {short(text)} is not a string")
         return texts
 
-    def space(self, key: str) -> FileSystemSpace | None:
+    def space(self, key: str) -> facts.FileSystemSpace | None:
         return self.take(key, self._space, None)
 
-    def _space(self, key: str) -> FileSystemSpace:
+    def _space(self, key: str) -> facts.FileSystemSpace:
         value = self.fields.get(key)
         given = JsonFields.of(value)
         try:
-            return FileSystemSpace(given.number_of("time"), *(given.count(name) for name in _COUNTS))
+            return facts.FileSystemSpace(given.number_of("time"), *(given.count(name) for name in _COUNTS))
         except WrongField:
             raise WrongField(f"{key}: {short(value)} does not describe the space of a file system") from None
 
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[facts.Node, ...]:
         nodes = self.fields.data.get("nodes", [])
         if not isinstance(nodes, list) or len(nodes) > MOST_NODES:
             self.problem(f"nodes: not a list of at most {MOST_NODES} nodes")
             return ()
         return tuple(self._node(number, node) for number, node in enumerate(nodes))
 
-    def _node(self, number: int, value: Any) -> Node:
+    def _node(self, number: int, value: Any) -> facts.Node:
         texts = {key: clean(text) for key, text in JsonFields.of(value).data.items() if isinstance(text, str)}
         if "name" not in texts:
             self.problem(f"nodes[{number}]: {short(value)} has no name")
-            return Node("", "")
+            return facts.Node("", "")
         clock = texts.get("clock", "")
         seconds = float(clock) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", clock) else None
-        return Node(texts["name"], texts.get("hostname", texts["name"]), seconds, texts.get("boot", ""))
+        return facts.Node(texts["name"], texts.get("hostname", texts["name"]), seconds, texts.get("boot", ""))
 
     def indices(self, key: str, nodes: int) -> tuple[int, ...]:
         try:
-            return indices(self.take(key, self.fields.text, ""), nodes)
+            return facts.indices(self.take(key, self.fields.text, ""), nodes)
         except ValueError as error:
             self.problem(f"{key}: {error}")
             return ()
 
-    def facts(self, nodes: int) -> dict[str, tuple[Value, ...]]:
+    def observed(self, nodes: int) -> dict[str, tuple[facts.Value, ...]]:
         return {name: tuple(self._values(f"facts.{name[:80]}", given, nodes)) for name, given in self._entries("facts")}
 
-    def _values(self, key: str, values: Any, nodes: int) -> Iterator[Value]:
+    def _values(self, key: str, values: Any, nodes: int) -> Iterator[facts.Value]:
         if not isinstance(values, list) or len(values) > MOST_TEXTS:
             self.problem(f"{key}: not a list of at most {MOST_TEXTS} values")
             return
@@ -205,34 +196,34 @@ class _PartsReader:
                 self.problem(f"{key}: {error}")
 
 
-def _value(given: Any, nodes: int, seen: set[int]) -> Value:
+def _value(given: Any, nodes: int, seen: set[int]) -> facts.Value:
     """A fact's value on nodes that are not in `seen`, to which they are added. Raises ValueError."""
     text, ranges, dropped = map(JsonFields.of(given).get, ("value", "nodes", "dropped"))
     if isinstance(dropped, int):
         raise ValueError(f"the job dropped the values of {dropped} nodes")
     if not isinstance(text, str) or not isinstance(ranges, str):
         raise ValueError(f"{short(given)} is not a value with its nodes")
-    members = indices(ranges, nodes)
+    members = facts.indices(ranges, nodes)
     if not seen.isdisjoint(members):
         raise ValueError("two values for one node")
     seen.update(members)
-    return Value(ranges, clean(text))
+    return facts.Value(ranges, clean(text))
 
 
 # --- accounting.json
 
 
-def read_accounting(path: Path) -> Accounting | None:
+def read_accounting(path: Path) -> facts.Accounting | None:
     """Read jobs/<job>/accounting.json; None if it does not exist. Raises nothing."""
     if not path.exists():
         return None
     content, problem = _load(path)
     if problem:
-        return Accounting(problems=(f"{path.name}: {problem}",))
+        return facts.Accounting(problems=(f"{path.name}: {problem}",))
     return parse_accounting(content, path.name)
 
 
-def parse_accounting(content: bytes, name: str = "accounting.json") -> Accounting:
+def parse_accounting(content: bytes, name: str = "accounting.json") -> facts.Accounting:
     """Parse an accounting.json; errors are in its problems."""
     try:
         data = _object(content, ACCOUNTING_FORMAT)
@@ -240,14 +231,14 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> Accountin
         if not isinstance(steps, list) or len(steps) > MOST_TEXTS:
             raise WrongField(f"steps: not a list of at most {MOST_TEXTS}")
     except WrongField as wrong:
-        return Accounting(problems=(f"{name}: {wrong}",))
+        return facts.Accounting(problems=(f"{name}: {wrong}",))
     reader = _PartsReader(data, name)
     asked = reader.take("asked", reader.fields.number_of, 0.0)
     job, met_by_job = reader.texts("job"), reader.words("problems")
     rows = [_PartsReader({"steps": row}, name) for row in steps]
     steps = tuple(row.texts("steps") for row in rows)
     problems = (*met_by_job, *reader.problems, *(problem for row in rows for problem in row.problems))
-    return Accounting(asked, job, data.get("accounting") is True, steps, problems[:MOST_PROBLEMS])
+    return facts.Accounting(asked, job, data.get("accounting") is True, steps, problems[:MOST_PROBLEMS])
 
 
 # --- what JSON may hold

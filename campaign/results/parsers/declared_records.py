@@ -11,16 +11,7 @@ from decimal import Decimal
 from statistics import fmean, median
 from typing import Any
 
-from campaign.config.rules import formulas, sweeps
-from campaign.config.rules.output_format import (
-    COUNTS,
-    SAME,
-    SECONDS,
-    SECTION,
-    STATISTICS,
-    DeclaredRecord,
-    OutputFormat,
-)
+from campaign.config.rules import formulas, output_format, sweeps
 from campaign.core import formula
 from campaign.core.formula import Condition
 from campaign.core.model import Iteration, Record, Source
@@ -48,9 +39,9 @@ class _Sample:
 class Numbers:
     """Collects the values of lines or entries, record by record; problems go to `notes`."""
 
-    def __init__(self, form: OutputFormat, file: str, notes: Notes) -> None:
+    def __init__(self, form: output_format.OutputFormat, file: str, notes: Notes) -> None:
         self._form, self._file, self._notes = form, file, notes
-        self._samples: dict[str, tuple[DeclaredRecord, list[_Sample]]] = {}
+        self._samples: dict[str, tuple[output_format.DeclaredRecord, list[_Sample]]] = {}
         self.facts: dict[str, tuple[str, int]] = {}  # text and line
         self._found: dict[str, tuple[float, float]] = {}  # of all records, as `_known` gives numbers
         self.sections = Counter[str]()  # lines of each `after`
@@ -60,7 +51,7 @@ class Numbers:
     def __bool__(self) -> bool:
         return bool(self._samples)
 
-    def add(self, record: DeclaredRecord, line: int, text: str, values: Mapping[str, str]) -> None:
+    def add(self, record: output_format.DeclaredRecord, line: int, text: str, values: Mapping[str, str]) -> None:
         """Add a match of the record; `values` contains the number as `value`."""
         try:
             name = _name(record, self._texts | dict(values))
@@ -100,7 +91,7 @@ class Numbers:
     def observed(self) -> dict[str, Any]:
         """The fields of an observation that facts give."""
         fields: dict[str, Any] = {}
-        for name in COUNTS:
+        for name in output_format.COUNTS:
             text, line = self.facts.get(name, ("", 0))
             if re.fullmatch(r"[0-9]{1,12}", text):
                 fields[name] = int(text)
@@ -123,7 +114,7 @@ class Numbers:
         for record in self._form.records:
             found = sum(len(samples) for known, samples in self._samples.values() if known is record)
             sections = self.sections[record.after]
-            if record.matches == SECTION and found != sections:
+            if record.matches == output_format.SECTION and found != sections:
                 self._notes.error(None, f"{record.name}: {found} matches in {sections} sections; expected one in each")
                 self.ended_early |= found < sections
             elif isinstance(record.matches, int) and not found:
@@ -138,22 +129,22 @@ class Numbers:
             if not record.check_only and formulas.name_of(found.operation) not in self._doubtful
         ]
 
-    def _expected(self, record: DeclaredRecord) -> int | None:
+    def _expected(self, record: output_format.DeclaredRecord) -> int | None:
         """The required number of matches of one name; None if there is none, or it is not known."""
-        if record.matches == SAME:
-            return max(len(samples) for other, samples in self._samples.values() if other.matches == SAME)
-        if isinstance(record.matches, str) and record.matches != SECTION:
+        if record.matches == output_format.SAME:
+            return max(len(samples) for other, samples in self._samples.values() if other.matches == output_format.SAME)
+        if isinstance(record.matches, str) and record.matches != output_format.SECTION:
             text = self._texts.get(record.matches, "")
             return int(text) if re.fullmatch(r"[0-9]{1,12}", text) else 0
         return record.matches if isinstance(record.matches, int) else None
 
-    def _record(self, name: str, record: DeclaredRecord, samples: list[_Sample]) -> Record:
+    def _record(self, name: str, record: output_format.DeclaredRecord, samples: list[_Sample]) -> Record:
         expected = self._expected(record)
         alone = record.take == "only" and expected is None and not record.of
         if expected is not None and len(samples) != expected:
             unknown = f"as many as the fact `{record.matches}` says, which is missing"
             text = _matches_differ(record=name, found=len(samples), expected=expected or unknown)
-            if record.matches == SAME:
+            if record.matches == output_format.SAME:
                 self._not_used(name, None, text)
             else:
                 self._notes.error(samples[-1].line, text)
@@ -180,7 +171,9 @@ class Numbers:
             }
         return Record(name, value, at.unit, Source(self._file, at.line), **more, **_measured(at))
 
-    def _same_iteration(self, name: str, record: DeclaredRecord, samples: list[_Sample]) -> tuple[float, _Sample]:
+    def _same_iteration(
+        self, name: str, record: output_format.DeclaredRecord, samples: list[_Sample]
+    ) -> tuple[float, _Sample]:
         """The match at the position that is taken of the record that `of` names."""
         of = sweeps.fill(record.of, self._texts | dict(samples[0].values)).lower()
         other, others = self._samples.get(of, (record, []))
@@ -192,7 +185,7 @@ class Numbers:
         at = next(sample for sample, beside in zip(samples, others, strict=True) if beside is chosen)
         return at.value, at
 
-    def _check_plausible(self, name: str, record: DeclaredRecord, sample: _Sample) -> None:
+    def _check_plausible(self, name: str, record: output_format.DeclaredRecord, sample: _Sample) -> None:
         texts = self._texts | dict(sample.values)
         words = {key: formulas.name_of(text).lower() for key, text in texts.items()}
         try:
@@ -205,7 +198,7 @@ class Numbers:
             self._not_used(name, sample.line, f"{name}: plausibility not checked: {error}")
 
     def _contradiction(
-        self, condition: Condition, record: DeclaredRecord, sample: _Sample, texts: Mapping[str, str]
+        self, condition: Condition, record: output_format.DeclaredRecord, sample: _Sample, texts: Mapping[str, str]
     ) -> str:
         """What is wrong with a condition, "" for nothing. Raises ValueError where it cannot be computed."""
         left, right = texts.get(condition.left, "0"), texts.get(condition.right, "0")
@@ -271,7 +264,7 @@ def _is_number(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text)) and float(text) <= 10.0**_MOST_DIGITS
 
 
-def _name(record: DeclaredRecord, values: Mapping[str, str]) -> str:
+def _name(record: output_format.DeclaredRecord, values: Mapping[str, str]) -> str:
     name = sweeps.fill(record.name, values).lower()
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is not a record's name")
@@ -284,7 +277,7 @@ def _number(name: str, text: str) -> float:
     return float(text)
 
 
-def _sample(record: DeclaredRecord, line: int, values: Mapping[str, str]) -> _Sample:
+def _sample(record: output_format.DeclaredRecord, line: int, values: Mapping[str, str]) -> _Sample:
     """Raises ValueError if the line's number or unit does not fit the pack."""
     factor, unit, printed = record.factor, record.unit, values.get("unit")
     if printed is not None and record.units:
@@ -295,7 +288,7 @@ def _sample(record: DeclaredRecord, line: int, values: Mapping[str, str]) -> _Sa
         factor, unit = (factor, meant) if isinstance(meant, str) else (factor * meant, unit)
     elif printed is not None and printed != unit:
         raise ValueError(f"unit {printed!r}; the rule pack expects {unit}")
-    for name in (*STATISTICS, "count", "moved_bytes", *SECONDS):
+    for name in (*output_format.STATISTICS, "count", "moved_bytes", *output_format.SECONDS):
         if name in values:
             _number(name, values[name])
     return _Sample(line, _number("value", values["value"]) * factor, unit, factor, values)
@@ -315,7 +308,7 @@ def _taken(take: str, samples: list[_Sample]) -> tuple[float, _Sample]:
 
 def _own_statistics(sample: _Sample) -> dict[str, Any]:
     """The statistics that the program prints beside the number."""
-    printed = {name: float(sample.values[name]) for name in STATISTICS if name in sample.values}
+    printed = {name: float(sample.values[name]) for name in output_format.STATISTICS if name in sample.values}
     return {name: int(number) if name == "iterations" else number * sample.factor for name, number in printed.items()}
 
 
@@ -323,7 +316,7 @@ def _measured(sample: _Sample) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if "moved_bytes" in sample.values:
         values["moved_bytes"] = int(float(sample.values["moved_bytes"]))
-    for name, seconds in SECONDS.items():
+    for name, seconds in output_format.SECONDS.items():
         if name in sample.values:
             values["elapsed_s"] = float(sample.values[name]) * seconds
     if "count" in sample.values:
