@@ -34,7 +34,7 @@ static void fill_words(const struct pattern *pattern)
     int64_t words = pattern->transfer_bytes / 8;
     for (int64_t slice = 0; slice < pattern->slices; slice++)
         for (int64_t word = 0; word < words; word++) {
-            uint64_t value = (uint64_t)pattern->rank << 32 | (uint32_t)(pattern->seed + (uint64_t)word);
+            uint64_t value = pattern_word(pattern->seed, pattern->rank, (uint64_t)word);
             memcpy(pattern->window + slice * pattern->transfer_bytes + 8 * word, &value, sizeof value);
         }
 }

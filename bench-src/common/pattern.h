@@ -4,7 +4,8 @@
  * 8 bytes in every 4096. PATTERN_UNIQUE: the window is random, different for each rank and seed, 128 KiB or more, and no
  * two stamps of a run are the same: 4 KiB blocks are all different, and a compressor finds nothing in pieces smaller
  * than the window. The other kinds are IOR's (64-bit words, little-endian on the usual machines):
- *   PATTERN_TIMESTAMP  word j of each transfer is rank << 32 | (seed + j) mod 2^32
+ *   PATTERN_TIMESTAMP  word j of each transfer is rank << 32 | seed + j, the seed being the 32-bit number that IOR makes of
+ *                      it: below 0 its sign fills the upper half too, so that no word before seed + j = 0 tells the rank
  *   PATTERN_OFFSET     the same, but word 512·k is rank << 32 | (offset · (k + 1)) mod 2^32, as IOR 4 writes it
  * No MPI, no I/O. */
 #pragma once
@@ -37,6 +38,12 @@ void pattern_prepare(struct pattern *pattern, uint64_t seed, int rank);
 static inline int64_t pattern_slice(const struct pattern *pattern, int64_t index)
 {
     return index & (pattern->slices - 1);
+}
+
+/* Word j of PATTERN_TIMESTAMP. */
+static inline uint64_t pattern_word(uint64_t seed, int rank, uint64_t word)
+{
+    return (uint64_t)rank << 32 | ((uint64_t)(int64_t)(int32_t)seed + word);
 }
 
 /* For pattern_data. */

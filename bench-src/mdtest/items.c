@@ -4,6 +4,7 @@
 
 #include "common/buf.h"
 #include "common/die.h"
+#include "common/pattern.h"
 #include "common/timer.h"
 #include "common/units.h"
 
@@ -28,7 +29,7 @@ void mdtest_items_prepare(struct mdtest_job *job)
         return;
     buf_fill(job->buffer, MDTEST_BUFFER_BYTES, data_stream(job), 0);
     for (uint64_t word = 0; job->in_words && word < MDTEST_BUFFER_BYTES / 8; word++) {
-        uint64_t value = (uint64_t)(int64_t)job->owner << 32 | (uint32_t)(job->seed + word);
+        uint64_t value = pattern_word(job->seed, job->owner, word);
         memcpy(job->buffer + 8 * word, &value, sizeof value);
     }
 }

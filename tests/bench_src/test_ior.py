@@ -357,7 +357,7 @@ def test_every_run_has_other_data_and_a_signature_gives_the_same(tmp_path: Path)
 def test_a_signature_may_be_below_0(tmp_path: Path) -> None:
     reply = ior(tmp_path, "-w", "-k", "-l", "t", "-G", -3, *SMALL, ranks=1)
     assert (reply.status, reply.one("phase")["signature"], reply.one("test")["signature"]) == (0, -3, -3)
-    assert words((tmp_path / "f").read_bytes()[:40]) == [2**32 - 3, 2**32 - 2, 2**32 - 1, 0, 1]
+    assert words((tmp_path / "f").read_bytes()[:40]) == [2**64 - 3, 2**64 - 2, 2**64 - 1, 0, 1]
     assert ior(tmp_path, "-r", "-R", "-l", "t", "-G", -3, *SMALL, ranks=1).status == 0
 
 

@@ -136,6 +136,26 @@ static void test_words_are_those_of_ior(void)
     pattern_free(&pattern);
 }
 
+/* As IOR 4 wrote them with -G -5 and with numbers that 32 bits do not hold. */
+static void test_words_of_other_seeds_are_those_of_ior(void)
+{
+    struct pattern pattern;
+    for (int kind = PATTERN_TIMESTAMP; kind <= PATTERN_OFFSET; kind++) {
+        pattern_init(&pattern, kind, TRANSFER, 1);
+        pattern_prepare(&pattern, (uint64_t)-5, 1);
+        const void *data = pattern_data(&pattern, 2, 0x8000);
+        CHECK(word(data, 0) == (kind == PATTERN_OFFSET ? UINT64_C(0x100008000) : UINT64_C(0xfffffffffffffffb)));
+        CHECK(word(data, 1) == UINT64_C(0xfffffffffffffffc));
+        CHECK(word(data, 4) == UINT64_C(0xffffffffffffffff));
+        CHECK(word(data, 5) == UINT64_C(0x100000000));
+        CHECK(word(data, 513) == UINT64_C(0x1000001fc));
+        pattern_free(&pattern);
+    }
+    CHECK(pattern_word((uint64_t)INT32_MAX, 1, 1) == UINT64_C(0x180000000));
+    CHECK(pattern_word(UINT64_C(0x100000005), 1, 0) == UINT64_C(0x100000005));
+    CHECK(pattern_word(UINT64_C(0x80000000), 1, 1) == UINT64_C(0xffffffff80000001));
+}
+
 int main(void)
 {
     test_no_block_repeats();
@@ -144,5 +164,6 @@ int main(void)
     test_a_single_flipped_bit_is_seen();
     test_other_data_is_seen();
     test_words_are_those_of_ior();
+    test_words_of_other_seeds_are_those_of_ior();
     return CHECK_REPORT();
 }
