@@ -7,8 +7,10 @@ MPICC   ?= mpicc
 PYTHON  ?= $(or $(shell for python in /usr/bin/python3 python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done),/usr/bin/python3)
 
-# What is looked for, each with Debian's package. Without liburing, asynchronous I/O is that of POSIX.
-BUILD_NEEDS   := cc:gcc $(firstword $(MPICC)):libopenmpi-dev mpi.h:libopenmpi-dev stdio.h:libc6-dev ?liburing.h:liburing-dev
+# What is looked for, each with Debian's package. Without liburing, asynchronous I/O is that of POSIX; without a parallel HDF5,
+# ior has no -a HDF5.
+BUILD_NEEDS   := cc:gcc $(firstword $(MPICC)):libopenmpi-dev mpi.h:libopenmpi-dev stdio.h:libc6-dev ?liburing.h:liburing-dev \
+                 ?h5pcc:libhdf5-openmpi-dev
 SANDBOX_NEEDS := slurmctld:slurmctld slurmd:slurmd munged:munge unshare:util-linux setpriv:util-linux mount:mount \
                  hostname:hostname
 STORAGE_NEEDS := glusterfsd:glusterfs-server glusterfs:glusterfs-client nsenter:util-linux

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prints the record of a build as JSON: which binary, from which sources, by which compiler, flags and libraries. Called
 # by the Makefile with what it built with in RECORD_*; the hash of the sources is defined in docs/modifications.md.
-# usage: record.sh BINARY
+# usage: record.sh BINARY [MODULE]
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -55,10 +55,9 @@ sections() { # SHA-256 of what each section of the binary has in the file, so th
         done
 }
 
-libraries() {
+libraries() { # of the binary, and then the further ones of its module
     separator=''
-    { ldd "$1" 2>/dev/null || true; } | while read -r name arrow path _; do
-        [ "$arrow" = '=>' ] || continue
+    for file; do ldd "$file" 2>/dev/null || true; done | awk '$2 == "=>" && !seen[$1]++' | while read -r name _ path _; do
         printf '%s' "$separator"
         json "$name => $path"
         separator=', '
@@ -70,7 +69,7 @@ printf '{"format": 1, "program": "bench", "version": %s, "binary_sha256": "%s",\
     "$(json "$RECORD_VERSION")" "$(sha256sum <"$1" | cut -d ' ' -f 1)"
 printf ' "compiler": %s, "command": %s, "flags": %s,\n' \
     "$(json "$RECORD_COMPILER")" "$(json "$(wrapped)")" "$(json "$RECORD_FLAGS")"
-printf ' "mpi": %s, "libraries": [%s],\n "sections": [%s],\n' "$(json "$(mpi_version)")" "$(libraries "$1")" "$(sections "$1")"
+printf ' "mpi": %s, "libraries": [%s],\n "sections": [%s],\n' "$(json "$(mpi_version)")" "$(libraries "$@")" "$(sections "$1")"
 printf ' "source_tree": "%s", "source_files": %d,\n' "$(source_tree)" "$(files | tr -cd '\000' | wc -c)"
 printf ' "revision": %s, "dirty": %s, "unix_time": %d}\n' \
     "$([ -n "$commit" ] && json "$commit" || echo null)" "$(dirty "$commit")" "$(date +%s)"

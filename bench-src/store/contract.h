@@ -14,6 +14,29 @@ struct store_delays {
     int64_t create_us, transfer_us, sync_us, close_us;
 };
 
+/* What an HDF5 file is like. */
+struct store_hdf5 {
+    int64_t chunk;     /* elements of 8 bytes; 0: datasets are contiguous */
+    int64_t alignment; /* bytes; 1: none */
+    bool no_fill, collective_metadata;
+};
+
+/* What an MPI-IO library is told of a file; see store/info.h. */
+struct store_hint {
+    const char *name, *value;
+};
+struct store_hints {
+    const struct store_hint *list;
+    int count;
+};
+
+/* A shared file in segments, each with a block of every rank; or the file of one rank with blocks of its own alone. */
+struct store_shape {
+    int64_t transfer, block, segments;
+    int ranks;
+    int rank; /* whose data is moved */
+};
+
 /* Memory that transfers come from and go to. */
 struct store_memory {
     void *start;
@@ -31,6 +54,11 @@ struct store_options {
     int64_t reserve_bytes; /* with writes: size up to which the file gets its blocks when it is opened; 0: none */
     bool must_reserve;     /* -EOPNOTSUPP where the file system cannot; else it is done without */
     int64_t file_bytes;    /* with writes: its length in the end, for a store that needs_length */
+    struct store_shape shape;
+    const struct store_hints *hints; /* MPIIO, HDF5; NULL: none */
+    bool file_view;        /* MPIIO: through a view of the rank's blocks */
+    bool range_locks;      /* POSIX: the bytes of each transfer are locked meanwhile */
+    struct store_hdf5 hdf5;
     bool map_drops;        /* MMAP: pages leave the mapping after each transfer */
     int map_advice;        /* MMAP: of madvise */
     struct store_delays delays; /* DUMMY */
@@ -51,6 +79,8 @@ struct store {
     bool uses_page_cache;  /* without `direct`, the files' bytes lie in the page cache of this node */
     bool keeps_bytes;      /* what was written can be read */
     bool can_direct, can_collective;
+    bool segments_together; /* all ranks of a shared file go from segment to segment at the same transfer */
+    bool own_layout;       /* offsets of the file are not those of the transfers */
     bool needs_length;     /* options->file_bytes has to be known at the opening */
     bool syncs_together;   /* sync is collective over options->comm */
     const char *fallback;  /* name of the back end to take where probe says no, or NULL */
@@ -94,6 +124,9 @@ struct store {
     /* Optional. Called while the file is open: passes each "name = value" that the library was told or has chosen, and
      * returns how many there are. */
     int (*hints)(struct store_file *file, void (*use)(const char *name, const char *value));
+
+    /* Optional: version of its library, for people. */
+    const char *(*version)(void);
 };
 
 /* The back end of that name (upper and lower case are the same), or NULL. */
@@ -101,5 +134,10 @@ const struct store *store_find(const char *name);
 
 /* The index'th back end, or NULL after the last. */
 const struct store *store_at(size_t index);
+
+/* HDF5, which is a module beside the program: loaded with its library at the first call, for good, so that nobody else needs
+ * that library; call this before anything is recorded of the process. NULL with what is lacking here in *lacks. */
+#define STORE_HDF5_NAME "HDF5"
+const struct store *store_hdf5(const char **lacks);
 
 extern const struct store store_posix, store_uring, store_aio, store_mpiio, store_mmap, store_null;

@@ -1,19 +1,19 @@
-/* store_mpiio: MPI_File_write_at and MPI_File_read_at, or their collective forms. */
-#include "store/contract.h"
+/* store_mpiio: MPI_File_write_at and MPI_File_read_at, or their collective forms; with a file view MPI_File_write and
+ * MPI_File_read at the file pointer. */
+#include "store/info.h"
 
 #include "common/die.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 struct store_file {
     MPI_File handle;
     bool collective;
     bool one_attempt;
+    bool has_view;
+    MPI_Datatype transfer; /* of a view */
+    struct store_shape shape;
 };
 
 /* MPI says less than errno does. */
@@ -38,60 +38,61 @@ static int to_errno(int code)
     return -EIO;
 }
 
-/* Open MPI cannot open a name without a directory on several processes. A colon may end ROMIO's name of a file system. */
-static const char *with_directory(const char *path, char full[PATH_MAX])
+static int close_file(struct store_file *file)
 {
-    if (strpbrk(path, "/:") != NULL || snprintf(full, PATH_MAX, "./%s", path) >= PATH_MAX)
-        return path;
-    return full;
+    int error = to_errno(MPI_File_close(&file->handle));
+    if (file->has_view)
+        MPI_Type_free(&file->transfer);
+    free(file);
+    return error;
 }
 
-/* IOR's way to give hints: IOR_HINT__MPI__NAME=VALUE in the environment. To be freed. */
-static MPI_Info given_hints(void)
+/* A view of the rank's blocks, whose positions count transfers. */
+static int set_view(struct store_file *file, const struct store_shape *shape)
 {
-    static const char prefix[] = "IOR_HINT__MPI__";
-    MPI_Info info;
-    MPI_Info_create(&info);
-    for (char **variable = environ; *variable != NULL; variable++) {
-        const char *start = *variable + sizeof prefix - 1, *end = strchr(*variable, '=');
-        char name[MPI_MAX_INFO_KEY];
-        if (end == NULL || end <= start || strncmp(*variable, prefix, sizeof prefix - 1) != 0)
-            continue;
-        if (end - start < MPI_MAX_INFO_KEY && strlen(end + 1) < MPI_MAX_INFO_VAL && end[1] != '\0') {
-            snprintf(name, sizeof name, "%.*s", (int)(end - start), start);
-            MPI_Info_set(info, name, end + 1);
-        }
-    }
-    return info;
+    MPI_Datatype block, strided;
+    MPI_Type_contiguous((int)shape->transfer, MPI_BYTE, &file->transfer);
+    MPI_Type_contiguous((int)(shape->block / shape->transfer), file->transfer, &block);
+    MPI_Type_create_resized(block, 0, (MPI_Aint)shape->block * shape->ranks, &strided);
+    MPI_Type_commit(&file->transfer);
+    MPI_Type_commit(&strided);
+    int error = to_errno(MPI_File_set_view(file->handle, (MPI_Offset)shape->block * shape->rank, file->transfer, strided,
+                                           "native", MPI_INFO_NULL));
+    MPI_Type_free(&block);
+    MPI_Type_free(&strided);
+    file->has_view = true;
+    file->shape = *shape;
+    return error;
+}
+
+static int worst_of(MPI_Comm comm, int error)
+{
+    int worst;
+    MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MIN, comm);
+    return worst;
 }
 
 static int open_file(struct store_file **file, const char *path, const struct store_options *options)
 {
-    MPI_File handle;
-    MPI_Info info = given_hints();
+    struct store_file opened = {.collective = options->collective, .one_attempt = options->one_attempt};
+    MPI_Info info = store_info_of(options->hints);
     char full[PATH_MAX];
     int mode = options->writes ? MPI_MODE_CREATE | MPI_MODE_RDWR : MPI_MODE_RDONLY;
-    int error = to_errno(MPI_File_open(options->comm, with_directory(path, full), mode, info, &handle));
+    int error = to_errno(MPI_File_open(options->comm, store_info_path(path, full), mode, info, &opened.handle));
     MPI_Info_free(&info);
     /* A file that only some ranks have open cannot be closed, as closing is collective: it is given up by all. */
-    int worst;
-    MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MIN, options->comm);
-    if (worst != 0)
-        return worst;
+    error = worst_of(options->comm, error);
+    if (error != 0)
+        return error;
     *file = die_alloc(sizeof(void *), sizeof **file);
-    (*file)->handle = handle;
-    if (options->writes && options->reserve_bytes > 0) {
-        error = to_errno(MPI_File_preallocate(handle, options->reserve_bytes));
-        MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MIN, options->comm);
-        if (worst != 0) {
-            MPI_File_close(&handle);
-            free(*file);
-            return worst;
-        }
-    }
-    (*file)->collective = options->collective;
-    (*file)->one_attempt = options->one_attempt;
-    return 0;
+    **file = opened;
+    if (options->writes && options->reserve_bytes > 0)
+        error = worst_of(options->comm, to_errno(MPI_File_preallocate(opened.handle, options->reserve_bytes)));
+    if (error == 0 && options->file_view)
+        error = worst_of(options->comm, set_view(*file, &options->shape));
+    if (error != 0)
+        close_file(*file);
+    return error;
 }
 
 /* After a system call that failed, Open MPI 4 returns as if fewer bytes had been asked for, and Open MPI 5 an error that
@@ -99,6 +100,22 @@ static int open_file(struct store_file **file, const char *path, const struct st
 static int64_t cut_short(int64_t done)
 {
     return errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO ? -errno : done;
+}
+
+/* One transfer, or nothing, at the file pointer of the view. */
+static int move_in_view(struct store_file *file, bool writes, void *buffer, int64_t bytes, int64_t offset, MPI_Status *status)
+{
+    const struct store_shape *shape = &file->shape;
+    int64_t segment = shape->block * shape->ranks, per_block = shape->block / shape->transfer;
+    int64_t position = offset / segment * per_block + offset % shape->block / shape->transfer;
+    int count = bytes > 0, error = MPI_File_seek(file->handle, position, MPI_SEEK_SET);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (writes)
+        return file->collective ? MPI_File_write_all(file->handle, buffer, count, file->transfer, status)
+                                : MPI_File_write(file->handle, buffer, count, file->transfer, status);
+    return file->collective ? MPI_File_read_all(file->handle, buffer, count, file->transfer, status)
+                            : MPI_File_read(file->handle, buffer, count, file->transfer, status);
 }
 
 /* MPI counts in int. */
@@ -110,6 +127,8 @@ static int piece(int64_t bytes)
 /* One call of MPI. */
 static int move_piece(struct store_file *file, bool writes, void *buffer, int count, int64_t offset, MPI_Status *status)
 {
+    if (file->has_view)
+        return move_in_view(file, writes, buffer, count, offset, status);
     if (writes)
         return file->collective ? MPI_File_write_at_all(file->handle, offset, buffer, count, MPI_BYTE, status)
                                 : MPI_File_write_at(file->handle, offset, buffer, count, MPI_BYTE, status);
@@ -131,7 +150,7 @@ static int64_t move(struct store_file *file, bool writes, char *buffer, int64_t 
         if (moved <= 0)
             return cut_short(done);
         done += moved;
-    } while (done < bytes && !file->one_attempt && !file->collective);
+    } while (done < bytes && !file->one_attempt && !file->collective && !file->has_view);
     return done;
 }
 
@@ -150,41 +169,15 @@ static int sync_file(struct store_file *file)
     return to_errno(MPI_File_sync(file->handle));
 }
 
-static int close_file(struct store_file *file)
-{
-    int error = to_errno(MPI_File_close(&file->handle));
-    free(file);
-    return error;
-}
-
 static int remove_file(const char *path)
 {
     char full[PATH_MAX];
-    return to_errno(MPI_File_delete(with_directory(path, full), MPI_INFO_NULL));
+    return to_errno(MPI_File_delete(store_info_path(path, full), MPI_INFO_NULL));
 }
 
 static int hints(struct store_file *file, void (*use)(const char *name, const char *value))
 {
-    MPI_Info info;
-    int count = 0;
-    if (MPI_File_get_info(file->handle, &info) != MPI_SUCCESS || info == MPI_INFO_NULL)
-        return 0;
-    MPI_Info_get_nkeys(info, &count);
-    for (int i = 0; i < count; i++) {
-        char name[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
-        int found;
-        MPI_Info_get_nthkey(info, i, name);
-#if MPI_VERSION >= 4 /* which deprecates the other */
-        int bytes = sizeof value;
-        MPI_Info_get_string(info, name, &bytes, value, &found);
-#else
-        MPI_Info_get(info, name, MPI_MAX_INFO_VAL, value, &found);
-#endif
-        if (found)
-            use(name, value);
-    }
-    MPI_Info_free(&info);
-    return count;
+    return store_info_show(file->handle, use);
 }
 
 const struct store store_mpiio = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -106,9 +107,20 @@ def test_without_liburing_the_build_says_so_and_goes_on(tmp_path: Path) -> None:
     wrapper.chmod(0o755)
     reply = elsewhere(SOURCES, tmp_path / "out", f"MPICC={wrapper}", str(tmp_path / "out/objects/store/uring.o"))
     assert reply.returncode == 0
-    assert reply.stdout == "liburing not found: built without io_uring, URING will use POSIX AIO\n"
+    assert "liburing not found: built without io_uring, URING will use POSIX AIO\n" in reply.stdout
     flags = (tmp_path / "out" / "flags").read_text().split()
     assert {"-luring", "-DHAVE_LIBURING"}.isdisjoint(flags)
+
+
+def test_without_parallel_hdf5_the_build_says_what_is_missing_and_ior_refuses_it(tmp_path: Path) -> None:
+    out, nowhere = tmp_path / "out", "HDF5_FLAGS=-lhdf5-of-nowhere -I/nowhere"
+    objects = [str(out / "objects" / f"{name}.o") for name in ("store/module",)]
+    reply = elsewhere(SOURCES, out, nowhere, "CFLAGS=-O0 -std=c11", *objects)
+    assert reply.returncode == 0
+    missing = re.fullmatch(r"no parallel HDF5 of this MPI found \((.+)\): ior refuses -a HDF5\n", reply.stdout)
+    assert missing is not None and "hdf5" in missing[1]
+    assert missing[1].encode() in (out / "objects/store/module.o").read_bytes()
+    assert not (out / "hdf5.so").exists()
 
 
 @pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="MPICH is not installed")

@@ -14,6 +14,7 @@ APPLETS = re.findall(r"^APPLET\((\w+),", (SOURCES / "applets.def").read_text(enc
 LOWER: dict[str, set[str]] = {
     "common": set(),
     "store": {"common"},
+    "hdf5": {"common", "store"},
     "": {"common", ""},
     "limits": {"common"},
     "witness": {"common"},
