@@ -11,11 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where an error message goes, and the name the user gave the option. */
+/* Where an error message goes, the name the user gave the option, and which rows were met (or NULL). */
 struct context {
     struct refusal *why;
     char name[64];
+    bool *given;
 };
+
+static void note_given(const struct context *context, size_t row)
+{
+    if (context->given != NULL)
+        context->given[row] = true;
+}
 
 static bool takes_value(const struct opt *option)
 {
@@ -133,6 +140,7 @@ static int read_long(const struct opt *options, size_t count, int argc, char **a
     for (size_t i = 0; i < count; i++) {
         if (options[i].name == NULL || (int)strlen(options[i].name) != length || strncmp(options[i].name, name, (size_t)length))
             continue;
+        note_given(context, i);
         if (takes_value(&options[i]))
             return take_value(&options[i], equals == NULL ? NULL : equals + 1, argc, argv, at, context);
         if (equals != NULL && options[i].type != OPT_REFUSED)
@@ -157,6 +165,7 @@ static int read_letters(const struct opt *options, size_t count, int argc, char 
             return refuse(context->why, "unknown option '%s'", context->name);
         if (option == NULL)
             return refuse(context->why, "unknown option '%s' in '%s'", context->name, argv[*at]);
+        note_given(context, (size_t)(option - options));
         if (takes_value(option)) {
             const char *attached = letter[1] == '\0' ? NULL : letter[1] == '=' ? letter + 2 : letter + 1;
             return take_value(option, attached, argc, argv, at, context);
@@ -167,9 +176,10 @@ static int read_letters(const struct opt *options, size_t count, int argc, char 
     return 0;
 }
 
-int opt_read(const struct opt *options, size_t option_count, int argc, char **argv, bool *help, struct refusal *why)
+int opt_read(const struct opt *options, size_t option_count, int argc, char **argv, bool *help, bool *given,
+             struct refusal *why)
 {
-    struct context context = {why, ""};
+    struct context context = {why, "", given};
     *help = false;
     for (int at = 1; at < argc; at++) {
         const char *text = argv[at];
@@ -222,12 +232,15 @@ bool opt_parse(const struct opt_applet *applet, int argc, char **argv, struct op
     };
     size_t shared_count = sizeof shared / sizeof shared[0], own_count = applet->option_count;
     struct opt *all = die_alloc(sizeof(void *), (own_count + shared_count) * sizeof *all);
+    bool given[OPT_MOST + sizeof shared / sizeof shared[0]] = {false};
+    if (own_count > OPT_MOST)
+        bug("%s has more than %d options", applet->name, OPT_MOST);
     memcpy(all, applet->options, own_count * sizeof *all);
     memcpy(all + own_count, shared, sizeof shared);
 
     struct refusal why;
     bool go_on = false;
-    if (opt_read(all, own_count + shared_count, argc, argv, &help, &why) != 0) {
+    if (opt_read(all, own_count + shared_count, argc, argv, &help, given, &why) != 0) {
         *status = usage_error("%s (%s -h lists the options)", why.text, applet->name);
     } else if (help) {
         emit_text("usage: %s %s\n%s\n", applet->name, applet->synopsis, applet->intro);
@@ -236,6 +249,7 @@ bool opt_parse(const struct opt_applet *applet, int argc, char **argv, struct op
     } else {
         go_on = true;
     }
+    memcpy(common->given, given, sizeof common->given);
     free(all);
     return go_on;
 }

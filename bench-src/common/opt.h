@@ -49,14 +49,19 @@ struct opt_applet {
     size_t option_count;
 };
 
-/* What every applet takes besides its own options. */
+enum { OPT_MOST = 160 }; /* rows of an applet */
+
+/* What every applet takes besides its own options, and what opt_parse knows of these. */
 struct opt_common {
-    const char *json; /* --json FILE, else BENCH_JSON, else NULL */
+    const char *json;     /* --json FILE, else BENCH_JSON, else NULL */
+    bool given[OPT_MOST]; /* by the rows of the applet's table: was the option on the command line? */
 };
 
 /* Fills the variables of the table. True: go on. False: help was printed, or the one error message (both by rank 0
  * only), and *status is what to exit with. main has made sure that every rank has the same arguments. */
 bool opt_parse(const struct opt_applet *applet, int argc, char **argv, struct opt_common *common, int *status);
 
-/* The pure part of opt_parse: 0, or -1 with a message. *help is set where -h or --help was met. */
-int opt_read(const struct opt *options, size_t option_count, int argc, char **argv, bool *help, struct refusal *why);
+/* The pure part of opt_parse: 0, or -1 with a message. *help is set where -h or --help was met, and given, which has a
+ * place for each row or is NULL, where that option was. */
+int opt_read(const struct opt *options, size_t option_count, int argc, char **argv, bool *help, bool *given,
+             struct refusal *why);

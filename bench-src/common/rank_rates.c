@@ -51,7 +51,7 @@ int rank_rates_save(const struct place *place, const char *path, const char *hea
     for (int rank = 0; rank < place->ranks && file != NULL; rank++) {
         fprintf(file, "%s,%d", what, rank);
         for (int i = 0; i < count; i++)
-            fprintf(file, ",%.9f", all[rank * count + i]);
+            fprintf(file, ",%.10e", all[rank * count + i]);
         fprintf(file, "\n");
     }
     free(all);

@@ -11,7 +11,7 @@ void ior_access_path(const struct ior_test *test, int rank, char path[PATH_MAX])
     ior_names_file(&names, rank, config->multi_file ? test->iteration : -1, path, PATH_MAX);
 }
 
-void ior_access_options(const struct ior_test *test, bool writes, struct store_options *options)
+void ior_access_options(const struct ior_test *test, int target, bool writes, struct store_options *options)
 {
     const struct ior_config *config = test->config;
     const struct ior_plan *plan = &test->plan;
@@ -28,6 +28,12 @@ void ior_access_options(const struct ior_test *test, bool writes, struct store_o
         .reserve_bytes = writes && config->reserve ? file_bytes : 0,
         .must_reserve = config->preallocate,
         .file_bytes = file_bytes,
+        .shape = {.transfer = plan->transfer, .block = plan->block, .segments = plan->segments,
+                  .ranks = plan->file_per_process ? 1 : plan->ranks, .rank = plan->file_per_process ? 0 : target},
+        .hints = config->hints,
+        .file_view = config->file_view,
+        .range_locks = config->range_locks,
+        .hdf5 = config->hdf5,
         .map_drops = config->map_drops,
         .map_advice = !config->map_pattern ? MADV_NORMAL : config->random_offset > 0 ? MADV_RANDOM : MADV_SEQUENTIAL,
         .delays = config->delays_of_rank_0 && test->place.rank != 0 ? (struct store_delays){0} : config->delays,
@@ -38,7 +44,8 @@ void ior_access_walk(const struct ior_test *test, int rank, struct ior_walk *wal
 {
     static const enum ior_order_kind orders[] = {IOR_SEQUENTIAL, IOR_SHUFFLED, IOR_DRAWN};
     const bool one_for_all = !test->config->file_per_process;
-    ior_walk_begin(walk, &test->plan, rank, orders[test->config->random_offset], (uint64_t)test->signature);
+    const int64_t seed = test->config->offset_seed >= 0 ? test->config->offset_seed : test->signature;
+    ior_walk_begin(walk, &test->plan, rank, orders[test->config->random_offset], (uint64_t)seed);
     walk->in_file = test->in_file == NULL ? 0 : test->in_file[one_for_all ? 0 : rank];
 }
 

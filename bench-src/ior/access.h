@@ -7,8 +7,8 @@
 /* The file that holds a rank's data, in this iteration. */
 void ior_access_path(const struct ior_test *test, int rank, char path[PATH_MAX]);
 
-/* How the ranks open it. */
-void ior_access_options(const struct ior_test *test, bool writes, struct store_options *options);
+/* How the ranks open it, to move the data of rank `target`. */
+void ior_access_options(const struct ior_test *test, int target, bool writes, struct store_options *options);
 
 /* Starts a way over a rank's places. */
 void ior_access_walk(const struct ior_test *test, int rank, struct ior_walk *walk);

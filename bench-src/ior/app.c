@@ -10,9 +10,9 @@
 #include "common/run.h"
 #include "ior/access.h"
 #include "ior/check.h"
+#include "ior/command.h"
 #include "ior/files.h"
 #include "ior/report.h"
-#include "ior/script.h"
 #include "ior/session.h"
 
 #include <errno.h>
@@ -21,109 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char intro[] =
-    "Measures the bandwidth of parallel writes and reads of files.\n"
-    "\n"
-    "A file is COUNT segments (-s), a segment is a block (-b) of each process, a block is\n"
-    "moved in transfers (-t). API (-a) is one of\n"
-    "  POSIX   pwrite and pread\n"
-    "  MPIIO   MPI-IO, with -c collective\n"
-    "  MMAP    copies to and from a mapping of the file\n"
-    "  URING   io_uring, --queue-depth transfers at a time (POSIX AIO where the kernel has none)\n"
-    "  AIO     POSIX AIO, --queue-depth transfers at a time\n"
-    "  DUMMY   no storage at all (also: NULL)\n"
-    "A script (-f) has the settings' long names, which -O takes too, in any case; options\n"
-    "before -f are its defaults. -O alone takes stoneWallingWearOut=1 (all processes go on\n"
-    "to the largest amount that one reached by -D), summaryFormat=JSON or CSV (on stdout\n"
-    "instead of the text, or in the file that summaryFile=PATH names after it; both may be\n"
-    "given). The names stand in docs/ior.md.\n";
-
-/* The command line, as -f found it. */
-struct command {
-    struct ior_config config;   /* all options */
-    struct ior_config defaults; /* the options before -f */
-    const char *script;         /* NULL: none */
-};
-
-static int take_script(void *data, const char *text, struct refusal *why)
-{
-    struct command *command = data;
-    if (command->script != NULL)
-        return refuse(why, "'%s': one script can be run, '%s' was given before", text, command->script);
-    command->script = text;
-    command->defaults = command->config;
-    return 0;
-}
-
-/* The content of a file of rank 0, on every rank: NULL after an error that was printed. */
-static char *read_for_all(const char *path)
-{
-    int rank;
-    int64_t length = -1;
-    char *text = NULL;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0) {
-        size_t bytes = 0;
-        FILE *file = fopen(path, "re");
-        errno = file == NULL ? errno : 0;
-        if (file != NULL) {
-            if (getdelim(&text, &bytes, '\0', file) < 0 && !ferror(file))
-                errno = 0; /* an empty file */
-            fclose(file);
-        }
-        if (errno != 0)
-            usage_error("cannot read the script '%s': %s (%s)", path, strerror(errno), die_errno_name(errno));
-        else
-            length = text == NULL ? 0 : (int64_t)strlen(text);
-    }
-    MPI_Bcast(&length, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
-    char *copy = length < 0 ? NULL : die_alloc(sizeof(void *), (size_t)length + 1);
-    if (copy != NULL && rank == 0)
-        memcpy(copy, text == NULL ? "" : text, (size_t)length);
-    free(text);
-    if (copy != NULL)
-        MPI_Bcast(copy, (int)length, MPI_CHAR, 0, MPI_COMM_WORLD);
-    return copy;
-}
-
-static bool read_options(struct command *command, int argc, char **argv, struct opt_common *common, int *status)
-{
-    struct opt options[IOR_CONFIG_OPTIONS + 1];
-    struct opt_call directives = {ior_config_directives, &command->config}, script = {take_script, command};
-    memset(command, 0, sizeof *command);
-    ior_config_default(&command->config);
-    size_t count = ior_config_options(&command->config, &directives, options);
-    options[count++] = (struct opt){'f', NULL, OPT_CALL, &script, "SCRIPT", "run the tests of a script; options after this one are not used",
-                                    0, 0, 0};
-    const struct opt_applet applet = {"ior", "[options]", intro, options, count};
-    return opt_parse(&applet, argc, argv, common, status);
-}
-
-/* The tests to run: those of the script, or the one of the command line. *text is to be freed after them. */
-static int plan_tests(const struct command *command, struct ior_script *tests, char **text)
-{
-    struct refusal why;
-    int ranks, status = EXIT_CODE_OK;
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    *tests = (struct ior_script){0};
-    *text = NULL;
-    if (command->script == NULL) {
-        tests->tests = die_alloc(sizeof(void *), sizeof *tests->tests);
-        tests->tests[0] = command->config;
-        tests->count = 1;
-    } else {
-        *text = read_for_all(command->script);
-        if (*text == NULL)
-            return EXIT_CODE_USAGE;
-        if (ior_script_parse(tests, *text, command->script, &command->defaults, &why) != 0)
-            return usage_error("%s", why.text);
-    }
-    for (int i = 0; i < tests->count && status == EXIT_CODE_OK; i++)
-        if (ior_config_check(&tests->tests[i], ranks, &why) != 0)
-            status = usage_error("%s%s", tests->tests[i].where, why.text);
-    return status;
-}
 
 /* -H: what the library says of the file that was just written. */
 static void say_hint(const char *name, const char *value)
@@ -138,7 +35,7 @@ static void show_hints(const struct ior_test *test)
     char path[PATH_MAX];
     if (!test->config->show_hints || test->iteration > 0)
         return;
-    ior_access_options(test, false, &options);
+    ior_access_options(test, test->place.rank, false, &options);
     ior_access_path(test, test->place.rank, path);
     if (test->store->hints == NULL) {
         ior_text_say("hints               : api %s has none\n", test->store->name);
@@ -241,6 +138,16 @@ static void iterate(struct ior_test *test, struct ior_record *record)
         check_data(test, "read check", ior_access_target(test, 0));
 }
 
+/* --warningAsErrors: was there one since there were so many? */
+static bool stops_at_warning(struct ior_test *test, int before)
+{
+    if (!test->config->warnings_are_errors || ior_warned() == before)
+        return false;
+    faults_error("a warning is an error by --warningAsErrors: the test ends there");
+    test->failed_operations++;
+    return true;
+}
+
 static void remove_files(struct ior_test *test, bool with_errors)
 {
     const struct ior_config *config = test->config;
@@ -256,16 +163,21 @@ static void remove_files(struct ior_test *test, bool with_errors)
 static int64_t run_test(struct ior_test *test, struct ior_record *record)
 {
     const struct ior_config *config = test->config;
-    bool go_on = true;
+    const int warned = test->number == 0 ? 0 : ior_warned(); /* what is said before the first test belongs to it */
     ior_text_test(test, record);
     ior_warn_test(test);
+    bool go_on = !stops_at_warning(test, warned);
+    if (config->dry_run) {
+        ior_text_say("Dry run: nothing was written or read.\n\n");
+        return test->failed_operations;
+    }
     ior_text_columns();
     for (; go_on && test->iteration < config->repetitions && ior_session_has_time(test); test->iteration++) {
         int64_t failed_before = test->failed_operations;
         ior_session_next(test);
         iterate(test, record);
         remove_files(test, test->failed_operations > failed_before);
-        go_on = !config->quit_on_error || test->failed_operations == failed_before;
+        go_on = !stops_at_warning(test, warned) && (!config->quit_on_error || test->failed_operations == failed_before);
     }
     ior_text_best(record);
     ior_lines_result(record);
@@ -288,7 +200,7 @@ static int run_tests(struct ior_script *tests, struct ior_record *records, struc
                 run->failed_operations += run_test(&test, &records[i]);
             tests->tests[i].into_existing = config->write && !test.may_remove;
             ior_session_end(&test);
-            quit = config->quit_on_error && run->failed_operations > 0;
+            quit = (config->quit_on_error || config->warnings_are_errors) && run->failed_operations > 0;
             MPI_Comm_free(&comm);
         }
         quiet_barrier(run->place.comm); /* ranks beyond numTasks wait here all the time */
@@ -327,6 +239,15 @@ static int write_summaries(const struct ior_script *tests, const struct ior_reco
     return status == EXIT_CODE_OK ? status : EXIT_CODE_FAILED;
 }
 
+/* What the command line asks for and the script decides otherwise, from its first test on. */
+static void warn_overridden(const struct ior_script *tests)
+{
+    char name[64];
+    for (size_t i = 0; i < ior_setting_count; i++)
+        if (tests->overridden[i])
+            ior_warn("option %s is not used: the script sets it otherwise", ior_config_name(i, name, sizeof name));
+}
+
 static int measure(struct ior_script *tests, struct run *run, int argc, char **argv)
 {
     const struct ior_config *last = &tests->tests[tests->count - 1];
@@ -335,6 +256,7 @@ static int measure(struct ior_script *tests, struct run *run, int argc, char **a
         ior_text_silence();
     struct ior_record *records = die_alloc(sizeof(void *), (size_t)tests->count * sizeof *records);
     ior_text_header(argc, argv);
+    warn_overridden(tests);
     int status = run_tests(tests, records, run);
     ior_text_summary(records, tests->count, run->failed_operations);
     int written = write_summaries(tests, records, began, argc, argv);
@@ -346,23 +268,16 @@ static int measure(struct ior_script *tests, struct run *run, int argc, char **a
 
 int app_ior(int argc, char **argv)
 {
-    struct command command;
+    struct ior_command command;
     struct opt_common common;
-    struct ior_script tests = {0};
     struct run run;
-    char *text = NULL;
     int status;
-    if (read_options(&command, argc, argv, &common, &status)) {
-        status = plan_tests(&command, &tests, &text);
-        if (status == EXIT_CODE_OK) {
-            status = run_begin(&run, "ior", &common, tests.tests[0].test_file);
-            if (status == EXIT_CODE_OK)
-                status = measure(&tests, &run, argc, argv);
-            status = run_end(&run, status);
-        }
+    if (ior_command_read(&command, argc, argv, &common, &status)) {
+        status = run_begin(&run, "ior", &common, command.tests.tests[0].test_file);
+        if (status == EXIT_CODE_OK)
+            status = measure(&command.tests, &run, argc, argv);
+        status = run_end(&run, status);
     }
-    ior_script_free(&tests);
-    ior_config_free();
-    free(text);
+    ior_command_free(&command);
     return status;
 }

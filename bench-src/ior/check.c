@@ -51,7 +51,7 @@ static bool check_one(struct check *check, int64_t bytes)
 static void check_file(struct check *check, int64_t steps)
 {
     struct ior_test *test = check->test;
-    bool together = test->config->collective, go_on = true;
+    bool together = ior_config_lockstep(test->config, false), go_on = true;
     for (int64_t step = 0; step < steps && (go_on || together); step++) {
         bool fine = check_one(check, go_on ? test->plan.transfer : 0);
         go_on = go_on && fine;
@@ -65,7 +65,7 @@ void ior_check(struct ior_test *test, const char *operation, int target, struct 
     struct check check = {.test = test, .verdict = verdict, .path = path};
     *verdict = (struct ior_verdict){.operation = operation};
     ior_access_path(test, target, path);
-    ior_access_options(test, false, &options);
+    ior_access_options(test, target, false, &options);
     ior_access_walk(test, target, &check.walk);
     pattern_prepare(&test->pattern, (uint64_t)test->signature, target);
     MPI_Barrier(test->place.comm);

@@ -10,19 +10,49 @@
 
 enum { DEFAULT_QUEUE_DEPTH = 16 };
 
+static int find_store(struct ior_config *c, struct refusal *why)
+{
+    const char *lacks;
+    bool is_hdf5 = strcasecmp(c->api, STORE_HDF5_NAME) == 0;
+    c->store = is_hdf5 ? store_hdf5(&lacks) : store_find(c->api);
+    if (c->store != NULL)
+        return 0;
+    if (is_hdf5)
+        return refuse(why, "api (-a) HDF5 is not there: %s", lacks);
+    char names[128] = "";
+    for (size_t i = 0; store_at(i) != NULL; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s, ", store_at(i)->name);
+    return refuse(why, "api (-a) '%s' is not one of %s" STORE_HDF5_NAME, c->api, names);
+}
+
+/* What the layout of HDF5's files forbids. */
+static int check_layout(const struct ior_config *c, int ranks, struct refusal *why)
+{
+    int64_t tasks = c->file_per_process ? 1 : c->tasks == 0 ? ranks : c->tasks, elements = c->block / 8 * tasks;
+    if (!c->store->own_layout)
+        return 0;
+    if (c->random_offset > 0)
+        return refuse(why, "api %s goes through its datasets in order, as IOR's does: leave out -z", c->store->name);
+    if (c->preallocate)
+        return refuse(why, "api %s lays its files out itself: leave out -p", c->store->name);
+    if (c->hdf5.chunk > elements)
+        return refuse(why, "chunkSize %" PRId64 " is more than the %" PRId64 " elements of 8 bytes of a segment", c->hdf5.chunk,
+                      elements);
+    return 0;
+}
+
 static int check_store(struct ior_config *c, struct refusal *why)
 {
-    c->store = store_find(c->api);
-    if (c->store == NULL) {
-        char names[128] = "";
-        for (size_t i = 0; store_at(i) != NULL; i++)
-            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i == 0 ? "" : ", ", store_at(i)->name);
-        return refuse(why, "api (-a) '%s' is not one of %s", c->api, names);
-    }
+    if (find_store(c, why) != 0)
+        return -1;
     if (c->direct && !c->store->can_direct)
         return refuse(why, "api %s cannot go past the page cache: leave out O_DIRECT or take -a POSIX", c->store->name);
     if (c->collective && !c->store->can_collective)
         return refuse(why, "api %s has no collective calls: leave out -c or take -a MPIIO", c->store->name);
+    if (c->file_view && c->random_offset > 0)
+        return refuse(why, "a file view has the transfers of each process in order: leave out -z or the view (-V)");
+    if (c->file_view && c->transfer > INT_MAX)
+        return refuse(why, "transfer size (-t) %" PRId64 " is more than a file view (-V) takes: %d", c->transfer, INT_MAX);
     if (c->queue_depth > 1 && c->store->submit == NULL)
         return refuse(why, "api %s has one transfer under way at a time: leave out --queue-depth or take -a URING",
                       c->store->name);
@@ -59,6 +89,8 @@ static int check_memory(struct ior_config *c, struct refusal *why)
     c->memory_percent = 0;
     if (c->memory == NULL)
         return 0;
+    if (c->memory_per_task > 0)
+        return refuse(why, "memoryPerNode (-M) and memoryPerTask take the same memory: give one of them");
     size_t length = strlen(c->memory);
     if (c->memory[length - 1] != '%') {
         if (units_parse_int(c->memory, UNITS_BINARY, &c->memory_bytes) != 0 || c->memory_bytes < 0)
@@ -118,10 +150,37 @@ static int check_files(struct ior_config *c, struct refusal *why)
     return 0;
 }
 
-bool ior_config_lockstep(const struct ior_config *config)
+bool ior_config_lockstep(const struct ior_config *config, bool writes)
 {
-    return config->collective ||
-           (config->store->syncs_together && config->fsync_each && config->write && !config->file_per_process);
+    if (config->collective)
+        return true;
+    if (config->file_per_process)
+        return false;
+    return (config->store->segments_together && config->segments > 1) ||
+           (config->store->syncs_together && config->fsync_each && writes);
+}
+
+/* What ends a phase before, or lets it go on after, each transfer was made once. */
+static int check_length(const struct ior_config *c, struct refusal *why)
+{
+    if (c->preallocate && c->deadline_s > 0)
+        return refuse(why,
+                      "-p takes the blocks of all that could be written, which with -D nobody knows: leave one of them out");
+    if (c->wear_out && c->deadline_s == 0 && c->write)
+        return refuse(why, "stoneWallingWearOut goes on after the deadline of -D: add -D");
+    if (c->stonewall_file != NULL && c->write && c->deadline_s > 0 && !c->wear_out)
+        return refuse(why, "stoneWallingStatusFile keeps one number for all processes: add stoneWallingWearOut=1");
+    if (c->deadline_s > 0 && ior_config_lockstep(c, c->write))
+        return refuse(why, "-D stops each process at another transfer, %s needs all to make the same",
+                      c->collective                 ? "-c"
+                      : c->store->segments_together ? "a shared file of several segments (-s) in HDF5"
+                                                    : "-Y with a shared MPI-IO file");
+    if (c->least_s > 0 && (c->deadline_s > 0 || c->most_steps > 0))
+        return refuse(why, "minTimeDuration begins anew until then, %s ends before: leave one of them out",
+                      c->deadline_s > 0 ? "-D" : "stoneWallingWearOutIterations");
+    if (c->least_s > 0 && c->store->submit != NULL)
+        return refuse(why, "minTimeDuration is for one transfer at a time: take -a POSIX");
+    return 0;
 }
 
 static int check_order(struct ior_config *c, struct refusal *why)
@@ -132,16 +191,14 @@ static int check_order(struct ior_config *c, struct refusal *why)
         return refuse(why, "-Z may be given once or twice, not %" PRId64 " times", c->random_tasks);
     if (c->random_offset > 2)
         return refuse(why, "-z may be given once or twice, not %" PRId64 " times", c->random_offset);
-    if (c->preallocate && c->deadline_s > 0)
-        return refuse(why,
-                      "-p takes the blocks of all that could be written, which with -D nobody knows: leave one of them out");
-    if (c->wear_out && c->deadline_s == 0 && c->write)
-        return refuse(why, "stoneWallingWearOut goes on after the deadline of -D: add -D");
-    if (c->stonewall_file != NULL && c->write && c->deadline_s > 0 && !c->wear_out)
-        return refuse(why, "stoneWallingStatusFile keeps one number for all processes: add stoneWallingWearOut=1");
-    if (c->deadline_s > 0 && ior_config_lockstep(c))
-        return refuse(why, "-D stops each process at another transfer, %s needs all to make the same",
-                      c->collective ? "-c" : "-Y with a shared MPI-IO file");
+    if (c->prefill > 0 && c->random_offset == 0)
+        return refuse(why, "randomPrefill is for random transfers: add -z");
+    if (c->prefill > 0 && (c->block % c->prefill != 0 || c->prefill % 8 != 0))
+        return refuse(why, "randomPrefill %" PRId64 " does not divide the block size (-b) %" PRId64, c->prefill, c->block);
+    if (c->transfer_pause_us > 0 && c->store->submit != NULL)
+        return refuse(why, "interIODelay is for one transfer at a time: take -a POSIX");
+    if (c->transfers_file != NULL && c->store->submit != NULL)
+        return refuse(why, "savePerOpDataCSV is for one transfer at a time: take -a POSIX (--latency has percentiles)");
     return 0;
 }
 
@@ -154,12 +211,15 @@ static int check_summary(struct ior_config *c, struct refusal *why)
 
 int ior_config_check(struct ior_config *c, int ranks, struct refusal *why)
 {
-    static int (*const checks[])(struct ior_config *, struct refusal *) = {check_store, check_memory, check_data,
-                                                                           check_files, check_order,  check_summary};
+    static int (*const checks[])(struct ior_config *, struct refusal *) = {
+        check_store, check_memory, check_data, check_files, check_order, check_summary,
+    };
     if (!c->write && !c->read && !c->check_write && !c->check_read)
         c->write = c->read = true;
     int refused = check_sizes(c, ranks, why);
     for (size_t i = 0; i < sizeof checks / sizeof checks[0] && refused == 0; i++)
         refused = checks[i](c, why);
-    return refused;
+    if (refused == 0)
+        refused = check_length(c, why);
+    return refused == 0 ? check_layout(c, ranks, why) : refused;
 }

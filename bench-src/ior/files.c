@@ -72,10 +72,13 @@ static void look_for_existing(struct ior_test *test, const char *path, int64_t f
     if (test->wrote || !is_mine(test) || !test->store->keeps_bytes || lstat(path, &status) != 0)
         return;
     findings[EXISTS] = 1;
-    if (test->config->use_existing || S_ISREG(status.st_mode))
-        return;
-    findings[REFUSED] = 1;
-    faults_add(&test->faults, "remove", path, 0, "it is no regular file: -E writes into it");
+    if (test->config->warnings_are_errors) {
+        findings[REFUSED] = 1;
+        faults_add(&test->faults, "write", path, 0, "it is not of this run (an error by --warningAsErrors)");
+    } else if (!test->config->use_existing && !S_ISREG(status.st_mode)) {
+        findings[REFUSED] = 1;
+        faults_add(&test->faults, "remove", path, 0, "it is no regular file: -E writes into it");
+    }
 }
 
 void ior_files_prepare(struct ior_test *test)

@@ -12,6 +12,21 @@ static void emit_signature(int64_t signature)
         emit_null("signature");
 }
 
+/* Of a store that lays its files out itself. */
+static void emit_layout(const struct ior_test *test)
+{
+    const struct store_hdf5 *how = &test->config->hdf5;
+    if (!test->store->own_layout)
+        return;
+    emit_group("hdf5", '{');
+    emit_string("version", test->store->version());
+    emit_int("chunk_elements", how->chunk);
+    emit_int("alignment_bytes", how->alignment);
+    emit_bool("no_fill", how->no_fill);
+    emit_bool("collective_metadata", how->collective_metadata);
+    emit_group_end('}');
+}
+
 void ior_lines_test(const struct ior_test *test, const struct ior_record *record, int64_t memory_bytes)
 {
     static const char *const kinds[] = {"unique", "timestamp", "offset"};
@@ -46,6 +61,14 @@ void ior_lines_test(const struct ior_test *test, const struct ior_record *record
     emit_int("memory_per_node_bytes", memory_bytes);
     emit_int("deadline_s", c->deadline_s);
     emit_bool("wear_out", c->wear_out);
+    emit_int("least_s", c->least_s);
+    emit_int("transfers_limit", c->most_steps);
+    emit_int("transfer_pause_us", c->transfer_pause_us);
+    emit_int("prefill_bytes", c->prefill);
+    emit_bool("file_view", c->file_view);
+    emit_bool("range_locks", c->range_locks);
+    emit_bool("dry_run", c->dry_run);
+    emit_layout(test);
     emit_string("data", kinds[c->kind]);
     emit_signature(c->signature);
     emit_int("reference", c->reference);
@@ -104,7 +127,7 @@ void ior_lines_phase(const struct ior_test *test, const struct ior_result *r)
     emit_seconds("cache_check_s", r->share.cost_s);
     emit_seconds("prepare_s", r->prepare_s);
     emit_signature(r->signature);
-    if (test->watch != NULL)
+    if (test->config->latency)
         emit_watch(test->watch);
     emit_line_end();
 }

@@ -61,7 +61,7 @@ struct ior_test {
     struct pattern pattern;
     unsigned char *buffers;    /* one for each outstanding transfer */
     struct faults faults;
-    struct ior_watch *watch;   /* of --latency, of this phase, else NULL */
+    struct ior_watch *watch;   /* of this phase, where single transfers are timed, else NULL */
     int64_t iteration;
     int64_t signature;         /* of this iteration */
     uint64_t reorder_seed;     /* of this iteration */
@@ -87,5 +87,6 @@ static inline int ior_depth(const struct ior_test *test)
 /* Steps of a rank's way in this iteration. */
 static inline int64_t ior_steps(const struct ior_test *test, int rank)
 {
-    return test->written == NULL ? test->plan.per_rank : test->written[rank];
+    int64_t steps = test->written == NULL ? test->plan.per_rank : test->written[rank], most = test->config->most_steps;
+    return most > 0 && most < steps ? most : steps;
 }

@@ -1,8 +1,9 @@
 /* ior_move: the loops inside the timed part. What they do beside the calls of the store: the next offset, eight bytes of
- * data in every 4096 when writing, and the clock only where there is a deadline or --latency. */
+ * data in every 4096 when writing, and the clock only where there is a deadline or transfers are timed. */
 #include "ior/move.h"
 
 #include "common/die.h"
+#include "common/quiet.h"
 #include "common/timer.h"
 #include "store/way.h"
 
@@ -57,7 +58,14 @@ static bool sync_after_write(struct ior_move *move, int64_t offset)
     return error == 0;
 }
 
-/* Two loops are made of this one, so that the one without --latency has nothing of the other. */
+/* interIODelay */
+static void pause_after(const struct ior_move *move)
+{
+    if (move->test->config->transfer_pause_us > 0)
+        quiet_sleep_ns((uint64_t)move->test->config->transfer_pause_us * 1000);
+}
+
+/* Two loops are made of this one, so that the one in which transfers are not timed has nothing of the other. */
 static inline void __attribute__((always_inline))
 move_one_by_one(struct ior_move *move, int64_t last, uint64_t deadline_ns, const bool watched)
 {
@@ -68,7 +76,7 @@ move_one_by_one(struct ior_move *move, int64_t last, uint64_t deadline_ns, const
     const struct pattern pattern = test->pattern;
     void *const buffer = test->buffers;
     const bool writes = move->operation == IOR_WRITE;
-    const bool sync_each = writes && test->config->fsync_each, lockstep = ior_config_lockstep(test->config);
+    const bool sync_each = writes && test->config->fsync_each, lockstep = ior_config_lockstep(test->config, writes);
     int64_t bytes = move->failed ? 0 : test->plan.transfer, offset;
     while (walk.step < last) {
         int64_t place = ior_walk_next(&walk, &offset);
@@ -76,8 +84,10 @@ move_one_by_one(struct ior_move *move, int64_t last, uint64_t deadline_ns, const
         int64_t moved = writes ? store_write(&way, pattern_data(&pattern, place, offset), bytes, offset)
                                : store_read(&way, buffer, bytes, offset);
         bool failed = moved != bytes;
-        if (watched && !failed && bytes > 0)
+        if (watched && !failed && bytes > 0 && test->watch != NULL)
             ior_watch_add(test->watch, start_ns, bytes);
+        if (watched)
+            pause_after(move);
         if (failed)
             note(move, ior_operation_name(move->operation), moved, offset);
         if (sync_each && (!failed || lockstep) && !sync_after_write(move, offset))
@@ -214,7 +224,7 @@ void ior_move(struct ior_move *move, int64_t last, uint64_t deadline_ns)
 {
     if (move->test->store->submit != NULL)
         move_queued(move, last, deadline_ns);
-    else if (move->test->watch != NULL)
+    else if (move->test->watch != NULL || move->test->config->transfer_pause_us > 0)
         move_one_by_one(move, last, deadline_ns, true);
     else
         move_one_by_one(move, last, deadline_ns, false);

@@ -32,21 +32,30 @@ static int ask(const struct ior_test *test, int fd, int rank, int64_t start, int
     return 0;
 }
 
+/* The same where nobody knows which bytes of the file are the rank's: those of its part, as large as the others'. */
+static int ask_part(const struct ior_test *test, int fd, int rank, int64_t start, int64_t bytes, struct cache_pages *pages)
+{
+    int64_t first = test->plan.file_per_process ? 0 : rank * test->plan.per_rank * test->plan.transfer;
+    return cache_ask(fd, first + start, bytes, pages);
+}
+
 /* Pages of a rank's data: 0, or -errno where they cannot be seen. */
 static int look(const struct ior_test *test, int rank, struct cache_pages *pages)
 {
     char path[PATH_MAX];
     int64_t bytes = ior_steps(test, rank) * test->plan.transfer;
+    int (*asks)(const struct ior_test *, int, int, int64_t, int64_t, struct cache_pages *) =
+        test->store->own_layout ? ask_part : ask;
     ior_access_path(test, rank, path);
     int fd = open(path, O_RDONLY | O_CLOEXEC), error = 0;
     if (fd < 0)
         return -errno;
     if (bytes <= WHOLE_UP_TO) {
-        error = ask(test, fd, rank, 0, bytes, pages);
+        error = asks(test, fd, rank, 0, bytes, pages);
     } else {
         for (int64_t piece = 0; piece < PIECES && error == 0; piece++) {
             int64_t start = bytes / PIECES * piece / 4096 * 4096;
-            error = ask(test, fd, rank, start, least(PIECE_BYTES, bytes - start), pages);
+            error = asks(test, fd, rank, start, least(PIECE_BYTES, bytes - start), pages);
         }
     }
     close(fd);

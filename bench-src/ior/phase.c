@@ -10,6 +10,7 @@
 #include "ior/access.h"
 #include "ior/move.h"
 #include "ior/pages.h"
+#include "ior/prefill.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -38,17 +39,33 @@ static void fault(struct ior_test *test, const char *operation, const char *path
     faults_add(&test->faults, operation, path, -error, hint);
 }
 
+/* minTimeDuration: is there time for all transfers once more? Ranks in lockstep decide it together. */
+static bool begins_anew(const struct ior_move *move, uint64_t start_ns)
+{
+    const struct ior_config *config = move->test->config;
+    int more = config->least_s > 0 && !move->failed && timer_s(start_ns, timer_ns()) < (double)config->least_s;
+    if (config->least_s > 0 && !config->file_per_process && ior_config_lockstep(config, move->operation == IOR_WRITE))
+        MPI_Allreduce(MPI_IN_PLACE, &more, 1, MPI_INT, MPI_MIN, move->test->place.comm);
+    return more;
+}
+
 /* Transfers up to the deadline, and what wear-out asks for after it. */
 static void move_all(struct ior_move *move, struct timing *timing)
 {
     struct ior_test *test = move->test;
     const struct ior_config *config = test->config;
+    const struct ior_walk walk = move->walk;
     int64_t last = ior_steps(test, move->walk.rank);
+    uint64_t start_ns = timer_ns();
     if (config->deadline_s == 0) {
         ior_move(move, last, 0);
+        while (begins_anew(move, start_ns)) {
+            move->walk = walk;
+            ior_move(move, last, 0);
+        }
         return;
     }
-    uint64_t start_ns = timer_ns(), deadline_ns = start_ns + (uint64_t)config->deadline_s * 1000000000u;
+    uint64_t deadline_ns = start_ns + (uint64_t)config->deadline_s * 1000000000u;
     ior_move(move, last, deadline_ns);
     uint64_t now_ns = timer_ns();
     if (now_ns >= deadline_ns)
@@ -73,7 +90,7 @@ static void run(struct ior_move *move, const struct store_options *options, stru
     MPI_Barrier(comm);
     uint64_t begun = timer_ns();
     if (test->watch != NULL)
-        test->watch->begun_ns = begun;
+        test->watch->begun_ns = begun; /* a rank's transfers are told from here */
     int error = store->open(&move->file, move->path, options);
     uint64_t opened = timer_ns();
     if (error != 0)
@@ -143,10 +160,10 @@ static void reduce(const struct ior_test *test, const struct ior_move *move, con
     rank_rates_of(&result->rank_rates_mib_s, place, 1, &own_mib_s);
 }
 
-/* What each rank has written, where that differs: the readers need to know. */
+/* What each rank has written, where that may be less than was planned: the readers need to know. */
 static void keep_counts(struct ior_test *test, int64_t steps)
 {
-    if (test->config->deadline_s == 0)
+    if (test->config->deadline_s == 0 && test->config->most_steps == 0)
         return;
     if (test->written == NULL)
         test->written = die_alloc(sizeof(void *), (size_t)test->place.ranks * sizeof *test->written);
@@ -167,17 +184,30 @@ static void keep_stonewall(struct ior_test *test, int64_t steps)
         faults_add(&test->faults, "write", path, errno, NULL);
 }
 
-/* saveRankPerformanceDetailsCSV */
-static void save_ranks(struct ior_test *test, enum ior_operation operation, const struct timing *timing, int64_t bytes)
+/* saveRankPerformanceDetailsCSV, in IOR's units: seconds and bytes a second. */
+static void save_ranks(struct ior_test *test, enum ior_operation operation, const struct timing *timing, int64_t moved)
 {
     const char *path = test->config->rank_file;
-    double mib = (double)bytes / (1 << 20), own_s = timing->own_s, move_s = timing->s[MOVE];
-    double numbers[] = {own_s, move_s, mib / own_s, move_s > 0 ? mib / move_s : 0};
+    double bytes = (double)moved, own_s = timing->own_s, move_s = timing->s[MOVE];
+    double numbers[] = {own_s, move_s, bytes / own_s, move_s > 0 ? bytes / move_s : 0};
     if (path == NULL)
         return;
     int error = rank_rates_save(&test->place, path,
                                 "access,rank,runtime-with-openclose,runtime,throughput-withopenclose,throughput",
                                 ior_operation_name(operation), numbers, sizeof numbers / sizeof numbers[0]);
+    if (error != 0)
+        faults_add(&test->faults, "write", path, error, NULL);
+}
+
+/* savePerOpDataCSV: a file of each rank. */
+static void save_transfers(struct ior_test *test)
+{
+    char path[PATH_MAX];
+    const char *prefix = test->config->transfers_file;
+    if (prefix == NULL)
+        return;
+    snprintf(path, sizeof path, "%s-%" PRId64 "-%05d.csv", prefix, test->iteration, test->place.rank);
+    int error = ior_watch_save(test->watch, path);
     if (error != 0)
         faults_add(&test->faults, "write", path, error, NULL);
 }
@@ -214,7 +244,7 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
     *result = (struct ior_result){.operation = operation, .iteration = test->iteration, .signature = test->signature};
     result->share = (struct ior_share){.cached = -1, .dirty = -1};
     ior_access_path(test, target, path);
-    ior_access_options(test, operation == IOR_WRITE, &options);
+    ior_access_options(test, target, operation == IOR_WRITE, &options);
     if (operation == IOR_WRITE) {
         uint64_t start_ns = timer_ns();
         pattern_prepare(&test->pattern, (uint64_t)test->signature, target);
@@ -228,6 +258,8 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
     ior_access_walk(test, target, &move.walk);
     if (test->watch != NULL)
         ior_watch_clear(test->watch, test->place.ranks);
+    if (operation == IOR_WRITE && test->config->prefill > 0)
+        ior_prefill(test, path);
 
     run(&move, &options, &timing);
 
@@ -237,8 +269,10 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
     find_outliers(test, &timing, result);
     if (test->watch != NULL)
         ior_watch_reduce(test->watch, test->place.comm);
-    if (result->failed == 0)
+    if (result->failed == 0) {
         save_ranks(test, operation, &timing, move.done * test->plan.transfer);
+        save_transfers(test);
+    }
     if (operation == IOR_WRITE) {
         keep_counts(test, move.walk.step);
         keep_stonewall(test, move.walk.step);

@@ -35,6 +35,7 @@ void ior_record_statistics(const struct ior_record *record, enum ior_operation o
 
 /* --- text (text.c); all are silent after ior_text_silence */
 void ior_text_silence(void);
+bool ior_text_is_silent(void);
 void ior_text_header(int argc, char **argv);
 void ior_text_test(const struct ior_test *test, const struct ior_record *record);
 void ior_text_columns(void);
@@ -55,6 +56,13 @@ void ior_lines_result(const struct ior_record *record);
 
 /* --- warnings, in the text (or on stderr where that is silent) and as JSON lines, by rank 0 */
 void ior_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same, about what a number measures: IOR has no such warnings, and --warningAsErrors leaves them what they are. */
+void ior_caution(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* How often ior_warn was called. */
+int ior_warned(void);
+
 /* What holds for the whole test. */
 void ior_warn_test(const struct ior_test *test);
 

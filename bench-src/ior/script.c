@@ -11,6 +11,7 @@ enum stage { BEFORE_START, IN_SCRIPT, AFTER_STOP };
 
 struct reader {
     struct ior_script *script;
+    const struct ior_config *defaults;
     struct ior_config current;
     const char *name;
     int line;
@@ -42,8 +43,8 @@ static bool is_keyword(const char *line, const char *first, const char *second)
     return strcasecmp(line, second) == 0;
 }
 
-/* Before -f, -W and -R add a check to the tests of the script, as IOR's tutorial has it: a test that names no phase still
- * writes and reads. With -G the data of files from another run is known, and the check may be all that is asked for. */
+/* -W and -R on the command line add a check to the tests of the script, as IOR's tutorial has it: a test that names no phase
+ * still writes and reads. With -G the data of files from another run is known, and the check may be all that is asked for. */
 static void add_phases(const struct reader *reader, struct ior_config *test)
 {
     bool only_checks = (test->check_write || test->check_read) && !test->write && !test->read;
@@ -51,9 +52,31 @@ static void add_phases(const struct reader *reader, struct ior_config *test)
         test->write = test->read = true;
 }
 
+static bool is_same(const struct ior_setting *row, const struct ior_config *a, const struct ior_config *b)
+{
+    const char *left = (const char *)a + row->at, *right = (const char *)b + row->at;
+    if (row->type == OPT_TEXT) {
+        const char *one = *(const char *const *)left, *other = *(const char *const *)right;
+        return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+    }
+    return memcmp(left, right, row->type == OPT_FLAG ? sizeof(bool) : sizeof(int64_t)) == 0;
+}
+
+/* What the command line asked for and no test does. */
+static void find_overridden(struct reader *reader)
+{
+    for (size_t i = 0; i < ior_setting_count; i++) {
+        const struct ior_setting *row = &ior_settings[i];
+        if (reader->defaults->given[i] && !is_same(row, reader->defaults, &reader->current))
+            reader->script->overridden[i] = true;
+    }
+}
+
 static int add_test(struct reader *reader, struct refusal *why)
 {
     struct ior_script *script = reader->script;
+    if (script->count == 0)
+        find_overridden(reader);
     size_t bytes = (size_t)(script->count + 1) * sizeof *script->tests;
     struct ior_config *grown = realloc(script->tests, bytes);
     if (grown == NULL)
@@ -122,7 +145,7 @@ static int take_line(struct reader *reader, char *line, struct refusal *why)
 int ior_script_parse(struct ior_script *script, char *text, const char *name, const struct ior_config *defaults,
                      struct refusal *why)
 {
-    struct reader reader = {.script = script, .current = *defaults, .name = name};
+    struct reader reader = {.script = script, .defaults = defaults, .current = *defaults, .name = name};
     char *line;
     *script = (struct ior_script){0};
     while ((line = strsep(&text, "\n")) != NULL) {

@@ -15,10 +15,11 @@
 struct ior_script {
     struct ior_config *tests;
     int count;
+    bool overridden[IOR_MOST_SETTINGS]; /* settings of the command line that the script has changed before its first test */
 };
 
-/* Cuts text (a file's content, changed and used as long as the tests are) into tests that start from defaults: 0, or -1
- * with a message that names the line. name is the file's, for messages. */
+/* Cuts text (a file's content, changed and used as long as the tests are) into tests that start from defaults, the settings
+ * of the command line: 0, or -1 with a message that names the line. name is the file's, for messages. */
 int ior_script_parse(struct ior_script *script, char *text, const char *name, const struct ior_config *defaults,
                      struct refusal *why);
 

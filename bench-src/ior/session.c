@@ -142,12 +142,16 @@ static int take_memory(const struct ior_test *test, int64_t *bytes)
 {
     const struct ior_config *config = test->config;
     *bytes = config->memory_percent > 0 ? hog_share_of_node(config->memory_percent) : config->memory_bytes;
-    if (*bytes == 0)
+    if (config->memory_per_task > 0)
+        *bytes = config->memory_per_task * test->place.ranks_on_node;
+    if (*bytes == 0 || config->dry_run)
         return EXIT_CODE_OK;
     int error = hog_take(&session.hog, &test->place, *bytes);
     if (error != 0)
-        return usage_error("cannot take %s of a node's memory (-M): %s (%s)%s", config->memory, strerror(-error),
-                           die_errno_name(-error), error == -ENOMEM ? ": a node has less available" : "");
+        return usage_error("cannot take %s of a node's memory (%s): %s (%s)%s",
+                           config->memory == NULL ? "that much" : config->memory,
+                           config->memory == NULL ? "memoryPerTask" : "-M", strerror(-error), die_errno_name(-error),
+                           error == -ENOMEM ? ": a node has less available" : "");
     return EXIT_CODE_OK;
 }
 
@@ -172,7 +176,8 @@ int ior_session_begin(struct ior_test *test, const struct ior_script *tests, int
     ior_plan_make(&test->plan, config->transfer, config->block, config->segments, test->place.ranks,
                   config->file_per_process);
     test->buffers = buf_alloc_io((size_t)(config->transfer * ior_depth(test)));
-    test->watch = config->latency ? ior_watch_new(test->place.ranks) : NULL;
+    if (config->latency || config->transfers_file != NULL)
+        test->watch = ior_watch_new(test->place.ranks, config->transfers_file == NULL ? 0 : test->plan.per_rank);
     pattern_init(&test->pattern, config->kind, config->transfer, ior_depth(test));
     find_writers(test, tests, index);
     status = measure_files(test);

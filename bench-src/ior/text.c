@@ -18,6 +18,11 @@ void ior_text_silence(void)
     silent = true;
 }
 
+bool ior_text_is_silent(void)
+{
+    return silent;
+}
+
 void ior_text_say(const char *format, ...)
 {
     char text[PATH_MAX + 1024];
@@ -102,7 +107,8 @@ void ior_text_test(const struct ior_test *test, const struct ior_record *record)
     ior_text_say("TestID              : %d\nStartTime           : %s\n", record->number, stamp);
     ior_text_say("Path                : %s\n", record->path);
     say_space(&record->space);
-    ior_text_say("\nOptions: \napi                 : %s\napiVersion          : \n", record->api);
+    ior_text_say("\nOptions: \napi                 : %s\napiVersion          : %s\n", record->api,
+                 test->store->version == NULL ? "" : test->store->version());
     ior_text_say("test filename       : %s\n", c->test_file);
     ior_text_say("access              : %s\n", c->file_per_process ? "file-per-process" : "single-shared-file");
     ior_text_say("type                : %s\n", c->collective ? "collective" : "independent");
@@ -113,6 +119,8 @@ void ior_text_test(const struct ior_test *test, const struct ior_record *record)
                  record->ranks, record->ranks_per_node);
     if (c->memory != NULL)
         ior_text_say("memoryPerNode       : %s\n", c->memory);
+    if (c->memory_per_task > 0)
+        say_size("memoryPerTask", (double)c->memory_per_task);
     if (test->store->submit != NULL)
         ior_text_say("queue depth         : %" PRId64 "\n", c->queue_depth);
     if (c->reserve)
@@ -123,6 +131,14 @@ void ior_text_test(const struct ior_test *test, const struct ior_record *record)
     say_size("aggregate filesize", (double)plan->per_rank * (double)c->transfer * plan->ranks);
     if (c->deadline_s > 0)
         ior_text_say("stonewallingTime    : %" PRId64 "\nstoneWallingWearOut : %d\n", c->deadline_s, c->wear_out);
+    if (c->least_s > 0)
+        ior_text_say("minTimeDuration     : %" PRId64 "\n", c->least_s);
+    if (c->most_steps > 0)
+        ior_text_say("transfers at most   : %" PRId64 "\n", c->most_steps);
+    if (c->transfer_pause_us > 0)
+        ior_text_say("interIODelay        : %" PRId64 " us\n", c->transfer_pause_us);
+    if (c->prefill > 0)
+        say_size("randomPrefill", (double)c->prefill);
     if (c->verbosity > 0)
         ior_text_say("verbose             : %" PRId64 "\n", c->verbosity);
     say_data(test);
@@ -168,7 +184,7 @@ void ior_text_row(const struct ior_test *test, const struct ior_result *r)
 void ior_text_watch(const struct ior_test *test, const struct ior_result *r)
 {
     const struct ior_watch *watch = test->watch;
-    if (watch == NULL)
+    if (!test->config->latency)
         return;
     double interval_s = (double)watch->timeline.interval_ns * 1e-9;
     ior_text_say("Latency of %s (us):", ior_operation_name(r->operation));
@@ -241,21 +257,4 @@ void ior_text_summary(const struct ior_record *records, int count, int64_t faile
         ior_text_say("INVALID: %" PRId64 " operations failed: the repetitions in which they did are in no number above.\n", failed);
     ior_format_time(stamp, sizeof stamp, time(NULL));
     ior_text_say("Finished            : %s\n", stamp);
-}
-
-void ior_warn(const char *format, ...)
-{
-    char message[PATH_MAX + 512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    if (silent) {
-        emit_warning("%s", message);
-        return;
-    }
-    emit_text("WARNING: %s\n", message);
-    emit_line("warning");
-    emit_string("message", message);
-    emit_line_end();
 }

@@ -1,7 +1,11 @@
 /* ior_warn: when a number measures memory, or an option that was given has no effect. */
 #include "ior/report.h"
 
+#include "common/emit.h"
+
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Shares below this are noise: a page or two of a file's ends. */
@@ -10,27 +14,71 @@
 /* Advice is given once for each operation of a test. */
 static bool advice_given[2];
 
+static int warned;
+
+static void warn(const char *format, va_list args)
+{
+    char message[PATH_MAX + 512];
+    vsnprintf(message, sizeof message, format, args);
+    if (ior_text_is_silent()) {
+        emit_warning("%s", message);
+        return;
+    }
+    emit_text("WARNING: %s\n", message);
+    emit_line("warning");
+    emit_string("message", message);
+    emit_line_end();
+}
+
+void ior_warn(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    warn(format, args);
+    va_end(args);
+    warned++;
+}
+
+void ior_caution(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    warn(format, args);
+    va_end(args);
+}
+
+int ior_warned(void)
+{
+    return warned;
+}
+
+static void warn_unused(const char *what, const char *why)
+{
+    ior_warn("%s is not used%s", what, why);
+}
+
 void ior_warn_test(const struct ior_test *test)
 {
     const struct ior_config *c = test->config;
     advice_given[IOR_WRITE] = advice_given[IOR_READ] = false;
     if (test->store != c->store)
         ior_warn("this machine has no %s: api %s is used", c->store->name, test->store->name);
+    ior_config_unused(c, warn_unused);
     if (!test->store->keeps_bytes)
-        ior_warn("api %s moves no bytes: the numbers measure this program alone", test->store->name);
+        ior_caution("api %s moves no bytes: the numbers measure this program alone", test->store->name);
     else if (test->in_memory)
-        ior_warn("'%s' is on %s, which has no storage behind it: all numbers measure memory", c->test_file,
-                 test->file_system);
+        ior_caution("'%s' is on %s, which has no storage behind it: all numbers measure memory", c->test_file,
+                    test->file_system);
     if ((c->reorder || c->random_tasks == 1) && c->read && test->place.nodes == 1)
-        ior_warn("-%s has no effect on the page cache: all %d processes are on one node, which wrote what they read",
-                 c->reorder ? "C" : "Z", test->place.ranks);
+        ior_caution("-%s has no effect on the page cache: all %d processes are on one node, which wrote what they read",
+                    c->reorder ? "C" : "Z", test->place.ranks);
 }
 
 static void warn_memory(const struct ior_result *result, double share, const char *what, const char *advice)
 {
     bool *given = &advice_given[result->operation];
-    ior_warn("%s %" PRId64 ": %.1f%% of the bytes %s: %s measures memory%s", ior_operation_name(result->operation),
-             result->iteration, 100 * share, what, share > 0.5 ? "the number" : "part of the number", *given ? "" : advice);
+    ior_caution("%s %" PRId64 ": %.1f%% of the bytes %s: %s measures memory%s", ior_operation_name(result->operation),
+                result->iteration, 100 * share, what, share > 0.5 ? "the number" : "part of the number", *given ? "" : advice);
     *given = true;
 }
 
@@ -38,7 +86,7 @@ static void warn_unknown(const struct ior_result *result, const char *what, cons
 {
     bool *given = &advice_given[result->operation];
     if (!*given)
-        ior_warn("%s: how many of the bytes %s is unknown%s", ior_operation_name(result->operation), what, advice);
+        ior_caution("%s: how many of the bytes %s is unknown%s", ior_operation_name(result->operation), what, advice);
     *given = true;
 }
 

@@ -4,22 +4,32 @@
 #include "common/die.h"
 #include "common/timer.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const uint64_t shortest_ns = 1000000; /* interval */
 
-struct ior_watch *ior_watch_new(int ranks)
+struct ior_watch *ior_watch_new(int ranks, int64_t room)
 {
     struct ior_watch *watch = die_alloc(sizeof(void *), sizeof *watch);
+    if (room > 0) {
+        watch->room = room;
+        watch->list = die_alloc(sizeof(void *), (size_t)room * sizeof *watch->list);
+    }
     timeline_init(&watch->timeline, timeline_count(ranks), shortest_ns);
     return watch;
 }
 
 void ior_watch_free(struct ior_watch *watch)
 {
-    if (watch != NULL)
+    if (watch != NULL) {
         timeline_free(&watch->timeline);
+        free(watch->list);
+    }
     free(watch);
 }
 
@@ -28,6 +38,18 @@ void ior_watch_clear(struct ior_watch *watch, int ranks)
     timeline_free(&watch->timeline);
     timeline_init(&watch->timeline, timeline_count(ranks), shortest_ns);
     memset(&watch->hist, 0, sizeof watch->hist);
+    watch->count = 0;
+}
+
+static void keep(struct ior_watch *watch, uint64_t start_ns, uint64_t end_ns, int64_t bytes)
+{
+    if (watch->count == watch->room) { /* minTimeDuration */
+        watch->room *= 2;
+        watch->list = realloc(watch->list, (size_t)watch->room * sizeof *watch->list);
+        if (watch->list == NULL)
+            die("out of memory: a list of %" PRId64 " transfers", watch->room);
+    }
+    watch->list[watch->count++] = (struct ior_transfer){start_ns, end_ns, bytes};
 }
 
 void ior_watch_add(struct ior_watch *watch, uint64_t start_ns, int64_t bytes)
@@ -35,6 +57,25 @@ void ior_watch_add(struct ior_watch *watch, uint64_t start_ns, int64_t bytes)
     uint64_t now_ns = timer_ns();
     stats_hist_add(&watch->hist, now_ns - start_ns);
     timeline_add(&watch->timeline, now_ns - watch->begun_ns, bytes);
+    if (watch->list != NULL)
+        keep(watch, start_ns, now_ns, bytes);
+}
+
+int ior_watch_save(const struct ior_watch *watch, const char *path)
+{
+    errno = 0;
+    FILE *file = fopen(path, "we");
+    if (file == NULL)
+        return errno;
+    fprintf(file, "time,runtime,tp\n");
+    for (int64_t i = 0; i < watch->count; i++) {
+        const struct ior_transfer *one = &watch->list[i];
+        double elapsed_s = timer_s(one->start_ns, one->end_ns);
+        fprintf(file, "%.8e,%.8e,%e\n", timer_s(watch->begun_ns, one->start_ns), elapsed_s, (double)one->bytes / elapsed_s);
+    }
+    bool failed = ferror(file) != 0;
+    failed = fclose(file) != 0 || failed;
+    return !failed ? 0 : errno != 0 ? errno : EIO;
 }
 
 static void sum(int64_t *values, int count, MPI_Comm comm)

@@ -685,6 +685,8 @@ def test_numbers_of_each_rank_go_to_a_csv_file(tmp_path: Path) -> None:
     for row, phase in zip(table[::2], reply.of("phase"), strict=True):
         assert 0 < float(row["runtime"]) <= float(row["runtime-with-openclose"]) <= phase["elapsed_s"] + 1e-6
         assert float(row["throughput"]) >= float(row["throughput-withopenclose"]) > 0
+        # Bytes a second, as IOR has it.
+        assert float(row["throughput-withopenclose"]) * float(row["runtime-with-openclose"]) == pytest.approx(512 << 10)
     failing = ior(tmp_path, *SMALL, "-w", "-O", "saveRankPerformanceDetailsCSV=/dev/full")
     assert (failing.status, failing.one("error")["errno_name"]) == (1, "ENOSPC")
 
@@ -780,18 +782,128 @@ IOR STOP
 """
 
 
-def test_a_script_runs_its_tests_with_the_options_before_it(tmp_path: Path) -> None:
+def test_the_options_are_the_defaults_of_a_script_and_one_that_it_sets_itself_is_named(tmp_path: Path) -> None:
     (tmp_path / "script").write_text(SCRIPT.format(directory=tmp_path))
-    reply = launch(tmp_path, "ior", "-W", "-b", "256k", "-f", tmp_path / "script", "-t", "4k", "-i", 5, ranks=2)
+    reply = launch(tmp_path, "ior", "-W", "-b", "256k", "-f", tmp_path / "script", "-t", "4k", "-i", 2, ranks=2)
     assert (reply.status, messages(reply)) == (0, [])
+    assert warnings(reply)[0] == "WARNING: option -t (transferSize) is not used: the script sets it otherwise"
     tests = reply.of("test")
     assert [test["block_bytes"] for test in tests] == [256 << 10, 128 << 10, 128 << 10]
     assert {test["transfer_bytes"] for test in tests} == {64 << 10}
     assert [(test["api"], test["processes"]) for test in tests] == [("POSIX", 2), ("POSIX", 1), ("URING", 2)]
-    assert len(reply.of("verification")) == 3  # -W
+    assert len(reply.of("verification")) == 6  # -W
     assert [line[12] for line in summary(reply)] == ["0", "0", "1", "1", "2", "2"]
-    assert [line["iterations"] for line in reply.of("result")] == [1] * 6
+    assert [line["iterations"] for line in reply.of("result")] == [2] * 6
     assert files(tmp_path) == ["script"]
+
+
+OF_IOR_4 = """\
+IOR START
+  blockSize=128k, transferSize=64k, segmentCount=2
+  minTimeDuration=1
+RUN
+  minTimeDuration=0
+  stoneWallingWearOutIterations=3, checkWrite=1, writeFile=1, readFile=1
+RUN
+  stoneWallingWearOutIterations=0
+  randomOffset=1, --randomPrefill=32k, --random-offset-seed=7, --posix.rangelocks=1
+RUN
+  randomOffset=0, --randomPrefill=0, --random-offset-seed=-1, --posix.rangelocks=0
+  api=MPIIO, --mpiio.useFileView=1, -c=1, hintsFileName={directory}/hints, showHints=1
+RUN
+  api=POSIX, --mpiio.useFileView=0, -c=0, hintsFileName=, showHints=0
+  interIODelay=20000, memoryPerTask=4m, readFile=0
+  savePerOpDataCSV={directory}/each, saveRankPerformanceDetailsCSV={directory}/ranks.csv
+RUN
+IOR STOP
+"""
+
+
+def test_settings_of_ior_4_in_a_script(tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(OF_IOR_4.format(directory=tmp_path))
+    (tmp_path / "hints").write_text("IOR_HINT__MPI__cb_nodes=1\n")
+    # The file of the command line, which the script does not name.
+    reply = ior(tmp_path, "-f", tmp_path / "script", ranks=2)
+    assert (reply.status, messages(reply)) == (0, [])
+    assert {test["test_file"] for test in reply.of("test")} == {str(tmp_path / "f")}
+    assert not [line for line in warnings(reply) if "not used" in line]
+    once = 2 * 2 * (128 << 10)
+    for phase in reply.of("phase", test=0):  # again and again, each time from the beginning
+        assert phase["transfer_s"] >= 1 and phase["bytes"] % (once // 2) == 0 and phase["bytes"] > once
+    limited = reply.of("phase", test=1)
+    assert [phase["transfers"] for phase in limited] == [6, 6]
+    assert reply.one("verification", test=1)["bytes_checked"] == 6 << 16
+    assert [check["bytes_checked"] for check in reply.of("verification")[1:]] == [once] * 3
+    paused = reply.one("phase", test=4)
+    assert paused["transfer_s"] >= 4 * 0.02
+    (head, *each), (_, *others) = (list(csv.reader((tmp_path / f"each-0-0000{rank}.csv").open())) for rank in (0, 1))
+    assert (head, len(each), len(others)) == (["time", "runtime", "tp"], 4, 4)
+    for time, runtime, rate in each:
+        assert float(runtime) * float(rate) == pytest.approx(64 << 10, rel=1e-5)
+        assert float(time) + float(runtime) <= paused["elapsed_s"]
+    assert [row["access"] for row in csv.DictReader((tmp_path / "ranks.csv").open())] == ["write"] * 2
+    assert "hint                : cb_nodes = 1\n" in reply.out
+    assert [test["file_view"] for test in reply.of("test")] == [False] * 3 + [True, False]
+
+
+def test_warnings_are_errors_on_request_and_nothing_is_lost_by_one(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("somebody's")
+    reply = ior(tmp_path, *SMALL, "-w", "--warningAsErrors", "-i", 3, ranks=1)
+    assert (reply.status, reply.of("phase")) == (1, [])
+    assert (tmp_path / "f").read_text() == "somebody's"
+    reply = ior(tmp_path, *SMALL, "-w", "--warningAsErrors", "-E", "-X", 3, "--dryRun", ranks=1)
+    assert reply.status == 1
+    assert warnings(reply) == ["WARNING: -X (reorderTasksRandomSeed) is not used: nobody reads at random: -Z does"]
+    assert (tmp_path / "f").read_text() == "somebody's"
+    (tmp_path / "f").unlink()
+    # What a number measures is told, and no error.
+    assert ior(tmp_path, *SMALL, "-w", "-r", "--warningAsErrors", ranks=1).status == 0
+
+
+HDF5_TESTS = """\
+IOR START
+  api=HDF5, collective=1, segmentCount=3, setTimeStampSignature=5, dataPacketType=offset
+  checkWrite=1, checkRead=1, writeFile=1, readFile=1, keepFile=1, showHints=1
+RUN
+  collective=0, filePerProc=1, reorderTasks=1, fsync=1, fsyncPerWrite=1
+RUN
+  filePerProc=0, segmentCount=1, keepFile=0, testFile={directory}/g
+  --hdf5.chunkSize=4k, --hdf5.setAlignment=4k, --hdf5.noFill=1, --hdf5.collectiveMetadata=1
+RUN
+IOR STOP
+"""
+
+
+def test_hdf5_files_have_the_layout_of_ior_or_the_build_s_lack_is_named(tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(HDF5_TESTS.format(directory=tmp_path))
+    sizes = ("-t", "32k", "-b", "64k", "-f", tmp_path / "script")
+    reply = ior(tmp_path, *sizes, ranks=2, node_of_rank="R")
+    if not (build() / "hdf5.so").exists():
+        assert reply.status == 2
+        assert re.match(
+            r".*api \(-a\) HDF5 is not there: this program was built without it, .*: .+", messages(reply)[0]
+        )
+        return
+    assert (reply.status, messages(reply)) == (0, [])
+    tests = reply.of("test")
+    assert [(test["api"], test["hdf5"]["chunk_elements"]) for test in tests] == [
+        ("HDF5", 0),
+        ("HDF5", 0),
+        ("HDF5", 4096),
+    ]
+    assert {check["bytes_checked"] for check in reply.of("verification")} == {2 * 3 << 16, 2 << 16}
+    assert [phase["bytes"] for phase in reply.of("phase")] == [2 * 3 << 16] * 4 + [2 << 16] * 2
+    assert {phase["remote_share"] for phase in reply.of("phase", test=1, operation="read")} == {1.0}
+    shared = (tmp_path / "f").read_bytes()
+    # In the dataset of a segment the blocks of the ranks follow each other: rank << 32 | offset begins each block.
+    for segment in range(3):
+        for rank in range(2):
+            offset = (segment * 2 + rank) << 16
+            stamp = struct.pack("<QQ", rank << 32 | offset, rank << 32 | 6)
+            at = shared.find(stamp)
+            assert at > 0 and words(shared[at + 4096 : at + 4112]) == [rank << 32 | 2 * offset, rank << 32 | 518]
+    assert [f"Dataset-0000.{segment:04}".encode() in shared for segment in range(4)] == [True, True, True, False]
+    assert sorted(files(tmp_path)) == ["f", "f.00000000", "f.00000001", "script"]
 
 
 def test_a_later_test_reads_and_removes_what_an_earlier_one_kept(tmp_path: Path) -> None:
@@ -988,13 +1100,11 @@ def test_a_signal_removes_the_files(tmp_path: Path) -> None:
 
 
 SEE_HELP = "(ior -h lists the options)"
+STRIDED = "one call would move a piece of every segment, all with the same bytes, which no check could tell apart"
 UNKNOWN_DATA = (
     "-W and -R need to know the data of a file that this test does not write: add -w, or -G with the number that the "
     "writing run had"
 )
-
-
-NO_LEAST_TIME = "minTimeDuration is not offered here: '1' was given, only '0' is allowed; write more, or repeat with -i"
 
 
 @pytest.mark.parametrize(
@@ -1002,12 +1112,11 @@ NO_LEAST_TIME = "minTimeDuration is not offered here: '1' was given, only '0' is
     [
         (["-b", "3k", "-t", "2k"], "block size (-b) 3072 is not a multiple of the transfer size (-t) 2048"),
         (["-n", 3], "3 processes are asked for (-n, numTasks), 2 were started"),
-        (["-a", "S3"], "api (-a) 'S3' is not one of POSIX, MPIIO, MMAP, URING, AIO, DUMMY"),
+        (["-a", "S3"], "api (-a) 'S3' is not one of POSIX, MPIIO, MMAP, URING, AIO, DUMMY, HDF5"),
         (["-O", "what=1"], f"option -O: unknown setting 'what' (the names stand in docs/ior.md) {SEE_HELP}"),
         (["-i", 0], f"option -i: '0' is out of range: 1 to 1000000 is allowed {SEE_HELP}"),
         (["-R"], UNKNOWN_DATA),
-        (["--dryRun"], f"option --dryRun is not offered: campaign plan shows what would run {SEE_HELP}"),
-        (["-O", "minTimeDuration=1"], f"option -O: {NO_LEAST_TIME} {SEE_HELP}"),
+        (["-S"], f"option -S is not offered: {STRIDED} {SEE_HELP}"),
     ],
 )
 def test_wrong_options_are_refused_once(tmp_path: Path, options: list[object], message: str) -> None:
@@ -1037,9 +1146,9 @@ def test_every_option_and_setting_stands_in_the_manual(tmp_path: Path) -> None:
     manual = (SOURCES.parent / "docs" / "ior.md").read_text()
     listed = launch(tmp_path, "ior", "-h").out
     options = re.findall(r"^  (-\w|--[\w.-]+)(?:, (--[\w.-]+))?", listed, re.MULTILINE)
-    source = (SOURCES / "ior" / "config.c").read_text()
+    source = (SOURCES / "ior" / "settings.c").read_text()
     settings = re.findall(r'^    \{"(\w+)", (?:\'|0,)', source, re.MULTILINE)
-    assert len(options) > 35 and len(settings) > 35
+    assert len(options) > 35 and len(settings) > 60
     for name in [name for pair in options for name in pair if name] + settings:
         assert f"`{name}" in manual, f"{name} is missing in docs/ior.md"
 
