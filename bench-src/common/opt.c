@@ -24,6 +24,12 @@ static void note_given(const struct context *context, size_t row)
         context->given[row] = true;
 }
 
+/* Its value is attached or is not there. */
+static bool may_be_alone(const struct opt *option)
+{
+    return option->type == OPT_MAYBE_INT || option->type == OPT_MAYBE_TEXT;
+}
+
 static bool takes_value(const struct opt *option)
 {
     return option->type != OPT_FLAG && option->type != OPT_COUNT && option->type != OPT_REFUSED;
@@ -107,6 +113,9 @@ static int set_value(const struct opt *option, const char *text, struct context 
         return 0;
     case OPT_REFUSED:
         return refuse(context->why, "option %s is not offered: %s", context->name, option->help);
+    case OPT_MAYBE_TEXT:
+        *(const char **)option->value = text == NULL ? "" : text;
+        return 0;
     case OPT_MAYBE_INT:
         if (text == NULL) {
             *(int64_t *)option->value = option->implied;
@@ -125,7 +134,7 @@ static int set_value(const struct opt *option, const char *text, struct context 
 static int take_value(const struct opt *option, const char *attached, int argc, char **argv, int *at,
                       struct context *context)
 {
-    if (attached != NULL || option->type == OPT_MAYBE_INT)
+    if (attached != NULL || may_be_alone(option))
         return set_value(option, attached, context);
     if (*at + 1 >= argc)
         return refuse(context->why, "option %s needs a value (%s)", context->name, option->argument);
@@ -212,7 +221,7 @@ static void print_rows(const struct opt *options, size_t count)
             used = snprintf(left, sizeof left, "-%c", option->letter);
         else
             used = snprintf(left, sizeof left, "--%s", option->name);
-        if (option->type == OPT_MAYBE_INT)
+        if (may_be_alone(option))
             snprintf(left + used, sizeof left - (size_t)used, "[%s]", option->argument);
         else if (takes_value(option))
             snprintf(left + used, sizeof left - (size_t)used, " %s", option->argument);

@@ -20,6 +20,7 @@ enum opt_type {
     OPT_REAL,       /* decimal number; double */
     OPT_TEXT,       /* any text that is not empty; const char * */
     OPT_MAYBE_INT,  /* attached whole number, or nothing, which stands for `implied`; int64_t */
+    OPT_MAYBE_TEXT, /* attached text, or nothing, which stands for ""; const char * */
     OPT_CALL,       /* any text that is not empty, at each use, in the order of the command line; struct opt_call */
     OPT_REFUSED,    /* another program's option of that name, which is not offered here: `help` says why; not in the help */
 };

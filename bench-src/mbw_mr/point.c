@@ -18,12 +18,20 @@ enum {
     CHECK_BYTES = 64 << 20, /* most that the untimed check of a whole window has under way at once */
 };
 
-void mbw_room_make(struct mbw_room *room, int64_t size_bytes, int64_t window)
+/* From one message of a window to the next. */
+static int64_t stride_of(const struct mbw_load *load)
 {
-    size_t bytes = (size_t)(size_bytes < ACK_BYTES ? ACK_BYTES : size_bytes);
+    return load->many_buffers ? (load->size_bytes + 7) / 8 * 8 : 0;
+}
+
+void mbw_room_make(struct mbw_room *room, int64_t size_bytes, int64_t window, bool many_buffers)
+{
+    size_t bytes = (size_t)(size_bytes < ACK_BYTES ? ACK_BYTES : size_bytes + 7);
+    bytes *= many_buffers ? (size_t)window : 1;
     room->out = buf_alloc(bytes);
     room->in = buf_alloc(bytes);
     room->requests = die_alloc(sizeof(void *), (size_t)window * sizeof *room->requests);
+    room->windows_ns = NULL;
     buf_fill(room->out, bytes, 1, 0);
 }
 
@@ -32,48 +40,73 @@ void mbw_room_free(struct mbw_room *room)
     free(room->out);
     free(room->in);
     free(room->requests);
+    free(room->windows_ns);
 }
 
-/* A window that is timed by itself begins when all processes are there. */
-static uint64_t window_start_ns(const struct mbw_team *team, const struct mbw_load *load)
+/* How the messages of a measurement are given to MPI. */
+struct messages {
+    int count, window;
+    MPI_Datatype type;
+    int64_t stride;
+};
+
+static struct messages messages_of(const struct mbw_load *load)
 {
-    if (!load->each_window)
-        return 0;
-    MPI_Barrier(team->comm);
-    return timer_ns();
+    int type_bytes;
+    MPI_Type_size(load->type, &type_bytes);
+    return (struct messages){(int)(load->size_bytes / type_bytes), (int)load->window, load->type, stride_of(load)};
 }
 
-/* The windows' own time; 0 where they have none. */
-static uint64_t send_windows(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room,
-                             int64_t iterations)
+static void send_window(const struct mbw_team *team, const struct messages *m, struct mbw_room *room)
 {
-    int size = (int)load->size_bytes, window = (int)load->window;
+    for (int j = 0; j < m->window; j++)
+        MPI_Isend(room->out + j * m->stride, m->count, m->type, team->peer, DATA_TAG, team->comm, &room->requests[j]);
+    MPI_Waitall(m->window, room->requests, MPI_STATUSES_IGNORE);
+    MPI_Recv(room->in, ACK_BYTES, MPI_CHAR, team->peer, ACK_TAG, team->comm, MPI_STATUS_IGNORE);
+}
+
+/* All receives of a window share one place, as those of the tests that the numbers are compared with, unless many buffers are
+ * asked for. */
+static void receive_window(const struct mbw_team *team, const struct messages *m, struct mbw_room *room)
+{
+    for (int j = 0; j < m->window; j++)
+        MPI_Irecv(room->in + j * m->stride, m->count, m->type, team->peer, DATA_TAG, team->comm, &room->requests[j]);
+    MPI_Waitall(m->window, room->requests, MPI_STATUSES_IGNORE);
+    MPI_Send(room->out, ACK_BYTES, MPI_CHAR, team->peer, ACK_TAG, team->comm);
+}
+
+/* The windows' own time, where they are timed one by one or a list is kept; else 0, and no clock is read. Two loops are made of
+ * this one, each with one of the functions above in it. */
+static inline uint64_t __attribute__((always_inline))
+run_windows(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room, int64_t iterations, uint64_t *list,
+            void (*window)(const struct mbw_team *, const struct messages *, struct mbw_room *))
+{
+    const struct messages messages = messages_of(load);
     uint64_t own_ns = 0;
     for (int64_t i = 0; i < iterations; i++) {
-        uint64_t start_ns = window_start_ns(team, load);
-        for (int j = 0; j < window; j++)
-            MPI_Isend(room->out, size, MPI_CHAR, team->peer, DATA_TAG, team->comm, &room->requests[j]);
-        MPI_Waitall(window, room->requests, MPI_STATUSES_IGNORE);
-        MPI_Recv(room->in, ACK_BYTES, MPI_CHAR, team->peer, ACK_TAG, team->comm, MPI_STATUS_IGNORE);
+        for (int64_t k = 0; load->each_window && k < load->before_each; k++) {
+            MPI_Barrier(team->comm);
+            window(team, &messages, room);
+        }
         if (load->each_window)
-            own_ns += timer_ns() - start_ns;
+            MPI_Barrier(team->comm);
+        uint64_t start_ns = load->each_window || list != NULL ? timer_ns() : 0;
+        window(team, &messages, room);
+        if (load->each_window || list != NULL) {
+            uint64_t elapsed_ns = timer_ns() - start_ns;
+            own_ns += elapsed_ns;
+            if (list != NULL)
+                list[i] = elapsed_ns;
+        }
     }
     return own_ns;
 }
 
-/* All receives of a window share one place, as those of the tests that the numbers are compared with. */
-static uint64_t receive_windows(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room,
-                                int64_t iterations)
+static uint64_t run_iterations(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room, int64_t iterations,
+                               uint64_t *list)
 {
-    int size = (int)load->size_bytes, window = (int)load->window;
-    for (int64_t i = 0; i < iterations; i++) {
-        window_start_ns(team, load);
-        for (int j = 0; j < window; j++)
-            MPI_Irecv(room->in, size, MPI_CHAR, team->peer, DATA_TAG, team->comm, &room->requests[j]);
-        MPI_Waitall(window, room->requests, MPI_STATUSES_IGNORE);
-        MPI_Send(room->out, ACK_BYTES, MPI_CHAR, team->peer, ACK_TAG, team->comm);
-    }
-    return 0;
+    return team->sends ? run_windows(team, load, room, iterations, list, send_window)
+                       : run_windows(team, load, room, iterations, list, receive_window);
 }
 
 static void check_message(const unsigned char *data, int64_t size, uint64_t seed, uint64_t offset, const char *what,
@@ -122,12 +155,11 @@ static void check_window(const struct mbw_team *team, const struct mbw_load *loa
 /* Seconds that the timed iterations took on this process, and with the barriers between them into phase_s. */
 static double run_clock(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room, double *phase_s)
 {
-    uint64_t (*windows)(const struct mbw_team *, const struct mbw_load *, struct mbw_room *, int64_t) =
-        team->sends ? send_windows : receive_windows;
-    windows(team, load, room, load->warmup);
+    uint64_t *list = load->list && team->sends ? room->windows_ns : NULL;
+    run_iterations(team, load, room, load->warmup, NULL);
     MPI_Barrier(team->comm);
     uint64_t start_ns = timer_ns();
-    uint64_t own_ns = windows(team, load, room, load->iterations);
+    uint64_t own_ns = run_iterations(team, load, room, load->iterations, list);
     *phase_s = timer_s(start_ns, timer_ns());
     return load->each_window ? timer_s(0, own_ns) : *phase_s;
 }
@@ -138,16 +170,22 @@ void mbw_point_measure(const struct mbw_team *team, const struct mbw_load *load,
     int64_t wrong_before = faults->count;
     /* Content that no earlier point had, or what was left of that one would pass for what this one should bring. */
     uint64_t seed = (uint64_t)load->size_bytes << 20 ^ (uint64_t)load->window;
+    const int64_t stride = stride_of(load), places = load->many_buffers ? load->window : 1;
+    const int64_t used = load->many_buffers ? stride * load->window : load->size_bytes;
+    if (load->list) {
+        free(room->windows_ns);
+        room->windows_ns = die_alloc(sizeof(uint64_t), (size_t)load->iterations * sizeof *room->windows_ns);
+    }
     if (load->validate) {
-        buf_fill(room->out, (size_t)load->size_bytes, seed, 0);
-        memset(room->in, 0, (size_t)load->size_bytes);
+        buf_fill(room->out, (size_t)used, seed, 0);
+        memset(room->in, 0, (size_t)used);
     }
     double phase_s, own_s = run_clock(team, load, room, &phase_s);
     double sums_s[] = {team->sends ? own_s : 0, team->sends ? phase_s : 0};
-    if (load->validate && !team->sends) {
+    for (int64_t j = 0; load->validate && !team->sends && j < places; j++) {
         char what[96];
         snprintf(what, sizeof what, "timed message of %" PRId64 " bytes", load->size_bytes);
-        check_message(room->in, load->size_bytes, seed, 0, what, faults);
+        check_message(room->in + j * stride, load->size_bytes, seed, (uint64_t)(j * stride), what, faults);
     }
     if (load->validate)
         check_window(team, load, room, ~seed, faults);

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 # Of each: how many options it has at least, and a command line that writes every kind of JSON line.
 APPLETS = {
     "checkpoint": (8, ("-m", "1m", "-r")),
-    "mbw_mr": (10, ("-c", "-m", 8, "-i", 5, "-x", 1)),
+    "mbw_mr": (16, ("-c", "-m", 8, "-i", 5, "-x", 1, "-z")),
     "mdtest": (45, ("-n", 4, "-d", "d", "-U", "--latency")),
     "mpiio": (17, ("-b", "64K", "-c", "1M", "-s", "20M", "--read", "--verify", "--fsync")),
     "nfstest": (3, ("n3", "uK", "m256", "M1024", "b256", "K2", "d1", "c1", "v1", "R2")),
@@ -43,12 +43,14 @@ def test_every_field_of_the_json_lines_is_documented(tmp_path: Path, applet: str
         "ior -t 1k -b 4k -e -g -i 2 -O summaryFormat=JSON",
         "ior -t 1k -b 4k -e -g -i 2 -O summaryFormat=CSV",
         "ior -t 1k -b 4k -w -r -v -W -R",
-        "mdtest -n 3 -d d -u -t",
+        "ior -t 1k -b 4k -z --randomPrefill=1k -O interIODelay=1,memoryPerTask=1m,stoneWallingWearOutIterations=3",
+        "mdtest -n 3 -d d -u -t -P",
         "mbw_mr -m 8:64 -i 5 --time-windows",
         "mpiio -b 100 -c 300 -s 200 --read --verify",  # of one chunk: three processes are given nothing
         "mbw_mr -m 8:64 -i 5 -V",
         "mbw_mr -m 8:64 -i 5 --sweep-pairs",
-        "mbw_mr -m 8:64 -i 5 -c",
+        "mbw_mr -m 8:64 -i 5 -c -z50,99 -b multiple -u 1",
+        "mbw_mr -m 8:64 -i 5 -R 0 -z",
         "nfstest n3 uK m256 M1024 b256 K2 d1 c1 v1 R2",
         "nfstest n3 uM m1 M4 d0 c1",
         "nfstest n3 ub m100 M300 d0 c1 v1",

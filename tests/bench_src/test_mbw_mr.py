@@ -146,6 +146,33 @@ def test_windows_that_are_timed_one_by_one_leave_out_the_barriers_before_them(tm
         assert line["rate_mb_s"] == pytest.approx(line["size_bytes"] * 2 * 5 * 64 / 1e6 / line["elapsed_s"], rel=1e-3)
 
 
+OF_OSU = f"""\
+# MPI Multiple Bandwidth / Message Rate Test (campaign bench {__version__}, output as of osu_mbw_mr)
+# [ pairs: 2 ] [ window size: 64 ]
+# Datatype: MPI_INT.
+# Each message of a window has a buffer of its own.
+# Each window is timed by itself, after a barrier, which is in no time.
+# Before each timed window there are 2 untimed ones.
+# Size                  MB/s        Validation P50 Tail BW(MB/s) P100 Tail BW(MB/s)
+4                          #              Pass                 #                 #
+8                          #              Pass                 #                 #
+"""
+
+
+def test_options_of_osu_s_test(tmp_path: Path) -> None:
+    options = ("-R", 0, "-b", "multiple", "-T", "mpi_int", "-c", "-u", 2, "-z50,100", "-m", 8)
+    reply = mbw_mr(tmp_path, *options, *QUICK, ranks=4)
+    assert (reply.status, messages(reply, "mbw_mr")) == (0, [])
+    assert masked(reply.out) == OF_OSU
+    assert [line["size_bytes"] for line in reply.of("bandwidth")] == [4, 8]
+    for line in reply.of("bandwidth"):
+        assert (line["datatype"], line["buffers"], line["wrong_messages"]) == ("MPI_INT", "multiple", 0)
+        percentiles = line["window_percentiles_mb_s"]
+        assert 0 < percentiles["p50"] <= percentiles["p100"]
+    reply = mbw_mr(tmp_path, "-v")
+    assert (reply.status, reply.out) == (0, OF_OSU.splitlines(keepends=True)[0])
+
+
 @pytest.mark.parametrize("node_of_rank", ["R/4", "R%2"])
 def test_pairs_go_from_one_node_to_the_other_however_ranks_are_placed(tmp_path: Path, node_of_rank: str) -> None:
     reply = mbw_mr(tmp_path, "--sweep-pairs", "-m", "1:1", *QUICK, ranks=8, node_of_rank=node_of_rank)
@@ -200,7 +227,7 @@ def test_a_single_flipped_bit_fails_the_validation(tmp_path: Path, after: int, w
 @pytest.mark.parametrize(
     ("options", "ranks", "message"),
     [
-        (("-T", "mpi_int"), 2, "option -T is not offered: messages are bytes (mbw_mr -h lists the options)"),
+        (("-D", "cont"), 2, "option -D is not offered: messages are contiguous (mbw_mr -h lists the options)"),
         ((), 1, "1 process makes no pair: start at least 2"),
         (("-p", 3), 5, "option -p: 3 pairs need 6 processes, there are 5: at most 2"),
         (("-m", "8:4"), 2, "option -m: the smallest size 8 is above the largest 4"),
@@ -222,6 +249,7 @@ def test_a_rank_that_dies_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_sanitizers_have_nothing_to_say(tmp_path: Path) -> None:
-    for options in (("-c", "-m", "1:64k"), ("--sweep-pairs", "-m", "1k"), ("-V", "-m", 64)):
+    many = ("-c", "-m", "1:64k", "-b", "multiple", "-u", 1, "-z")
+    for options in (("-c", "-m", "1:64k"), many, ("--sweep-pairs", "-m", "1k"), ("-V", "-m", 64)):
         reply = mbw_mr(tmp_path, *options, *QUICK, ranks=5, **under_sanitizers())
         assert (reply.status, sanitizers_said(reply)) == (0, [])

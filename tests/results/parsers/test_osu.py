@@ -28,6 +28,33 @@ def test_a_line_gives_the_bandwidth_and_the_message_rate_of_all_pairs() -> None:
     assert (seen.program, seen.complete) == ("OSU MPI Multiple Bandwidth / Message Rate Test v7.4", True)
 
 
+# Of OSU 7.4 with -c -z and with -R 0 -z50,75.
+TAILS = """\
+# OSU MPI Multiple Bandwidth / Message Rate Test v7.4
+# [ pairs: 1 ] [ window size: 64 ]
+# Datatype: MPI_CHAR.
+# Size                  MB/s        Messages/s        Validation P50 Tail BW(MB/s) P90 Tail BW(MB/s) P99 Tail BW(MB/s)
+1                       5.78        5780503.45              Pass              5.63              5.88              5.88
+2                      11.39        5695926.52              Pass             11.22             11.96             11.96
+"""
+NO_RATE = """\
+# OSU MPI Multiple Bandwidth / Message Rate Test v7.4
+# [ pairs: 1 ] [ window size: 64 ]
+# Datatype: MPI_CHAR.
+# Size                  MB/s P50 Tail BW(MB/s) P75 Tail BW(MB/s)
+1                       7.00              6.69              7.28
+2                      14.42             14.39             15.77
+"""
+
+
+def test_percentiles_beside_the_rates_and_a_table_without_message_rates_are_read() -> None:
+    assert values(TAILS) == {"total-1-1": 5.78, "rate-1-1": 5780503.45, "total-1-2": 11.39, "rate-1-2": 5695926.52}
+    assert values(NO_RATE) == {"total-1-1": 7.00, "total-1-2": 14.42}
+    for text in (TAILS, NO_RATE):
+        _, seen = parse(text, "stdout")
+        assert (seen.errors, seen.unparsed, seen.complete) == ((), (), True)
+
+
 def test_a_sweep_gives_total_and_bandwidth_a_pair_with_their_ratios_to_one_pair() -> None:
     found = values(SWEEP)
     assert {name for name in found if name.endswith("-2-16")} == {
