@@ -203,6 +203,20 @@ static int64_t run_part(const struct mdtest_config *config, const struct mdtest_
     return failed;
 }
 
+/* False where one of them is an error. */
+static bool warn_unused(struct mdtest_config *config)
+{
+    const char *unused[MDTEST_MOST_UNUSED];
+    int count = mdtest_config_unused(config, unused);
+    for (int i = 0; i < count; i++) {
+        if (config->warnings_are_errors)
+            faults_error("%s (an error by --warningAsErrors)", unused[i]);
+        else
+            emit_warning("%s", unused[i]);
+    }
+    return count == 0 || !config->warnings_are_errors;
+}
+
 /* All numbers of tasks that -f, -l and -s ask for; one without them. */
 static int run_tests(struct mdtest_config *config, const struct mdtest_tree *tree, struct run *run)
 {
@@ -218,16 +232,8 @@ static int run_tests(struct mdtest_config *config, const struct mdtest_tree *tre
     if (start.status != EXIT_CODE_OK)
         return start.status;
     config->seed = start.seed;
-    if (config->time_unique && !config->unique) { /* as in IO500's hard test: mdtest takes it and does nothing */
-        emit_warning("-t has no effect: it counts the trees of -u, which is not given");
-        config->time_unique = false;
-    }
-
-    if (config->run[MDTEST_RENAME] && config->files_only) {
-        emit_warning("-U has no effect: it renames directories, of which -F makes none");
-        config->run[MDTEST_RENAME] = false;
-    }
-
+    if (!warn_unused(config))
+        return EXIT_CODE_USAGE;
     if (config->no_storage)
         emit_warning("-a DUMMY: nothing is created, looked at or removed; the rates are those of the benchmark itself");
 

@@ -14,6 +14,9 @@
 
 enum { DIRECT_BYTES = 512 };
 
+/* An option that mdtest 4 takes and no API that it works with uses. */
+#define OF_API(name) {0, name, OPT_REFUSED, NULL, NULL, "no API that mdtest works with here has it", 0, 0, 0}
+
 static const char intro[] =
     "Measures how many files and directories a second can be created, stat'ed, read and\n"
     "removed. Without -C, -T, -E or -r all four are done; without -D or -F both kinds.\n"
@@ -24,6 +27,7 @@ static void set_defaults(struct mdtest_config *config)
     memset(config, 0, sizeof *config);
     config->branch = config->iterations = config->stride = 1;
     config->seed = MDTEST_NOT_RANDOM;
+    config->random_seed = -1;
     config->packet = "unique";
     config->api = "POSIX";
     config->directories = ".";
@@ -57,10 +61,13 @@ bool mdtest_config_read(struct mdtest_config *config, int argc, char **argv, str
         {'y', NULL, OPT_FLAG, &c->sync_each, NULL, "fsync each file after writing", 0, 0, 0},
         {'Y', NULL, OPT_FLAG, &c->sync_phase, NULL, "sync the node at the end of each phase, inside its time", 0, 0, 0},
         {'X', "verify-read", OPT_FLAG, &c->verify, NULL, "verify the data read (inside the time of the read phase)", 0, 0, 0},
+        {0, "verify-write", OPT_FLAG, &c->verify_writes, NULL, "read back and verify what was written (inside the time of creation)", 0, 0, 0},
+        {'k', NULL, OPT_FLAG, &c->make_nodes, NULL, "make files by mknod, without opening them", 0, 0, 0},
         {'G', NULL, OPT_INT, &c->signature, "NUMBER", "seed of the data (default 0)", 0, 0, 0},
-        {0, "dataPacketType", OPT_TEXT, &c->packet, "KIND", "of data: unique (default) or timestamp", 0, 0, 0},
+        {0, "dataPacketType", OPT_TEXT, &c->packet, "KIND", "of data: unique (default), timestamp or offset", 0, 0, 0},
         {0, "posix.odirect", OPT_FLAG, &c->direct, NULL, "past the page cache (O_DIRECT)", 0, 0, 0},
         {'R', NULL, OPT_MAYBE_INT, &c->seed, "SEED", "stat and read in random order", 0, most, MDTEST_SEED_TO_CHOOSE},
+        {0, "random-seed", OPT_INT, &c->random_seed, "SEED", "seed of -R", 0, most, 0},
         {'W', NULL, OPT_INT, &c->stonewall_s, "SECONDS", "stop file creation then; all go on to the largest count reached, the new COUNT", 1, 1000000000, 0},
         {'x', NULL, OPT_TEXT, &c->stonewall_file, "FILE", "keep the count of -W here for later runs without -C", 0, 0, 0},
         {'i', NULL, OPT_INT, &c->iterations, "COUNT", "iterations (default 1)", 1, 1000000, 0},
@@ -77,16 +84,20 @@ bool mdtest_config_read(struct mdtest_config *config, int argc, char **argv, str
         {'a', NULL, OPT_TEXT, &c->api, "API", "how to access files: POSIX (default), or DUMMY: nothing is made or looked at", 0, 0, 0},
         {0, "saveRankPerformanceDetails", OPT_TEXT, &c->rank_file, "FILE", "write a CSV row for each process and phase", 0, 0, 0},
         {0, "latency", OPT_FLAG, &c->latency, NULL, "time each operation and print percentiles (costs clock readings)", 0, 0, 0},
+        {0, "warningAsErrors", OPT_FLAG, &c->warnings_are_errors, NULL, "refuse options that have no effect, in place of a warning", 0, 0, 0},
         /* of mdtest 4 */
-        {'k', NULL, OPT_REFUSED, NULL, NULL, "files are made with open(O_CREAT), as applications do", 0, 0, 0},
-        {0, "verify-write", OPT_REFUSED, NULL, NULL, "-X verifies the data in the read phase (-E)", 0, 0, 0},
-        {0, "random-seed", OPT_REFUSED, NULL, NULL, "give the seed as -RSEED", 0, 0, 0},
-        {0, "warningAsErrors", OPT_REFUSED, NULL, NULL, "warnings are in the JSON lines (--json), for whoever wants to act on them", 0, 0, 0},
-        {0, "print-all-procs", OPT_REFUSED, NULL, NULL, "-vv prints the spread over processes", 0, 0, 0},
+        {0, "print-all-procs", OPT_REFUSED, NULL, NULL, "--saveRankPerformanceDetails FILE has the numbers of all processes", 0, 0, 0},
         {0, "showRankStatistics", OPT_REFUSED, NULL, NULL, "-vv prints the spread over processes", 0, 0, 0},
         {0, "savePerOpDataCSV", OPT_REFUSED, NULL, NULL, "--latency has the percentiles of single operations", 0, 0, 0},
         {0, "run-cmd-before-phase", OPT_REFUSED, NULL, NULL, "run single phases (-C, -T, -E, -r) with the command in between", 0, 0, 0},
         {0, "run-cmd-after-phase", OPT_REFUSED, NULL, NULL, "run single phases (-C, -T, -E, -r) with the command in between", 0, 0, 0},
+        {0, "allocateBufferOnGPU", OPT_REFUSED, NULL, NULL, "data lies in main memory", 0, 0, 0},
+        {0, "posix.rangelocks", OPT_REFUSED, NULL, NULL, "each process has files of its own", 0, 0, 0},
+        OF_API("dummy.delay-create"), OF_API("dummy.delay-close"), OF_API("dummy.delay-sync"), OF_API("dummy.delay-xfer"),
+        OF_API("dummy.delay-only-rank0"), OF_API("hdf5.showHints"), OF_API("hdf5.collectiveMetadata"),
+        OF_API("hdf5.individualDataSets"), OF_API("hdf5.noFill"), OF_API("hdf5.chunkSize"), OF_API("hdf5.hintsFileName"),
+        OF_API("hdf5.setAlignment"), OF_API("mpiio.showHints"), OF_API("mpiio.preallocate"), OF_API("mpiio.useStridedDatatype"),
+        OF_API("mpiio.useFileView"), OF_API("mpiio.hintsFileName"), OF_API("mmap.madv_dont_need"), OF_API("mmap.madv_pattern"),
     };
     const struct opt_applet applet = {"mdtest", "-n COUNT [options]", intro, options, sizeof options / sizeof options[0]};
     return opt_parse(&applet, argc, argv, common, status);
@@ -139,14 +150,20 @@ static int check_roots(const struct mdtest_config *config)
 
 static int check_data(struct mdtest_config *config)
 {
-    static const char *const kinds[] = {"unique", "incompressible", "random", "timestamp"};
+    static const struct {
+        const char *name;
+        enum pattern_kind kind;
+    } kinds[] = {
+        {"unique", PATTERN_UNIQUE},       {"incompressible", PATTERN_UNIQUE}, {"random", PATTERN_UNIQUE},
+        {"timestamp", PATTERN_TIMESTAMP}, {"offset", PATTERN_OFFSET},
+    };
     const char *packet = config->packet;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (strcasecmp(packet, kinds[i]) == 0 || (packet[1] == '\0' && packet[0] == kinds[i][0])) {
-            config->in_words = kinds[i][0] == 't';
+        if (strcasecmp(packet, kinds[i].name) == 0 || (packet[1] == '\0' && packet[0] == kinds[i].name[0])) {
+            config->data = kinds[i].kind;
             return EXIT_CODE_OK;
         }
-    return usage_error("--dataPacketType '%s' is not one of unique (u, also i and r), timestamp (t)", packet);
+    return usage_error("--dataPacketType '%s' is not one of unique (u, also i and r), timestamp (t), offset (o)", packet);
 }
 
 static int check_conflicts(const struct mdtest_config *c)
@@ -167,6 +184,10 @@ static int check_conflicts(const struct mdtest_config *c)
         return usage_error("-S needs one directory, -d names %d", c->root_count);
     if (c->direct && (c->write_bytes % DIRECT_BYTES != 0 || c->read_bytes % DIRECT_BYTES != 0))
         return usage_error("--posix.odirect needs -w and -e in multiples of %d bytes, or of what the storage wants", DIRECT_BYTES);
+    if (c->make_nodes && (c->write_bytes > 0 || c->sync_each))
+        return usage_error("-k makes files without opening them: leave out %s", c->write_bytes > 0 ? "-w" : "-y");
+    if (c->seed >= 0 && c->random_seed >= 0)
+        return usage_error("-R%" PRId64 " and --random-seed give the seed twice", c->seed);
     if (c->verify && c->read_bytes == 0)
         return usage_error("-X verifies what is read: add -e BYTES");
     if (c->run[MDTEST_CREATE] && c->run[MDTEST_READ] && c->read_bytes > c->write_bytes)
@@ -216,6 +237,8 @@ int mdtest_config_check(struct mdtest_config *config, struct mdtest_tree *tree, 
     int64_t all;
     if (__builtin_mul_overflow(tree->items, ranks, &all))
         return usage_error("%" PRId64 " items on each of %d processes are beyond 64 bits", tree->items, ranks);
+    if (config->seed == MDTEST_SEED_TO_CHOOSE && config->random_seed >= 0)
+        config->seed = config->random_seed;
     if (config->first > ranks || config->last > ranks)
         return usage_error("-f or -l asks for more tasks than the %d that were started", ranks);
     if (config->last == 0) {
@@ -226,6 +249,26 @@ int mdtest_config_check(struct mdtest_config *config, struct mdtest_tree *tree, 
     }
     status = check_lengths(config, tree);
     return status == EXIT_CODE_OK ? check_roots(config) : status;
+}
+
+int mdtest_config_unused(struct mdtest_config *config, const char *unused[MDTEST_MOST_UNUSED])
+{
+    int count = 0;
+    if (config->time_unique && !config->unique) { /* as in IO500's hard test: mdtest takes it and does nothing */
+        unused[count++] = "-t has no effect: it counts the trees of -u, which is not given";
+        config->time_unique = false;
+    }
+    if (config->run[MDTEST_RENAME] && config->files_only) {
+        unused[count++] = "-U has no effect: it renames directories, of which -F makes none";
+        config->run[MDTEST_RENAME] = false;
+    }
+    if (config->random_seed >= 0 && config->seed == MDTEST_NOT_RANDOM)
+        unused[count++] = "--random-seed has no effect: it is of -R, which is not given";
+    if (config->verify_writes && config->write_bytes == 0)
+        unused[count++] = "--verify-write has no effect: nothing is written (-w)";
+    if (config->make_nodes && config->directories_only)
+        unused[count++] = "-k has no effect: -D makes no files";
+    return count;
 }
 
 void mdtest_config_free(struct mdtest_config *config)

@@ -13,4 +13,8 @@ bool mdtest_config_read(struct mdtest_config *config, int argc, char **argv, str
  * what to exit with after the one message of rank 0. */
 int mdtest_config_check(struct mdtest_config *config, struct mdtest_tree *tree, int ranks);
 
+/* Options that were given and have no effect; takes back those that others would look at. Gives how many there are. */
+enum { MDTEST_MOST_UNUSED = 8 };
+int mdtest_config_unused(struct mdtest_config *config, const char *unused[MDTEST_MOST_UNUSED]);
+
 void mdtest_config_free(struct mdtest_config *config);

@@ -4,7 +4,6 @@
 
 #include "common/buf.h"
 #include "common/die.h"
-#include "common/pattern.h"
 #include "common/timer.h"
 #include "common/units.h"
 
@@ -28,7 +27,7 @@ void mdtest_items_prepare(struct mdtest_job *job)
     if (job->data_bytes == 0)
         return;
     buf_fill(job->buffer, MDTEST_BUFFER_BYTES, data_stream(job), 0);
-    for (uint64_t word = 0; job->in_words && word < MDTEST_BUFFER_BYTES / 8; word++) {
+    for (uint64_t word = 0; job->data != PATTERN_UNIQUE && word < MDTEST_BUFFER_BYTES / 8; word++) {
         uint64_t value = pattern_word(job->seed, job->owner, word);
         memcpy(job->buffer + 8 * word, &value, sizeof value);
     }
@@ -112,15 +111,18 @@ int64_t mdtest_items_run(struct mdtest_job *job, int64_t first, int64_t last)
     return last;
 }
 
-/* Makes the data of every file its own: its number stands in its first eight bytes, mixed into the pattern. */
-static void stamp(struct mdtest_job *job)
-{
-    buf_fill(job->buffer, 8, data_stream(job), 8 * (uint64_t)job->number);
-}
-
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+/* Makes the data of every file its own: its number stands in its first eight bytes, mixed into the pattern. */
+static void stamp(struct mdtest_job *job)
+{
+    if (job->data == PATTERN_OFFSET)
+        pattern_stamp_offset(job->buffer, smaller(job->data_bytes, MDTEST_BUFFER_BYTES), job->owner, job->number);
+    else
+        buf_fill(job->buffer, 8, data_stream(job), 8 * (uint64_t)job->number);
 }
 
 static int write_data(struct mdtest_job *job, int fd)
@@ -172,6 +174,17 @@ static int read_data(struct mdtest_job *job, int fd)
     return 0;
 }
 
+static int read_back(struct mdtest_job *job, int fd)
+{
+    const bool verify = job->verify;
+    if (lseek(fd, 0, SEEK_SET) != 0)
+        return errno;
+    job->verify = true;
+    int error = read_data(job, fd);
+    job->verify = verify;
+    return error;
+}
+
 /* Opens, moves the data, syncs, closes. */
 static int open_and_write(struct mdtest_job *job, int flags)
 {
@@ -179,6 +192,8 @@ static int open_and_write(struct mdtest_job *job, int flags)
     if (fd < 0)
         return errno;
     int error = job->data_bytes > 0 ? write_data(job, fd) : 0;
+    if (error == 0 && job->verify_writes && job->data_bytes > 0)
+        error = read_back(job, fd);
     if (error == 0 && job->sync_each && fsync(fd) != 0)
         error = errno;
     if (close(fd) != 0 && error == 0)
@@ -197,9 +212,14 @@ int mdtest_create_file(struct mdtest_job *job)
     return open_and_write(job, O_RDWR | O_CREAT);
 }
 
+int mdtest_make_node(struct mdtest_job *job)
+{
+    return mknod(job->path, S_IFREG | 0664, 0) == 0 ? 0 : errno;
+}
+
 int mdtest_open_file(struct mdtest_job *job)
 {
-    return open_and_write(job, O_WRONLY);
+    return open_and_write(job, job->verify_writes ? O_RDWR : O_WRONLY);
 }
 
 int mdtest_create_directory(struct mdtest_job *job)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/faults.h"
+#include "common/pattern.h"
 #include "common/permute.h"
 #include "common/stats.h"
 #include "mdtest/tree.h"
@@ -30,7 +31,9 @@ struct mdtest_job {
     unsigned char *buffer; /* MDTEST_BUFFER_BYTES twice: what is written or expected, what is read */
     int64_t data_bytes;    /* a file, written or read */
     bool sync_each, verify;
-    bool in_words;         /* the data is 64-bit words, owner << 32 | (seed + j) mod 2^32, but for the first of each file */
+    bool verify_writes;    /* what was written is read back at once */
+    enum pattern_kind data; /* its kind; but for PATTERN_OFFSET, of which the file's number is the offset, the first word of
+                             * each file is its own */
     uint64_t seed;         /* of the data */
     int open_flags;        /* besides those of the operation */
 
@@ -52,6 +55,7 @@ int64_t mdtest_items_run(struct mdtest_job *job, int64_t first, int64_t last);
 /* The operations, on job->path: 0, an errno, or -1 with job->detail. */
 int mdtest_nothing(struct mdtest_job *job); /* every one of the API DUMMY */
 int mdtest_create_file(struct mdtest_job *job);
+int mdtest_make_node(struct mdtest_job *job); /* a file that is not opened */
 int mdtest_open_file(struct mdtest_job *job); /* one that exists, to write into it */
 int mdtest_create_directory(struct mdtest_job *job);
 int mdtest_stat(struct mdtest_job *job);

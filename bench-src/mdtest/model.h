@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/faults.h"
+#include "common/pattern.h"
 #include "common/place.h"
 #include "common/rank_rates.h"
 #include "common/stats.h"
@@ -24,13 +25,16 @@ struct mdtest_config {
     bool run[MDTEST_OPERATIONS]; /* -C -T -E -r, all where none is given; -U */
     bool files_only, directories_only, unique, shared, leaf_only, collective;
     bool sync_each, sync_phase, verify, no_barriers, time_unique;
-    bool in_words, direct; /* --dataPacketType, --posix.odirect */
+    bool direct;           /* --posix.odirect */
+    bool verify_writes, make_nodes, warnings_are_errors;
+    enum pattern_kind data; /* --dataPacketType */
     bool no_storage;       /* -a DUMMY */
     bool print_time, print_rate_and_time, latency;
     int64_t items, items_per_dir, branch, depth, offset, iterations;
     int64_t write_bytes, read_bytes, stonewall_s, pause_s, verbosity;
     int64_t signature; /* of -G */
     int64_t seed; /* of -R: below 0 where the order is not random */
+    int64_t random_seed; /* of --random-seed: below 0 where it is not given */
     int64_t first, last, stride;
     const char *directories, *stonewall_file, *api, *packet, *rank_file;
     char *roots_text, *roots[MDTEST_MOST_ROOTS]; /* directories, cut at the @ */

@@ -92,6 +92,8 @@ static void prepare_job(struct mdtest_test *test, const struct mdtest_phase *pha
     job->tree = &test->tree;
     job->kind = object == MDTEST_FILE ? "file" : "dir";
     job->perform = config->no_storage ? mdtest_nothing : perform[object][operation];
+    if (config->make_nodes && job->perform == mdtest_create_file)
+        job->perform = mdtest_make_node;
     job->operation = mdtest_operation_names[operation];
     job->order = NULL;
     job->deadline_ns = 0;
@@ -105,7 +107,8 @@ static void prepare_job(struct mdtest_test *test, const struct mdtest_phase *pha
         job->data_bytes = config->read_bytes;
     job->sync_each = config->sync_each;
     job->verify = config->verify;
-    job->in_words = config->in_words;
+    job->verify_writes = config->verify_writes;
+    job->data = config->data;
     job->seed = (uint64_t)config->signature;
     job->open_flags = config->direct ? O_DIRECT : 0;
 }

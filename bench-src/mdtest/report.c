@@ -276,8 +276,10 @@ void mdtest_report_summary(const struct mdtest_test *test, const struct mdtest_r
     }
     if (!config->print_time || config->print_rate_and_time)
         print_table(test, rows, "rate (in ops/sec)", print_rate_row);
-    if (config->print_time || config->print_rate_and_time)
-        print_table(test, rows, "time (in seconds a phase)", print_time_row);
+    if (config->print_time || config->print_rate_and_time) {
+        print_table(test, rows, "time (in ms/op)", print_time_row);
+        emit_text("Note: as with mdtest 4.1, these are seconds of a whole phase, whatever its title says.\n");
+    }
     if (config->shared) {
         emit_text("\nShared files (-S): what was really performed (of %" PRId64 " iterations)\n"
                   "   Operation                  Counted      Performed   Max true ops/sec\n"

@@ -95,7 +95,7 @@ SUMMARY rate (in ops/sec): (of 2 iterations)
    Tree creation                       #              #              #              #
    Tree removal                        #              #              #              #
 
-SUMMARY time (in seconds a phase): (of 2 iterations)
+SUMMARY time (in ms/op): (of 2 iterations)
    Operation                     Max            Min           Mean        Std Dev
    ---------                     ---            ---           ----        -------
    Directory creation                  #              #              #              #
@@ -107,6 +107,7 @@ SUMMARY time (in seconds a phase): (of 2 iterations)
    File removal                        #              #              #              #
    Tree creation                       #              #              #              #
    Tree removal                        #              #              #              #
+Note: as with mdtest 4.1, these are seconds of a whole phase, whatever its title says.
 -- finished at STAMP --
 
 """
@@ -153,8 +154,15 @@ def test_rates_and_times_of_files_and_directories(tmp_path: Path) -> None:
 
 
 def test_z_prints_times_instead_of_rates(tmp_path: Path) -> None:
-    reply = launch(tmp_path, "mdtest", "-n", 16, "-d", tmp_path, "-Z")
-    assert re.findall(r"^SUMMARY \w+", reply.out, re.MULTILINE) == ["SUMMARY time"]
+    reply = launch(tmp_path, "mdtest", "-n", 16, "-d", tmp_path, "-Z", "-U", "-F", "-k")
+    assert re.findall(r"^SUMMARY .*", reply.out, re.MULTILINE) == ["SUMMARY time (in ms/op): (of 1 iterations)"]
+    created = re.search(r"^   File creation +([0-9.]+)", reply.out, re.MULTILINE)
+    (phase,) = (phase for phase in reply.of("phase", object="file") if phase["operation"] == "create")
+    assert created is not None and float(created[1]) == pytest.approx(phase["elapsed_s"], abs=5.01e-4)
+    refused = launch(tmp_path, "mdtest", "-n", 16, "-d", tmp_path, "-U", "-F", "--warningAsErrors")
+    said = "-U has no effect: it renames directories, of which -F makes none"
+    assert (refused.status, refused.errors) == (2, [f"mdtest: {said} (an error by --warningAsErrors)"])
+    assert [line["message"] for line in reply.of("warning")] == [said]
 
 
 def test_v_prints_each_iteration_and_vv_the_spread(tmp_path: Path) -> None:
@@ -435,7 +443,7 @@ def test_an_expectation_that_is_no_number_is_refused(tmp_path: Path) -> None:
 
 # --- wrong command lines
 
-MAKES = "files are made with open(O_CREAT), as applications do"
+NUMBERS = "--saveRankPerformanceDetails FILE has the numbers of all processes"
 
 
 @pytest.mark.parametrize(
@@ -445,12 +453,9 @@ MAKES = "files are made with open(O_CREAT), as applications do"
         ("-FCQr -n 4", "unknown option '-Q' in '-FCQr' (mdtest -h lists the options)"),
         ("--latencies", "unknown option '--latencies' (mdtest -h lists the options)"),
         ("--latency=3 -n 4", "option --latency takes no value, '3' was given (mdtest -h lists the options)"),
-        ("-n 4 -k", f"option -k is not offered: {MAKES} (mdtest -h lists the options)"),
-        ("-n 4 -Fk", f"option -k is not offered: {MAKES} (mdtest -h lists the options)"),
-        (
-            "-n 4 --random-seed=3",
-            "option --random-seed is not offered: give the seed as -RSEED (mdtest -h lists the options)",
-        ),
+        ("-n 4 --print-all-procs", f"option --print-all-procs is not offered: {NUMBERS} (mdtest -h lists the options)"),
+        ("-n 4 -Fk -w 8", "-k makes files without opening them: leave out -w"),
+        ("-n 4 -R2 --random-seed=3", "-R2 and --random-seed give the seed twice"),
         ("-n 4 -a HDFS", "option -a: 'HDFS' is not POSIX or DUMMY"),
         ("-n", "option -n needs a value (COUNT) (mdtest -h lists the options)"),
         ("-n -1", "option -n: '-1' is too small: at least 0 is allowed (mdtest -h lists the options)"),
@@ -458,7 +463,10 @@ MAKES = "files are made with open(O_CREAT), as applications do"
             "-n 1 --posix.odirect -w 100",
             "--posix.odirect needs -w and -e in multiples of 512 bytes, or of what the storage wants",
         ),
-        ("-n 1 --dataPacketType x", "--dataPacketType 'x' is not one of unique (u, also i and r), timestamp (t)"),
+        (
+            "-n 1 --dataPacketType x",
+            "--dataPacketType 'x' is not one of unique (u, also i and r), timestamp (t), offset (o)",
+        ),
         (
             "-n 16q",
             "option -n: '16q' is not a whole number, with k, m, g, t, p or e for powers of 1024"
@@ -530,8 +538,9 @@ def test_help_lists_every_option(tmp_path: Path) -> None:
     assert (reply.status, reply.err) == (0, "")
     assert reply.out.startswith("usage: mdtest -n COUNT [options]\n")
     letters = set(re.findall(r"^  -(\w)\b", reply.out, re.MULTILINE))
-    assert letters == set("CTUErDFnIdNuScbzLweyYXGRWxiptBflsPZvVah")
+    assert letters == set("CTUErDFnIdNuScbzLweyYXkGRWxiptBflsPZvVah")
     names = {"latency", "json", "help", "verify-read", "dataPacketType", "posix.odirect", "saveRankPerformanceDetails"}
+    names |= {"verify-write", "random-seed", "warningAsErrors"}
     assert set(re.findall(r"--([\w.-]+)", reply.out)) == names
 
 
@@ -729,12 +738,15 @@ def test_data_is_read_back_as_it_was_written(tmp_path: Path) -> None:
 def test_the_seed_and_the_kind_of_the_data(tmp_path: Path) -> None:
     command = ("mdtest", "-F", "-n", 1, "-d", tmp_path / "d")
     contents = []
-    for options in ((), ("-G", 5), ("-G", -5), ("-G", -5, "--dataPacketType", "t")):
-        assert launch(tmp_path, *command, "-C", "-w", 4096, *options).status == 0
+    kinds = [("--dataPacketType", "t"), ("--dataPacketType", "o", "--verify-write")]
+    for options in ((), ("-G", 5), ("-G", -5), *(("-G", -5, *kind) for kind in kinds)):
+        assert launch(tmp_path, *command, "-C", "-w", 4104, *options).status == 0
         contents += [file.read_bytes() for file in (tmp_path / "d").rglob("file.*")]
-        assert launch(tmp_path, *command, "-E", "-r", "-e", 4096, "-X", *options).status == 0
-    assert len(set(contents)) == 4
-    assert contents[3][8:24] == struct.pack("<2Q", 2**32 - 4, 2**32 - 3)
+        read = [word for word in options if word != "--verify-write"]
+        assert launch(tmp_path, *command, "-E", "-r", "-e", 4104, "-X", *read).status == 0
+    assert len(set(contents)) == 5
+    assert contents[3][8:24] == struct.pack("<2Q", 2**64 - 4, 2**64 - 3)
+    assert contents[4][:24] + contents[4][4096:] == struct.pack("<4Q", 0, 2**64 - 4, 2**64 - 3, 0)  # file number 0
     launch(tmp_path, *command, "-C", "-w", 4096, "-G", 5)
     assert launch(tmp_path, *command, "-E", "-e", 4096, "-X", "-G", 6).status == 1
 

@@ -54,6 +54,7 @@ _KNOWN = (
     r"|Detected that file system, \".*\" is a (?:regular|PLFS) file system\."
     r"|Continue stonewall hit min: .*|   File create \(stonewall\) +: +NA +NA +\S+ +NA"
     r"|Shared files \(-S\): [0-9]+ files are made; .*|Note: .* to another node\.|Stonewall (?:after|of) [0-9]+ s.*"
+    r"|Note: as with mdtest 4\.1, these are seconds of a whole phase, .*"
     rf"|iteration [0-9]+: {_WORDS} +[0-9.]+ sec +[0-9.]+ ops/sec|   ranks: fastest .*"
     r"|Per process result \((?:rate|time)\):|iteration: [0-9]+|Test [A-Z][a-z]+ [a-z]+ [-+.,e0-9afin]+"
 )
