@@ -216,6 +216,7 @@ int ior_config_check(struct ior_config *c, int ranks, struct refusal *why)
     };
     if (!c->write && !c->read && !c->check_write && !c->check_read)
         c->write = c->read = true;
+    c->tasks = c->tasks < 0 ? 0 : c->tasks;
     int refused = check_sizes(c, ranks, why);
     for (size_t i = 0; i < sizeof checks / sizeof checks[0] && refused == 0; i++)
         refused = checks[i](c, why);

@@ -1157,7 +1157,14 @@ def test_every_option_and_setting_stands_in_the_manual(tmp_path: Path) -> None:
 
 
 def test_no_sanitizer_finds_anything(tmp_path: Path) -> None:
+    (tmp_path / "hints").write_text("IOR_HINT__MPI__cb_nodes=1\n")
+    has_hdf5 = (build() / "hdf5.so").exists()
+    single = f"savePerOpDataCSV={tmp_path}/each,interIODelay=10,stoneWallingWearOutIterations=5,memoryPerTask=1m"
     for options in (
+        ("-a", "HDF5" if has_hdf5 else "MPIIO", "-w", "-r", "-R", "-c", "--hdf5.chunkSize", 512, "-H"),
+        ("-a", "MPIIO", "-V", "-c", "-w", "-r", "-W", "-U", tmp_path / "hints"),
+        ("-w", "-z", "--randomPrefill", "64k", "-W", "--posix.rangelocks", "-O", single),
+        ("-w", "-O", "minTimeDuration=1", "-l", "o", "-G", -5),
         ("-F", "-C", "-e", "-W", "-R", "-w", "-r", "-z", "-g", "-v", "-v", "-i", 2, "--drop-cache", "-M", "8m"),
         ("-a", "URING", "-w", "-r", "-R", "-ZZ", "-B"),
         ("-a", "AIO", "-w", "-r", "-D", 1, "-O", f"stoneWallingWearOut=1,summaryFormat=JSON,summaryFile={tmp_path}/s"),

@@ -69,6 +69,7 @@ static void test_each_summary_format_has_its_file(void)
     CHECK_TEXT(config.json_file, "a");
     CHECK_TEXT(config.csv_file, "b");
     check_accepted("summaryFormat=JSON,summaryFormat=CSV,summaryFile=b");
+    check_accepted("numTasks=-1");
     check_refused("summaryFormat=JSON,summaryFormat=CSV",
                   "summaries in JSON and in CSV cannot both go to stdout: name a summaryFile for one of them");
     check_refused("summaryFile=x", "summaryFile 'x': give summaryFormat=JSON or summaryFormat=CSV before it");
