@@ -6,9 +6,13 @@ the program does not use, only kind and time are checked.
 
 from __future__ import annotations
 
+import dataclasses  # noqa: F401 -- orjson loads these itself, and Python crashes where a signal interrupts that
+import datetime  # noqa: F401
 import hashlib
 import json
 import re
+import uuid  # noqa: F401
+import zoneinfo  # noqa: F401
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 

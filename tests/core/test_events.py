@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -146,3 +148,26 @@ def test_an_event_that_could_not_be_read_again_is_not_written(opened: Opened) ->
     with pytest.raises(EnvironmentLacks, match=r"stop\.cause: found 1; allowed: a text"):
         journal.append(opened.paths.journal, {"event": "stop", "jobs": [], "cause": 1}, "")
     assert opened.paths.journal.read_bytes() == before
+
+
+def test_no_interrupt_while_it_is_loaded_crashes_python() -> None:
+    code = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    left = int(sys.argv[1])\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        self.left -= 1\n"
+        "        if not self.left:\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "try:\n"
+        "    import campaign.core.events\n"
+        "except KeyboardInterrupt:\n"
+        "    sys.exit(130)\n"
+    )
+    for place in range(1, 1000):
+        done = subprocess.run([sys.executable, "-c", code, str(place)], capture_output=True, text=True, timeout=60)
+        if done.returncode == 0:
+            return
+        assert (done.returncode, done.stderr) == (130, ""), place
+    raise AssertionError("it was never loaded")
