@@ -275,7 +275,7 @@ campaign_launch() { # PLACE LAUNCHER...
     campaign_now
     campaign_started=$REPLY campaign_started_uptime=$campaign_uptime
     # A slurmctld that crashed takes a step for alive that has ended, and would never start another beside it: overlap.
-    SLURM_OVERLAP=1 BENCH_JSON="$place/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes BENCH_EXPECT_PPN=$campaign_per_node \
+    SLURM_OVERLAP=1 BENCH_JSON="$place/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes BENCH_EXPECT_PPN=${campaign_per_node##*+*} \
         "$campaign_program" launch -s "$campaign_look_s,$campaign_again_s" -e "$end" -o "$said" -- "$place" "$@" </dev/null &
     campaign_pid=$!
     campaign_wait_launcher

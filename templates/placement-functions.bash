@@ -2,7 +2,7 @@
 # own, is seen at work by the witnesses; others are asked.
 # shellcheck disable=SC2034,SC2154  # it shares its variables
 
-campaign_nodes='' # of the run, and the ranks on each; the words of its launcher
+campaign_nodes='' # of the run, and the ranks on each, 7+3 for 7 and one more on the first 3; the words of its launcher
 campaign_per_node=''
 campaign_words=''
 campaign_probe_longest=300   # seconds: a step that is never launched must not hold the job until its limit
@@ -28,7 +28,9 @@ campaign_probe() { # FOLDER LAUNCHER...
         return 1
     fi
     "$campaign_program" placed "$folder/placement.txt" "$campaign_nodes" "$campaign_per_node" && return
-    printf 'the ranks are not block-placed and even on %d nodes with %d each: see placement.txt' "$campaign_nodes" "$campaign_per_node"
+    local each=$campaign_per_node
+    [[ $each != *+* ]] || each="$((${each%+*} + 1)) or ${each%+*}"
+    printf 'the ranks are not block-placed and even on %d nodes with %s each: see placement.txt' "$campaign_nodes" "$each"
     return 1
 }
 

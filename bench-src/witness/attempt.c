@@ -108,7 +108,7 @@ static void judge_placement(struct attempt *attempt)
     for (size_t i = 0; i < attempt->expected_count; i++) {
         char *rest = attempt->expected[i], *nodes = text_part(&rest, ':'), *ranks = text_part(&rest, ':');
         enum placed placed = gather_placed(attempt->seen.ranks, attempt->seen.rank_count, rest == NULL ? "" : rest, atoi(nodes),
-                                           ranks == NULL ? 0 : atoi(ranks));
+                                           ranks == NULL ? "0" : ranks);
         if (placed != PLACED_EVENLY && attempt->placed != PLACED_IN_PART)
             attempt->placed = placed;
     }

@@ -210,8 +210,10 @@ void gather_sort(char **ranks, size_t count)
         qsort(ranks, count, sizeof *ranks, by_rank);
 }
 
-enum placed gather_placed(char *const *ranks, size_t count, const char *phase, int nodes, int per_node)
+enum placed gather_placed(char *const *ranks, size_t count, const char *phase, int nodes, const char *on_each)
 {
+    char *rest = NULL;
+    const int each = (int)strtol(on_each, &rest, 10), larger = *rest == '+' ? atoi(rest + 1) : 0;
     char last[NODE_BYTES] = "";
     struct text before = {0}; /* nodes of earlier blocks, a blank around each */
     int here = 0, distinct = 0, all = 0;
@@ -223,7 +225,8 @@ enum placed gather_placed(char *const *ranks, size_t count, const char *phase, i
             continue;
         if (strcmp(node, last) != 0) {
             snprintf(between, sizeof between, " %s ", node);
-            even = even && (distinct == 0 || here == per_node) && (before.bytes == NULL || strstr(before.bytes, between) == NULL);
+            even = even && (distinct == 0 || here == each + (distinct <= larger)) &&
+                   (before.bytes == NULL || strstr(before.bytes, between) == NULL);
             text_add(&before, "%s", between);
             memcpy(last, node, sizeof last);
             here = 0;
@@ -233,7 +236,7 @@ enum placed gather_placed(char *const *ranks, size_t count, const char *phase, i
         all++;
     }
     text_free(&before);
-    if (all < nodes * per_node)
+    if (all < nodes * each + larger)
         return PLACED_IN_PART;
-    return even && here == per_node && distinct == nodes ? PLACED_EVENLY : PLACED_OTHERWISE;
+    return even && here == each + (distinct <= larger) && distinct == nodes ? PLACED_EVENLY : PLACED_OTHERWISE;
 }

@@ -50,5 +50,5 @@ void gather_sort(char **ranks, size_t count);
 
 enum placed { PLACED_EVENLY, PLACED_OTHERWISE, PLACED_IN_PART };
 
-/* Whether the ranks of a phase, sorted, are in blocks of the same number on each node. */
-enum placed gather_placed(char *const *ranks, size_t count, const char *phase, int nodes, int per_node);
+/* Whether the ranks of a phase, sorted, are in blocks: "8" on each node, or "7+3", 7 on each and one more on the first 3. */
+enum placed gather_placed(char *const *ranks, size_t count, const char *phase, int nodes, const char *on_each);

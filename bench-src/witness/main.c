@@ -89,7 +89,7 @@ static int where(void)
     return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_FAILED;
 }
 
-static int placed(const char *path, int nodes, int per_node)
+static int placed(const char *path, int nodes, const char *on_each)
 {
     char **ranks = NULL, line[1024];
     size_t count = 0;
@@ -104,7 +104,7 @@ static int placed(const char *path, int nodes, int per_node)
     rewind(file);
     for (size_t i = 0; i < count; i++)
         fprintf(file, "%s\n", ranks[i]);
-    bool is = fclose(file) == 0 && gather_placed(ranks, count, "", nodes, per_node) == PLACED_EVENLY;
+    bool is = fclose(file) == 0 && gather_placed(ranks, count, "", nodes, on_each) == PLACED_EVENLY;
     for (size_t i = 0; i < count; i++)
         free(ranks[i]);
     free(ranks);
@@ -117,7 +117,7 @@ static int words_alone(const char *mode, int count, char **words)
     if (strcmp(mode, "where") == 0)
         return where();
     if (strcmp(mode, "placed") == 0 && count == 3)
-        return placed(words[0], atoi(words[1]), atoi(words[2]));
+        return placed(words[0], atoi(words[1]), words[2]);
     if (strcmp(mode, "count") == 0 && count == 3)
         return count_add(words[0], words[1], words[2]);
     if (strcmp(mode, "make") == 0 && count == 1)

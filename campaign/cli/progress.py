@@ -70,7 +70,7 @@ def describe(attempt: Attempt, values: Sequence[RunValue] = ()) -> str:
 
 
 def nodes_and_processes(geometry: Geometry) -> str:
-    return f"{geometry.nodes} × {geometry.processes_per_node}"
+    return str(geometry) if geometry.larger else f"{geometry.nodes} × {geometry.processes_per_node}"
 
 
 def remaining(progress: Progress) -> str:

@@ -48,7 +48,7 @@ def read_launch(values: Values, pack: RulePack) -> dict[str, Wanted]:
     for condition in pack.launch:
         form, geometry = _form(condition, pack), _fixed(condition)
         if condition.id in given:
-            geometry = _GivenLaunch(values, condition, form).geometry(given[condition.id])
+            geometry = _GivenLaunch(values, condition, form, pack.equal_blocks).geometry(given[condition.id])
         elif geometry is None and condition.id not in misspelt:
             values.problem(f"required key missing; allowed: {form} ({condition.asked})", "launch", condition.id)
         if geometry is not None:
@@ -109,6 +109,7 @@ class _GivenLaunch:
     values: Values  # of the whole file
     condition: LaunchCondition
     form: str
+    even: bool  # whether the command lines need the same number of processes on each node
 
     def geometry(self, value: Any) -> Wanted | None:
         """The geometry, if it fits the condition; otherwise the problem is reported."""
@@ -153,14 +154,18 @@ class _GivenLaunch:
     def _fitting(self, nodes: int, processes: int, *key: str) -> Geometry | None:
         condition = self.condition
         nodes_fit = nodes == condition.nodes if condition.nodes is not None else nodes >= condition.minimum_nodes
-        processes_fit = processes == condition.processes if condition.processes is not None else processes % nodes == 0
+        processes_fit = processes % nodes == 0 or (processes > nodes and not self.even)
+        if condition.processes is not None:
+            processes_fit = processes == condition.processes
         if not nodes_fit:
             allowed = str(condition.nodes) if condition.nodes is not None else f"{condition.minimum_nodes} or more"
             self._refuse(f"found {nodes}; allowed: {allowed}", "nodes")
         if not processes_fit and condition.processes is not None:
             self._refuse(f"found {processes} processes; allowed: {condition.processes}", *key)
         elif not processes_fit:
-            self.values.problem(processes_uneven(processes=processes, nodes=nodes), "launch", condition.id, *key)
+            allowed = "" if self.even else f"{nodes} or more"
+            problem = processes_uneven(processes=processes, nodes=nodes, allowed=allowed)
+            self.values.problem(problem, "launch", condition.id, *key)
         return Geometry(nodes, processes) if nodes_fit and processes_fit else None
 
     def _lacking(self, what: str, *key: str) -> None:

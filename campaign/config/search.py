@@ -217,10 +217,9 @@ def _check_geometry_and_logs(entry: Values, file: Path) -> None:
             entry.problem(f"{parts[0]}: not among the projection's logs: {listed}; add it there", "sources", name)
 
 
-def processes_uneven(processes: object, nodes: object) -> str:
-    return (
-        f"found {processes} processes on {nodes} nodes; allowed: a multiple of {nodes} (the same number on each node)"
-    )
+def processes_uneven(processes: object, nodes: object, allowed: str = "") -> str:
+    allowed = allowed or f"a multiple of {nodes} (the same number on each node)"
+    return f"found {processes} processes on {nodes} nodes; allowed: {allowed}"
 
 
 def _problem_of(

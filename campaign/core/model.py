@@ -18,17 +18,37 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Nodes and MPI processes of a run. Processes are spread evenly: processes % nodes == 0."""
+    """Nodes and MPI processes of a run, in blocks with the larger ones first: 8, 8, 8, 7 for 31 on 4 nodes."""
 
     nodes: int
     processes: int
 
     @property
     def processes_per_node(self) -> int:
-        return self.processes // self.nodes
+        """On the nodes that have most."""
+        return -(-self.processes // self.nodes)
+
+    @property
+    def larger(self) -> int:
+        """The number of nodes that have one process more than the others."""
+        return self.processes % self.nodes
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """The number of processes on each node."""
+        fewest = self.processes // self.nodes
+        return (fewest + 1,) * self.larger + (fewest,) * (self.nodes - self.larger)
+
+    @property
+    def spread(self) -> str:
+        """`8 per node`, `8 on 3 nodes and 7 on 1`"""
+        most = self.processes_per_node
+        if not self.larger:
+            return f"{most} per node"
+        return f"{most} on {self.larger} node{'s' * (self.larger > 1)} and {most - 1} on {self.nodes - self.larger}"
 
     def __str__(self) -> str:
-        return f"{self.nodes}x{self.processes_per_node}"
+        return f"{self.processes} on {self.nodes}" if self.larger else f"{self.nodes}x{self.processes_per_node}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +361,7 @@ class Observation:
     processes: int | None = None
     nodes: int | None = None
     processes_per_node: int | None = None  # 0 if uneven
+    uneven: tuple[int, ...] = ()  # ranks on each node, in the order of their first ranks, where they differ
     threads: int | None = None  # per process
     placement: str | None = None  # block, cyclic, irregular
     shift_requested: int | None = None

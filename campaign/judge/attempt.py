@@ -187,15 +187,20 @@ def shift_happened(case: Case) -> Iterator[Finding]:
 
 
 def ranks_placed(case: Case) -> Iterator[Finding]:
-    """GEO-01: consecutive ranks share a node, with the same number on each."""
+    """GEO-01: consecutive ranks share a node, with the same number on each, or one more on the first ones."""
     seen, geometry = case.seen, case.run.geometry
     if seen.placement is None or seen.processes_per_node is None:
         yield unchecked("rank placement not in the output")
-    elif seen.placement != "block" or seen.processes_per_node != geometry.processes_per_node:
+    elif geometry.larger and seen.placement == "block" and not (seen.processes_per_node or seen.uneven):
+        yield unchecked("number of ranks on each node not in the output")
+    elif seen.placement != "block" or (seen.uneven or seen.processes_per_node) != (
+        geometry.blocks if geometry.larger else geometry.processes_per_node
+    ):
+        uneven = listed([str(count) for count in seen.uneven]) or "uneven"
         yield violation(
-            "ranks are not placed in equal blocks",
-            f"block placement, {geometry.processes_per_node} per node",
-            f"{seen.placement} placement, {seen.processes_per_node or 'uneven'} per node",
+            "ranks are not placed in the planned blocks" if geometry.larger else "ranks are not placed in equal blocks",
+            f"block placement, {geometry.spread}",
+            f"{seen.placement} placement, {seen.processes_per_node or uneven} per node",
         )
 
 

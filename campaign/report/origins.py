@@ -113,7 +113,8 @@ def _origin(
     geometry = row.geometry
     ran = ""
     if geometry is not None:
-        each = f" ({geometry.processes_per_node} on each)" if geometry.nodes > 1 else ""
+        spread = geometry.spread if geometry.larger else f"{geometry.processes_per_node} on each"
+        each = f" ({spread})" if geometry.nodes > 1 else ""
         ran = f"{geometry.processes} × {geometry.nodes}{each}"
     command = _command(contents, run, attempt) if run is not None and row.projection is None else ""
     return Origin(row, anchor(row), places, formula, command, ran, nodes, _spread(row))

@@ -177,13 +177,14 @@ def _against_record(
 
 def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observation:
     """An external benchmark does not print where its ranks ran: the job tested the same launcher before."""
-    if not nodes or observation.placement is not None:
+    if not nodes or (observation.placement is not None and observation.processes_per_node != 0):
         return observation
     counts = {node: nodes.count(node) for node in dict.fromkeys(nodes)}
     block = list(nodes) == [node for node, count in counts.items() for _ in range(count)]
-    even = set(counts.values())
-    placement = "block" if block else "irregular"
-    return replace(observation, placement=placement, processes_per_node=even.pop() if len(even) == 1 else 0)
+    per_node, placement = tuple(counts.values()), "block" if block else "irregular"
+    if len(set(per_node)) == 1:
+        return replace(observation, placement=placement, processes_per_node=per_node[0])
+    return replace(observation, placement=placement, processes_per_node=0, uneven=per_node)
 
 
 class Follower:

@@ -89,7 +89,7 @@ def command_lines(run: Run, token: str) -> dict[str, Any]:
 
 
 def launcher(run: Run, slurm: Slurm, other_nodes: bool = False) -> tuple[str, ...]:
-    """What places the ranks: block-wise, the same number on every node."""
+    """What places the ranks: block-wise, the same number on every node, or one more on the first nodes."""
     geometry, options = run.geometry, run.launcher.options
     if not run.launcher.is_srun:
         numbers = {name: str(getattr(geometry, name)) for name in GEOMETRY}
@@ -333,7 +333,8 @@ def _probe(job: JobScript, run: Run) -> str:
     launcher has.
     """
     geometry, words = run.geometry, len(launcher(run, job.slurm))
-    return f"{int(job.probe)}:{geometry.nodes}:{geometry.processes_per_node}:{words}"
+    each = f"{geometry.blocks[-1]}+{geometry.larger}" if geometry.larger else geometry.processes_per_node
+    return f"{int(job.probe)}:{geometry.nodes}:{each}:{words}"
 
 
 def _launchers(job: JobScript) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -30,7 +30,7 @@ def placements(job: Job) -> list[list[str]]:
     return [(step.folder / "placement.txt").read_text().splitlines() for step in job.steps]
 
 
-@pytest.mark.parametrize("geometry", [Geometry(1, 1), Geometry(1, 4), Geometry(2, 8), Geometry(3, 3)])
+@pytest.mark.parametrize("geometry", [Geometry(1, 1), Geometry(1, 4), Geometry(2, 8), Geometry(3, 3), Geometry(3, 7)])
 def test_ranks_that_were_not_all_seen_are_asked_for_after_the_run(job: Job, geometry: Geometry) -> None:
     job.probe = True
     job.cluster.fault("witness-blind")
@@ -40,9 +40,8 @@ def test_ranks_that_were_not_all_seen_are_asked_for_after_the_run(job: Job, geom
     without_mpi = ["--mpi=none" if word.startswith("--mpi=") else word for word in options]
     assert probe[: len(options) + 1] == [*without_mpi, str(resources.witness())]
     assert launch[: len(options) + 1] == [*options, str(fake_slurm.MDTEST)]
-    assert placements(job) == [
-        [f"{rank} n{rank // geometry.processes_per_node + 1}" for rank in range(geometry.processes)]
-    ]
+    nodes = [node for node, ranks in enumerate(geometry.blocks, 1) for _ in range(ranks)]
+    assert placements(job) == [[f"{rank} n{node}" for rank, node in enumerate(nodes)]]
 
 
 def test_where_nobody_looks_the_launcher_is_asked_before_the_run_once_for_a_geometry(job: Job) -> None:
@@ -85,6 +84,17 @@ def test_any_other_placement_is_found_out_after_a_run_and_refused_from_then_on(j
     assert [job.end_of(number) for number in (1, 2, 3)] == [("done", ""), ("done", ""), ("refused", reason)]
     assert probes(job) == ["run", "run", "--ntasks=4"]
     assert job.left() == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "on_each", "right"),
+    [("aaabbcc", "2+1", True), ("aabbbcc", "2+1", False), ("aaabbbc", "2+1", False), ("aaabbbcc", "2+2", True)],
+)
+def test_larger_blocks_come_first(tmp_path: Path, nodes: str, on_each: str, right: bool) -> None:
+    ranks = tmp_path / "placement.txt"
+    ranks.write_text("".join(f"{rank} {node}\n" for rank, node in enumerate(nodes)))
+    done = subprocess.run([resources.witness(), "placed", ranks, str(len(set(nodes))), on_each], check=False)
+    assert (done.returncode == 0) is right
 
 
 def test_launchers_with_options_of_the_users_are_asked_before_the_first_run_and_not_again(job: Job) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from campaign.config.counts import SERIES
 from campaign.config.rules import catalogue, formulas, output_check, program_check, sweeps
-from campaign.config.rules.kinds import GEOMETRY, PLACEHOLDERS, PROFILES
+from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.config.rules.program_check import NO_PHASES
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
@@ -23,8 +23,9 @@ def check(pack: Values) -> None:
     for key in ("launch", "files", "operations", "programs", "phases", "variables", "sweeps", "plots"):
         _check_ids(pack, key)
     program_check.check(pack)
+    even = next((name for _, text in program_check.command_lines(pack) for name in EQUAL_BLOCKS if name in text), "")
     for condition in pack.entries("launch"):
-        _check_launch(condition, _sizes(pack))
+        _check_launch(condition, _sizes(pack), even)
     _check_flags(pack)
     _check_placeholders(pack)
     for variable in pack.entries("variables"):
@@ -59,7 +60,8 @@ def _check_ids(pack: Values, key: str) -> None:
             seen.add(name)
 
 
-def _check_launch(condition: Values, sizes: list[str]) -> None:
+def _check_launch(condition: Values, sizes: list[str], even: str) -> None:
+    """`even`: what in the command lines needs the same number of processes on each node."""
     nodes, processes, each = (condition[key] for key in ("nodes", "processes", "processes_per_node"))
     fewest = condition["minimum_nodes"] or 1
     if SERIES in (nodes, each):
@@ -74,8 +76,9 @@ def _check_launch(condition: Values, sizes: list[str]) -> None:
         condition.problem("found true with fixed counts; remove them or set false", "whole_system")
     if isinstance(nodes, int) and fewest > nodes:
         condition.problem(f"found {fewest}; allowed: up to {nodes}, the value of nodes", "minimum_nodes")
-    if isinstance(nodes, int) and processes is not None and processes % nodes:
-        condition.problem(f"found {processes}; allowed: a multiple of {nodes}, the value of nodes", "processes")
+    if isinstance(nodes, int) and processes is not None and processes % nodes and (even or processes < nodes):
+        allowed = f"a multiple of {nodes}, the value of nodes" if even else f"{nodes} or more, one on each node"
+        condition.problem(f"found {processes}; allowed: {allowed}", "processes")
 
 
 def _check_series(condition: Values) -> None:

@@ -13,6 +13,8 @@ PLACEHOLDERS = (
     "{items_per_process}", "{items_total}", "{directory}", "{processes}", "{nodes}", "{processes_per_node}",
     "{rank_offset}", "{flags}",
 )  # fmt: skip
+# What has one value for all nodes: such a command line needs the same number of processes on each node.
+EQUAL_BLOCKS = ("{rank_offset}", "{processes_per_node}")
 PLOTS = ("bars", "lines", "contention", "timeline")
 
 LINE = Text("a text on one line")

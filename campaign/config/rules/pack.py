@@ -8,7 +8,7 @@ from pathlib import Path
 
 from campaign.config.rules import catalogue, entries, formulas
 from campaign.config.rules.formulas import CORES, MEMORY
-from campaign.config.rules.kinds import MEDIAN
+from campaign.config.rules.kinds import EQUAL_BLOCKS, MEDIAN
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
@@ -109,6 +109,11 @@ class RulePack(Once):
     def arguments(self) -> tuple[str, ...]:
         """The words of all phases."""
         return tuple(word for phase in self.phases for word in phase.arguments)
+
+    @property
+    def equal_blocks(self) -> bool:
+        """Whether the command lines need the same number of processes on each node."""
+        return any(name in word for word in self.arguments for name in EQUAL_BLOCKS)
 
     @property
     def computes_memory(self) -> bool:

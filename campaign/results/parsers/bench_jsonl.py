@@ -87,6 +87,7 @@ def _start(line: JsonLine, file: str, notes: Notes) -> Execution:
         processes=line.count("processes"),
         nodes=line.count("nodes"),
         processes_per_node=line.count("processes_per_node"),
+        uneven=_uneven(line),
         placement=placement,
         binary_sha256=line.word("binary_sha256"),
         binary_agreed=line.truth("binary_agreed"),
@@ -152,6 +153,12 @@ def _against_map(line: JsonLine, seen: Observation) -> str:
     if seen.placement == "block" and flat != list(range(len(flat))):
         return "rank_to_node: the ranks of a node are not consecutive, but the placement is block"
     return ""
+
+
+def _uneven(line: JsonLine) -> tuple[int, ...]:
+    """The ranks on each node, where they differ."""
+    counts = tuple(sum(map(len, _ranks(node.get("ranks")))) for node in line.objects("rank_to_node"))
+    return counts if len(set(counts)) > 1 else ()
 
 
 def _ranks(text: object) -> list[range]:

@@ -95,6 +95,7 @@ def _together(phases: Sequence[tuple[str, Parsed]]) -> Parsed:
         processes=_of_all(each.processes for each in seen),
         nodes=_of_all(each.nodes for each in seen),
         processes_per_node=_of_all(each.processes_per_node for each in seen),
+        uneven=_of_all(each.uneven for each in seen) or (),
         placement=_of_all(each.placement for each in seen),
         binary_sha256=_of_all(each.binary_sha256 for each in seen),
         binary_agreed=_of_all(each.binary_agreed for each in seen),

@@ -171,8 +171,8 @@ CHANGES: dict[tuple[str, str], list[str]] = {
         "8:70: launch[0].minimum_nodes: found 2; allowed: up to 1, the value of nodes",
         "8:101: launch[0].whole_system: found true with fixed counts; remove them or set false",
     ],
-    ("nodes: 1}]", 'nodes: 2, processes: 3}, {id: one, title: Again, clause: "1"}]'): [
-        "8:66: launch[0].processes: found 3; allowed: a multiple of 2, the value of nodes",
+    ("nodes: 1}]", 'nodes: 2, processes: 1}, {id: one, title: Again, clause: "1"}]'): [
+        "8:66: launch[0].processes: found 1; allowed: 2 or more, one on each node",
         "8:75: launch[1].id: found one a second time; allowed: ids that differ",
     ],
     ("flag: -n, value: true", "flag: -F, value: yes"): [

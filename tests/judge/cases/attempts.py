@@ -27,6 +27,11 @@ def case(run: Run | None = None, state: State = State.DONE, records: Any = None,
     )
 
 
+def uneven(*ranks: int) -> Case:
+    """31 processes on 4 nodes, with so many ranks on each."""
+    return case(builders.run(geometry=Geometry(4, 31)), processes_per_node=0, uneven=ranks)
+
+
 def argv(*change: tuple[str, str]) -> tuple[str, ...]:
     """The planned command line as one text, with replacements."""
     text = " ".join(builders.observation().argv)
@@ -332,6 +337,15 @@ EXAMPLES: list[Example] = [
         "cyclic placement, 4 per node",
     ),
     kept("GEO-01", "all as planned", case()),
+    kept("GEO-01", "the larger blocks are first", uneven(8, 8, 8, 7)),
+    broken(
+        "GEO-01",
+        "ranks are not placed in the planned blocks",
+        uneven(8, 8, 7, 8),
+        "block placement, 8 on 3 nodes and 7 on 1",
+        "block placement, 8, 8, 7, 8 per node",
+    ),
+    unchecked("GEO-01", "uneven, and only the first node is in the output", uneven()),
     unchecked("GEO-01", "no placement in the output", case(placement=None)),
     broken(
         "GEO-02",
