@@ -91,14 +91,29 @@ static int call_with(const struct opt *option, const char *text, struct context 
     return 0;
 }
 
+/* -F=0, -v=2: what IOR and mdtest take for options that need no value. */
+static int set_switch(const struct opt *option, const char *text, struct context *context)
+{
+    int64_t value, most = option->type == OPT_FLAG ? 1 : option->max;
+    if (units_parse_int(text, UNITS_PLAIN, &value) != 0 || value < 0 || (most > 0 && value > most))
+        return refuse(context->why, "option %s: '%s' is not a number from 0 to %" PRId64, context->name, text,
+                      most > 0 ? most : INT64_MAX);
+    if (option->type == OPT_FLAG)
+        *(bool *)option->value = value == 1;
+    else
+        *(int64_t *)option->value = value;
+    return 0;
+}
+
 /* text is NULL where the option came without a value. */
 static int set_value(const struct opt *option, const char *text, struct context *context)
 {
     switch (option->type) {
     case OPT_FLAG:
-        *(bool *)option->value = true;
-        return 0;
+        return set_switch(option, text == NULL ? "1" : text, context);
     case OPT_COUNT:
+        if (text != NULL)
+            return set_switch(option, text, context);
         ++*(int64_t *)option->value;
         return 0;
     case OPT_REAL:
@@ -152,9 +167,7 @@ static int read_long(const struct opt *options, size_t count, int argc, char **a
         note_given(context, i);
         if (takes_value(&options[i]))
             return take_value(&options[i], equals == NULL ? NULL : equals + 1, argc, argv, at, context);
-        if (equals != NULL && options[i].type != OPT_REFUSED)
-            return refuse(context->why, "option %s takes no value, '%s' was given", context->name, equals + 1);
-        return set_value(&options[i], NULL, context);
+        return set_value(&options[i], equals == NULL ? NULL : equals + 1, context);
     }
     return refuse(context->why, "unknown option '%s'", context->name);
 }
@@ -179,8 +192,14 @@ static int read_letters(const struct opt *options, size_t count, int argc, char 
             const char *attached = letter[1] == '\0' ? NULL : letter[1] == '=' ? letter + 2 : letter + 1;
             return take_value(option, attached, argc, argv, at, context);
         }
-        if (set_value(option, NULL, context) != 0)
+        bool last = letter[1] == '=' && option->type != OPT_REFUSED;
+        if (last && letter != argv[*at] + 1)
+            return refuse(context->why, "'%s': give an option with a value by itself (%s%s)", argv[*at], context->name,
+                          letter + 1);
+        if (set_value(option, last ? letter + 2 : NULL, context) != 0)
             return -1;
+        if (last)
+            return 0;
     }
     return 0;
 }

@@ -1,7 +1,8 @@
 /* opt: one table row an option; from the table come parsing, range checks, and the help text.
  *
  * Accepted: bundled short options (-FCTr), values attached or apart (-n16384, -n=16384, -n 16384), long options with =
- * or apart (--json=FILE, --json FILE), optional values attached only (-R, -R1234). Anything else is an error. */
+ * or apart (--json=FILE, --json FILE), optional values attached only (-R, -R1234), flags with a number (-F=0, -v=2). Anything else
+ * is an error. */
 #pragma once
 
 #include "common/refusal.h"
@@ -12,8 +13,8 @@
 
 /* What the option takes, and the type that `value` points to. */
 enum opt_type {
-    OPT_FLAG,       /* nothing; bool */
-    OPT_COUNT,      /* nothing, each use adds one; int64_t */
+    OPT_FLAG,       /* nothing, or =0, =1; bool */
+    OPT_COUNT,      /* nothing, each use adds one, or =N; int64_t */
     OPT_INT,        /* whole number without suffix; int64_t */
     OPT_SIZE,       /* whole number, suffixes k m g t p e are powers of 1024; int64_t */
     OPT_SIZE_MIXED, /* the same, but k m g t p e are powers of 1000 and K M G T P E of 1024; int64_t */

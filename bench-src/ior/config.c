@@ -151,7 +151,7 @@ int ior_config_set(struct ior_config *config, const char *name, const char *valu
     for (size_t i = 0; i < ior_refusal_count; i++) {
         const struct ior_refusal *row = &ior_refusals[i];
         if (is_named(row->directive, row->letter, row->name, name))
-            return refuse_setting(row, row->directive, value, why);
+            return refuse_setting(row, row->directive != NULL ? row->directive : row->name, value, why);
     }
     return refuse(why, "unknown setting '%s' (the names stand in docs/ior.md)", name);
 }

@@ -92,11 +92,13 @@ _Static_assert(sizeof ior_settings / sizeof ior_settings[0] <= IOR_MOST_SETTINGS
 #define IN_MAIN_MEMORY "data lies in main memory"
 #define NOT_IN_IOR "IOR 4.1 cannot do it either"
 #define STRIDED "one call would move a piece of every segment, all with the same bytes, which no check could tell apart"
+#define LAID_OUT(tool) "set the layout of the directory with " tool " before the run"
+#define VENDORS "files are used by the calls of POSIX alone, not by those of one file system"
 #define PLACED "the nodes of the processes are found, not told: place them with the launcher"
 
 const struct ior_refusal ior_refusals[] = {
     {"allocateBufferOnGPU", 0, NULL, "0", IN_MAIN_MEMORY},
-    {"gpuDirect", 0, NULL, "0", IN_MAIN_MEMORY},
+    {"gpuDirect", 0, "gpuDirect", "0", IN_MAIN_MEMORY},
     {"gpuID", 0, NULL, "-1", IN_MAIN_MEMORY},
     {"dualMount", 'y', NULL, "0", "there is one mount point for all processes (-o PATH@PATH… with -F gives them several)"},
     {"individualDataSets", 'I', "hdf5.individualDataSets", "0", NOT_IN_IOR},
@@ -108,6 +110,20 @@ const struct ior_refusal ior_refusals[] = {
     {"debug", 0, NULL, NULL, "-v prints more"},
     {"platform", 0, NULL, NULL, "the system and the node are recorded as they are"},
     {"showHelp", 0, NULL, "0", "ior -h prints the options"},
+    {"lustreStripeCount", 0, "posix.lustre.stripecount", "0", LAID_OUT("lfs setstripe")},
+    {"lustreStripeSize", 0, "posix.lustre.stripesize", "0", LAID_OUT("lfs setstripe")},
+    {"lustreStartOST", 0, "posix.lustre.startost", "-1", LAID_OUT("lfs setstripe")},
+    {NULL, 0, "posix.lustre.pool", NULL, LAID_OUT("lfs setstripe")},
+    {"lustreIgnoreLocks", 0, "posix.lustre.ignorelocks", "0", VENDORS},
+    {"beegfsNumTargets", 0, "posix.beegfs.NumTargets", "-1", LAID_OUT("beegfs-ctl --setpattern")},
+    {"beegfsChunkSize", 0, "posix.beegfs.ChunkSize", "-1", LAID_OUT("beegfs-ctl --setpattern")},
+    {"gpfsHintAccess", 0, "posix.gpfs.hintaccess", "0", VENDORS},
+    {"gpfsReleaseToken", 0, "posix.gpfs.releasetoken", "0", VENDORS},
+    {NULL, 0, "posix.gpfs.finegrainwritesharing", "0", VENDORS},
+    {NULL, 0, "posix.gpfs.finegrainreadsharing", "0", VENDORS},
+    {NULL, 0, "posix.gpfs.createsharing", "0", VENDORS},
+    {NULL, 0, "aio.max-pending", NULL, "--queue-depth is the number of transfers under way"},
+    {NULL, 0, "aio.granularity", NULL, "each transfer is started when its turn comes"},
 };
 
 const size_t ior_refusal_count = sizeof ior_refusals / sizeof ior_refusals[0];

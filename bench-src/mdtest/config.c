@@ -16,6 +16,8 @@ enum { DIRECT_BYTES = 512 };
 
 /* An option that mdtest 4 takes and no API that it works with uses. */
 #define OF_API(name) {0, name, OPT_REFUSED, NULL, NULL, "no API that mdtest works with here has it", 0, 0, 0}
+#define LAID_OUT(letter, name) {letter, name, OPT_REFUSED, NULL, NULL, "set the layout of the directory before the run", 0, 0, 0}
+#define VENDORS(name) {0, name, OPT_REFUSED, NULL, NULL, "files are used by the calls of POSIX alone, not by those of one file system", 0, 0, 0}
 
 static const char intro[] =
     "Measures how many files and directories a second can be created, stat'ed, read and\n"
@@ -92,7 +94,14 @@ bool mdtest_config_read(struct mdtest_config *config, int argc, char **argv, str
         {0, "run-cmd-before-phase", OPT_REFUSED, NULL, NULL, "run single phases (-C, -T, -E, -r) with the command in between", 0, 0, 0},
         {0, "run-cmd-after-phase", OPT_REFUSED, NULL, NULL, "run single phases (-C, -T, -E, -r) with the command in between", 0, 0, 0},
         {0, "allocateBufferOnGPU", OPT_REFUSED, NULL, NULL, "data lies in main memory", 0, 0, 0},
+        {0, "GPUid", OPT_REFUSED, NULL, NULL, "data lies in main memory", 0, 0, 0},
+        {0, "gpuDirect", OPT_REFUSED, NULL, NULL, "data lies in main memory", 0, 0, 0},
         {0, "posix.rangelocks", OPT_REFUSED, NULL, NULL, "each process has files of its own", 0, 0, 0},
+        LAID_OUT('g', NULL), LAID_OUT(0, "posix.lustre.stripecount"), LAID_OUT(0, "posix.lustre.stripesize"),
+        LAID_OUT(0, "posix.lustre.startost"), LAID_OUT(0, "posix.lustre.pool"), LAID_OUT(0, "posix.beegfs.NumTargets"),
+        LAID_OUT(0, "posix.beegfs.ChunkSize"), VENDORS("posix.lustre.ignorelocks"), VENDORS("posix.gpfs.hintaccess"),
+        VENDORS("posix.gpfs.releasetoken"), VENDORS("posix.gpfs.finegrainwritesharing"), VENDORS("posix.gpfs.finegrainreadsharing"),
+        VENDORS("posix.gpfs.createsharing"), OF_API("aio.max-pending"), OF_API("aio.granularity"),
         OF_API("dummy.delay-create"), OF_API("dummy.delay-close"), OF_API("dummy.delay-sync"), OF_API("dummy.delay-xfer"),
         OF_API("dummy.delay-only-rank0"), OF_API("hdf5.showHints"), OF_API("hdf5.collectiveMetadata"),
         OF_API("hdf5.individualDataSets"), OF_API("hdf5.noFill"), OF_API("hdf5.chunkSize"), OF_API("hdf5.hintsFileName"),

@@ -38,7 +38,8 @@ const struct store *store_hdf5(const char **lacks)
 #else
 const struct store *store_hdf5(const char **lacks)
 {
-    *lacks = "this program was built without it, as the build found no parallel HDF5 for its MPI: " NO_HDF5;
+    *lacks = "this program was built without it, as the build found no parallel HDF5 for its MPI: " NO_HDF5
+             " (install one, in Debian libhdf5-openmpi-dev or libhdf5-mpich-dev, and build again)";
     return NULL;
 }
 #endif

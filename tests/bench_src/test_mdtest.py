@@ -452,7 +452,7 @@ NUMBERS = "--saveRankPerformanceDetails FILE has the numbers of all processes"
         ("-F -Q", "unknown option '-Q' (mdtest -h lists the options)"),
         ("-FCQr -n 4", "unknown option '-Q' in '-FCQr' (mdtest -h lists the options)"),
         ("--latencies", "unknown option '--latencies' (mdtest -h lists the options)"),
-        ("--latency=3 -n 4", "option --latency takes no value, '3' was given (mdtest -h lists the options)"),
+        ("--latency=3 -n 4", "option --latency: '3' is not a number from 0 to 1 (mdtest -h lists the options)"),
         ("-n 4 --print-all-procs", f"option --print-all-procs is not offered: {NUMBERS} (mdtest -h lists the options)"),
         ("-n 4 -Fk -w 8", "-k makes files without opening them: leave out -w"),
         ("-n 4 -R2 --random-seed=3", "-R2 and --random-seed give the seed twice"),

@@ -52,6 +52,8 @@ static void test_options_of_mdtest_4(void)
     CHECK_INT(config_of("-F -n 3 -R7").seed, 7);
     CHECK_INT(config_of("-F -n 3 -w 8 --verify-write").verify_writes, 1);
     CHECK_INT(config_of("-F -n 3 -k").make_nodes, 1);
+    CHECK_INT(config_of("-F -n 3 -B=1").no_barriers, 1); /* 4.1 wants a value */
+    CHECK_INT(config_of("-F -n 3 -B=0").no_barriers, 0);
     CHECK_INT(config_of("-F -n 3 --warningAsErrors").warnings_are_errors, 1);
     CHECK_INT(config_of("-F -n 3 --dataPacketType=o").data, PATTERN_OFFSET);
     CHECK_INT(config_of("-F -n 3 --dataPacketType timestamp").data, PATTERN_TIMESTAMP);
@@ -77,7 +79,8 @@ static void test_contradictions_and_what_is_not_offered_are_refused(void)
     static const char *const wrong[] = {
         "-n 3 -F -k -w 8",          "-n 3 -F -k -y",           "-n 3 -R3 --random-seed=4",  "-n 3 --dataPacketType=x",
         "-n 3 --print-all-procs",   "-n 3 --showRankStatistics", "-n 3 --posix.rangelocks", "-n 3 --hdf5.noFill",
-        "-n 3 --savePerOpDataCSV=x", "-n 3 --run-cmd-before-phase=x", "-n 3 --mpiio.useFileView", "-n 3 -B=1",
+        "-n 3 --savePerOpDataCSV=x", "-n 3 --run-cmd-before-phase=x", "-n 3 --mpiio.useFileView", "-n 3 -g",
+        "-n 3 --posix.lustre.stripecount=4", "-n 3 --posix.gpfs.hintaccess", "-n 3 --GPUid=1", "-n 3 --aio.granularity=1",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         check_refused(wrong[i]);
