@@ -45,7 +45,7 @@ PACKS = {
     "checkpoint": Setting("node: 3\n  nodes: {nodes: 2, processes: 4}", "memory_list: '1m,2m'", runs=2, cells=24),
 }
 # Of long loads or several programs, which test_phases.py runs.
-ELSEWHERE = ("io500", "nersc-10-io", "uk-nnss-io", "jupiter-io")
+ELSEWHERE = ("esif-hpc-4-ior", "esif-hpc-4-mdtest", "io500", "nersc-10-io", "uk-nnss-io", "jupiter-io")
 Finished = Callable[[str], Case]
 
 
