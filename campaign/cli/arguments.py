@@ -215,6 +215,8 @@ VERBS = (
         FILE,
         table_format("csv, json, xlsx, or a tabulate format such as simple, github, latex_booktabs, html"),
         OUT,
+        Option("--clauses", action="store_true",
+               help="the compliance matrix: each clause of the RFP with its answer, evidence and state"),
     ], RESULTS_STATUS),
     Verb("report", "results", "write tables, findings and plots, with an HTML page that shows all of them", [
         FILE, directory("directory (default: report in the results)"),
@@ -309,6 +311,8 @@ VERBS = (
         Option("id", nargs="?", metavar="ID", help="id of a rule pack, or a path to one (default: list all)"),
         Option("--test", nargs="+", metavar=("PACK", "LOG"),
                help="show what the pack reads from outputs: each number with its line, and every unrecognised line"),
+        Option("--clauses", action="store_true", help="list the clauses of ID and how each is accounted for"),
+        Option("--json", action="store_true", help="with --clauses: print JSON"),
     ]),
     Verb("completion", "verbs", "print the shell completion script", [
         Option("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish"),

@@ -13,10 +13,11 @@ from campaign.config.waivers import statement
 from campaign.core.errors import INCOMPLETE, OK, InputError
 from campaign.core.units import several
 from campaign.judge import foreign
+from campaign.judge.clauses import matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import contents, junit, pdf, table, views
+from campaign.report import clauses, contents, junit, pdf, table, views
 from campaign.report.compare import forms, sources, verdicts
 from campaign.report.workbook.write import workbook
 from campaign.report.write import write_report
@@ -34,7 +35,9 @@ def print_table(arguments: argparse.Namespace) -> int:
     if style == "xlsx":
         write(workbook(arguments.output, contents.of(submission)), arguments.output)
         return verdict(rows)
-    if style == "json":
+    if arguments.clauses:
+        text = _matrix(submission, style, columns(arguments.output))
+    elif style == "json":
         text = table.as_json(rows)
     elif style == "csv":
         text = table.as_csv(rows)
@@ -42,6 +45,15 @@ def print_table(arguments: argparse.Namespace) -> int:
         text = table.printed(rows, opened.campaign, opened.pack, style, columns(arguments.output)) + "\n"
     write(text, arguments.output)
     return verdict(rows)
+
+
+def _matrix(submission: Submission, style: str, width: int) -> str:
+    lines = matrix(submission)
+    if not lines:
+        raise InputError(f"--clauses: rule pack {submission.pack.id} does not list the clauses of its document")
+    if style == "json":
+        return clauses.as_json(lines)
+    return clauses.as_csv(lines) if style == "csv" else clauses.printed(lines, submission.pack, style, width)
 
 
 def report(arguments: argparse.Namespace) -> int:
@@ -76,6 +88,8 @@ def _print_findings(arguments: argparse.Namespace, submission: Submission) -> in
         print(views.findings_json(submission.pack, findings, ascii_only=True), end="")
     else:
         show(views.check_text(submission, columns()))
+        if asked := clauses.open_text(matrix(submission)):
+            show(f"\n{asked}")
     return INCOMPLETE if any(finding.violated for finding in findings) else verdict(submission.rows)
 
 

@@ -47,6 +47,10 @@ def plan(arguments: argparse.Namespace) -> int:
         print(json.dumps(planning.plan_json(opened, checked.plan), indent=1))
     else:
         show(views.plan_text(opened, checked.plan, attempts, columns(), sys.stdout.isatty()))
+    given = dict(opened.campaign.answers)
+    unanswered = [clause.id for clause in opened.pack.clauses if clause.answered and clause.id not in given]
+    if unanswered:
+        say(f"note: clauses to answer under `answers` in the campaign file: {listed(unanswered)}")
     for note in (*checked.notes, *outdated.outdated(opened, checked.plan, attempts)):
         say(f"note: {note}")
     if written is not None:

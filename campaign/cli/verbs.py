@@ -14,9 +14,9 @@ from campaign.cli.output import columns, show
 from campaign.config import init
 from campaign.config.rules import packs, text
 from campaign.core import resources
-from campaign.core.errors import INCOMPLETE, OK, typed
+from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.pipeline import building, places
-from campaign.report import samples
+from campaign.report import clauses, samples
 from campaign.slurm.sandbox import command
 
 
@@ -44,6 +44,12 @@ def show_rules(arguments: argparse.Namespace) -> int:
     if arguments.test:
         pack, *logs = arguments.test
         return OK if samples.show(packs.load(pack), [Path(log) for log in logs], print) else INCOMPLETE
+    if (arguments.clauses and not arguments.id) or (arguments.json and not arguments.clauses):
+        raise InputError("rules: --clauses needs the ID of a rule pack, and --json needs --clauses")
+    if arguments.clauses:
+        pack = packs.load(arguments.id)
+        show(clauses.coverage_json(pack) if arguments.json else clauses.coverage(pack, columns()))
+        return OK
     show(text.text(packs.load(arguments.id), columns()) if arguments.id else text.listing(packs.available()))
     return OK
 

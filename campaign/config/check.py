@@ -180,6 +180,12 @@ def answers(values: Values, pack: RulePack) -> None:
         if entry["rule"] and entry["rule"] not in pack.checks:
             problem = f"found {entry['rule']}, which is not in rule pack {pack.id}; see 'campaign rules {pack.id}'"
             entry.problem(problem, "rule")
+    asked = [clause.id for clause in pack.clauses if clause.answered]
+    for clause, _ in values["answers"] or ():
+        if asked:
+            values.require(clause, asked, "answers", clause)
+        else:
+            values.problem(f"rule pack {pack.id} asks no question; remove the key", "answers", clause)
     for waiver in values.entries("waivers"):
         day, last = waiver["date"], waiver["expires"]
         if day and last and last < day:

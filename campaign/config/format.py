@@ -11,7 +11,7 @@ from pathlib import Path
 
 from campaign.config import launcher, values
 from campaign.config.launch import Wanted
-from campaign.config.rules.kinds import COUNT, PROFILES, SETTING, SHA256
+from campaign.config.rules.kinds import CLAUSE, COUNT, PROFILES, SETTING, SHA256
 from campaign.config.sbatch_options import DIRECTIVE
 from campaign.config.search import SEARCH, Projection, SearchSettings
 from campaign.config.system import Proposed
@@ -283,6 +283,10 @@ class Campaign:
     )
     explanations: tuple[Explanation, ...] = key(
         ListOf(record(Explanation)), "explanations of findings that require one"
+    )
+    answers: tuple[tuple[str, str], ...] = key(
+        MapOf(CLAUSE, values.PROSE, most=200),
+        "answers to the clauses that the rule pack has as `answered`, by clause; one without an answer is open",
     )
     waivers: tuple[Waiver, ...] = key(
         ListOf(record(Waiver)), "violations that the buyer has accepted; only signed waivers take effect"

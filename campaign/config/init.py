@@ -71,7 +71,7 @@ repetitions: 1
 # declined:
 #   - cells: "scratch/{last}/*/*"
 #     reason: <why>
-
+{answers}
 # The proposed system, for the report. Replace each text in angle brackets.
 system:
 {system}
@@ -115,6 +115,7 @@ def text(rules_id: str, site: Site = UNKNOWN, name: str = "my-campaign") -> str:
         selection=_selection(pack),
         allowed=", ".join(flag.flag for flag in pack.allowed) or "none",
         last=pack.launch[-1].id,
+        answers=_answers(pack),
         directory=site.directory,
         slurm=f"slurm:\n  partition: {site.partition}\n" if site.partition else "# slurm:\n#   partition: compute\n",
         system="".join(f"  {key}: {asked}\n" for key, asked in SYSTEM.items()),
@@ -181,6 +182,17 @@ def _variables(pack: RulePack) -> str:
         free = "free, " if variable.free else ""
         lines += f"#   {given:{width}}  # {why}full size: {free}{variable.full}\n"
     return lines
+
+
+def _answers(pack: RulePack) -> str:
+    """The questions of the RFP that the vendor answers in words."""
+    asked = [clause for clause in pack.clauses if clause.answered]
+    if not asked:
+        return ""
+    lines = "\n# Clauses that are answered in words, for the compliance matrix (campaign table FILE --clauses).\n"
+    return f"{lines}# answers:\n" + "".join(
+        f"#   {json.dumps(each.id)}: <answer>   # {each.answered}\n" for each in asked
+    )
 
 
 def _launch(condition: LaunchCondition, site: Site) -> str:

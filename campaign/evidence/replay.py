@@ -32,7 +32,8 @@ from campaign.judge.submission import Submission
 from campaign.pipeline import standing
 from campaign.report import table, verdict, views
 
-WORDS = frozenset({"title", "document", "caption", "texts", "notes", "plots", "items_clause"})  # decide nothing
+# These decide nothing.
+WORDS = frozenset({"title", "document", "caption", "texts", "notes", "plots", "items_clause", "clauses"})
 NOT_COMPARED = frozenset({"id", "path", "digest", "profile", "values", "checks", "parameters"}) | WORDS
 FORMAT = 1
 LARGEST_NAMES = 1 << 20  # bytes of names.json

@@ -15,6 +15,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, State
 from campaign.core.units import counted, listed, several
 from campaign.judge import ran
+from campaign.judge.clauses import ClauseLine, matrix
 from campaign.judge.submission import Submission
 from campaign.report.verdict import Verdict
 from campaign.results.case import Case
@@ -52,6 +53,7 @@ class Contents(Submission):
 
     modifications: Sequence[Section] = ()
     environment: Sequence[Section] = ()
+    clauses: Sequence[ClauseLine] = ()  # the compliance matrix; none if the pack does not list its clauses
     verified: Verdict | None = None  # the verdict of the buyer's verification
 
     @property
@@ -89,6 +91,7 @@ def of(submission: Submission, verified: Verdict | None = None) -> Contents:
             *executed(submission.results),
         ),
         environment=environment(submission.results),
+        clauses=matrix(submission),
         verified=verified,
     )
 

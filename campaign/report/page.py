@@ -21,7 +21,7 @@ from campaign.core import escaping, units
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Run, Status
 from campaign.core.resources import TEMPLATES
-from campaign.report import causes, notes, origins, table, verdict
+from campaign.report import causes, clauses, notes, origins, table, verdict
 from campaign.report.contents import Contents
 from campaign.report.plots import svg
 from campaign.report.plots.drawing import DrawnPlot
@@ -91,6 +91,7 @@ def html(
         panel_svg=lambda panel: Markup(svg.panel_svg(panel)),
         key_svg=lambda key: Markup(svg.key(key)),
         findings=_grouped(contents.findings, pack),
+        clauses=clauses.section(contents.clauses),
         modifications=contents.modifications,
         environment=contents.environment,
         projections=[_projection(row) for row in rows if row.projection is not None],

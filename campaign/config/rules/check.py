@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from campaign.config.counts import SERIES
-from campaign.config.rules import catalogue, formulas, output_check, program_check, sweeps
+from campaign.config.rules import catalogue, clauses, formulas, output_check, program_check, sweeps
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.config.rules.program_check import NO_PHASES
 from campaign.config.rules.sweeps import Sweep
@@ -39,6 +39,7 @@ def check(pack: Values) -> None:
     _check_checks(pack)
     _check_requirements(pack)
     output_check.check(pack)
+    clauses.check(pack)
     for note in pack.entries("notes"):
         note.require_all("rules", catalogue.CATALOGUE, _RULE)
 

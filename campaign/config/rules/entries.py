@@ -254,6 +254,40 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """What checks a clause: an entry of the pack. `key`: the list that it is in, such as `launch` or `checks`."""
+
+    key: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A demand of the RFP, and how it is accounted for: checked, unless one of the other three is given."""
+
+    id: str = needed(kinds.CLAUSE, "number or name of the clause, as `clause` elsewhere in the pack has it")
+    requires: str = needed(kinds.DEMAND, "what it requires, in one line")
+    by: tuple[str, ...] = key(
+        ListOf(kinds.RULE, most=20),
+        "rules of `checks` that check it",
+        says_default="every entry of the pack with this `clause`, but notes",
+    )
+    answered: str = key(kinds.DEMAND, "in place of a check: the question that the vendor answers in `answers`", "")
+    person: str = key(kinds.DEMAND, "in place of a check: what a person has to look at", "")
+    out_of_scope: str = key(kinds.DEMAND, "in place of a check: why it is not checked at all", "")
+    evidence: tuple[Evidence, ...] = ()  # of the pack's entries; empty unless it is checked
+
+    @property
+    def how(self) -> str:
+        return next((how for how in kinds.UNCHECKED if getattr(self, how)), kinds.BY_CHECKS)
+
+    @property
+    def text(self) -> str:
+        """The question, what to look at, or the reason; "" if it is checked."""
+        return self.answered or self.person or self.out_of_scope
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """How an open or contradictory passage of the RFP is interpreted; `rules`: those that it concerns."""
 

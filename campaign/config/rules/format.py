@@ -128,6 +128,11 @@ SCHEMA = KeyedMap(
     requires=Field(
         ListOf(record(entries.Requirement)), "conditions on sizes and counts that the RFP requires of each run (GEO-05)"
     ),
+    clauses=Field(
+        ListOf(record(entries.Clause), most=200),
+        "all demands of the document, each with how it is accounted for; then every `clause` of the pack must be one "
+        "of these, `practice` or `distribution`",
+    ),
     source=Field(record(entries.Pin), "the source that the results must come from (SRC-01)"),
     plots=Field(ListOf(record(entries.Plot), most=20), "plots in the report"),
     results=Field(RESULTS, "how to read the output of programs that are not built in"),

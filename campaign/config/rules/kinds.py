@@ -15,11 +15,15 @@ PLACEHOLDERS = (
 )  # fmt: skip
 # What has one value for all nodes: such a command line needs the same number of processes on each node.
 EQUAL_BLOCKS = ("{rank_offset}", "{processes_per_node}")
+BY_CHECKS = "checked"  # how a clause is accounted for, if not by one of UNCHECKED, which are keys of a clause
+UNCHECKED = ("answered", "person", "out_of_scope")
+OWN = ("practice", "distribution")  # clauses that are not of the RFP's text
 PLOTS = ("bars", "lines", "contention", "timeline")
 
 LINE = Text("a text on one line")
 ARGUMENTS = Text("the words of the command line after the program, on one line", longest=1000)
 CLAUSE = Text('a clause in quotes, such as "8.4"', longest=80)
+DEMAND = Text("a text on one line", longest=300)
 ID = matching(r"[a-z][a-z0-9-]*", "lower-case letters, digits and -, a letter first", longest=40)
 APPLET = matching(r"[a-z][a-z0-9_-]*", "lower-case letters, digits, - and _, a letter first", longest=40)
 NAME = matching(r"[a-z][a-z0-9_]*", "lower-case letters, digits and _, a letter first", longest=40)

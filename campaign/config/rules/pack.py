@@ -41,6 +41,7 @@ class RulePack(Once):
     texts: dict[str, str] = field(default_factory=dict)  # rule -> its requirement in this RFP
     source: entries.Pin = entries.Pin()
     notes: tuple[entries.Note, ...] = ()
+    clauses: tuple[entries.Clause, ...] = ()  # the demands of the document; empty if the pack does not list them
     variables: tuple[entries.Variable, ...] = ()
     sweeps: tuple[Sweep, ...] = ()
     plots: tuple[entries.Plot, ...] = ()

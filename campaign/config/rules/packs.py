@@ -6,9 +6,8 @@ import hashlib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from campaign.config.rules import catalogue, check, programs
+from campaign.config.rules import catalogue, check, clauses, programs
 from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.format import SCHEMA
 from campaign.config.rules.kinds import PROFILES
@@ -106,11 +105,12 @@ def _of_share(condition: LaunchCondition) -> LaunchCondition:
     return replace(condition, nodes=None, share=share) if isinstance(share, str) else condition
 
 
-def _pack(values: dict[str, Any], path: Path) -> RulePack:
+def _pack(values: schema.Values, path: Path) -> RulePack:
     """The RulePack for values that had no problem."""
     made = keys.make(SCHEMA, values, path)
     items, checks = made.pop("items"), made.pop("checks")
     made["launch"] = tuple(map(_of_share, made["launch"]))
+    made["clauses"] = tuple(clauses.with_evidence(made["clauses"], values))
     made["programs"], made["phases"] = programs.of_values(made)
     return RulePack(
         **made,

@@ -12,9 +12,10 @@ from pathlib import Path
 from campaign.config.search import Projection
 from campaign.plan import matrix
 from campaign.report import causes
+from campaign.report import clauses as compliance
 from campaign.report.contents import Section
 from campaign.report.table import COLUMNS, flattened
-from campaign.report.workbook.sheets import LINKED, PROVENANCE, Sheets, Value, internal
+from campaign.report.workbook.sheets import CLAUSES, LINKED, PROVENANCE, Sheets, Value, internal
 from campaign.results.cells import Row
 from campaign.slurm import scripts
 
@@ -56,6 +57,12 @@ def system(sheets: Sheets) -> None:
 
 def _absent(given: Sequence[object]) -> str:
     return "" if given else "not given in the campaign file"
+
+
+def clauses(sheets: Sheets) -> None:
+    """The compliance matrix."""
+    columns = dict(zip(compliance.HEADERS, (16, 60, 14, 60, 60), strict=True))
+    sheets.records(CLAUSES, columns, list(map(compliance.texts, sheets.contents.clauses)))
 
 
 def projections(sheets: Sheets) -> None:

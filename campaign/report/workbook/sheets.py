@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from xlsxwriter.format import Format
     from xlsxwriter.worksheet import Worksheet
 
-OVERVIEW, PROVENANCE = "Overview", "Provenance"
-NAMES = ("Summary", OVERVIEW, "System", "Projections", "Findings", PROVENANCE, "Runs")  # besides those of the targets
+OVERVIEW, PROVENANCE, CLAUSES = "Overview", "Provenance", "Clauses"
+NAMES = ("Summary", OVERVIEW, CLAUSES, "System", "Projections", "Findings", PROVENANCE, "Runs")  # besides targets
 LONGEST_NAME, LONGEST_TEXT = 31, 32767
 
 LINE = 15  # points of a row with one line of text

@@ -21,7 +21,7 @@ from campaign.report.contents import Contents
 from campaign.report.table import NOTES, ROUNDING, STATUS, TableLine, origin, status
 from campaign.report.verdict import Compliance, Reason, counted, verdict
 from campaign.report.workbook import records
-from campaign.report.workbook.sheets import LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal
+from campaign.report.workbook.sheets import CLAUSES, LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal
 from campaign.results.cells import Row
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ def workbook(path: Path, contents: Contents) -> bytes:
             _target(sheets, target, name)
         if len(contents.campaign.targets) > 1:
             _overview(sheets)
+        if contents.clauses:
+            records.clauses(sheets)
         records.system(sheets)
         records.projections(sheets)
         records.findings(sheets)
@@ -106,7 +108,8 @@ def _summary(sheets: Sheets) -> None:
     first = 4 + len(facts)
     sheets.put(sheet, first, 0, "Sheets", bold=True)
     named = [*zip([target.name for target in campaign.targets], sheets.targets, strict=True)]
-    named += [(name, name) for name in NAMES[1:] if name != OVERVIEW or len(campaign.targets) > 1]
+    absent = {OVERVIEW: len(campaign.targets) == 1, CLAUSES: not contents.clauses}
+    named += [(name, name) for name in NAMES[1:] if not absent.get(name)]
     for number, (shown, name) in enumerate(named):
         sheets.link(sheet, first + number, 1, internal(name, 0, 0), shown, **LINKED)
 

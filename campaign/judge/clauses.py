@@ -1,0 +1,159 @@
+"""The compliance matrix: each clause of the RFP with its state, by the findings and the results. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from campaign.config.rules.entries import Clause, Evidence
+from campaign.core.model import Finding, Status
+from campaign.judge.submission import Submission
+from campaign.results.cells import Row, patterns
+
+# The rules that judge entries of a list of the pack, as far as they are among the pack's checks.
+_JUDGED_BY = {
+    "launch": ("CMP-01", "GEO-01", "GEO-02", "GEO-03"),
+    "files": ("CMP-01", "FLG-02"),
+    "phases": ("FLG-01",),
+    "fixed": ("FLG-01",),
+    "derived": ("FLG-01", "FLG-06"),
+    "allowed": ("FLG-03",),
+    "variables": ("FLG-04",),
+    "items": ("FLG-04",),
+    "requires": ("GEO-05", "RES-01", "RES-02"),
+    "selection": ("STA-02",),
+}
+
+
+_WITHOUT = (Status.MISSING, Status.FAILED, Status.DECLINED)
+
+
+class ClauseState(StrEnum):
+    KEPT = "kept"
+    VIOLATED = "violated"
+    OPEN = "open"
+    ANSWERED = "answered"
+    LOOK = "to be looked at"
+    OUT = "out of scope"
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseLine:
+    """A line of the matrix. `cells`: patterns of those that the state is about; `files`: their raw outputs."""
+
+    clause: Clause
+    state: ClauseState
+    answer: str = ""  # the vendor's, what to look at, or the reason
+    rules: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    why: str = ""  # it is not kept
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "clause": self.clause.id,
+            "requires": self.clause.requires,
+            "how": self.clause.how,
+            "state": self.state,
+            "answer": self.answer,
+            "by": [f"{each.key} {each.name}".rstrip() for each in self.clause.evidence],
+            "rules": list(self.rules),
+            "cells": list(self.cells),
+            "files": list(self.files),
+            "why": self.why,
+        }
+
+
+def matrix(submission: Submission) -> tuple[ClauseLine, ...]:
+    """A line for every clause of the pack, in the pack's order."""
+    answers, findings = dict(submission.campaign.answers), submission.all_findings
+    lines = []
+    for clause in submission.pack.clauses:
+        if clause.answered:
+            answer = answers.get(clause.id, "")
+            state = ClauseState.ANSWERED if answer else ClauseState.OPEN
+            lines.append(ClauseLine(clause, state, answer, why="" if answer else f"no answer to: {clause.answered}"))
+        elif clause.person:
+            lines.append(ClauseLine(clause, ClauseState.LOOK, clause.person))
+        elif clause.out_of_scope:
+            lines.append(ClauseLine(clause, ClauseState.OUT, clause.out_of_scope))
+        else:
+            lines.append(_checked(clause, submission, findings))
+    return tuple(lines)
+
+
+def counted(lines: Sequence[ClauseLine]) -> str:
+    """`18 clauses: 12 kept, 1 open, …`."""
+    counts = Counter(line.state for line in lines)
+    states = ", ".join(f"{counts[state]} {state}" for state in ClauseState if counts[state])
+    return f"{len(lines)} clause{'s' * (len(lines) != 1)}: {states}"
+
+
+def _checked(clause: Clause, submission: Submission, findings: Sequence[Finding]) -> ClauseLine:
+    """The line of a clause that checks account for: violated by any of them, kept if all rules passed on every cell."""
+    pack, whole = submission.pack, submission.rows
+    judging = {each: _rules_of(each, pack.checks) for each in clause.evidence}
+    rules = tuple(dict.fromkeys(rule for of_entry in judging.values() for rule in of_entry))
+    concerned = {each: [row for row in whole if _is_about(each, row, submission)] for each in clause.evidence}
+    rows = [row for row in whole if any(row in of_entry for of_entry in concerned.values())]
+    cells = {each: {row.cell for row in of_entry} for each, of_entry in concerned.items()}
+    about = [
+        finding
+        for finding in findings
+        if any(finding.rule in judging[each] and _touches(finding, cells[each]) for each in clause.evidence)
+    ]
+    without = {row.cell for row in whole if row.status in _WITHOUT}  # that results are missing is no violation yet
+    broken = [each for each in about if each.violated and not (each.cells and without.issuperset(each.cells))]
+    doubtful = [finding for finding in about if not finding.checked or finding.unanswered or finding.at_full]
+    given = [finding for finding in about if finding.waived or (finding.asks and finding.explained)]
+    lacking = [row for row in rows if row.status in _WITHOUT]
+    answer = ""
+    if broken:
+        state, why = ClauseState.VIOLATED, broken[0].message
+        rows = [row for row in rows if any(finding.concerns(row.cell) for finding in broken)]
+    elif lacking or not rows:
+        state, why = ClauseState.OPEN, f"{len(lacking)} of {len(rows)} results missing"
+        rows = lacking
+    elif doubtful:
+        state, why = ClauseState.OPEN, f"{doubtful[0].rule} {_doubt(doubtful[0])}: {doubtful[0].message}"
+        rows = [row for row in rows if any(finding.concerns(row.cell) for finding in doubtful)]
+    elif given:
+        state, why = ClauseState.ANSWERED, f"{given[0].rule}: {given[0].message}"
+        answer = f"waived: {given[0].waived}" if given[0].waived else f"explained: {given[0].explained}"
+    else:
+        state, why = ClauseState.KEPT, ""
+    named = tuple(patterns([row.cell for row in rows], [row.cell for row in whole]))
+    files = dict.fromkeys(row.record.source.file for row in rows if row.record is not None)
+    return ClauseLine(clause, state, answer, rules, named, tuple(files), why)
+
+
+def _rules_of(evidence: Evidence, checks: dict[str, str]) -> tuple[str, ...]:
+    if evidence.key == "checks":
+        return (evidence.name,)
+    return tuple(rule for rule in _JUDGED_BY.get(evidence.key, ()) if rule in checks)
+
+
+def _is_about(evidence: Evidence, row: Row, submission: Submission) -> bool:
+    """Whether a result is of that launch condition, file configuration or phase; other entries are about all."""
+    if evidence.key == "launch":
+        series, _, count = row.cell.launch.rpartition("-")
+        return evidence.name in (row.cell.launch, series if count.isdecimal() else "")
+    if evidence.key == "files":
+        return row.cell.files == evidence.name
+    measured = {operation.id: operation.phase for operation in submission.pack.operations}
+    if evidence.key == "phases" and evidence.name in measured.values():
+        return measured[row.cell.operation] == evidence.name
+    return True
+
+
+def _touches(finding: Finding, cells: set[Any]) -> bool:
+    return not finding.cells or not cells.isdisjoint(finding.cells)
+
+
+def _doubt(finding: Finding) -> str:
+    if not finding.checked:
+        return "not checked"
+    return "explanation required" if finding.unanswered else "not kept in this rehearsal"

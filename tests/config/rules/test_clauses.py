@@ -1,0 +1,136 @@
+"""The clauses of packs: each is accounted for, and each mention of a clause is one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from campaign.config.rules import packs
+from campaign.config.rules.entries import Clause, Evidence
+from campaign.core.errors import InputError
+from tests.config.rules.test_packs import SMALL, Problems, problems
+
+__all__ = ["problems"]  # a fixture
+
+LISTED = """clauses:
+  - {id: "1", requires: one node}
+  - {id: "2", requires: files}
+  - {id: "3", requires: flags}
+  - {id: "4", requires: the best value}
+"""
+SHIPPED = [each.id for each in packs.available()]
+
+
+def _evidence(tmp_path: Path, text: str) -> dict[str, Clause]:
+    path = tmp_path / "small.yaml"
+    path.write_text(text)
+    return {clause.id: clause for clause in packs.load(path).clauses}
+
+
+def test_what_checks_a_clause_is_found_by_itself(tmp_path: Path) -> None:
+    found = _evidence(tmp_path, SMALL + LISTED + 'checks: {FLG-01: "3", CMP-01: {clause: "1"}}\n')
+    assert found["1"].evidence == (Evidence("launch", "one"), Evidence("checks", "CMP-01"))
+    assert found["3"].evidence == (Evidence("fixed", "-F"), Evidence("derived", "-n"), Evidence("checks", "FLG-01"))
+    assert {clause.how for clause in found.values()} == {"checked"}
+
+
+def test_a_check_with_another_clause_is_named(tmp_path: Path) -> None:
+    more = '  - {id: "5", requires: logs, by: [CMP-04]}\nchecks: {CMP-04: practice}\n'
+    assert _evidence(tmp_path, SMALL + LISTED + more)["5"].evidence == (Evidence("checks", "CMP-04"),)
+
+
+@pytest.mark.parametrize("how", ["answered", "person", "out_of_scope"])
+def test_what_no_check_can_see_is_answered_looked_at_or_left_out_with_the_reason(tmp_path: Path, how: str) -> None:
+    clause = _evidence(tmp_path, SMALL + LISTED + f'  - {{id: "5", requires: a word, {how}: why so}}\n')["5"]
+    assert (clause.how, clause.text, clause.evidence) == (how, "why so", ())
+
+
+def test_a_clause_that_nothing_checks_is_refused(problems: Problems) -> None:
+    (problem,) = problems(SMALL + LISTED + '  - {id: "5", requires: logs}\n')
+    assert problem == (
+        "20:10: clauses[4].id: found 5, which nothing in the pack checks; give this clause to the rule or the entry "
+        "that checks it, name rules under by, or say answered, person or out_of_scope"
+    )
+
+
+def test_a_note_checks_nothing(problems: Problems) -> None:
+    more = '  - {id: "5", requires: logs}\nnotes: [{clause: "5", text: so it is read}]\n'
+    assert len(problems(SMALL + LISTED + more)) == 1
+
+
+@pytest.mark.parametrize(
+    "more",
+    ['notes: [{clause: "9", text: a note}]\n', 'checks: {FLG-01: "9"}\n', 'checks: {FLG-01: {clause: "9"}}\n'],
+)
+def test_a_clause_that_is_not_listed_is_refused_wherever_it_is(problems: Problems, more: str) -> None:
+    (problem,) = problems(SMALL + LISTED + more)
+    assert problem.endswith("found 9, which is not among the clauses; add it to clauses")
+
+
+def test_practice_and_distribution_are_no_clauses_of_the_text(tmp_path: Path) -> None:
+    assert len(_evidence(tmp_path, SMALL + LISTED + "checks: {FLG-01: practice, SRC-01: distribution}\n")) == 4
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ('{id: "1", requires: again}', "clauses[4].id: found 1 a second time; allowed: clauses that differ"),
+        (
+            '{id: "5", requires: w, answered: how, person: look}',
+            "clauses[4].person: found answered, person; allowed: one of them",
+        ),
+        (
+            '{id: "5", requires: w, by: [FLG-01]}',
+            "clauses[4].by[0]: found FLG-01; allowed: a rule of the pack's checks",
+        ),
+    ],
+)
+def test_a_clause_is_accounted_for_once_and_in_one_way(problems: Problems, entry: str, problem: str) -> None:
+    assert [each.split(": ", 1)[1] for each in problems(f"{SMALL}{LISTED}  - {entry}\n")] == [problem]
+
+
+def test_a_pack_that_lists_no_clauses_is_valid(tmp_path: Path) -> None:
+    assert _evidence(tmp_path, SMALL) == {}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_pack_lists_the_clauses_of_its_document(name: str) -> None:
+    assert packs.load(name).clauses
+
+
+def _without(value: Any, clause: str) -> Any:
+    """A pack's values without the entries of a clause."""
+    if isinstance(value, list):
+        return [
+            _without(each, clause) for each in value if not (isinstance(each, dict) and each.get("clause") == clause)
+        ]
+    if isinstance(value, dict):
+        kept = {key: each for key, each in value.items() if not isinstance(each, dict) or each.get("clause") != clause}
+        return {key: _without(each, clause) for key, each in kept.items()}
+    return value
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_pack_without_what_checks_a_clause_is_refused(name: str, tmp_path: Path) -> None:
+    pack = packs.load(name)
+    assert pack.path is not None
+    written = yaml.safe_load(pack.path.read_text())
+    for clause in pack.clauses:
+        if not clause.evidence:
+            continue
+        less = _without(written, clause.id)
+        less["checks"] = {
+            rule: given for rule, given in less["checks"].items() if given != clause.id and rule not in clause.by
+        }
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(yaml.safe_dump(less, sort_keys=False, width=10**6))
+        with pytest.raises(InputError) as caught:
+            packs.load(path)
+        told = [problem for problem in caught.value.problems if ": clauses[" in problem]
+        expected = (
+            "a rule of the pack's checks" if clause.by else f"found {clause.id}, which nothing in the pack checks"
+        )
+        assert any(expected in problem for problem in told), (clause.id, caught.value.problems)
