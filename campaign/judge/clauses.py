@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from campaign.config.rules.entries import Clause, Evidence
+from campaign.config.rules.entries import CheckedBy, Clause
 from campaign.core.model import Finding, Status
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row, patterns
@@ -115,7 +115,7 @@ def _checked(clause: Clause, submission: Submission, findings: Sequence[Finding]
         state, why = ClauseState.VIOLATED, broken[0].message
         rows = [row for row in rows if any(finding.concerns(row.cell) for finding in broken)]
     elif lacking or not rows:
-        state, why = ClauseState.OPEN, f"{len(lacking)} of {len(rows)} results missing"
+        state, why = ClauseState.OPEN, f"{len(lacking)} of {len(rows)} results missing" if rows else "no results"
         rows = lacking
     elif doubtful:
         state, why = ClauseState.OPEN, f"{doubtful[0].rule} {_doubt(doubtful[0])}: {doubtful[0].message}"
@@ -130,13 +130,13 @@ def _checked(clause: Clause, submission: Submission, findings: Sequence[Finding]
     return ClauseLine(clause, state, answer, rules, named, tuple(files), why)
 
 
-def _rules_of(evidence: Evidence, checks: dict[str, str]) -> tuple[str, ...]:
+def _rules_of(evidence: CheckedBy, checks: dict[str, str]) -> tuple[str, ...]:
     if evidence.key == "checks":
         return (evidence.name,)
     return tuple(rule for rule in _JUDGED_BY.get(evidence.key, ()) if rule in checks)
 
 
-def _is_about(evidence: Evidence, row: Row, submission: Submission) -> bool:
+def _is_about(evidence: CheckedBy, row: Row, submission: Submission) -> bool:
     """Whether a result is of that launch condition, file configuration or phase; other entries are about all."""
     if evidence.key == "launch":
         series, _, count = row.cell.launch.rpartition("-")

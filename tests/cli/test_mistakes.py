@@ -43,8 +43,8 @@ DURATION = (
 SBATCH = "an sbatch option as --name or --name=value, except those that campaign sets"
 KEYS = (
     "name, rules, profile, results, items_total, variables, repetitions, targets, launch, search, projections, slurm, "
-    "launcher, benchmark, declined, server_counters, explanations, waivers, allowed_signers, system, proposed, "
-    "contact, nonce, source"
+    "launcher, benchmark, declined, server_counters, explanations, answers, waivers, allowed_signers, system, "
+    "proposed, contact, nonce, source"
 )
 PEAK = "(clause 8.5: The minimal number of MPI processes on multiple compute nodes that achieves the peak results.)"
 OFFER = (
@@ -324,13 +324,14 @@ ON_COMMAND_LINES = (
     OnCommandLine("a bundle that was unpacked into a directory", "verify unpacked",
                   "campaign: unpacked: not a bundle: bagit.txt not found; did you mean unpacked/offer?"),
     OnCommandLine("an option with a typo", "table c.yaml --fromat csv",
-                  "usage: campaign table [-h] [--format F] [-o OUT] FILE\n"
+                  "usage: campaign table [-h] [--format F] [-o OUT] [--clauses] FILE\n"
                   "campaign table: error: unknown option --fromat; did you mean --format?"),
     OnCommandLine("an option that is nothing like one", "table c.yaml --xyzzy",
-                  "usage: campaign table [-h] [--format F] [-o OUT] FILE\n"
-                  "campaign table: error: unknown option --xyzzy; allowed: -h, --help, --format, -o, --output"),
+                  "usage: campaign table [-h] [--format F] [-o OUT] [--clauses] FILE\n"
+                  "campaign table: error: unknown option --xyzzy; allowed: -h, --help, --format, -o, --output, "
+                  "--clauses"),
     OnCommandLine("two campaign files", "table c.yaml d.yaml",
-                  "usage: campaign table [-h] [--format F] [-o OUT] FILE\n"
+                  "usage: campaign table [-h] [--format F] [-o OUT] [--clauses] FILE\n"
                   "campaign table: error: unexpected arguments: d.yaml"),
     OnCommandLine("a format with a typo", "table c.yaml --format exel",
                   "campaign: --format exel: unknown format; did you mean xlsx?"),

@@ -78,6 +78,10 @@ repetitions: 1
 #   - cells: "scratch/max/*/*"
 #     reason: <why>
 
+# Clauses that are answered in words, for the compliance matrix (campaign table FILE --clauses).
+# answers:
+#   "8.2.2 tuning": <answer>   # Which settings of clients and servers were tuned, and will they be so in production?
+
 # The proposed system, for the report. Replace each text in angle brackets.
 system:
   system: <name, vendor and number of compute nodes>

@@ -13,9 +13,9 @@ from campaign.core.model import SRUN, Launcher
 PACK = (Path(__file__).parents[2] / "rules" / "stream.yaml").read_text()
 LAUNCHERS = """
 launchers:
-  - {program: srun, options: [--cpu-bind], clause: "4"}
-  - {program: numactl, clause: "4"}
-  - {program: wrapper, clause: "4"}
+  - {program: srun, options: [--cpu-bind], clause: practice}
+  - {program: numactl, clause: practice}
+  - {program: wrapper, clause: practice}
 """
 OPEN_MPI = ("-n", "{processes}", "--map-by", "ppr:{processes_per_node}:node")
 

@@ -192,7 +192,7 @@ WRONG_VALUES = {
     "anything: x": [
         "6:1: anything: unknown key; allowed: name, rules, profile, results, items_total, variables, repetitions, "
         "targets, launch, search, projections, slurm, launcher, benchmark, declined, "
-        "server_counters, explanations, waivers, "
+        "server_counters, explanations, answers, waivers, "
         "allowed_signers, system, proposed, contact, nonce, source"
     ],
     "name: other": ["6:1: name: duplicate key, first in line 1; remove one"],

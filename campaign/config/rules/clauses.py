@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from campaign.config.rules.entries import Clause, Evidence
+from campaign.config.rules.entries import CheckedBy, Clause
 from campaign.config.rules.kinds import OWN, UNCHECKED
 from campaign.core.schema import Values, near
 from campaign.core.strict_yaml import Place
@@ -21,7 +21,7 @@ class _Mention:
     """An entry of the pack with a `clause`."""
 
     clause: str
-    evidence: Evidence
+    evidence: CheckedBy
     at: Place  # of the clause
 
 
@@ -67,7 +67,7 @@ def with_evidence(clauses: Sequence[Clause], pack: Values) -> Iterator[Clause]:
         if clause.text:
             yield clause
             continue
-        found = [Evidence("checks", rule) for rule in clause.by]
+        found = [CheckedBy("checks", rule) for rule in clause.by]
         found += [each.evidence for each in mentions if each.clause == clause.id]
         yield replace(clause, evidence=tuple(dict.fromkeys(found)))
 
@@ -79,12 +79,12 @@ def _mentions(value: Any, at: Place) -> Iterator[_Mention]:
             clause = dict(given).get("clause") if isinstance(given, tuple) else given
             if clause:
                 place = ("checks", rule, *["clause"] * isinstance(given, tuple))
-                yield _Mention(clause, Evidence("checks", rule), place)
+                yield _Mention(clause, CheckedBy("checks", rule), place)
     elif isinstance(value, Values):
         if clause := value.get("clause"):
             key = next(part for part in reversed(at) if isinstance(part, str))
             name = next((value[name] for name in _NAMED_BY if value.get(name)), "")
-            yield _Mention(clause, Evidence(key, str(name)), (*at, "clause"))
+            yield _Mention(clause, CheckedBy(key, str(name)), (*at, "clause"))
         for key, inner in value.items():
             yield from _mentions(inner, (*at, key))
     elif isinstance(value, tuple):

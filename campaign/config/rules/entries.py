@@ -254,7 +254,7 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class CheckedBy:
     """What checks a clause: an entry of the pack. `key`: the list that it is in, such as `launch` or `checks`."""
 
     key: str
@@ -275,7 +275,7 @@ class Clause:
     answered: str = key(kinds.DEMAND, "in place of a check: the question that the vendor answers in `answers`", "")
     person: str = key(kinds.DEMAND, "in place of a check: what a person has to look at", "")
     out_of_scope: str = key(kinds.DEMAND, "in place of a check: why it is not checked at all", "")
-    evidence: tuple[Evidence, ...] = ()  # of the pack's entries; empty unless it is checked
+    evidence: tuple[CheckedBy, ...] = ()  # of the pack's entries; empty unless it is checked
 
     @property
     def how(self) -> str:

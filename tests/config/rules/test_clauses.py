@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from campaign.config.rules import packs
-from campaign.config.rules.entries import Clause, Evidence
+from campaign.config.rules.entries import CheckedBy, Clause
 from campaign.core.errors import InputError
 from tests.config.rules.test_packs import SMALL, Problems, problems
 
@@ -32,14 +32,14 @@ def _evidence(tmp_path: Path, text: str) -> dict[str, Clause]:
 
 def test_what_checks_a_clause_is_found_by_itself(tmp_path: Path) -> None:
     found = _evidence(tmp_path, SMALL + LISTED + 'checks: {FLG-01: "3", CMP-01: {clause: "1"}}\n')
-    assert found["1"].evidence == (Evidence("launch", "one"), Evidence("checks", "CMP-01"))
-    assert found["3"].evidence == (Evidence("fixed", "-F"), Evidence("derived", "-n"), Evidence("checks", "FLG-01"))
+    assert found["1"].evidence == (CheckedBy("launch", "one"), CheckedBy("checks", "CMP-01"))
+    assert found["3"].evidence == (CheckedBy("fixed", "-F"), CheckedBy("derived", "-n"), CheckedBy("checks", "FLG-01"))
     assert {clause.how for clause in found.values()} == {"checked"}
 
 
 def test_a_check_with_another_clause_is_named(tmp_path: Path) -> None:
     more = '  - {id: "5", requires: logs, by: [CMP-04]}\nchecks: {CMP-04: practice}\n'
-    assert _evidence(tmp_path, SMALL + LISTED + more)["5"].evidence == (Evidence("checks", "CMP-04"),)
+    assert _evidence(tmp_path, SMALL + LISTED + more)["5"].evidence == (CheckedBy("checks", "CMP-04"),)
 
 
 @pytest.mark.parametrize("how", ["answered", "person", "out_of_scope"])

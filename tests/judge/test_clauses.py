@@ -1,0 +1,129 @@
+"""The compliance matrix: states that follow from results and findings alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from campaign.config.format import Campaign
+from campaign.config.rules.entries import CheckedBy, Clause
+from campaign.core.model import Cell, Finding, Severity, State
+from campaign.judge.clauses import ClauseLine, ClauseState, counted, matrix
+from tests.support import builders
+from tests.support.results import Results
+
+FLAGS = Clause("8.4", "flags", evidence=(CheckedBy("checks", "FLG-01"), CheckedBy("fixed", "-F")))
+SINGLE = Clause("8.5", "one process", evidence=(CheckedBy("launch", "single"),))
+SERIES = Clause("8.6", "more and more", evidence=(CheckedBy("launch", "scale"),))
+ASKED = Clause("9", "tuning", answered="What was tuned?")
+LOOKED = Clause("10", "no caching", person="the configuration")
+OUT = Clause("11", "quality of service", out_of_scope="not measured")
+PEAK = Cell("scratch", "peak", "shared", "create")
+
+
+def _lines(
+    *clauses: Clause,
+    findings: tuple[Finding, ...] = (),
+    without: tuple[str, ...] = (),
+    campaign: Campaign | None = None,
+) -> tuple[ClauseLine, ...]:
+    """The matrix of a campaign whose runs all ended well, but those `without` a result."""
+    pack = replace(builders.pack(), clauses=clauses, checks={"FLG-01": "8.4", "GEO-02": "8.5"})
+    results = Results(campaign=campaign or builders.campaign(), pack=pack)
+    for run in results.runs:
+        if run.launch not in without:
+            results.add_to(run, (1000.0, 4000.0, 800.0), State.DONE)
+    return matrix(replace(results.submission(), findings=findings))
+
+
+def _finding(severity: Severity = Severity.ERROR, **more: object) -> Finding:
+    return Finding("FLG-01", severity, "scratch/peak/shared/*", "-F is missing", cells=(PEAK,), **more)  # type: ignore[arg-type]
+
+
+def test_a_clause_is_kept_where_all_results_are_there_and_no_rule_found_anything() -> None:
+    (line,) = _lines(FLAGS)
+    assert (line.state, line.rules, line.cells, line.why) == (ClauseState.KEPT, ("FLG-01",), ("*/*/*/*",), "")
+    assert line.files
+
+
+def test_a_violation_of_its_rule_violates_it_and_its_cells_are_named() -> None:
+    (line,) = _lines(FLAGS, findings=(_finding(),))
+    assert (line.state, line.cells, line.why) == (
+        ClauseState.VIOLATED,
+        ("scratch/peak/shared/create",),
+        "-F is missing",
+    )
+
+
+def test_a_violation_of_another_clause_s_rule_or_of_other_cells_does_not_concern_it() -> None:
+    other = replace(_finding(), rule="GEO-02")
+    flags, single = _lines(FLAGS, SINGLE, findings=(other,))
+    assert (flags.state, single.state) == (ClauseState.KEPT, ClauseState.KEPT)
+
+
+def test_it_is_open_while_results_are_missing_that_it_is_about() -> None:
+    flags, single = _lines(FLAGS, SINGLE, without=("peak",))
+    assert (flags.state, flags.cells, flags.why) == (ClauseState.OPEN, ("scratch/peak/*/*",), "9 of 36 results missing")
+    assert (single.state, single.cells) == (ClauseState.KEPT, ("scratch/single/*/*",))
+
+
+def test_that_a_result_is_missing_is_no_violation_yet() -> None:
+    (line,) = _lines(FLAGS, findings=(_finding(),), without=("peak",))
+    assert line.state is ClauseState.OPEN
+
+
+def test_a_clause_about_a_launch_condition_without_results_is_open() -> None:
+    (line,) = _lines(SERIES)
+    assert (line.state, line.why) == (ClauseState.OPEN, "no results")
+
+
+@pytest.mark.parametrize(
+    ("finding", "why"),
+    [
+        (_finding(Severity.WARNING, checked=False), "FLG-01 not checked: -F is missing"),
+        (_finding(Severity.WARNING), "FLG-01 explanation required: -F is missing"),
+        (_finding(Severity.INFO, at_full=Severity.ERROR), "FLG-01 not kept in this rehearsal: -F is missing"),
+    ],
+)
+def test_it_is_open_where_a_rule_was_not_checked_or_asks_or_would_be_violated_at_full_size(
+    finding: Finding, why: str
+) -> None:
+    (line,) = _lines(FLAGS, findings=(finding,))
+    assert (line.state, line.why) == (ClauseState.OPEN, why)
+
+
+@pytest.mark.parametrize(
+    ("finding", "answer"),
+    [
+        (_finding(waived="the buyer: agreed"), "waived: the buyer: agreed"),
+        (_finding(Severity.WARNING, explained="known"), "explained: known"),
+    ],
+)
+def test_a_waiver_or_an_explanation_is_shown_as_its_answer(finding: Finding, answer: str) -> None:
+    (line,) = _lines(FLAGS, findings=(finding,))
+    assert (line.state, line.answer) == (ClauseState.ANSWERED, answer)
+
+
+def test_a_note_does_not_change_that_it_is_kept() -> None:
+    (line,) = _lines(FLAGS, findings=(_finding(Severity.INFO),))
+    assert line.state is ClauseState.KEPT
+
+
+def test_a_question_is_open_until_the_campaign_file_answers_it() -> None:
+    (asked,) = _lines(ASKED)
+    assert (asked.state, asked.why) == (ClauseState.OPEN, "no answer to: What was tuned?")
+    (answered,) = _lines(ASKED, campaign=builders.campaign(answers=(("9", "Nothing."),)))
+    assert (answered.state, answered.answer) == (ClauseState.ANSWERED, "Nothing.")
+
+
+def test_what_a_person_checks_and_what_is_out_of_scope_is_said_with_its_text() -> None:
+    looked, out = _lines(LOOKED, OUT)
+    assert (looked.state, looked.answer) == (ClauseState.LOOK, "the configuration")
+    assert (out.state, out.answer) == (ClauseState.OUT, "not measured")
+
+
+def test_the_states_are_counted() -> None:
+    assert counted(_lines(FLAGS, SINGLE, ASKED, LOOKED, OUT)) == (
+        "5 clauses: 2 kept, 1 open, 1 to be looked at, 1 out of scope"
+    )
