@@ -157,7 +157,8 @@ def test_the_keys_that_are_commented_out_load_too(tmp_path: Path) -> None:
     for line in CROSSROADS.splitlines():
         body = line.lstrip(" ").removeprefix("# ")
         indent = line[: len(line) - len(line.lstrip(" "))]
-        is_key = line.lstrip(" ").startswith("#") and (body.lstrip(" -").partition(":")[0]).isidentifier()
+        name = body.lstrip(" -").partition(":")[0]
+        is_key = line.lstrip(" ").startswith("#") and (name.isidentifier() or name.startswith('"'))
         lines.append(f"{indent}{body}" if is_key and not body.startswith(("A campaign", "rehearsal:")) else line)
     path = tmp_path / "c.yaml"
     path.write_text("\n".join(lines) + "\n")
@@ -167,6 +168,7 @@ def test_the_keys_that_are_commented_out_load_too(tmp_path: Path) -> None:
     assert campaign.slurm.directives == ("--licenses=scratch",)
     assert campaign.benchmark.executable is None
     assert campaign.declined[0].cells == "scratch/max/*/*"
+    assert campaign.answers == (("8.2.2 tuning", "<answer>"),)
 
 
 def test_on_a_cluster_the_file_has_its_partition_its_cores_and_a_directory_that_exists(tmp_path: Path) -> None:
