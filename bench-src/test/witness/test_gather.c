@@ -1,4 +1,4 @@
-/* Blocks of the same number of ranks on each node. */
+/* Blocks of the same number of ranks on each node, or of one more on the first. */
 #include "test/check.h"
 #include "witness/gather.h"
 
@@ -27,15 +27,18 @@ static void parts(void)
 int main(void)
 {
     parts();
-    PLACED(PLACED_EVENLY, "", 1, 1, "0 n1 aa");
-    PLACED(PLACED_EVENLY, "", 2, 2, "3 n2 aa", "0 n1 aa", "1 n1 aa", "2 n2 aa");
-    PLACED(PLACED_EVENLY, "", 2, 1, "0 n1", "1 n10");
-    PLACED(PLACED_OTHERWISE, "", 2, 2, "0 n1 aa", "1 n2 aa", "2 n1 aa", "3 n2 aa");
-    PLACED(PLACED_OTHERWISE, "", 2, 2, "0 n1 aa", "1 n1 aa", "2 n1 aa", "3 n2 aa");
-    PLACED(PLACED_OTHERWISE, "", 2, 2, "0 n1 aa", "1 n1 aa", "2 n1 aa", "3 n1 aa");
-    PLACED(PLACED_OTHERWISE, "", 3, 1, "0 n1 aa", "1 n2 aa", "2 n1 aa");
-    PLACED(PLACED_IN_PART, "", 2, 2, "0 n1 aa", "1 n1 aa", "2 n2 aa");
-    PLACED(PLACED_EVENLY, "write", 1, 2, "0 n1 aa write", "1 n1 aa write", "0 n1 aa read");
-    PLACED(PLACED_IN_PART, "read", 1, 2, "0 n1 aa write", "1 n1 aa write", "0 n1 aa read");
+    PLACED(PLACED_EVENLY, "", 1, "1", "0 n1 aa");
+    PLACED(PLACED_EVENLY, "", 2, "2", "3 n2 aa", "0 n1 aa", "1 n1 aa", "2 n2 aa");
+    PLACED(PLACED_EVENLY, "", 2, "1", "0 n1", "1 n10");
+    PLACED(PLACED_EVENLY, "", 2, "1+1", "0 n1", "1 n1", "2 n2");
+    PLACED(PLACED_OTHERWISE, "", 2, "1+1", "0 n1", "1 n2", "2 n2");
+    PLACED(PLACED_IN_PART, "", 2, "1+1", "0 n1", "1 n1");
+    PLACED(PLACED_OTHERWISE, "", 2, "2", "0 n1 aa", "1 n2 aa", "2 n1 aa", "3 n2 aa");
+    PLACED(PLACED_OTHERWISE, "", 2, "2", "0 n1 aa", "1 n1 aa", "2 n1 aa", "3 n2 aa");
+    PLACED(PLACED_OTHERWISE, "", 2, "2", "0 n1 aa", "1 n1 aa", "2 n1 aa", "3 n1 aa");
+    PLACED(PLACED_OTHERWISE, "", 3, "1", "0 n1 aa", "1 n2 aa", "2 n1 aa");
+    PLACED(PLACED_IN_PART, "", 2, "2", "0 n1 aa", "1 n1 aa", "2 n2 aa");
+    PLACED(PLACED_EVENLY, "write", 1, "2", "0 n1 aa write", "1 n1 aa write", "0 n1 aa read");
+    PLACED(PLACED_IN_PART, "read", 1, "2", "0 n1 aa write", "1 n1 aa write", "0 n1 aa read");
     return CHECK_REPORT();
 }
