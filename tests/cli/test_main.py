@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import subprocess
@@ -306,3 +307,17 @@ def test_help_fits_a_narrow_terminal(verb: str, monkeypatch: pytest.MonkeyPatch)
     top = arguments.parser(sandbox=True)
     text = (arguments.of_verb(top, verb) if verb else top).format_help()
     assert [line for line in text.splitlines() if len(line) > 60] == []
+
+
+def test_the_compliance_matrix_before_any_run_has_every_clause_of_the_pack(file: Path) -> None:
+    printed = call("table", file, "--clauses", "--format", "json")
+    states = {line["clause"]: line["state"] for line in json.loads(printed.stdout)}
+    assert states["8.4"] == "open"
+    assert states["8.2.2 tuning"] == "open"
+    assert states["8.2.2 caching"] == "to be looked at"
+
+
+def test_the_coverage_of_clauses_needs_a_pack() -> None:
+    assert call("rules", "--clauses").returncode == 2
+    assert call("rules", "stream", "--json").returncode == 2
+    assert "5 clauses" in call("rules", "stream", "--clauses").stdout

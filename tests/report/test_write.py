@@ -25,6 +25,7 @@ from campaign.report import origins
 from campaign.report.contents import Contents, Section
 from campaign.report.verdict import Compliance, Reason, Verdict
 from campaign.report.write import write_report
+from tests.report.test_clauses import KEPT, OPEN
 from tests.support import builders
 from tests.support.results import Results, everything
 
@@ -365,3 +366,12 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         write_report(tmp_path / "file", contents(everything()))
     with pytest.raises(InputError, match="cannot be written"):
         write_report(Path("/proc/nowhere"), contents(everything()))
+
+
+def test_the_compliance_matrix_is_a_part_of_the_page_if_the_pack_lists_its_clauses(tmp_path: Path) -> None:
+    given = placed(contents(everything()), tmp_path)
+    without = write_report(tmp_path, given).read_text()
+    page = write_report(tmp_path, replace(given, clauses=(KEPT, OPEN))).read_text()
+    assert 'id="clauses"' in page
+    assert "2 clauses: 1 kept, 1 open" in page
+    assert 'id="clauses"' not in without

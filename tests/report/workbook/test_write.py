@@ -21,6 +21,7 @@ from campaign.report import table
 from campaign.report.contents import Contents, Section
 from campaign.report.workbook import sheets
 from campaign.report.workbook.write import workbook
+from tests.report.test_clauses import KEPT, OPEN
 from tests.report.test_table import two_targets
 from tests.report.test_write import FINDING, contents, placed, projected
 from tests.support import builders
@@ -371,3 +372,14 @@ def test_every_name_is_one_that_a_workbook_takes(targets: list[str]) -> None:
 @pytest.mark.parametrize("make", [everything, Results])
 def test_the_same_contents_give_the_same_bytes(make: Callable[[], Results]) -> None:
     assert workbook(Path("/table.xlsx"), contents(make())) == workbook(Path("/table.xlsx"), contents(make()))
+
+
+def test_the_compliance_matrix_has_a_sheet_if_the_pack_lists_its_clauses(tmp_path: Path) -> None:
+    given = contents(everything())
+    path = tmp_path / "table.xlsx"
+    path.write_bytes(workbook(path, replace(given, clauses=(KEPT, OPEN))))
+    sheet = read(path)["Clauses"]
+    assert sheet.line(1)[:5] == ["Clause", "Requirement", "State", "Answer", "Evidence"]
+    assert [sheet.line(number)[2] for number in (2, 3)] == ["kept", "open"]
+    path.write_bytes(workbook(path, given))
+    assert "Clauses" not in read(path)
