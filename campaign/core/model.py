@@ -67,9 +67,14 @@ class Cell:
         return f"{self.target}/{self.launch}/{self.files}/{self.operation}"
 
 
+BRACE = "\x02"  # in `Command.arguments`: a { of a raw text, which begins no placeholder
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One launch of a program in a run. `{directory}` in `arguments` stands for the attempt's own directory."""
+    """One launch of a program in a run. `{directory}` in `arguments` stands for the attempt's own directory, BRACE for
+    a brace.
+    """
 
     executable: str
     arguments: tuple[str, ...]
@@ -83,10 +88,12 @@ class Command:
 
     def words(self, directory: str) -> tuple[str, ...]:
         """The argv of an attempt whose directory this is."""
-        prefix, given = (
-            [word.replace("{directory}", directory) for word in each] for each in (self.prefix, self.arguments)
-        )
-        return (*prefix, self.executable, *given)
+        prefix = (word.replace("{directory}", directory) for word in self.prefix)
+        return (*prefix, self.executable, *self.given(directory))
+
+    def given(self, directory: str) -> tuple[str, ...]:
+        """The arguments of an attempt whose directory this is."""
+        return tuple(word.replace("{directory}", directory).replace(BRACE, "{") for word in self.arguments)
 
     @property
     def step(self) -> str:

@@ -96,8 +96,9 @@ def _of_command(
     place = next((word.partition(mark)[0] for word in argv if mark in word), run.directory.rstrip("/"))
     yield from _change(f"directory of target {run.target}", place, run.directory.rstrip("/") or "/")
     before = [word.replace(f"{place}{mark}", "{directory}") for word in argv[1:]]
-    if same_geometry and before != list(command.arguments):
-        yield "command line", _change_of_words(before, command.arguments)
+    given = command.given("{directory}")
+    if same_geometry and before != list(given):
+        yield "command line", _change_of_words(before, given)
 
 
 def _change_of_words(old: Sequence[str], new: Sequence[str]) -> str:

@@ -67,6 +67,7 @@ _PHASE = KeyedMap(
         "what `write` writes, such as the program's input; with the same placeholders; other braces are text",
         default="",
     ),
+    raw=switch("true: `text` is written as it stands here, and nothing in it is a placeholder"),
     nodes=Field(
         Choice(("same", "other")),
         "`other`: on the same number of further nodes of the job, none of which ran a phase with `same`",

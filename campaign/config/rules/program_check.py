@@ -12,7 +12,7 @@ from campaign.core.schema import Values
 from campaign.core.strict_yaml import Place
 
 _BESIDE = re.compile(r"\{directory\}(?![/,:;@]|$)")  # a path that only begins with the attempt's own directory
-_BESIDE_KEYS = {"arguments": "program", "text": "write"}  # key -> the kind of phase that may have it
+_BESIDE_KEYS = {"arguments": "program", "text": "write", "raw": "write"}  # key -> the kind of phase that may have it
 _OF_ONE = ("applet", "arguments", "fixed", "derived", "allowed")  # keys of a pack with one program
 _FLAGS_MISSING = "{flags} is missing; allowed: the placeholder of the file configuration's flags once"
 NO_PHASES = "found `phase` in a pack without `phases`; remove it"
@@ -39,12 +39,14 @@ def check(pack: Values) -> None:
 
 
 def command_lines(pack: Values) -> Iterator[tuple[Place, str]]:
-    """The words after the program of each phase, and the paths that phases remove, each with its place."""
+    """The texts of phases that may have placeholders, each with its place: words after the program, and the paths and
+    contents of files.
+    """
     if pack["arguments"]:
         yield ("arguments",), pack["arguments"]
     for index, phase in enumerate(pack["phases"] or ()):
         for key in ("arguments", "remove", "write", "text") if phase else ():
-            if phase[key]:
+            if phase[key] and not (key == "text" and phase["raw"]):
                 yield ("phases", index, key), phase[key]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from campaign.config.rules import formulas, output_format
 from campaign.config.rules.output_format import DESCRIBED, LAST_LINES, RESULTS, Form, OutputFormat
 from campaign.core import keys, schema
+from campaign.core.model import BRACE
 from campaign.core.strict_yaml import Document
 
 OUTPUTS = Path(__file__).with_name("outputs")
@@ -109,7 +110,7 @@ def _program(entry: dict[str, Any], shared: OutputFormat) -> Program:
 def _phase(entry: dict[str, Any], allowed: tuple[Flag, ...]) -> Phase:
     words = tuple(formulas.words(entry["remove"] or entry["arguments"]))
     if entry["write"]:
-        words = (entry["write"], entry["text"])
+        words = (entry["write"], entry["text"].replace("{", BRACE) if entry["raw"] else entry["text"])
     flags = dict.fromkeys(word for word in words if word.startswith("-"))
     return Phase(
         entry["id"],

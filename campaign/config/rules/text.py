@@ -15,6 +15,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.rules.packs import Available
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import units
+from campaign.core.model import BRACE
 
 _FARTHEST = 24  # the last column at which the text of an entry may begin
 
@@ -92,7 +93,7 @@ def _command_lines(pack: RulePack) -> dict[str, list[list[str]]]:
         does = "remove" if len(phase.arguments) == 1 else "write"
         does = pack.program(phase.program).applet if phase.program else does
         where = "on nodes that no earlier phase used" if phase.nodes == "other" else ""
-        entries.append(_entry(phase.id, phase.clause, " ".join((does, *phase.arguments)), where))
+        entries.append(_entry(phase.id, phase.clause, " ".join((does, *phase.arguments)).replace(BRACE, "{"), where))
     return {"Phases of one execution, one after another in one job and one directory": entries}
 
 

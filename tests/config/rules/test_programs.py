@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from campaign.config.rules import packs
+from campaign.config.rules import packs, text
 from campaign.config.rules.output_format import PhasedOutput
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry
+from campaign.plan import matrix
+from tests.support import builders
 
 PACK = """id: small
 version: 1
@@ -38,12 +41,12 @@ selection: {operation: per-node, best: highest, clause: "1"}
 
 
 def read(tmp_path: Path, *changes: tuple[str, str]) -> RulePack:
-    text = PACK
+    written = PACK
     for old, new in changes:
-        assert old in text
-        text = text.replace(old, new, 1)
+        assert old in written
+        written = written.replace(old, new, 1)
     path = tmp_path / "small.yaml"
-    path.write_text(text)
+    path.write_text(written)
     return packs.load(path)
 
 
@@ -99,6 +102,30 @@ def test_programs_without_results_of_their_own_have_those_of_the_pack(tmp_path: 
     assert [form and form.records[0].name for form in forms] == [None, None, "{kernel}-{class}", "{kernel}-{class}"]
     with pytest.raises(InputError, match=r"results: no operation uses these results"):
         read(tmp_path, ("selection:", RESULTS))
+
+
+RAW = r"""variable x index 1 # ${x} {{x}} {"nx": 4} {directory} {= 1 +}"""
+
+
+def test_a_raw_text_reaches_the_file_and_the_readers_as_it_is_written(tmp_path: Path) -> None:
+    pack = read(tmp_path, ('text: "size = 1"}', f"text: '{RAW}', raw: true}}"))
+    made = settle(pack, "full", {"one": Geometry(2, 2)}, {})
+    campaign = replace(builders.campaign(), rules=str(tmp_path / "small.yaml"), items_total=None)
+    executables = {name: matrix.Executable(f"/opt/{name}") for name in ("ior", "mdtest")}
+    run = matrix.expand(campaign, made, {"one": Geometry(2, 2)}, executables)[0]
+    assert run.commands[0].words("/there") == ("campaign_write", "/there/input", RAW)
+    assert RAW in text.text(made, width=300)
+
+
+@pytest.mark.parametrize("written", ["${x}", "{{x}}"])
+def test_in_a_text_that_is_not_raw_an_unknown_name_in_braces_is_refused(tmp_path: Path, written: str) -> None:
+    with pytest.raises(InputError, match=r"phases\[0\]\.text: found \{x\}"):
+        read(tmp_path, ("size = 1", written))
+
+
+def test_raw_belongs_to_a_text(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"phases\[1\]\.raw: a phase has one of `program`"):
+        read(tmp_path, ('program: ior, arguments: "-w', 'raw: true, program: ior, arguments: "-w'))
 
 
 def test_a_phase_by_itself_is_a_pack_for_one_program(tmp_path: Path) -> None:
