@@ -201,6 +201,9 @@ def _launch(condition: LaunchCondition, site: Site) -> str:
     if condition.series:
         there = site.nodes if condition.series == "nodes" else site.cores
         value, comment = str(counts.of(counts.POWER, there)), f"   # the largest of {condition.needs}"
+    elif condition.each_node:
+        value = f"{{processes_per_node: {condition.processes_per_node or each}}}"
+        comment = f"   # fixed: {condition.needs}"
     elif condition.share or condition.processes_per_node is not None:
         nodes, per_node = condition.share or condition.nodes, condition.processes_per_node
         value = f"{{nodes: {nodes or max(2, condition.minimum_nodes)}, processes_per_node: {per_node or each}}}"

@@ -92,6 +92,8 @@ def _form(condition: LaunchCondition, pack: RulePack) -> str:
     search = f"{SEARCH}, or " if pack.searchable else ""
     if condition.processes is not None:
         return f"{condition.processes}, or remove the line"
+    if condition.each_node:
+        return "{processes_per_node: 16}"
     if condition.share or condition.processes_per_node is not None:
         nodes = condition.share or condition.nodes or max(2, condition.minimum_nodes)
         return f"{{nodes: {nodes}, processes_per_node: {condition.processes_per_node or 16}}}"
@@ -138,7 +140,9 @@ class _GivenLaunch:
         nodes = value["nodes"] if value["nodes"] is not None else condition.nodes or condition.share or None
         key = "processes" if value["processes"] is not None else "processes_per_node"
         count = value[key] if value[key] is not None else condition.processes_per_node
-        if value["processes"] is not None and value["processes_per_node"] is not None:
+        if condition.each_node and value["nodes"] is not None:
+            self._refuse(f"found nodes; allowed: {self.form}", "nodes")
+        elif value["processes"] is not None and value["processes_per_node"] is not None:
             self._refuse(f"found both processes and processes_per_node; allowed: {self.form}", "processes_per_node")
         elif nodes is None or count is None:
             if not value.wrong:  # otherwise that explains it

@@ -141,6 +141,7 @@ class Run:
     threads: int = 0  # per process; 0 if the rules do not say
     phase: str = ""  # the search that it is part of; its results are in no cell
     launcher: Launcher = SRUN
+    node: str = ""  # the only node where it may run, of a launch condition with `nodes: each`
 
     @property
     def executable(self) -> str:

@@ -231,6 +231,11 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
                 processes_on(seen.processes, seen.nodes),
                 launch=case.run.launch,
             )
+    node, ran_on = case.run.node, tuple(dict.fromkeys(seen.node_names or case.evidence.placement))
+    if node and not ran_on:
+        yield unchecked("the node where it ran is not recorded")
+    elif node and ran_on != (node,):
+        yield violation("ran on another node than planned", node, listed(ran_on))
     wanted = str(case.run.threads or "")
     threads = case.evidence.witness.threads if seen.threads is None else (str(seen.threads),)
     if wanted and not threads:

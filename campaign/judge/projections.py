@@ -12,6 +12,7 @@ from campaign.config.rules.entries import LaunchCondition
 from campaign.config.search import Projection
 from campaign.core import formula
 from campaign.core.model import Finding, Status
+from campaign.core.units import listed, several
 from campaign.judge.findings import cut, doubt, note, processes_on, to_explain, unchecked, violation
 from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.submission import Submission
@@ -176,10 +177,21 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
                     partition=partition.name,
                 )
         yield from (replace(each, subject=subject) for each in _idle_cores(submission, condition))
+        for row in measured if condition.each_node else ():
+            lacking = [node for node in row.nodes if node not in row.by_node]
+            if lacking:
+                yield to_explain(
+                    "some nodes that run by themselves have no valid result",
+                    several(len(row.nodes), "node"),
+                    f"{several(len(row.by_node), 'node')}; not {listed(lacking)}",
+                    about=row.cell,
+                )
         away = [node for node in partition.unusable if node.why != OUTSIDE]
         if away:
             yield to_explain(
-                "some nodes of the partition were unavailable for the maximum-concurrency run",
+                "some nodes of the partition were unavailable, so that they were not measured"
+                if condition.each_node
+                else "some nodes of the partition were unavailable for the maximum-concurrency run",
                 f"{partition.nodes} nodes",
                 ", ".join(str(node) for node in away),
                 about=subject,

@@ -13,7 +13,7 @@ from campaign.config.search import Projection
 from campaign.core import units
 from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Status, matches
 from campaign.plan import matrix
-from campaign.results.case import Case, selected
+from campaign.results.case import Case, by_node, selected
 from campaign.results.cells import Basis, Row
 from campaign.statistics import intervals
 
@@ -40,6 +40,7 @@ def table_rows(
         tried = [result for run in of_cell for result in by_run.get(run.id, ())]
         row = Row(cell, operation.unit, Status.MISSING, of_cell[0] if of_cell else None)
         row = _with_number(row, campaign, operation, tried)
+        row = replace(row, nodes=tuple(dict.fromkeys(run.node for run in of_cell if run.node)))
         if row.status is Status.MISSING:
             used = [attempt for run in of_cell for attempt in counted[run.id]]
             row = replace(row, note=_why_missing(of_cell, used, any(others[run.id] for run in of_cell)))
@@ -84,7 +85,12 @@ def _with_number(row: Row, campaign: Campaign, operation: Operation, tried: Sequ
     """The row with its number, or why it has none; still missing if nothing was `tried`."""
     good = [result for result in tried if result.valid and result.complete]
     if good:
-        return _number(row, Status.MEASURED, selected(good), operation, tried, good)
+        result = selected(good)
+        here, its = ([case for case in cases if case.run.node == result.run.node] for cases in (tried, good))
+        row = _number(row, Status.MEASURED, result, operation, here, its)
+        nodes = by_node(good) if result.run.node else {}
+        results = {node: case.result(operation) for node, case in nodes.items()}
+        return replace(row, by_node={node: record.value for node, record in results.items() if record})
     projection = next((given for given in campaign.projections if matches(row.cell, given.cells)), None)
     if projection is not None:
         value = projection.value

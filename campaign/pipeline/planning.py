@@ -133,7 +133,8 @@ def _with_runs(opened: Opened, planned: Plan, sought: Sequence[searches.Search])
     standings = tuple(searches.look(search, blueprint, results) for search in sought)
     most = replace(campaign, repetitions=sequential.most) if sequential else campaign
     geometries = _geometries(campaign, planned.partition)
-    runs = matrix.expand(most, pack, geometries, executables, searches.choices(standings))
+    nodes = planned.partition.names if planned.partition else ()
+    runs = matrix.expand(most, pack, geometries, executables, searches.choices(standings), nodes)
     return replace(planned, searches=standings, runs=repetitions.needed(campaign, pack, runs, results))
 
 
@@ -365,6 +366,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
                 "repetition": run.repetition,
                 "phase": run.phase,
                 "nodes": run.geometry.nodes,
+                **({"node": run.node} if run.node else {}),
                 "processes": run.geometry.processes,
                 "processes_per_node": run.geometry.processes_per_node,
                 "items_per_process": run.items_per_process,

@@ -18,10 +18,10 @@ CHOOSABLE = (Status.FAILED, Status.INVALID, Status.MISSING)  # statuses by which
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`only`: patterns of cells; empty means all. `statuses`: only cells with one of these. `again`: new attempts,
-    whatever the cells have. `detach`: return right after submitting. `keep_going`: also if the first two jobs fail with
-    the same cause. `most_node_h`: node-hours that the whole campaign may use. `most_jobs`: jobs of it that Slurm may
-    have at once.
+    """`only`: patterns of cells, with `@NODE` after one for that node alone; empty means all. `statuses`: only cells
+    with one of these. `again`: new attempts, whatever the cells have. `detach`: return right after submitting.
+    `keep_going`: also if the first two jobs fail with the same cause. `most_node_h`: node-hours that the whole campaign
+    may use. `most_jobs`: jobs of it that Slurm may have at once.
     """
 
     only: tuple[str, ...] = ()
@@ -45,8 +45,14 @@ class Request:
         return bool(self.only or self.statuses)
 
     def means(self, cell: Cell) -> bool:
-        matched = not self.only or any(matches(cell, pattern) for pattern in self.only)
+        matched = not self.only or any(matches(cell, pattern.partition("@")[0]) for pattern in self.only)
         return matched and (self.cells is None or cell in self.cells)
+
+    def _on(self, run: Run, cell: Cell) -> bool:
+        """Whether the run's node is chosen by a pattern that matches the cell."""
+        given = [pattern.partition("@") for pattern in self.only]
+        matched = [node for pattern, _, node in given if matches(cell, pattern)]
+        return not matched or any(not node or fnmatch.fnmatchcase(run.node, node) for node in matched)
 
     def by_status(self, rows: Sequence[Row]) -> Request:
         """With the cells of the requested statuses. Invalid cells have results, so they need new attempts."""
@@ -56,12 +62,16 @@ class Request:
     def chosen(self, campaign: Campaign, runs: Sequence[Run]) -> list[Run]:
         """The runs of the chosen cells, without those whose cells are all declined or projected."""
         given = ((run, run.cells()) for run in runs)
-        return [run for run, cells in given if any(map(self.means, cells)) and not left_out(campaign, cells)]
+        return [
+            run
+            for run, cells in given
+            if any(self.means(cell) and self._on(run, cell) for cell in cells) and not left_out(campaign, cells)
+        ]
 
     def check(self, cells: Sequence[Cell]) -> None:
         """Raise InputError for a pattern that matches none of the cells."""
         for pattern in self.only:
-            if not any(matches(cell, pattern) for cell in cells):
+            if not any(matches(cell, pattern.partition("@")[0]) for cell in cells):
                 raise InputError(_no_cell(pattern, cells))
 
 

@@ -87,9 +87,10 @@ def expand(
     geometries: Mapping[str, Geometry],
     executables: Mapping[str, Executable],
     chosen: Mapping[Combination, Sequence[ChosenGeometry]] | None = None,
+    nodes: Sequence[str] = (),
 ) -> tuple[Run, ...]:
-    """The runs of every launch condition that has a geometry, in the order of execution. `found`: geometries from
-    searches.
+    """The runs of every launch condition that has a geometry, in the order of execution. `chosen`: geometries from
+    searches. `nodes`: those that run by themselves under a launch condition of each node.
 
     Repetitions are blocks: each contains every run once, in random order if there are several, so that a drift of the
     system is not mistaken for an effect.
@@ -99,10 +100,11 @@ def expand(
     runs: list[Run] = []
     for target in campaign.targets:
         once = [
-            _reported(blueprint, (target.name, launch.id, files.id), choice)
+            _reported(blueprint, (target.name, launch.id, files.id), choice, node)
             for launch in pack.launch
             for files in pack.files
             for choice in given.get(launch.id) or (chosen or {}).get((target.name, launch.id, files.id), ())
+            for node in (nodes if launch.each_node else ("",))
         ]
         for repetition in range(1, campaign.repetitions + 1):
             block = [replace(run, id=f"{run.id}.r{repetition}", repetition=repetition) for run in once]
@@ -116,11 +118,12 @@ def _all_operations(pack: RulePack, launch: str) -> tuple[str, ...]:
     return tuple(operation.id for operation in pack.operations_of(launch))
 
 
-def _reported(blueprint: Blueprint, combination: Combination, choice: ChosenGeometry) -> Run:
+def _reported(blueprint: Blueprint, combination: Combination, choice: ChosenGeometry, node: str) -> Run:
     """A run that cells report, by the name that its repetitions share."""
     everything = choice.operations == _all_operations(blueprint.pack, combination[1])
     part = "" if everything else f".{'+'.join(choice.operations)}"
-    run = _run(blueprint, combination, f"{'.'.join(combination)}{part}", choice.geometry)
+    part += f".{node}" if node else ""
+    run = _run(blueprint, combination, f"{'.'.join(combination)}{part}", choice.geometry, node)
     notes = (choice.why, *run.notes) if choice.why else run.notes
     return replace(run, operations=choice.operations, notes=notes)
 
@@ -135,7 +138,7 @@ def search_run(blueprint: Blueprint, combination: Combination, request: PlannedB
     return replace(run, repetition=request.block, phase=request.phase)
 
 
-def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Geometry) -> Run:
+def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Geometry, node: str = "") -> Run:
     campaign, pack = blueprint.campaign, blueprint.pack
     target = next(target for target in campaign.targets if target.name == combination[0])
     files = next(files for files in pack.files if files.id == combination[2])
@@ -148,8 +151,8 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
     }
     if total is not None:
         values |= {"items_per_process": str(per_process), "items_total": str(total)}
-    node = {formulas.MEMORY: campaign.slurm.node_memory, formulas.CORES: campaign.slurm.node_cores}
-    known = {name: str(value) for name, value in node.items() if value is not None}
+    of_node = {formulas.MEMORY: campaign.slurm.node_memory, formulas.CORES: campaign.slurm.node_cores}
+    known = {name: str(value) for name, value in of_node.items() if value is not None}
     variables = pack.values_of(*combination)
     values = {**{name: variables[name] for name in pack.varying}, **values}
     numbers = formulas.numbers(geometry, {**known, **variables, **values})
@@ -176,6 +179,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         fingerprint="",
         launcher=campaign.launcher,
         threads=threads,
+        node=node,
     )
     notes = tuple(_notes(blueprint, run))
     return replace(run, notes=notes, fingerprint=fingerprint(run, _surroundings(campaign)))
@@ -264,7 +268,8 @@ def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
     launcher = () if run.launcher == SRUN else (asdict(run.launcher),)
     where = (run.geometry.nodes, run.geometry.processes, run.directory)
     threads = (f"threads={run.threads}",) if run.threads else ()
-    parts = [*where, *_words(run.commands), *surroundings, *launcher, *threads]
+    node = (f"node={run.node}",) if run.node else ()
+    parts = [*where, *_words(run.commands), *surroundings, *launcher, *threads, *node]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
@@ -282,7 +287,7 @@ def batches(runs: Sequence[Run], allocation: str) -> tuple[tuple[Run, ...], ...]
     """Runs grouped into jobs: one each (`run`), those with one target and `geometry`, or `one` job per target.
 
     Repetitions are independent: each is in a job of its own, unless all runs share one. Each round of a search is one
-    job, since the next round depends on it.
+    job, since the next round depends on it. A node that runs by itself has jobs of its own.
     """
     if allocation == "run":
         return tuple((run,) for run in runs)
@@ -290,7 +295,7 @@ def batches(runs: Sequence[Run], allocation: str) -> tuple[tuple[Run, ...], ...]
     for run in runs:
         apart: tuple[object, ...] = (run.phase, run.repetition) if allocation == "geometry" or run.phase else ()
         apart += (run.geometry,) if allocation == "geometry" else ()
-        groups.setdefault((run.target, *apart), []).append(run)
+        groups.setdefault((run.target, run.node, *apart), []).append(run)
     return tuple(tuple(group) for group in groups.values())
 
 

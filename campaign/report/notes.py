@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
@@ -115,7 +115,7 @@ def remarks(row: Row, pack: RulePack) -> list[Remark]:
             gathered.append(_asked(finding))
     if row.status is Status.INVALID and not gathered:
         gathered.append(Remark("its run has missing results"))
-    return [*gathered, *_attempts(row), *_iterations(row), *_counted(row, pack)]
+    return [*gathered, *_each_node(row, pack), *_attempts(row), *_iterations(row), *_counted(row, pack)]
 
 
 def _violation(finding: Finding) -> Remark:
@@ -132,6 +132,20 @@ def _asked(finding: Finding) -> Remark:
         text = f"{finding.rule} {finding.message}:"
         return Remark(text, finding.actual, finding.expected, "(explanation required)")
     return Remark(f"{finding.rule} {finding.message}: explanation required")
+
+
+def _each_node(row: Row, pack: RulePack) -> Iterator[Remark]:
+    """The distribution over nodes that run by themselves."""
+    if not row.by_node:
+        return
+    values = row.by_node.values()
+    reported = next(condition.each for condition in pack.launch if condition.id == row.cell.launch)
+    low, mean, high = (units.digits(value) for value in (min(values), fmean(values), max(values)))
+    nodes = f"{len(values)} of {several(len(row.nodes), 'node')}, each by itself"
+    yield Remark(f"{reported} of {nodes}:", f"{low} to {high}, mean {mean}, spread {row.spread:.1%} of the mean")
+    if row.outlying:
+        told = units.listed(f"{node} ({units.digits(row.by_node[node])})" for node in row.outlying)
+        yield Remark("outlying nodes:", told)
 
 
 def _attempts(row: Row) -> Iterator[Remark]:

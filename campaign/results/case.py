@@ -169,9 +169,26 @@ class Case:
 
 def selected(results: Sequence[Case]) -> Case:
     """The attempt that the pack reports: the best of the selecting operation, the earlier one if equal; or the median
-    one.
+    one. Where each node runs by itself, that of the node that its launch condition names.
     """
+    if results[0].run.node:
+        condition = next(each for each in results[0].pack.launch if each.id == results[0].run.launch)
+        nodes = sorted(by_node(results).values(), key=operator.attrgetter("worth"))
+        if results[0].pack.best(deciding(results[0].pack, results[0].run)) == "lowest":
+            nodes.reverse()
+        return nodes[{"minimum": 0, "median": (len(nodes) - 1) // 2, "maximum": -1}[condition.each]]
+    return _of_repetitions(results)
 
+
+def by_node(results: Sequence[Case]) -> dict[str, Case]:
+    """The reported attempt of each node, where nodes run by themselves."""
+    nodes: dict[str, list[Case]] = {}
+    for case in results:
+        nodes.setdefault(case.run.node, []).append(case)
+    return {node: _of_repetitions(cases) for node, cases in sorted(nodes.items())}
+
+
+def _of_repetitions(results: Sequence[Case]) -> Case:
     if results[0].pack.selection.best == MEDIAN:
         return sorted(results, key=operator.attrgetter("worth"))[(len(results) - 1) // 2]
     return max(results, key=operator.attrgetter("worth"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from statistics import fmean
 from typing import Any
 
 from campaign.config.format import Campaign
@@ -55,6 +56,19 @@ class Row:
     values: tuple[float, ...] = ()  # of all valid attempts, in the order of the runs
     jobs: int = 0  # number of jobs that measured them: values of one job share its nodes and its time
     basis: Basis | None = None
+    nodes: tuple[str, ...] = ()  # those that run by themselves for it, where each node does
+    by_node: Mapping[str, float] = field(default_factory=dict)  # the values of those with a valid one
+
+    @property
+    def outlying(self) -> tuple[str, ...]:
+        """The nodes whose values are outliers."""
+        return tuple(list(self.by_node)[index] for index in sorted(intervals.outliers(list(self.by_node.values()))))
+
+    @property
+    def spread(self) -> float:
+        """The range of the nodes' values, as a share of their mean."""
+        values = list(self.by_node.values())
+        return (max(values) - min(values)) / fmean(values) if any(values) else 0.0
 
     @property
     def geometry(self) -> Geometry | None:
@@ -111,9 +125,24 @@ class Row:
             },
             "campaign": self.basis.campaign if self.basis else None,
             "rules": self.basis.as_json() if self.basis else None,
+            **({"by_node": self._by_node_json()} if self.by_node else {}),
             "projection": _projection_json(self.projection) if self.projection else None,
             "notes": [*(run.notes if run else ()), *([self.note] if self.note else [])],
             "findings": [finding.as_json() for finding in self.findings],
+        }
+
+    def _by_node_json(self) -> dict[str, Any]:
+        values = list(self.by_node.values())
+        return {
+            "nodes": len(self.nodes),
+            "measured": len(values),
+            "minimum": min(values),
+            "maximum": max(values),
+            "mean": fmean(values),
+            "spread": self.spread,
+            "outliers": list(self.outlying),
+            "without_value": [node for node in self.nodes if node not in self.by_node],
+            "values": dict(self.by_node),
         }
 
 

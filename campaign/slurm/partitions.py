@@ -137,6 +137,7 @@ class Partition:
     kinds: tuple[NodeKind, ...] = ()  # of its usable nodes, fewest cores first
     choice: str = ""  # the selection of its nodes
     unclear: str = ""  # the part of the selection that could not be evaluated
+    names: tuple[str, ...] = ()  # of its usable nodes
 
     @property
     def most_cores(self) -> int:
@@ -287,6 +288,7 @@ def parse(
     # Usable nodes by what makes a difference.
     alike: dict[tuple[int, int, str], list[tuple[int, set[str]]]] = {}  # with their features
     unusable: list[Unusable] = []
+    names_usable: list[str] = []
     known: set[str] = set()  # features
     met = False  # whether a node has the selected features
     unread = []
@@ -304,6 +306,7 @@ def parse(
             kind = min(cpus, sockets * cores), memory, gres.replace("(null)", "")
             alike.setdefault(kind, []).append((usable, has))
         unusable += away
+        names_usable += [node for node in chosen if node not in {each.node for each in away}]
         known |= has
         met |= ChosenNodes(choice.constraint).takes("", has)
     commands.tell("sinfo", unread, len(alike) + len(unusable))
@@ -328,6 +331,7 @@ def parse(
         kinds=kinds,
         choice=str(choice),
         unclear=choice.unclear,
+        names=tuple(names_usable),
     )
 
 

@@ -126,6 +126,8 @@ def directives(job: JobScript) -> tuple[str, ...]:
         )
     geometries = [step.run.geometry for step in job.steps]
     log = folder.replace("%", "%%")  # which sbatch expands in the names of these two files
+    node = job.steps[0].run.node
+    own = [word for word in slurm.directives if not (node and word.startswith("--nodelist="))]
     chosen = {name: getattr(slurm, name) for name in ("partition", "account", "qos", "constraint", "reservation")}
     options = [
         f"--job-name={job.name}",
@@ -140,7 +142,8 @@ def directives(job: JobScript) -> tuple[str, ...]:
         "--export=ALL",
         "--no-requeue",
         *(f"--{name}={_directive(value)}" for name, value in chosen.items() if value),
-        *slurm.directives,
+        *([f"--nodelist={node}"] if node else []),
+        *own,
     ]
     return tuple(sorted(options))
 

@@ -143,6 +143,7 @@ def test_an_unknown_placeholder_is_refused_with_those_that_are_known() -> None:
 
 
 EXECUTED = {
+    "node": "n1",
     "threads": 2,
     "geometry": Geometry(4, 8),
     "directory": "/other",

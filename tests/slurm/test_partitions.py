@@ -33,7 +33,16 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
 
 def test_the_default_partition_is_taken_where_none_is_named(cluster: Fake) -> None:
     expected = Partition(
-        "batch", 4, 4, 8, 86400, (), default=True, memory_mib=64000, kinds=(NodeKind(4, 8, 64000, "", ()),)
+        "batch",
+        4,
+        4,
+        8,
+        86400,
+        (),
+        default=True,
+        memory_mib=64000,
+        kinds=(NodeKind(4, 8, 64000, "", ()),),
+        names=("n1", "n2", "n3", "n4"),
     )
     assert partitions.read("") == partitions.read("batch") == expected
 
@@ -59,6 +68,7 @@ def test_nodes_that_cannot_be_used_are_left_out_and_told() -> None:
         ),
         memory_mib=64000,
         kinds=(NodeKind(1, 64, 64000, "", ()), NodeKind(4, 128, 64000, "", ())),
+        names=("n1", "n2", "n3", "n4", "n9"),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from campaign.config.counts import SERIES
+from campaign.config.counts import EACH, SERIES
 from campaign.config.rules import catalogue, clauses, formulas, output_check, program_check, sweeps
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.config.rules.program_check import NO_PHASES
@@ -67,6 +67,8 @@ def _check_launch(condition: Values, sizes: list[str], even: str) -> None:
     fewest = condition["minimum_nodes"] or 1
     if SERIES in (nodes, each):
         _check_series(condition)
+    if each == EACH:
+        condition.problem(f"found {EACH}; allowed for nodes only", "processes_per_node")
     if processes is not None and (each is not None or isinstance(nodes, str)):
         condition.problem(
             "not allowed together with processes per node or a share of the nodes; remove one of them", "processes"

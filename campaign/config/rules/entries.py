@@ -24,7 +24,12 @@ class LaunchCondition:
     nodes: int | None = key(
         kinds.COUNTS,
         "number of nodes, or their share of the partition's usable nodes, where the RFP fixes it; `powers of two`: one "
-        "launch condition for each of 1, 2, 4 …",
+        "launch condition for each of 1, 2, 4 …; `each`: every usable node runs by itself, all for one cell",
+    )
+    each: str = key(
+        Choice(("minimum", "median", "maximum")),
+        "which node's result a cell of `nodes: each` reports; the distribution of all is shown with it",
+        "median",
     )
     processes_per_node: Count | None = key(
         kinds.COUNTS, "number of processes on each node, or their share of its cores, where the RFP fixes it"
@@ -47,6 +52,11 @@ class LaunchCondition:
         if self.share == counts.SERIES:
             return "nodes"
         return "processes_per_node" if self.processes_per_node == counts.SERIES else ""
+
+    @property
+    def each_node(self) -> bool:
+        """Whether every usable node runs by itself."""
+        return self.share == counts.EACH
 
     @property
     def by_partition(self) -> bool:
@@ -79,6 +89,8 @@ class LaunchCondition:
             parts.append(f"{one} processes per node")
         if self.series == "nodes":
             parts.append(f"{_SERIES} nodes")
+        elif self.each_node:
+            parts.append("each node by itself")
         elif self.share:
             parts.append(f"{f'a {self.share}' if self.share == counts.POWER else self.share} of the nodes")
         elif self.nodes is not None:

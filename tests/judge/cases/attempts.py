@@ -32,6 +32,11 @@ def uneven(*ranks: int) -> Case:
     return case(builders.run(geometry=Geometry(4, 31)), processes_per_node=0, uneven=ranks)
 
 
+def on_node(node: str, *names: str) -> Case:
+    """A run of a node by itself, and the nodes where it ran."""
+    return case(builders.run(node=node), node_names=names)
+
+
 def argv(*change: tuple[str, str]) -> tuple[str, ...]:
     """The planned command line as one text, with replacements."""
     text = " ".join(builders.observation().argv)
@@ -355,6 +360,9 @@ EXAMPLES: list[Example] = [
         "8 processes on 1 node",
     ),
     kept("GEO-02", "all as planned", case()),
+    kept("GEO-02", "on its node", on_node("n1", "n1")),
+    broken("GEO-02", "ran on another node than planned", on_node("n1", "n2"), "n1", "n2"),
+    unchecked("GEO-02", "its node was not recorded", on_node("n1")),
     unchecked("GEO-02", "no geometry in the output", case(nodes=None)),
     broken(
         "GEO-02",

@@ -62,6 +62,16 @@ def shared(nodes: str, each: str | None) -> Submission:
     return replace(given, pack=replace(given.pack, launch=tuple(launch)))
 
 
+def each_node(*measured: str, unusable: tuple[Unusable, ...] = ()) -> Submission:
+    """The nodes n1 and n2 run by themselves under the first launch condition; those that gave a value."""
+    given = on(replace(PARTITION, unusable=unusable))
+    first = given.rows[0]
+    launch = [replace(one, share="each", processes=None, nodes=None) for one in given.pack.launch
+              if one.id == first.cell.launch]  # fmt: skip
+    row = replace(first, nodes=("n1", "n2"), by_node=dict.fromkeys(measured, 1.0))
+    return replace(given, rows=(row,), pack=replace(given.pack, launch=tuple(launch)))
+
+
 def broken_formula() -> Submission:
     given = projected()
     made = replace(MADE, inputs=())
@@ -122,5 +132,11 @@ EXAMPLES: list[Example] = [
     kept("GEO-03", "a tenth of the nodes, processes left open", shared("10%", None)),
     kept("GEO-03", "nodes of others' beside a reservation",
          on(replace(PARTITION, nodes=5, unusable=(replace(DOWN, why="outside of the reservation"),)))),
+    kept("GEO-03", "each node by itself", each_node("n1", "n2")),
+    broken("GEO-03", "some nodes that run by themselves have no valid result", each_node("n1"),
+           "2 nodes", "1 node; not n2", str(whole().rows[0].cell), Severity.WARNING),
+    broken("GEO-03", "some nodes of the partition were unavailable, so that they were not measured",
+           each_node("n1", "n2", unusable=(DOWN,)), "4 nodes", "n4 (down*: dead)",
+           f"*/{whole().rows[0].cell.launch}/*/*", Severity.WARNING),
     unchecked("GEO-03", "the partition is not on record", on(None)),
 ]  # fmt: skip

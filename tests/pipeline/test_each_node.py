@@ -1,0 +1,52 @@
+"""A launch condition of each node by itself, on a real Slurm: from the plan to the bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaign.slurm.sandbox.cluster import Sandbox
+from tests.pipeline.test_declared_packs import case_of
+
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(600)]
+PACK = """
+id: gflops
+version: 1
+title: HPL of each node
+document: a text
+caption: Rates
+applet: gflops
+arguments: "{flags}"
+launch:
+  - {id: node, title: Each node, clause: "1", nodes: each, processes_per_node: 2, each: minimum}
+files:
+  - {id: all, title: All, clause: "1"}
+operations:
+  - {id: rate, title: Rate, record: rate, unit: GFLOP/s}
+results:
+  format: text
+  facts: {program: '(HPL)', processes: 'on ([0-9]+)'}
+  records: [{name: rate, pattern: 'rate (?P<value>[0-9]+)', unit: GFLOP/s}]
+selection: {operation: rate, best: highest, clause: "1"}
+checks: {GEO-01: "1", GEO-02: "1", GEO-03: "1", RUN-01: "1", STA-01: "1", STA-02: "1"}
+"""
+# Rank 0 says a rate that is its node's number: 101 on n1, 102 on n2; the others say nothing.
+PRINTS = 'test "$SLURM_PROCID" != 0 || { echo HPL; echo on 2; echo "rate 10${SLURMD_NODENAME##*[!0-9]}"; }'
+
+
+def test_every_node_runs_by_itself_and_one_cell_has_the_distribution(tmp_path: Path, sandbox: Sandbox) -> None:
+    (tmp_path / "packs").mkdir()
+    (tmp_path / "packs" / "gflops.yaml").write_text(PACK)
+    case = case_of(tmp_path, sandbox, "gflops", "{}", PRINTS, tmp_path / "packs")
+    case.file.write_text(case.file.read_text().replace("launch:\n  {}\n", ""))
+    case.call("run")
+    (row,) = case.table()
+    names = list(row["by_node"]["values"])
+    assert (row["status"], row["value"], row["by_node"]["nodes"], row["nodes"]) == ("measured", 101, 4, 1)
+    assert row["by_node"]["values"] == dict(zip(names, (101, 102, 103, 104), strict=True))
+    assert "minimum of 4 of 4 nodes, each by itself: 101 to 104, mean 102" in case.call("table")
+    case.call("rerun", f"scratch/node/all/rate@{names[2]}")
+    (row,) = case.table()
+    assert len(list((case.results / "runs").glob("*/2"))) == 1
+    case.bundle_is_intact(tmp_path / "evidence.zip")
