@@ -39,6 +39,10 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
 _COMPARISON = re.compile("(>=|<=|==)")
 
 
+class Undefined(ValueError):
+    """A formula has no value for these numbers, as a quotient by zero."""
+
+
 def names(text: str) -> tuple[str, ...]:
     """The names that a formula needs values for, in order. Raises ValueError if it is not a formula."""
     return tuple(dict.fromkeys(_names(_parsed(text))))
@@ -52,9 +56,9 @@ def value(text: str, inputs: Mapping[str, float]) -> float:
     try:
         result = _compute(_parsed(text), inputs)
     except (ArithmeticError, ValueError) as error:
-        raise ValueError(f"{text} cannot be computed: {error}") from error
+        raise Undefined(f"{text} cannot be computed: {error}") from error
     if not math.isfinite(result):
-        raise ValueError(f"{text} does not give a finite number")
+        raise Undefined(f"{text} does not give a finite number")
     return result
 
 

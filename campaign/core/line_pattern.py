@@ -14,6 +14,22 @@ from campaign.core.errors import too_long
 
 LONGEST = 400  # characters of a pattern
 
+# What RE2 does not have, and how it is written instead.
+_INSTEAD = (
+    (
+        re.compile(r"\(\?<?[=!]"),
+        "look-around: write what stands in the whole line, and for what must not stand there a class such as [^)]* or "
+        "`harmless` before it",
+    ),
+    (
+        re.compile(r"\\[1-9]|\(\?P="),
+        "a reference to an earlier group: give both parts a group with a name, and compare them in `plausible`",
+    ),
+    (re.compile(r"(?<!\\)[*+?}]\+|\(\?>"), "possessive: write it without the second +"),
+)
+_LITERAL = r"characters that stand for themselves have a backslash, as in \( \) \[ \] \+ \* \? \. \|"
+_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
+
 LinePattern = re.Pattern[str]  # RE2's patterns have the same methods
 
 
@@ -25,7 +41,8 @@ def compile(text: str) -> LinePattern:
     if len(text) > LONGEST:
         raise ValueError(too_long(length=len(text), longest=LONGEST))
     if text.startswith("^") or (text.endswith("$") and not text.endswith(r"\$")):
-        raise ValueError(f"{text}: a pattern always matches the whole line; remove ^ and $")
+        bare = text.removeprefix("^").removesuffix("$")
+        raise ValueError(f"{text}: a pattern always matches the whole line; remove ^ and $: {bare}")
     options = re2.Options()
     options.log_errors = False
     try:
@@ -33,5 +50,15 @@ def compile(text: str) -> LinePattern:
     except re2.error as error:
         raise ValueError(
             f"not a regular expression: {error.args[0].decode()}; allowed: RE2 syntax, without look-around and "
-            "back-references"
+            f"back-references; {advice(text)}"
         ) from error
+
+
+def advice(text: str) -> str:
+    """How to write what a refused pattern means."""
+    return next((instead for pattern, instead in _INSTEAD if pattern.search(text)), _LITERAL)
+
+
+def of_line(line: str) -> str:
+    """The pattern that matches this line alone, with tabs as such."""
+    return _SPECIAL.sub(r"\\\g<0>", line).replace("\t", r"\t")

@@ -118,6 +118,14 @@ def utc(seconds: float) -> str:
         return f"{seconds:.0f} s after 1970"
 
 
+_RATE_TIME_OR_SIZE = re.compile(r"(?i:.*(?:/(?:s|min|h|d|day)|flops?)|[num]?s|min|h|[kmgtpe]?i?b)")
+
+
+def may_be_negative(unit: str) -> bool:
+    """Whether a number in this unit may be below 0, as an energy or a difference; a rate, a time or a size is not."""
+    return not _RATE_TIME_OR_SIZE.fullmatch(unit)
+
+
 def digits(value: float) -> str:
     """A number as it is printed: whole from 100 on, below that 3 significant digits."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -10,7 +10,7 @@ from campaign.config.rules.entries import Requirement
 from campaign.config.rules.pack import RulePack
 from campaign.core.formula import Condition, value
 from campaign.core.model import Finding, Record, Run, State
-from campaign.core.units import digits, format_size, listed
+from campaign.core.units import digits, format_size, listed, may_be_negative
 from campaign.judge.findings import at_full_size, doubt, note, processes_on, unchecked, violation
 from campaign.judge.timing import BYTES
 from campaign.results.case import Case
@@ -353,7 +353,7 @@ def clean_output(case: Case) -> Iterator[Finding]:
             # The output's records that belong to no operation are of another size or program.
             instead = (operation.key, others) if operation.record and others else ()
             yield violation("no result for {name} in the output", *instead, name=operation.id)
-        elif not record.value > 0:  # also true for NaN
+        elif not record.value > 0 and not (record.value < 0 and may_be_negative(record.unit)):  # also true for NaN
             yield violation("the rate of {name} is not above zero", "> 0", record.value, name=operation.id)
     for text in seen.unparsed:
         yield note("unrecognised output line: {line}", line=text)

@@ -19,6 +19,7 @@ from campaign.core import untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
 from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Record, Run, Source, State, Status
+from campaign.core.units import may_be_negative
 from campaign.judge import numbers, submission
 from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
@@ -219,8 +220,8 @@ def full_size(whole: Submission) -> Iterator[Finding]:
 
 def above_zero(whole: Submission) -> Iterator[Finding]:
     """RUN-06: every number is above zero. The rest of the rule is about outputs."""
-    for cell, value in ((row.cell, row.value) for row in whole.measured_rows):
-        if value is not None and not value > 0:
+    for cell, value, unit in ((row.cell, row.value, row.unit) for row in whole.measured_rows):
+        if value is not None and not value > 0 and not (value < 0 and may_be_negative(unit)):
             yield violation(
                 "the rate of {name} is not above zero", "> 0", f"{value:.10g}", about=cell, name=cell.operation
             )

@@ -10,6 +10,7 @@ from campaign.config.rules.kinds import PROFILES
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Program
 from campaign.config.rules.settle import settle
+from campaign.core import line_pattern
 from campaign.core.errors import InputError
 from campaign.core.model import Observation, Record
 from campaign.results import derived
@@ -32,6 +33,7 @@ def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bo
     together: dict[str, Record] = {}  # of all phases, as operations name them
     for log, phases, (records, seen) in read:
         say(_text(log, records, seen))
+        _say_patterns(log, seen, say)
         by_name = {record.operation: record for record in records}
         operations = [each for each in settled.operations if each.phase in phases and each.record in by_name]
         values = {each.key: by_name[each.record] for each in operations}
@@ -88,6 +90,16 @@ def _text(log: Path, records: Sequence[Record], seen: Observation) -> str:
     errors, warnings, unread = (sum(each.count for each in one) for one in (seen.errors, seen.warnings, seen.unparsed))
     counts = f"{len(records)} numbers, {errors} errors, {warnings} warnings, {unread} unrecognised lines"
     return "\n".join((*lines, counts, ""))
+
+
+def _say_patterns(log: Path, seen: Observation, say: Callable[[str], None]) -> None:
+    """Print unrecognised lines as patterns that match them alone, to be copied into the pack."""
+    if not seen.unparsed:
+        return
+    lines = [line.removesuffix("\r") for line in log.read_text("utf-8", "replace").split("\n")]
+    found = dict.fromkeys(lines[each.line - 1] for each in seen.unparsed if each.line and each.line <= len(lines))
+    quoted = ["'{}'".format(line_pattern.of_line(line).replace("'", "''")) for line in found]
+    say("\n".join(["  the unrecognised lines as patterns:", *(f"    - {text}" for text in quoted), ""]))
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -124,7 +124,7 @@ def _variation(values: Sequence[float]) -> float | None:
     mean = sum(values) / n
     if n < 2 or mean == 0:
         return None
-    return math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1)) / mean
+    return math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1)) / abs(mean)
 
 
 def outliers(values: Sequence[float]) -> frozenset[int]:

@@ -65,3 +65,23 @@ def test_any_text_is_a_pattern_or_refused(text: str) -> None:
         line_pattern.compile(text).fullmatch("ab1")
     except ValueError:
         return
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("(?!a).*", "look-around: write what stands in the whole line"),
+        (r"(a)\1", "compare them in `plausible`"),
+        ("a++", "without the second +"),
+        ("rate (MB/s", r"have a backslash, as in \( \)"),
+        ("^rate .*$", "remove ^ and $: rate .*"),
+    ],
+)
+def test_a_refusal_says_how_it_is_written(text: str, instead: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(instead)):
+        line_pattern.compile(text)
+
+
+@given(st.text(st.characters(exclude_categories=("Cs", "Cc")) | st.just("\t"), max_size=100))
+def test_the_pattern_of_a_line_matches_it(line: str) -> None:
+    assert line_pattern.compile(line_pattern.of_line(line)).fullmatch(line)

@@ -71,3 +71,12 @@ def test_durations_are_written_for_people() -> None:
 def test_nothing_negative_is_formatted(form: object) -> None:
     with pytest.raises(ValueError, match="found -1; allowed: 0 or more"):
         form(-1)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("unit", "negative"),
+    [("Ry", True), ("x", True), ("kcal/mol", True), ("%", True), ("MB/s", False), ("ns/day", False), ("s", False),
+     ("us", False), ("MiB", False), ("Gflop/s", False), ("GFLOPS", False)],
+)  # fmt: skip
+def test_a_rate_a_time_or_a_size_is_never_negative(unit: str, negative: bool) -> None:
+    assert units.may_be_negative(unit) is negative

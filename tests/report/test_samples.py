@@ -29,11 +29,12 @@ def test_each_number_is_shown_with_its_line_and_nothing_is_wrong(capsys: pytest.
 
 def test_what_is_wrong_with_a_sample_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "stream.txt"
-    log.write_text("hello\n" + (CAPTURES / "stream-5.10.txt").read_text().partition("Triad")[0])
+    log.write_text("hello (it's)\n" + (CAPTURES / "stream-5.10.txt").read_text().partition("Triad")[0])
     assert main(["rules", "--test", "stream", str(log)]) == 1
     shown = capsys.readouterr().out
     assert "not complete" in shown
-    assert "  unrecognised: stream.txt:1: hello" in shown
+    assert "  unrecognised: stream.txt:1: hello (it's)" in shown
+    assert "as patterns:\n    - 'hello \\(it''s\\)'\n" in shown
     assert "in the pack's table, but not in these outputs: triad" in shown
 
 

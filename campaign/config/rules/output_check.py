@@ -97,6 +97,8 @@ def _check_whole(results: Values) -> None:
         results.problem("no records; give at least one", "records")
     if results["end"] and kind in _TREES:
         results.problem(f"found `end`, which format {kind} does not use; remove it", "end")
+    if results["file"] and results["stream"] == "stderr":
+        results.problem("found stderr with `file`, which is read as part of stdout; remove one of them", "stream")
     results.require_all("required", _facts(results))
     for name, text in results["facts"] or ():
         if text is None:
@@ -176,7 +178,7 @@ def _check_number(results: Values, record: Values, of_line: tuple[str, ...]) -> 
             "take",
         )
     printed = [name for name in STATISTICS if name in of_line]
-    if printed and record["take"] in ("maximum", "minimum", "mean", "median"):
+    if printed and record["take"] in ("maximum", "minimum", "mean", "median", "sum"):
         record.problem(
             f"found {record['take']} together with the program's own {printed[0]}; remove one of them", "take"
         )
@@ -209,7 +211,9 @@ def _check_names(results: Values, operations: list[Values]) -> None:
     """Check that each of these operations names a record; several records with one name are alternatives."""
     records = [record for record in results.entries("records") if record["name"]]
     names = [record["name"] for record in records]
-    chosen = [record["name"] for record in records if record["take"] not in ("only", "mean", None)]
+    if results["wall"]:
+        names += [output_format.WALL, output_format.UNCERTAINTY]
+    chosen = [record["name"] for record in records if record["take"] not in ("only", "mean", "sum", None)]
     for record in results.entries("records"):
         if record["of"] and record["take"] != "only":
             record.problem(f"found `of` together with take: {record['take']}; remove one of them", "of")

@@ -29,6 +29,7 @@ SECONDS = {"time": 1.0, "time_ms": 1e-3, "time_us": 1e-6}  # time of the phase, 
 STATISTICS = ("minimum", "mean", "stddev", "iterations")  # as the program prints them
 COUNTS = ("processes", "nodes", "processes_per_node", "threads", "failed_operations")  # facts that are whole numbers
 FACTS = ("program", "command", "node_names", *COUNTS)
+WALL, UNCERTAINTY = "wall", "wall-uncertainty"  # records of the job, not of the output
 # Where the required number of matches is that of another thing; otherwise it is a number, or the name of a fact.
 SAME, SECTION = "same", "section"
 
@@ -49,7 +50,12 @@ _RECORD = matching(
     "lower-case letters, digits, -, _, . and names of values in braces",
     longest=100,
 )
-_FILE = matching(r"[A-Za-z0-9_*][A-Za-z0-9._*-]*", "letters, digits and ._-*, no directories", longest=100)
+_PART_OF_PATH = "[A-Za-z0-9_*][A-Za-z0-9._*-]*"
+_FILE = matching(
+    f"{_PART_OF_PATH}(?:/{_PART_OF_PATH}){{0,3}}",
+    "letters, digits and ._-*, with / below directories; no part begins with a dot or a dash",
+    longest=100,
+)
 _PART = r"[0-9]{1,18}(\.[0-9]{1,18})?(e-?[0-9]{1,2})?"
 _QUOTIENT = f"{_PART}(/{_PART})?"
 _FACTOR = Text(
@@ -123,8 +129,8 @@ class DeclaredRecord:
         "units that the line may contain (the value `unit`), each with its factor, or with the unit that it is",
     )
     take: str = key(
-        Choice(("only", "first", "last", "maximum", "minimum", "mean", "median")),
-        "which of several matches is used; `only`: a second match is an error",
+        Choice(("only", "first", "last", "maximum", "minimum", "mean", "median", "sum")),
+        "which of several matches is used, or their `sum`; `only`: a second match is an error",
         "only",
     )
     of: str = key(
@@ -172,9 +178,16 @@ class OutputFormat:
     )
     file: str = key(
         _FILE,
-        "a file that the program writes into the attempt's own directory, read as part of its output; `*` stands for "
-        "any characters",
+        "a file that the program writes into the attempt's own directory or below it, read as part of its output; `*` "
+        "stands for any characters; there may be several such files",
         "",
+    )
+    stream: str = key(
+        Choice(("stdout", "stderr")),
+        "where the program prints its results; the lines of the other one are compared with `errors`, `warnings` and "
+        "`harmless`",
+        "",
+        says_default="stdout",
     )
     end: str = key(
         _PATTERN,
@@ -191,7 +204,16 @@ class OutputFormat:
         ListOf(record(Passage), most=100),
         "parts of the output whose lines are ignored, except errors and warnings in them",
     )
+    wall: bool = switch(
+        f"true: the records `{WALL}` (s), the time that the job measured from the launch to its end, and "
+        f"`{UNCERTAINTY}` (s)"
+    )
     applet: str = ""  # the program whose output it describes; not a key of the section
+
+    @property
+    def has_several_files(self) -> bool:
+        """Whether its output may be that of several files, one after another."""
+        return "*" in self.file
 
     def fact_pattern(self, text: str) -> str:
         """The pattern of a fact's line, in formats that have one; `text` is how the pack writes it."""

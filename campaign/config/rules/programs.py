@@ -61,7 +61,9 @@ class Program:
     def last_line(self) -> str:
         """The pattern of the line with which its stdout is complete; "" where none is known."""
         form = self.output
-        return form.end if isinstance(form, OutputFormat) else LAST_LINES.get(form, "")
+        if isinstance(form, OutputFormat):
+            return form.end if form.stream != "stderr" else ""
+        return LAST_LINES.get(form, "")
 
 
 @dataclass(frozen=True, slots=True)

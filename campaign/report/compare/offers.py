@@ -13,6 +13,7 @@ from typing import Any
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Status
 from campaign.core.strict_yaml import shown
+from campaign.core.units import may_be_negative
 from campaign.results.tabular.table import NOT_A_NUMBER
 
 MAX_ROWS = 100_000
@@ -132,7 +133,11 @@ def _is_whole(value: Any, least: int, limit: int) -> bool:
 
 
 def _is_amount(value: Any) -> bool:
-    return type(value) in (int, float) and (value == 0 or 1e-300 <= value < 1e300)
+    return _is_signed(value) and value >= 0
+
+
+def _is_signed(value: Any) -> bool:
+    return type(value) in (int, float) and (value == 0 or 1e-300 <= abs(value) < 1e300)
 
 
 _NAME = _Kind(_is_name, "letters, digits and .-_, a letter or digit first")
@@ -140,6 +145,7 @@ _STATUS = _Kind(lambda value: value in tuple(Status), ", ".join(Status))
 _UNIT = _Kind(lambda value: value != "" and _is_line(value, 40), "a text of up to 40 characters on one line")
 _BEST = _Kind(lambda value: value in ("highest", "lowest"), "highest, lowest")
 _AMOUNT = _Kind(_is_amount, "a number from 0")
+_SIGNED = _Kind(_is_signed, "a number")
 _COUNT = _Kind(lambda value: value is None or _is_whole(value, 0, 2**63), "a whole number from 0, or null")
 _RULES = _Kind(lambda value: isinstance(value, dict), "an object with id, version, profile, variables")
 _VERSION = _Kind(lambda value: _is_whole(value, 1, 10**6 + 1), "a whole number from 1 to 1000000")
@@ -169,10 +175,11 @@ class _OfferedRow:
             raise self.wrong(key, kind.allowed)
         return value
 
-    def amount(self, key: str) -> float:
+    def amount(self, key: str, unit: str) -> float:
+        kind = _SIGNED if may_be_negative(unit) else _AMOUNT
         if isinstance(self.given.get(key), str):
-            raise self.wrong(key, f"{_AMOUNT.allowed} ({NOT_A_NUMBER})")
-        return float(self.take(key, _AMOUNT))
+            raise self.wrong(key, f"{kind.allowed} ({NOT_A_NUMBER})")
+        return float(self.take(key, kind))
 
     def wrong(self, key: str, allowed: str) -> InputError:
         return InputError(f"{self.place}: {self.within}{key}: found {_kind(self.given.get(key))}; allowed: {allowed}")
@@ -192,25 +199,25 @@ def _entry(row: _OfferedRow) -> OfferedCell:
     status, unit = Status(row.take("status", _STATUS)), row.take("unit", _UNIT)
     best = row.take("best", _BEST) if "best" in row.given else "highest"
     has_number = status in (Status.MEASURED, Status.PROJECTED) or row.given.get("value") is not None
-    value = row.amount("value") if has_number else None
+    value = row.amount("value", unit) if has_number else None
     values: tuple[float, ...] = ()
     jobs = None
     if status is Status.MEASURED and row.given.get("statistics") is not None:
-        values, jobs = _statistics(_OfferedRow(row.place, row.take("statistics", _STATISTICS), "statistics."))
+        values, jobs = _statistics(_OfferedRow(row.place, row.take("statistics", _STATISTICS), "statistics."), unit)
         if value not in values:
             raise row.wrong("value", "one of statistics.values: a measured number is that of one repetition")
     processes, nodes, files_total = (row.take(key, _COUNT) for key in ("processes", "nodes", "files_total"))
-    performed = row.amount("true_value") if row.given.get("true_value") is not None else None
+    performed = row.amount("true_value", unit) if row.given.get("true_value") is not None else None
     return OfferedCell(cell, status, value, unit, best, values, jobs, processes, nodes, files_total, performed)
 
 
-def _statistics(given: _OfferedRow) -> tuple[tuple[float, ...], int | None]:
+def _statistics(given: _OfferedRow, unit: str) -> tuple[tuple[float, ...], int | None]:
     """The values of the repetitions, and the number of jobs that measured them."""
     values = given.given["values"]
     if not 0 < len(values) <= MAX_VALUES or given.given.get("n") != len(values):
         raise given.wrong("values", f"1 to {MAX_VALUES} numbers, as many as n says")
     each = _OfferedRow(given.place, {f"values[{place}]": value for place, value in enumerate(values)}, given.within)
-    return tuple(map(each.amount, each.given)), given.take("jobs", _COUNT)
+    return tuple(each.amount(key, unit) for key in each.given), given.take("jobs", _COUNT)
 
 
 def _offer(source: str, first: _OfferedRow, entries: Mapping[Cell, OfferedCell]) -> Offer:

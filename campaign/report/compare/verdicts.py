@@ -212,7 +212,8 @@ def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None
         fails = not all(declined) if terms is None else first is not None and not declined[0]
         return replace(pair, verdict=CellVerdict.NONE, reason=why, fails=fails)
     if min(first.value, second.value, *first.values, *second.values) <= 0:
-        return replace(pair, reason="value is 0: no ratio", fails=terms is not None)
+        below = min(first.value, second.value, *first.values, *second.values) < 0
+        return replace(pair, reason=f"value is {'below ' if below else ''}0: no ratio", fails=terms is not None)
     if second.status is not Status.MEASURED:
         why = f"this one is {second.status}"
     elif terms is None and first.status is not Status.MEASURED:

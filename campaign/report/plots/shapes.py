@@ -109,7 +109,7 @@ class Key:
 
 
 def value_axis(values: Sequence[float], title: str) -> Axis:
-    """An axis for values above 0: by powers of ten if they differ much, otherwise from zero."""
+    """By powers of ten if all values are above 0 and differ much, otherwise from zero, or from the lowest below it."""
     positive = [value for value in values if value > 0]
     most = max(positive, default=1.0)
     if len(positive) == len(values) and positive and most > 30 * min(positive):
@@ -117,15 +117,28 @@ def value_axis(values: Sequence[float], title: str) -> Axis:
         step = max(1, (high - low) // 6)
         ticks = tuple((10.0**power, amount(10.0**power)) for power in range(low, high + 1, step))
         return Axis(10.0**low, 10.0**high, ticks, title, log=True)
+    lowest = min(values, default=0.0)
+    if lowest < 0:
+        return _axis_below_zero(lowest * 1.08, most * 1.08 if positive else 0.0, title)
     return linear_axis(most * 1.08, title)
+
+
+def _axis_below_zero(low: float, high: float, title: str) -> Axis:
+    step = _step(high - low, 5)
+    ticks = range(math.ceil(low / step), math.floor(high / step + 1e-9) + 1)
+    return Axis(low, high, tuple((number * step, amount(number * step)) for number in ticks), title)
 
 
 def linear_axis(high: float, title: str, most_ticks: int = 5) -> Axis:
     """From zero, with round ticks."""
-    power = 10.0 ** math.floor(math.log10(high / most_ticks))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power * most_ticks >= high)
+    step = _step(high, most_ticks)
     count = math.floor(high / step + 1e-9)
     return Axis(0.0, high, tuple((number * step, amount(number * step)) for number in range(count + 1)), title)
+
+
+def _step(length: float, most_ticks: int) -> float:
+    power = 10.0 ** math.floor(math.log10(length / most_ticks))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power * most_ticks >= length)
 
 
 def amount(value: float) -> str:

@@ -136,9 +136,11 @@ class _DeclaredLines(_DeclaredReader):
             if cut and not known:
                 self.notes.unreadable(number, line, "last line truncated")
                 continue
-            known |= self._has_results(number, line)
+            found = list(self.results(line))
+            known |= self._take(found, number, line, ends)
             self.grade(number, line, known)
-            if ends and self.complete:
+            repeats = any(record.take != "only" or record.of for record, _ in found)
+            if ends and self.complete and not (repeats or self.form.has_several_files):
                 self.notes.error(number, "a second line that ends an output: several runs in one output")
             self.complete |= ends
         if self._end is None:
@@ -168,11 +170,13 @@ class _DeclaredLines(_DeclaredReader):
                 known = True
         return known
 
-    def _has_results(self, number: int, line: str) -> bool:
-        found = list(self.results(line))
-        if found and self.complete and self._end is not None:
-            self.notes.error(number, "a result after the line that ends the output")
-            return True
+    def _take(self, found: list[tuple[DeclaredRecord, Mapping[str, str]]], number: int, line: str, ends: bool) -> bool:
+        """Add the results of a line; whether it has any that are no numbers for checks alone."""
+        if found and self.complete and self._end is not None and not ends:
+            if not self.form.has_several_files:
+                self.notes.error(number, "a result after the line that ends the output")
+                return True
+            self.complete = False  # the next file began
         for record, values in found:
             self.numbers.add(record, number, line, values)
         return any(not record.check_only for record, _ in found)
@@ -287,7 +291,7 @@ class _DeclaredJson(_DeclaredReader):
             end = text.find("\n", at) + 1 or len(text)
             if not _BEGINS_JSON.match(text, at):
                 self.grade(line, text[at:end].rstrip("\r\n"))
-            elif self.form.format == "json" and self.complete:
+            elif self.form.format == "json" and self.complete and not self.form.has_several_files:
                 self.notes.error(line, TWO_RUNS)
                 return
             else:

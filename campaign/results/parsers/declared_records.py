@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from statistics import fmean, median
 from typing import Any
 
@@ -15,13 +15,15 @@ from campaign.config.rules import formulas, output_format, sweeps
 from campaign.core import formula
 from campaign.core.formula import Condition
 from campaign.core.model import Iteration, Record, Source
+from campaign.core.units import may_be_negative
+from campaign.results.parsers import printed
 from campaign.results.parsers.lines import TWO_RUNS, Notes
 from campaign.results.parsers.repeats import deviation
 
 _FLOAT = 1e-9  # relative: sums and quotients of doubles
-_MOST_DIGITS = 100  # of a number; longer ones are refused
 _COUNTS, _MOST_COUNTED = ("iterations", "count", "moved_bytes"), 2.0**63  # what an integer of the database holds
-_NUMBER = re.compile(r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?")
+_OF_VALUES = ("minimum", "mean", "stddev")  # in the unit of the value
+_NOT_NEGATIVE = (*_COUNTS, "stddev", *output_format.SECONDS)
 _NAME = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
 
 
@@ -121,7 +123,8 @@ class Numbers:
                 self._notes.error(None, _matches_differ(record=record.name, found=0, expected=record.matches))
         for name, (record, samples) in self._samples.items():
             value, at = _taken(record.take, samples)
-            self._found[formulas.name_of(name)] = (value, _half(at))
+            half = _half(at) if record.take != "sum" else math.fsum(map(_half, samples))
+            self._found[formulas.name_of(name)] = (value, half)
         records = [self._record(name, record, samples) for name, (record, samples) in self._samples.items()]
         return [
             found
@@ -194,6 +197,8 @@ class Numbers:
                     self._not_used(name, sample.line, f"{name}: {against}")
                     # Of other records in it, that one may be the wrong one.
                     self._doubtful |= {other for other in condition.names if other not in texts}
+        except formula.Undefined as error:  # as a rate where the time is printed as 0.00
+            self._notes.warning(sample.line, f"{name}: not checked: {error}")
         except ValueError as error:
             self._not_used(name, sample.line, f"{name}: plausibility not checked: {error}")
 
@@ -220,8 +225,9 @@ class Numbers:
 
     def _known(self, sample: _Sample) -> dict[str, tuple[float, float]]:
         """The numbers that a formula may use, with half of their last printed digit; records in their units."""
-        printed = {name: text for name, text in (self._texts | dict(sample.values)).items() if _is_number(text)}
-        own = {name: (float(text), _rounded(text)) for name, text in printed.items()}
+        texts = self._texts | dict(sample.values)
+        numbers = {name: number for name, text in texts.items() if (number := printed.number(text))}
+        own = {name: (number.value, number.half) for name, number in numbers.items()}
         return {**self._found, **own, "value": (sample.value, _half(sample))}
 
 
@@ -249,19 +255,12 @@ def _extreme(plausible: str, known: Mapping[str, tuple[float, float]], best: Cal
 
 
 def _half(sample: _Sample) -> float:
-    return _rounded(sample.values["value"]) * sample.factor
-
-
-def _rounded(text: str) -> float:
-    """Half a unit of a number's last digit; 0 for a whole number, which is a count."""
-    if text.isdigit() or not _NUMBER.fullmatch(text):
-        return 0.0
-    exponent = Decimal(text).as_tuple().exponent
-    return 0.5 * 10.0 ** min(exponent, _MOST_DIGITS) if isinstance(exponent, int) else 0.0
+    number = printed.number(sample.values["value"])
+    return number.half * sample.factor if number else 0.0
 
 
 def _is_number(text: str) -> bool:
-    return bool(_NUMBER.fullmatch(text)) and float(text) <= 10.0**_MOST_DIGITS
+    return printed.number(text) is not None
 
 
 def _name(record: output_format.DeclaredRecord, values: Mapping[str, str]) -> str:
@@ -271,27 +270,34 @@ def _name(record: output_format.DeclaredRecord, values: Mapping[str, str]) -> st
     return name
 
 
-def _number(name: str, text: str) -> float:
-    if not _is_number(text) or (name in _COUNTS and float(text) >= _MOST_COUNTED):
+def _number(name: str, text: str, unit: str = "") -> float:
+    """The number that a value is. `unit`: in which the output gives it; durations are in seconds."""
+    found = printed.number(text)
+    if found is None or (name in _COUNTS and found.value >= _MOST_COUNTED):
+        raise ValueError(f"{name}: {text!r} is not a number")
+    if found.value < 0 and name in _NOT_NEGATIVE:
         raise ValueError(f"{name}: {text!r} is not a number ≥ 0")
-    return float(text)
+    if found.is_duration and unit != "s":
+        raise ValueError(f"{name}: {text!r} is a duration in seconds, but its unit is {unit or 'not s'}")
+    return found.value
 
 
 def _sample(record: output_format.DeclaredRecord, line: int, values: Mapping[str, str]) -> _Sample:
     """Raises ValueError if the line's number or unit does not fit the pack."""
-    factor, unit, printed = record.factor, record.unit, values.get("unit")
-    if printed is not None and record.units:
+    factor, unit, suffix = record.factor, record.unit, values.get("unit")
+    if suffix and (suffix != unit or suffix in dict(record.units)):
         known = dict(record.units)
-        if printed not in known:
-            raise ValueError(f"unit {printed!r}; the rule pack expects {', '.join(known)}")
-        meant = known[printed]
+        if suffix not in known:
+            raise ValueError(f"unit {suffix!r}; the rule pack expects {', '.join(dict.fromkeys((*known, unit)))}")
+        meant = known[suffix]
         factor, unit = (factor, meant) if isinstance(meant, str) else (factor * meant, unit)
-    elif printed is not None and printed != unit:
-        raise ValueError(f"unit {printed!r}; the rule pack expects {unit}")
     for name in (*output_format.STATISTICS, "count", "moved_bytes", *output_format.SECONDS):
         if name in values:
-            _number(name, values[name])
-    return _Sample(line, _number("value", values["value"]) * factor, unit, factor, values)
+            _number(name, values[name], "s" if name == "time" else unit if name in _OF_VALUES else "")
+    value = _number("value", values["value"], unit) * factor
+    if value < 0 and not may_be_negative(unit):
+        raise ValueError(f"value: {values['value']!r} is not a number ≥ 0, as one in {unit} is")
+    return _Sample(line, value, unit, factor, values)
 
 
 def _taken(take: str, samples: list[_Sample]) -> tuple[float, _Sample]:
@@ -300,6 +306,8 @@ def _taken(take: str, samples: list[_Sample]) -> tuple[float, _Sample]:
     middle = ordered[(len(ordered) - 1) // 2]
     if take == "mean":
         return fmean(sample.value for sample in samples), samples[-1]
+    if take == "sum":
+        return math.fsum(sample.value for sample in samples), samples[-1]
     if take == "median":
         return median(sample.value for sample in samples), middle
     at = {"last": samples[-1], "maximum": ordered[-1], "minimum": ordered[0]}.get(take, samples[0])
@@ -308,17 +316,24 @@ def _taken(take: str, samples: list[_Sample]) -> tuple[float, _Sample]:
 
 def _own_statistics(sample: _Sample) -> dict[str, Any]:
     """The statistics that the program prints beside the number."""
-    printed = {name: float(sample.values[name]) for name in output_format.STATISTICS if name in sample.values}
-    return {name: int(number) if name == "iterations" else number * sample.factor for name, number in printed.items()}
+    found = {name: _value(sample, name) for name in output_format.STATISTICS if name in sample.values}
+    return {name: int(number) if name == "iterations" else number * sample.factor for name, number in found.items()}
 
 
 def _measured(sample: _Sample) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if "moved_bytes" in sample.values:
-        values["moved_bytes"] = int(float(sample.values["moved_bytes"]))
+        values["moved_bytes"] = int(_value(sample, "moved_bytes"))
     for name, seconds in output_format.SECONDS.items():
         if name in sample.values:
-            values["elapsed_s"] = float(sample.values[name]) * seconds
+            values["elapsed_s"] = _value(sample, name) * seconds
     if "count" in sample.values:
-        values["operations_done"] = int(float(sample.values["count"]))
+        values["operations_done"] = int(_value(sample, "count"))
     return values
+
+
+def _value(sample: _Sample, name: str) -> float:
+    """A value of the line that `_sample` found to be a number."""
+    number = printed.number(sample.values[name])
+    assert number
+    return number.value

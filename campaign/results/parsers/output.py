@@ -19,7 +19,7 @@ from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, Form, Outpu
 from campaign.core import decode, untrusted
 from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.model import Observation, OutputRemark, Record
-from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text
+from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text, wall
 from campaign.results.parsers.ior_formats import CSV_NO_END
 from campaign.results.parsers.lines import Notes, shown
 from campaign.results.parsers.text_reader import Parsed
@@ -58,9 +58,23 @@ def read(form: Form | PhasedOutput, folder: Path, root: Path) -> Parsed:
     if isinstance(form, PhasedOutput):
         # A phase of another launch condition has no folder; nor has one that did not begin, whose results are missing.
         began = [(phase, each) for phase, each in form.phases if (folder / phase).is_dir()]
-        return _together([(phase, read(each, folder / phase, root)) for phase, each in began])
+        return _together([(phase, _timed(each, folder, root, phase)) for phase, each in began])
+    return _timed(form, folder, root)
+
+
+def _timed(form: Form, folder: Path, root: Path, phase: str = "") -> Parsed:
+    """What `_read` gives, with the job's own times if the pack asks for them."""
+    records, seen = _read(form, folder / phase, root)
+    if isinstance(form, OutputFormat) and form.wall:
+        records = [*records, *wall.read(folder, root, phase)]
+    return records, seen
+
+
+def _read(form: Form, folder: Path, root: Path) -> Parsed:
     applet, parse = parser(form)
     out, err, lines = (_load(folder / name, root) for name in ("stdout", "stderr", "bench.jsonl"))
+    if isinstance(form, OutputFormat) and form.stream == "stderr":
+        out, err = err, out
     if out.text is None:
         records, seen = list[Record](), Observation(errors=out.trouble or (OutputRemark(_NO_OUTPUT, out.name),))
     else:

@@ -456,6 +456,14 @@ EXAMPLES: list[Example] = [
     broken(
         "RUN-06", "the rate of create is not above zero", case(records=(RATE, *builders.records()[1:])), "> 0", "0.0"
     ),
+    broken(
+        "RUN-06",
+        "the rate of create is not above zero",
+        case(records=(replace(RATE, value=-1.0), *builders.records()[1:])),
+        "> 0",
+        "-1.0",
+    ),
+    kept("RUN-06", "an energy", case(records=(replace(RATE, value=-1.0, unit="Ry"), *builders.records()[1:]))),
     kept("RUN-06", "all as planned", case()),
     disclosed(
         "RUN-06",

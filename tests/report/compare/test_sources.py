@@ -66,7 +66,7 @@ def test_a_decimal_comma_is_refused_in_words(tmp_path: Path) -> None:
     path = tmp_path / "contract.csv"
     path.write_text("target;launch;files;operation;value\nscratch;node;unique;create;7,5\n")
     assert refused(path) == (
-        f'{path}: line 2: value: found "7,5"; allowed: a number from 0 '
+        f'{path}: line 2: value: found "7,5"; allowed: a number '
         "(a number with a decimal point and without thousands separators, such as 1234.5)"
     )
 

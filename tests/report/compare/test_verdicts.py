@@ -173,6 +173,10 @@ def test_a_zero_has_no_ratio() -> None:
     assert (found.verdict, found.reason) == (CellVerdict.UNTOLD, "value is 0: no ratio")
 
 
+def test_a_negative_number_has_no_ratio() -> None:
+    assert one(row((-3.0, -1.0, -2.0, -3.0), unit="Ry"), row(LOW, unit="Ry")).reason == "value is below 0: no ratio"
+
+
 @pytest.mark.parametrize(("key", "value"), [("profile", "rehearsal"), ("id", "another")])
 def test_campaigns_of_other_rules_or_size_are_refused(key: str, value: str) -> None:
     other = offer(row(LOW, rules={**offers.RULES, key: value}), source="b.json")

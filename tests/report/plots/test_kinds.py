@@ -348,6 +348,13 @@ def test_an_axis_without_a_number_above_zero_still_has_a_length() -> None:
         assert axis.low < axis.high and not axis.log
 
 
+@pytest.mark.parametrize("values", [[-5.0], [-5.0, 3.0], [-1e6, 1e6], [-0.001, 0.0]])
+def test_an_axis_of_negative_numbers_begins_below_the_lowest(values: list[float]) -> None:
+    axis = value_axis(values, "Ry")
+    assert axis.low < min(values) and max(values) <= max(axis.high, 0.0) and not axis.log
+    assert len(axis.ticks) >= 2 and all(axis.low <= value <= axis.high for value, _ in axis.ticks)
+
+
 def test_every_kind_of_a_rule_pack_can_be_drawn() -> None:
     from campaign.config.rules.kinds import PLOTS
 

@@ -474,3 +474,77 @@ def test_stdout_and_stderr_of_an_attempt_are_read_together(tmp_path: Path) -> No
     assert [record.source.file for record in records] == ["stdout"]
     assert [str(remark) for remark in seen.errors] == ["stderr:1: slurmstepd: error: something"]
     assert output.read(form("text", RATE), tmp_path / "none", tmp_path)[1].errors
+
+
+# --- numbers and outputs in other forms
+
+ENERGY = DeclaredRecord("energy", "Ry", pattern="total energy = (?P<value>[^ ]+)( (?P<unit>[a-zA-Z]*))?")
+
+
+def test_an_energy_may_be_negative_and_a_rate_may_not() -> None:
+    assert values(form("text", ENERGY), "total energy = -1.5D+01\n") == {"energy": (-15.0, 1)}
+    assert errors(form("text", replace(ENERGY, unit="MB/s")), "total energy = -1.5\n")[0] == (
+        "stdout:1: value: '-1.5' is not a number ≥ 0, as one in MB/s is"
+    )
+
+
+def test_a_duration_is_a_number_of_seconds_only() -> None:
+    assert values(form("text", replace(ENERGY, unit="s")), "total energy = 5m58.18s\n") == {"energy": (358.18, 1)}
+    assert "its unit is us" in errors(form("text", replace(ENERGY, unit="us")), "total energy = 1:02:03\n")[0]
+
+
+def test_a_number_may_have_a_unit_or_none_and_the_plain_one_need_not_be_listed() -> None:
+    record = DeclaredRecord("n", "ops", pattern="(?P<value>[0-9.,]+)(?P<unit>[kM]?|ops)", units=(("k", 1000.0),))
+    taking = form("text", record)
+    assert [values(taking, f"{text}\n")["n"][0] for text in ("1,234.5", "1.5k", "7ops")] == [1234.5, 1500, 7]
+    assert errors(taking, "1M\n")[0] == "stdout:1: unit 'M'; the rule pack expects k, ops"
+
+
+def test_the_sum_of_several_matches_has_the_sum_of_their_roundings() -> None:
+    rates = replace(RATE, take="sum", matches=3)
+    total = DeclaredRecord("total", "MB/s", pattern="total: (?P<value>[0-9.]+)", plausible="rate", within=0.0)
+    text = "rate: 1.4\nrate: 1.4\nrate: 1.4\ntotal: {}\n"
+    assert values(form("text", rates, total), text.format("4.3")) == {
+        "rate": (pytest.approx(4.2), 3),
+        "total": (4.3, 4),
+    }
+    assert "does not agree" in errors(form("text", rates, total), text.format("4.5"))[0]
+
+
+def test_a_quotient_by_zero_is_not_checked_and_the_number_stays() -> None:
+    record = replace(RATE, pattern="rate: (?P<value>[0-9.]+) in (?P<time>[0-9.]+)", plausible="10 / time")
+    seen = declared.parse(form("text", record), "rate: 99 in 0.00\n", "stdout")
+    assert ([each.value for each in seen[0]], seen[1].errors) == ([99.0], ())
+    assert "not checked: 10 / time" in seen[1].warnings[0].text
+
+
+def test_the_last_line_may_be_a_result_also_one_of_several() -> None:
+    assert errors(form("text", RATE, end="rate: .*"), "rate: 1\n") == []
+    each = form("text", replace(RATE, take="mean"), end="rate: .*")
+    assert (values(each, "rate: 1\nrate: 3\n"), errors(each, "rate: 1\nrate: 3\n")) == ({"rate": (2.0, 2)}, [])
+
+
+def test_several_files_each_have_their_last_line() -> None:
+    taking = form("text", replace(RATE, take="sum"), end="done", file="logs/strm.*")
+    assert errors(taking, "rate: 1\ndone\nrate: 2\ndone\n") == []
+    assert "program ended early" in errors(taking, "rate: 1\ndone\nrate: 2\n")[0]
+    jobs = form("json", DeclaredRecord("bw", "MB/s", value="bw", take="sum"), file="logs/*.json")
+    assert values(jobs, '{"bw": 1}\n{"bw": 2.5}\n') == {"bw": (3.5, 2)}
+
+
+def test_results_may_be_on_stderr(tmp_path: Path) -> None:
+    (tmp_path / "stdout").write_text("hello\n")
+    (tmp_path / "stderr").write_text("rate: 5\n")
+    records, seen = output.read(form("text", RATE, stream="stderr"), tmp_path, tmp_path)
+    assert [(each.value, each.source.file) for each in records] == [(5.0, "stderr")]
+    assert [str(each) for each in seen.unparsed] == ["stdout:1: hello"]
+
+
+def test_the_job_gives_the_time_of_a_launch(tmp_path: Path) -> None:
+    (tmp_path / "stdout").write_text("rate: 5\n")
+    taking = form("text", RATE, wall=True)
+    assert [each.operation for each in output.read(taking, tmp_path, tmp_path)[0]] == ["rate"]
+    (tmp_path / "completion.json").write_text('{"started": 100.0,\n "ended": 112.5, "uptime": [7.00, 19.48]}\n')
+    found = {each.operation: each for each in output.read(taking, tmp_path, tmp_path)[0]}
+    assert (found["wall"].value, found["wall"].unit, found["wall"].source.line) == (12.5, "s", 2)
+    assert found["wall-uncertainty"].value == pytest.approx(0.03)
