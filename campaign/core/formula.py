@@ -18,13 +18,14 @@ from campaign.core.errors import too_long
 
 LONGEST = 500  # characters
 ALLOWED = (
-    "names and numbers with + - * / ^ and parentheses, sqrt, log, log2, exp, floor, ceil, round, and of two or more "
+    "names and numbers with + - * / ^ and parentheses, 5% for 0.05, abs, sqrt, log, log2, exp, floor, ceil, round, and "
+    "of two or more "
     "min, max, sum, mean, median, geomean, harmean"
 )
 
 _OF_ONE: Mapping[str, Callable[[float], float]] = {
     "sqrt": math.sqrt, "log": math.log, "log2": math.log2, "exp": math.exp, "floor": math.floor, "ceil": math.ceil,
-    "round": round,
+    "round": round, "abs": abs,
 }  # fmt: skip
 _OF_SEVERAL: Mapping[str, Callable[[Sequence[float]], float]] = {
     "min": min, "max": max, "sum": math.fsum, "mean": statistics.fmean, "median": statistics.median,
@@ -36,7 +37,9 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
 }  # fmt: skip
 
 
-_COMPARISON = re.compile("(>=|<=|==)")
+_COMPARISON = re.compile("(>=|<=|==|<|>)")
+_PERCENT = re.compile(r"(?<![\w.])([0-9]+(?:\.[0-9]+)?)%")
+_EXACT = 1e-12  # relative: what computing with doubles may lose
 
 
 class Undefined(ValueError):
@@ -75,7 +78,7 @@ class Condition:
         """Parse a condition. Raises ValueError if it is none."""
         parts = _COMPARISON.split(text)
         if len(parts) != 3:
-            raise ValueError(f"{text!r} is not a condition; allowed: two formulas with >=, <= or == between them")
+            raise ValueError(f"{text!r} is not a condition; allowed: two formulas with >=, <=, ==, < or > between them")
         condition = cls(*map(str.strip, parts))
         for side in (condition.left, condition.right):
             names(side)
@@ -85,12 +88,23 @@ class Condition:
     def names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*names(self.left), *names(self.right))))
 
-    def holds(self, inputs: Mapping[str, float], within: float = 1e-12) -> bool:
+    def holds(self, inputs: Mapping[str, float], within: float = _EXACT) -> bool:
         """Whether the condition holds, with the left side allowed to miss by the share `within`. Raises ValueError as
         `value` does.
         """
         beyond, slack = self.beyond(inputs), within * abs(value(self.right, inputs))
-        return (self.sign == "<=" or beyond >= -slack) and (self.sign == ">=" or beyond <= slack)
+        if self.sign in ("<", ">") and within == _EXACT:
+            return beyond < -slack if self.is_upper else beyond > slack
+        return (self.is_upper or beyond >= -slack) and (self.is_lower or beyond <= slack)
+
+    @property
+    def is_upper(self) -> bool:
+        """Whether the right side is a limit from above alone."""
+        return self.sign.startswith("<")
+
+    @property
+    def is_lower(self) -> bool:
+        return self.sign.startswith(">")
 
     def beyond(self, inputs: Mapping[str, float]) -> float:
         """By how much the left side exceeds the right side."""
@@ -101,7 +115,8 @@ class Condition:
 def _parsed(text: str) -> ast.expr:
     if len(text) > LONGEST:
         raise ValueError(too_long(length=len(text), longest=LONGEST))
-    text_of_python = _NAME.sub(r"_\g<0>", text.strip().replace("^", "**"))  # an operation may be called `is` or `in`
+    text_of_python = _PERCENT.sub(r"(\1/100)", text.strip()).replace("^", "**")
+    text_of_python = _NAME.sub(r"_\g<0>", text_of_python)  # an operation may be called `is` or `in`
     try:
         return ast.parse(text_of_python, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

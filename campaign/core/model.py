@@ -392,6 +392,7 @@ class Observation:
     warnings: tuple[OutputRemark, ...] = ()
     unparsed: tuple[OutputRemark, ...] = ()  # lines that the parser does not know
     attestation: Attestation | None = None
+    facts: tuple[Record, ...] = ()  # further numbers that the pack names
     phases: Mapping[str, Observation] = field(default_factory=dict)  # by name, of an execution with several phases
 
 

@@ -20,6 +20,7 @@ from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run
 from campaign.judge import (
     answered,
     attempt,
+    conditions,
     environment,
     numbers,
     projections,
@@ -51,7 +52,8 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "GEO-01": attempt.ranks_placed,
     "GEO-02": attempt.geometry_as_planned,
     "GEO-04": environment.topology_is_real,
-    "GEO-05": attempt.requirements_hold,
+    "GEO-05": conditions.requirements_hold,
+    "RES-01": conditions.results_hold,
     "RUN-01": attempt.ended_well,
     "RUN-02": environment.times_fit,
     "RUN-03": environment.job_agrees,
@@ -75,7 +77,7 @@ WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
 # What a run printed before it failed is no result: how it was produced does not matter, but its records must agree.
 OF_FAILED = WITHOUT_NUMBERS | {"EVD-06"}
 # Rules about an execution of several phases as a whole; all others are about each phase.
-OF_WHOLE = frozenset({"RUN-01", "RUN-05", "RUN-09"})
+OF_WHOLE = frozenset({"RES-01", "RUN-01", "RUN-05", "RUN-09"})
 OF_BOTH = frozenset({"EVD-06"})
 OVER_NUMBERS = frozenset({"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05"})
 

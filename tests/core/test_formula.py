@@ -124,7 +124,14 @@ def test_a_condition_may_be_missed_by_a_share() -> None:
     assert formula.Condition.of("nodes * measured >= nodes").names == ("nodes", "measured")
 
 
-@pytest.mark.parametrize("text", ["measured", "measured > 1", "1 <= nodes <= 8", "nodes >= open('x')", ""])
+@pytest.mark.parametrize("text", ["measured", "measured != 1", "1 <= nodes <= 8", "nodes >= open('x')", ""])
 def test_what_is_no_condition_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="allowed"):
         formula.Condition.of(text)
+
+
+def test_a_strict_condition_is_not_kept_by_the_limit_itself() -> None:
+    assert not formula.Condition.of("a < 5").holds({"a": 5.0})
+    assert not formula.Condition.of("a > 5").holds({"a": 5.0})
+    assert formula.Condition.of("a < 5").holds({"a": -5.0})
+    assert formula.Condition.of("abs(a) > 5% * 90").holds({"a": -5.0})

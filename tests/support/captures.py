@@ -116,7 +116,7 @@ def summary(records: list[Record], seen: Observation) -> dict[str, Any]:
 
 def observed(seen: Observation) -> dict[str, Any]:
     """What an observation says, as JSON."""
-    values = {field.name: (getattr(seen, field.name), field.default) for field in fields(seen)}
+    values = {field.name: (getattr(seen, field.name), field.default) for field in fields(seen) if field.name != "facts"}
     told = {name: value for name, (value, default) in values.items() if value not in (default, {})}
     return {name: _plain(value) for name, value in told.items()}
 

@@ -196,6 +196,12 @@ CATALOGUE: Mapping[str, RuleEntry] = {
         "a result with other sizes or counts does not answer the buyer's question",
         "run the result again with the sizes and counts that the rules require",
     ),
+    "RES-01": _rule(
+        Level.ATTEMPT,
+        "the results of each run meet the conditions of the rules",
+        "a run with a wrong answer, another problem or a missed limit is not what the buyer asked for",
+        "correct what the condition names and run the result again",
+    ),
     "SRC-01": _rule(
         Level.CAMPAIGN,
         "the source is the version that the rules name",

@@ -374,17 +374,47 @@ def _check_parameters(rule: str, given: dict[str, str | None], pack: Values) -> 
 
 
 def _check_requirements(pack: Values) -> None:
-    """Check that conditions use known names, and that GEO-05, which judges them, is among the checks."""
+    """Check that conditions use known names, and that the rules which judge them are among the checks."""
+    needed = {"GEO-05": False, "RES-01": False}
     phases = [phase["id"] for phase in pack.entries("phases") if phase["id"] and phase["program"]]
     for entry in pack.entries("requires"):
-        wanted = formula.Condition.of(entry["holds"]).names if entry["holds"] else ()
+        wanted = formula.Condition.of(sweeps.without(entry["holds"])).names if entry["holds"] else ()
+        for name in sweeps.names(entry["holds"] or ""):
+            entry.require(name, [*GEOMETRY, *_sizes(pack)], "holds")
+        printed, others = _printed(pack, entry["phase"]), [formulas.name_of(each) for each in _ids(pack, "operations")]
+        sizes = [*formulas.RUN, formulas.MOVED, *(name for name in _sizes(pack) if name not in printed)]
         for name in wanted:
-            entry.require(name, [*formulas.RUN, formulas.MOVED, *_sizes(pack)], "holds")
+            if not any(output_check.may_be(name, result) for result in (*printed, *others)):
+                entry.require(name, [*sizes, *others, *printed], "holds")
+        on_results = not {*wanted} <= {*sizes}
+        needed["RES-01" if on_results else "GEO-05"] |= bool(wanted)
+        if on_results and formulas.MOVED in wanted:
+            entry.problem(f"found {formulas.MOVED} together with results; allowed: two conditions", "holds")
+        for key in ("if_printed", "full_size", "explain"):
+            if entry[key] and not on_results:
+                entry.problem("not allowed in a condition on sizes and counts; remove it", key)
         if entry["phase"] and not phases:
             entry.problem(NO_PHASES, "phase")
         elif entry["phase"] or (formulas.MOVED in wanted and phases):
             entry.require(entry["phase"], phases, "phase")
         for key in ("launch", "files"):
             entry.require_all(key, _ids(pack, key))
-    if bool(pack["requires"]) != any(rule == "GEO-05" for rule, _ in pack["checks"] or ()):
-        pack.problem("allowed: `requires` with GEO-05 among `checks`, or neither", "requires")
+    checked = [rule for rule, _ in pack["checks"] or ()]
+    for rule, about in (("GEO-05", "sizes and counts"), ("RES-01", "results")):
+        if needed[rule] != (rule in checked):
+            pack.problem(
+                f"allowed: conditions on {about} in `requires` with {rule} among `checks`, or neither", "requires"
+            )
+
+
+def _printed(pack: Values, phase: str | None) -> list[str]:
+    """The names of records and facts that an output has: that of a phase, or of the only program."""
+    programs = [each for each in pack.entries("phases") if each["id"] == phase] if phase else []
+    chosen = [each for each in pack.entries("programs") if each["id"] in [one["program"] for one in programs]]
+    found = []
+    for results in [each["results"] for each in (*chosen, pack)]:
+        if results is not None and results["format"]:
+            found += [each["name"] for each in results.entries("records") if each["name"] and not each["check_only"]]
+            found += [name for name, _ in results["facts"] or ()]
+            break
+    return [formulas.name_of(name) for name in found]

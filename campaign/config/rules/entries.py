@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from campaign.config import counts
 from campaign.config.counts import Count
-from campaign.config.rules import formulas, kinds
+from campaign.config.rules import formulas, kinds, sweeps
+from campaign.core import formula
 from campaign.core.keys import key, needed, record, switch
 from campaign.core.model import Geometry
 from campaign.core.schema import Choice, ListOf, Number, Text, matching, whole
@@ -250,12 +251,15 @@ class AllowedLauncher:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A condition on what was run (GEO-05); for some launch conditions, file configurations or a phase."""
+    """A condition on what was run (GEO-05) or on its results (RES-01); for some launch conditions, file configurations
+    or a phase.
+    """
 
     holds: str = needed(
         kinds.CONDITION,
         "the condition, on `processes`, `nodes`, `processes_per_node`, `threads`, `memory` and `cores` of a node, "
-        "`items_per_process`, `items_total`, `moved` (bytes of each bandwidth) and variables",
+        "`items_per_process`, `items_total`, `moved` (bytes of each bandwidth) and variables; on results: operations, "
+        "records and facts of `results` (with _ for - and .); `{x}` is the planned value of a variable or a count",
     )
     clause: str = needed(kinds.CLAUSE, "clause of the RFP that requires it")
     phase: str = key(
@@ -263,6 +267,16 @@ class Requirement:
     )
     launch: tuple[str, ...] = key(ListOf(kinds.ID), "the launch conditions to which it applies", says_default="all")
     files: tuple[str, ...] = key(ListOf(kinds.ID), "the file configurations to which it applies", says_default="all")
+    if_printed: bool = switch("on results: true if an output without the numbers keeps it")
+    full_size: bool = switch("on results: true if it applies at full size only; in a rehearsal it is then a note")
+    explain: bool = switch(
+        "on results: true if a result that does not meet it requires an explanation and is not a violation"
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that it needs values for besides planned ones."""
+        return formula.Condition.of(sweeps.without(self.holds)).names
 
 
 @dataclass(frozen=True, slots=True)

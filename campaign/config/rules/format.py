@@ -127,7 +127,8 @@ SCHEMA = KeyedMap(
         "rules of the catalogue that are checked, each with its clause and, as `text`, what it requires in this RFP",
     ),
     requires=Field(
-        ListOf(record(entries.Requirement)), "conditions on sizes and counts that the RFP requires of each run (GEO-05)"
+        ListOf(record(entries.Requirement)),
+        "conditions that the RFP requires of each run: on sizes and counts (GEO-05) and on results (RES-01)",
     ),
     clauses=Field(
         ListOf(record(entries.Clause), most=200),

@@ -32,7 +32,7 @@ def name_of(operation: str) -> str:
 def conditions(text: str) -> tuple[Condition, ...]:
     """Conditions with `and` between them; a formula alone means that it gives the value. Raises ValueError."""
     parts = re.split(r"\s+and\s+", text)
-    return tuple(Condition.of(part if re.search("[<>=]=", part) else f"{VALUE} == {part}") for part in parts)
+    return tuple(Condition.of(part if re.search("[<>]|==", part) else f"{VALUE} == {part}") for part in parts)
 
 
 def numbers(geometry: Geometry, values: Mapping[str, str]) -> dict[str, float]:

@@ -59,7 +59,7 @@ WITHIN = Text(
     "{directory}, or a path below it", whole(r"\{directory\}(/[A-Za-z0-9_{}-][A-Za-z0-9._{}-]*)*", "{directory}/…")
 )
 CONDITION = Text(
-    "two formulas with >=, <= or == between them, such as moved >= 1.5 * memory * nodes",
-    checked(formula.Condition.of),
+    "two formulas with >=, <=, ==, < or > between them, such as moved >= 1.5 * memory * nodes",
+    checked(lambda text: formula.Condition.of(text.translate({ord("{"): "(", ord("}"): ")"}))),
     longest=formula.LONGEST,
 )

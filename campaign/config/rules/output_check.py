@@ -199,7 +199,7 @@ def _check_plausible(results: Values, record: Values, known: tuple[str, ...]) ->
     with_values = _BRACES.sub(_ANY, record["plausible"])
     for condition in _attempt(record, formulas.conditions, with_values, "plausible") or ():
         for name in condition.names:
-            if name not in (*known, _ANY) and not any(_may_be(name, other) for other in records):
+            if name not in (*known, _ANY) and not any(may_be(name, other) for other in records):
                 record.problem(f"found {name}; allowed: {_listed(known)}", "plausible")
 
 
@@ -225,11 +225,11 @@ def _check_names(results: Values, operations: list[Values]) -> None:
             )
     for operation in operations:
         asked = operation["record"]
-        if asked and not any(_may_be(asked, name) for name in names):
+        if asked and not any(may_be(asked, name) for name in names):
             operation.problem(f"found {asked}; allowed: {_listed(names)}, the records of `results`", "record")
 
 
-def _may_be(record: str, name: str) -> bool:
+def may_be(record: str, name: str) -> bool:
     """Whether two names may become the same text once the names in braces have values."""
     return any(
         re.fullmatch(r"[a-z0-9_.\0-]+".join(map(re.escape, _BRACES.split(one))), _BRACES.sub("\0", other))

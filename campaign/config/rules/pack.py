@@ -99,6 +99,13 @@ class RulePack(Once):
             requires=tuple(each for each in self.requires if each.phase in ("", name)),
         )
 
+    def on_results(self, requirement: entries.Requirement) -> bool:
+        """Whether a condition names results (RES-01), and not sizes and counts alone (GEO-05)."""
+        forms = [program.results for program in self.programs if program.results]
+        printed = {name for form in forms for name in (*dict(form.facts), *(each.name for each in form.records))}
+        variables = {variable.id for variable in self.variables} - {formulas.name_of(name) for name in printed}
+        return not {*requirement.names} <= {*formulas.RUN, formulas.MOVED, *variables}
+
     def of_program(self, name: str) -> RulePack:
         """The pack reduced to the phases of one program."""
         return replace(self, phases=tuple(phase for phase in self.phases if phase.program == name))

@@ -30,6 +30,11 @@ def leftover(text: str) -> str:
     return rest[0] if rest else ""
 
 
+def without(text: str) -> str:
+    """A formula with a number in place of each placeholder."""
+    return _PLACEHOLDER.sub("1", text)
+
+
 def fill(text: str, values: Mapping[str, str]) -> str:
     """The text with the known values filled in; other placeholders remain."""
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)

@@ -48,7 +48,7 @@ def text(pack: RulePack, width: int = 100) -> str:
         ],
         "File configurations": [_files(files) for files in pack.files],
         "How the output is read": _results(pack),
-        "Required sizes and counts (GEO-05)": [
+        "Required sizes and counts (GEO-05) and results (RES-01)": [
             _entry(each.phase or "all", each.clause, each.holds) for each in pack.requires
         ],
         "Operations": [_operation(operation) for operation in pack.operations],

@@ -92,7 +92,9 @@ class Numbers:
 
     def observed(self) -> dict[str, Any]:
         """The fields of an observation that facts give."""
-        fields: dict[str, Any] = {}
+        numbers = [(name, text, line) for name, (text, line) in self.facts.items() if _is_number(text)]
+        facts = tuple(Record(name, float(text), "", Source(self._file, line)) for name, text, line in numbers)
+        fields: dict[str, Any] = {"facts": facts}
         for name in output_format.COUNTS:
             text, line = self.facts.get(name, ("", 0))
             if re.fullmatch(r"[0-9]{1,12}", text):
@@ -218,7 +220,7 @@ class Numbers:
             lowest, highest = (lowest, highest) if low == high else (expected, expected)
         allowed = (record.within + _FLOAT) * max(abs(found), abs(expected))
         too_low, too_high = high + allowed < lowest, low - allowed > highest
-        if not (too_low and condition.sign != "<=") and not (too_high and condition.sign != ">="):
+        if not (too_low and not condition.is_upper) and not (too_high and not condition.is_lower):
             return ""
         said = f"{found:.8g} {sample.unit}" if condition.left == formulas.VALUE else f"{condition.left} = {found:.8g}"
         return f"{said} does not agree with {condition.right} = {expected:.8g}"

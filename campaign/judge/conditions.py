@@ -1,0 +1,156 @@
+"""The conditions of a pack's `requires`: on sizes and counts (GEO-05) and on results (RES-01). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from campaign.config.rules import formulas, sweeps
+from campaign.config.rules.entries import Requirement
+from campaign.core.formula import Condition, value
+from campaign.core.model import Finding, Record
+from campaign.core.units import digits
+from campaign.judge.attempt import WITHIN
+from campaign.judge.findings import at_full_size, to_explain, unchecked, violation
+from campaign.judge.timing import BYTES
+from campaign.results.case import Case
+
+PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
+
+
+def requirements_hold(case: Case) -> Iterator[Finding]:
+    """GEO-05: each condition of the pack holds for what the output and the job recorded; `moved` for each bandwidth."""
+    if not case.pack.requires:
+        return
+    known = recorded(case)
+    rates = dict.fromkeys(record for _, found in case.reported for record in found.measured if record.unit in BYTES)
+    for requirement, condition in _applicable(case):
+        if case.pack.on_results(requirement):
+            continue
+        if formulas.MOVED not in condition.names:
+            yield from _holds(case, requirement, condition, requirement.holds, known)
+            continue
+        for record in rates:
+            moved = {} if record.moved_bytes is None else {formulas.MOVED: float(record.moved_bytes)}
+            text = f"{record.operation}: {requirement.holds}"
+            yield from _holds(case, requirement, condition, text, known | moved)
+        if not rates:
+            yield unchecked("{condition}: {names} not recorded", condition=requirement.holds, names=formulas.MOVED)
+
+
+def _holds(
+    case: Case, requirement: Requirement, condition: Condition, text: str, known: dict[str, float]
+) -> Iterator[Finding]:
+    lacking = [name for name in condition.names if name not in known]
+    if lacking:
+        yield unchecked("{condition}: {names} not recorded", condition=text, names=", ".join(lacking))
+        return
+    try:
+        if condition.holds(known, **_tolerance(condition)):
+            return
+        left, right = (value(side, known) for side in (condition.left, condition.right))
+    except ValueError as error:
+        yield unchecked(str(error))
+        return
+    yield at_full_size(violation, case.full)(
+        "clause {clause} requires {condition}; found {values}",
+        f"{condition.sign} {digits(right)}",
+        digits(left),
+        condition=text,
+        clause=requirement.clause,
+        values=", ".join(f"{name} {digits(known[name])}" for name in condition.names),
+    )
+
+
+def _applicable(case: Case) -> Iterator[tuple[Requirement, Condition]]:
+    """The conditions for the run's launch condition and file configuration, with the planned values filled in."""
+    planned = formulas.numbers(case.run.geometry, case.values)
+    texts = {name: f"{number:.15g}" for name, number in planned.items()}
+    for requirement in case.pack.requires:
+        applies = case.run.launch in (requirement.launch or [case.run.launch])
+        if applies and case.run.files in (requirement.files or [case.run.files]):
+            yield requirement, Condition.of(sweeps.fill(requirement.holds, texts))
+
+
+def _tolerance(condition: Condition) -> dict[str, float]:
+    if formulas.MEMORY in condition.names:  # the plan uses what is configured in Slurm: slightly less than a node has
+        return {"within": WITHIN}
+    return {"within": PRINTED} if formulas.MOVED in condition.names else {}
+
+
+def results_hold(case: Case) -> Iterator[Finding]:
+    """RES-01: each condition of the pack on results holds for what was printed; a missing number breaks it."""
+    if not any(map(case.pack.on_results, case.pack.requires)):
+        return
+    phases, elsewhere = dict(case.phases), {each.name for each in case.pack.operations if each not in case.operations}
+    for requirement, condition in _applicable(case):
+        phase = requirement.phase
+        is_here = (not phase or phase in phases) and elsewhere.isdisjoint(condition.names)
+        if is_here and case.pack.on_results(requirement):
+            part = phases.get(phase, case)
+            for found in _result_holds(case, part, requirement, condition):
+                yield replace(found, phase=phase)
+
+
+def _result_holds(case: Case, part: Case, requirement: Requirement, condition: Condition) -> Iterator[Finding]:
+    """`part`: the phase of the condition, or the whole execution."""
+    form = to_explain if requirement.explain else violation
+    if requirement.full_size:
+        form = at_full_size(form, case.full)
+    printed = _printed(case, part)
+    known = recorded(part) | {name: record.value for name, record in printed.items()}
+    named = [name for name in condition.names if name in printed]
+    alone = [each.id for each in case.operations if [each.name] == named]
+    told = {
+        "operation": "".join(alone),
+        "clause": requirement.clause,
+        "condition": f"{condition.left} {condition.sign} {condition.right}",
+    }
+    lacking = [name for name in condition.names if name not in known]
+    if unrecorded := [name for name in lacking if name in formulas.RUN]:
+        yield unchecked("{condition}: {names} not recorded", **told, names=", ".join(unrecorded))
+        return
+    if lacking and requirement.if_printed:
+        return
+    if lacking:
+        wording = "clause {clause} requires {condition}; not in the output: {names}"
+        yield form(wording, **told, names=", ".join(lacking))
+        return
+    values = ", ".join(
+        f"{name} {digits(known[name])}{_places(printed[name]) if name in printed else ''}" for name in condition.names
+    )
+    wording = "clause {clause} requires {condition}; found {values}"
+    try:
+        if not condition.holds(known, **_tolerance(condition)):
+            left, right = (value(side, known) for side in (condition.left, condition.right))
+            yield form(wording, f"{condition.sign} {digits(right)}", digits(left), **told, values=values)
+    except ValueError as error:
+        yield form(wording, "", str(error), **told, values=values)
+
+
+def _printed(case: Case, part: Case) -> dict[str, Record]:
+    """Facts, records and operations, by their names in formulas; an operation has precedence over its record."""
+    others = {formulas.name_of(each.operation): each for each in (*part.seen.facts, *part.records)}
+    return others | {operation.name: record for operation, record in case.reported}
+
+
+def _places(record: Record) -> str:
+    places = dict.fromkeys(f"{each.source.file}:{each.source.line}" for each in record.measured)
+    return f" ({', '.join(places)})"
+
+
+def recorded(case: Case) -> dict[str, float]:
+    """The recorded numbers of a run; variables as in the executed words."""
+    seen, run, environment = case.seen, case.run, case.evidence.environment
+    numbers = {name: formulas.number(text) for name, text in case.values.items() if formulas.is_number(text)}
+    values: dict[str, float | None] = {
+        "processes": seen.processes,
+        "nodes": seen.nodes,
+        "processes_per_node": seen.processes / seen.nodes if seen.processes and seen.nodes else None,
+        "threads": seen.threads or run.threads or None,
+        formulas.MEMORY: case.memory / run.geometry.nodes if case.memory else None,
+        formulas.CORES: min((float(text) for text in environment.values("cpu.cores") if text.isdigit()), default=None),
+        "items_total": run.items_total if seen.files_reported is None else seen.files_reported,
+        "items_per_process": run.items_per_process,
+    }
+    return {**{name: float(number) for name, number in values.items() if number is not None}, **numbers}

@@ -1,0 +1,74 @@
+"""Conditions of a pack's `requires`: which names they may have, and which rule judges them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaign.config.rules import packs
+from campaign.core.errors import InputError
+
+PACK = """id: solve
+version: 1
+title: A solver
+document: D
+caption: C
+applet: solver
+arguments: "{size} {flags}"
+variables: [{id: size, full: "1000", rehearsal: "10", clause: "1"}]
+launch: [{id: node, title: One node, clause: "1", nodes: 1}]
+files: [{id: all, title: T, clause: "1"}]
+operations:
+  - {id: time-step, title: Time, record: time, unit: s}
+  - {id: speed, title: Speed, formula: 1 / time_step, unit: 1/s}
+results:
+  format: text
+  facts: {program: "(solver .*)", size: "size (.*)"}
+  records:
+    - {name: time, unit: s, pattern: "time (?P<value>.*)"}
+    - {name: "residual-{of}", unit: "1", pattern: "residual (?P<of>[a-z]+) (?P<value>.*)"}
+selection: {operation: time-step, best: lowest, clause: "1"}
+requires: [REQUIRES]
+checks: {RULES}
+"""
+
+
+def errors(tmp_path: Path, requires: str, rules: str = 'RES-01: "3"') -> str:
+    """What is wrong with the pack; "" for nothing."""
+    file = tmp_path / "solve.yaml"
+    file.write_text(PACK.replace("REQUIRES", requires).replace("RULES", rules))
+    try:
+        pack = packs.load(file)
+    except InputError as error:
+        return str(error)
+    judged = {"RES-01" if pack.on_results(each) else "GEO-05" for each in pack.requires}
+    assert judged == set(pack.checks)
+    return ""
+
+
+@pytest.mark.parametrize(
+    "holds", ["residual_x <= 1e-8", "time_step < 19", "speed > 5% * time", "size == {size}", "time <= 3 * {nodes}"]
+)
+def test_a_condition_may_name_operations_records_facts_and_planned_values(holds: str, tmp_path: Path) -> None:
+    assert errors(tmp_path, f'{{holds: "{holds}", clause: "3"}}') == ""
+
+
+def test_a_condition_on_planned_and_recorded_sizes_is_not_one_on_results(tmp_path: Path) -> None:
+    assert errors(tmp_path, '{holds: nodes >= 1, clause: "3"}', 'GEO-05: "3"') == ""
+
+
+@pytest.mark.parametrize(
+    ("requires", "expected"),
+    [
+        ('{holds: loss <= 1, clause: "3"}', "found loss; allowed: "),
+        ('{holds: "size == {loss}", clause: "3"}', "found loss; allowed: processes, nodes"),
+        ('{holds: size ~ 1, clause: "3"}', "two formulas with >=, <=, ==, < or > between them"),
+        ('{holds: time <= moved, clause: "3"}', "found moved together with results; allowed: two conditions"),
+        ('{holds: nodes >= 1, clause: "3"}', "conditions on sizes and counts in `requires` with GEO-05 among `checks`"),
+        ('{holds: nodes >= 1, clause: "3", explain: true}', "not allowed in a condition on sizes and counts"),
+        ("", "conditions on results in `requires` with RES-01 among `checks`, or neither"),
+    ],
+)
+def test_an_error_says_what_is_allowed(requires: str, expected: str, tmp_path: Path) -> None:
+    assert expected in errors(tmp_path, requires)

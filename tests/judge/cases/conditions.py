@@ -1,0 +1,96 @@
+"""Cases of the conditions on results: of one execution, and of one phase."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from campaign.config.rules.entries import Requirement, Variable
+from campaign.config.rules.output_format import OutputFormat
+from campaign.core.model import Record, Severity, Source
+from campaign.results.case import Case
+from tests.judge.cases import Example, broken, kept, rehearsed, unchecked
+from tests.judge.cases.attempts import case
+from tests.support import builders
+
+
+def solved(holds: str, profile: str = "full", residual: float = 2e-9, **keys: Any) -> Case:
+    """A program that prints a residual, a negative energy and, as a fact, its size; the pack's variable is 16m."""
+    source = Source("runs/r/1/stdout", 30)
+    records = (*builders.records(), Record("residual", residual, "1", source), Record("energy-0", -8.75, "eV", source))
+    made = case(records=records, facts=(Record("size", 1000.0, "", Source("runs/r/1/stdout", 2)),))
+    program = replace(made.pack.programs[0], results=OutputFormat(format="text", facts=(("size", "size: (.*)"),)))
+    pack = replace(
+        made.pack, programs=(program,), profile=profile, values={"size": "1000", "block": "16m"},
+        variables=(Variable("size", "1000", "10", "1"), Variable("block", "16m", "1m", "1")),
+        requires=(Requirement(holds, "4.2", **keys),),
+    )  # fmt: skip
+    return replace(made, pack=pack)
+
+
+EXAMPLES: list[Example] = [
+    broken(
+        "RES-01",
+        "clause 4.2 requires residual <= 1e-9; found residual 2e-09 (runs/r/1/stdout:30)",
+        solved("residual <= 1e-9"),
+        "<= 1e-09",
+        "2e-09",
+    ),
+    broken(
+        "RES-01",
+        "clause 4.2 requires size == 16777216; found size 1000 (runs/r/1/stdout:2)",
+        solved("size == {block}"),
+        "== 16777216",
+        "1000",
+    ),
+    broken(
+        "RES-01",
+        "create: clause 4.2 requires create > 1000; found create 1000 (runs/r/1/stdout:14)",
+        solved("create > 1000"),
+        "> 1000",
+        "1000",
+    ),
+    broken(
+        "RES-01",
+        "clause 4.2 requires loss <= 5%; not in the output: loss",
+        solved("loss <= 5%"),
+    ),
+    broken(
+        "RES-01",
+        "clause 4.2 requires residual <= 1e-9; found residual 2e-09 (runs/r/1/stdout:30)",
+        solved("residual <= 1e-9", "rehearsal"),
+        "<= 1e-09",
+        "2e-09",
+    ),
+    broken(
+        "RES-01",
+        "clause 4.2 requires stat <= create; found stat 4000 (runs/r/1/stdout:15), create 1000 (runs/r/1/stdout:14)",
+        solved("stat <= create", explain=True),
+        "<= 1000",
+        "4000",
+        severity=Severity.WARNING,
+    ),
+    broken(
+        "RES-01",
+        "clause 4.2 requires create / residual >= 1; found create 1000 (runs/r/1/stdout:14), "
+        "residual 0 (runs/r/1/stdout:30)",
+        solved("create / residual >= 1", residual=0.0),
+        "",
+        "create / residual cannot be computed: float division by zero",
+    ),
+    rehearsed(
+        "RES-01",
+        "clause 4.2 requires residual <= 1e-9; found residual 2e-09 (runs/r/1/stdout:30)",
+        solved("residual <= 1e-9", "rehearsal", full_size=True),
+        "<= 1e-09",
+        "2e-09",
+    ),
+    kept("RES-01", "a small residual", solved("residual < 1e-8")),
+    kept("RES-01", "a negative energy near its reference", solved("abs(energy_0 + 8.7467391) < 5% * 8.7467391")),
+    kept("RES-01", "the size that was planned", solved("size == {size}")),
+    kept("RES-01", "operations compared with each other", solved("stat > 2 * create")),
+    kept("RES-01", "a number that only some outputs have", solved("loss <= 5%", if_printed=True)),
+    kept("RES-01", "another launch condition", solved("residual <= 1e-9", launch=("single",))),
+    kept("RES-01", "a condition on sizes alone, which is GEO-05's", solved("block == 1")),
+    unchecked("RES-01", "the cores of a node, which no job recorded", solved("create >= 1000 * cores")),
+]
