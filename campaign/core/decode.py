@@ -10,10 +10,10 @@ import functools
 import json
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 Decoded = TypeVar("Decoded")
 
@@ -38,52 +38,86 @@ def decode(kind: type[Decoded], data: Any, pass_over_unknown: bool = False) -> D
 
     `pass_over_unknown`: ignore further fields, which a later version may have written.
     """
-    decoded: Decoded = _decoded(kind, data, kind.__name__.strip("_").lower(), pass_over_unknown)
+    try:
+        decoded: Decoded = _reader(cast(Any, kind), pass_over_unknown)(data)
+    except _WrongError as wrong:
+        raise ValueError(f"{kind.__name__.strip('_').lower()}{wrong.at}: {wrong.says}") from wrong
     return decoded
 
 
-def _decoded(kind: Any, value: Any, at: str, pass_over: bool) -> Any:
-    """`at`: the place of the value."""
-    origin, inner = _form(kind)
+class _WrongError(Exception):
+    """What is wrong with a value, and its place within the whole: `.spare.spokes`, `[2]`."""
+
+    def __init__(self, says: str, at: str = "") -> None:
+        super().__init__(says, at)
+        self.says, self.at = says, at
+
+
+@functools.cache
+def _reader(kind: Any, pass_over: bool) -> Callable[[Any], Any]:
+    """What makes a `kind` of a decoded value."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in (types.UnionType, typing.Union):
-        return None if value is None else _decoded(inner[0], value, at, pass_over)
+        given = _reader(inner[0], pass_over)
+        return lambda value: None if value is None else given(value)
     if origin is tuple:
-        if not isinstance(value, list):
-            raise ValueError(f"{at}: not a list")
-        return tuple(_decoded(inner[0], each, f"{at}[{place}]", pass_over) for place, each in enumerate(value))
-    if origin is Mapping or is_dataclass(kind):
-        if not isinstance(value, dict):
-            raise ValueError(f"{at}: not an object")
-        if is_dataclass(kind):
-            return _dataclass(kind, value, at, pass_over)
-        return {key: _decoded(inner[1], each, f"{at}.{key}", pass_over) for key, each in value.items()}
-    if issubclass(kind, StrEnum):
-        return kind(value)
+        return functools.partial(_tuple, _reader(inner[0], pass_over))
+    if origin is Mapping:
+        return functools.partial(_mapping, _reader(inner[1], pass_over))
+    if is_dataclass(kind):
+        return functools.partial(_dataclass, kind, pass_over)
+    return kind if issubclass(kind, StrEnum) else functools.partial(_scalar, kind)
+
+
+@functools.cache
+def _field_readers(kind: Any, pass_over: bool) -> dict[str, Callable[[Any], Any]]:
+    hints = typing.get_type_hints(kind)
+    return {each.name: _reader(hints[each.name], pass_over) for each in fields(kind)}
+
+
+def _scalar(kind: type, value: Any) -> Any:
     if type(value) is not kind and not (kind is float and type(value) is int):
-        raise ValueError(f"{at}: found {value!r}; allowed: {kind.__name__}")
+        raise _WrongError(f"found {value!r}; allowed: {kind.__name__}")
     return value
 
 
-def _dataclass(kind: Any, value: dict[str, Any], at: str, pass_over: bool) -> Any:
-    known = _fields(kind)
-    if not pass_over and (unknown := value.keys() - known.keys()):
-        raise ValueError(f"{at}: unknown field {min(unknown)!r}")
-    given = {
-        name: _decoded(known[name], each, f"{at}.{name}", pass_over) for name, each in value.items() if name in known
-    }
+def _tuple(read: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise _WrongError("not a list")
+    made: list[Any] = []
+    for each in value:
+        try:
+            made.append(read(each))
+        except _WrongError as wrong:
+            raise _WrongError(wrong.says, f"[{len(made)}]{wrong.at}") from wrong
+    return tuple(made)
+
+
+def _mapping(read: Callable[[Any], Any], value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _WrongError("not an object")
+    return _values(dict.fromkeys(value, read), value)
+
+
+def _dataclass(kind: Any, pass_over: bool, value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise _WrongError("not an object")
+    readers = _field_readers(kind, pass_over)
+    if unknown := value.keys() - readers.keys():
+        if not pass_over:
+            raise _WrongError(f"unknown field {min(unknown)!r}")
+        value = {name: each for name, each in value.items() if name in readers}
     try:
-        return kind(**given)
+        return kind(**_values(readers, value))
     except TypeError as error:
-        raise ValueError(f"{at}: {error}") from error
+        raise _WrongError(str(error)) from error
 
 
-@functools.cache
-def _form(kind: Any) -> tuple[Any, tuple[Any, ...]]:
-    return typing.get_origin(kind), typing.get_args(kind)
-
-
-@functools.cache
-def _fields(kind: Any) -> dict[str, Any]:
-    """The types of a dataclass's fields."""
-    hints = typing.get_type_hints(kind)
-    return {each.name: hints[each.name] for each in fields(kind)}
+def _values(readers: Mapping[str, Callable[[Any], Any]], value: dict[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for name, each in value.items():
+        try:
+            made[name] = readers[name](each)
+        except _WrongError as wrong:
+            raise _WrongError(wrong.says, f".{name}{wrong.at}") from wrong
+    return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from campaign.core.job_states import STATES
 from campaign.core.model import Completion, State
@@ -38,6 +38,7 @@ class Value:
 _RANGES = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*")
 
 
+@lru_cache(maxsize=1024)  # the nodes of a job share a few of them
 def indices(ranges: str, nodes: int = MOST_NODES) -> tuple[int, ...]:
     """The indices in "0-2,5". Raises ValueError unless they are ascending and below `nodes`."""
     if ranges == "":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from functools import lru_cache
 
 MOST_NODES = 100_000
 
@@ -28,6 +29,7 @@ _NAME = re.compile(r"(?<= JobName=).*?(?= UserId=[^ ]*\(\d+\) GroupId=)", re.DOT
 _KEY = re.compile(r"(?:^| )([A-Z][A-Za-z0-9_/:.]*)=")
 
 
+@lru_cache(maxsize=64)  # the records of a job repeat its list of nodes
 def expand_nodes(text: str) -> tuple[str, ...] | None:
     """The names in Slurm's list of nodes, `n[1-3,07],x1`; None if it is not such a list or too long."""
     nodes: list[str] = []
