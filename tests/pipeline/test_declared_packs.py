@@ -111,6 +111,12 @@ PRINTED = {  # by pack: launch conditions, what its programs do, and how many of
         "echo ' Throughput MiB/s : 10 11'; echo ' Files/s : 10 12'; done",
         3,
     ),
+    "uk-nnss-hpl": (
+        "node: {processes_per_node: 4}\n  system: {nodes: 99%, processes_per_node: 1}",
+        f"cat {CAPTURES}/hpl-2.3.txt",
+        2,
+    ),
+    "hpcc": ("system: {nodes: 2, processes: 2}", f"cat {CAPTURES}/hpcc-1.5.0.txt >hpccoutf.txt", 8),
 }
 RUN_ABOVE = {"stream", "fio"}
 

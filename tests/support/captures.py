@@ -30,6 +30,8 @@ PACKS = {
     "fio": resources.PACKS / "fio.yaml",
     "hpcg": resources.PACKS / "hpcg.yaml",
     "npb": resources.PACKS / "npb.yaml",
+    "hpcc": resources.PACKS / "hpcc.yaml",
+    "hpl": resources.PACKS / "uk-nnss-hpl.yaml",
     "io500": resources.PACKS / "io500-app.yaml",
 }
 

@@ -59,6 +59,8 @@ def test_every_number_stands_in_the_line_that_it_names(name: str) -> None:
         ("osu_bw-7.4.txt", "bandwidth-1", None, "MB/s", 5),
         ("osu_mbw_mr-7.4.txt", "rate-1-8", 12045301.63, "messages/s", 8),
         ("hpcg-3.1.txt", "rating", 0.151425, "GFLOP/s", 119),
+        ("hpcc-1.5.0.txt", "hpl", 0.000610218, "Tflop/s", 450),
+        ("hpl-2.3.txt", "gflops", 10.808, "Gflop/s", 47),
         ("npb-3.4-ft.txt", "ft-s", 653.76, "Mop/s", 30),
         ("fio-3.33-write.json", "bandwidth", 1082401042 / 1048576, "MiB/s", 70),
     ],
@@ -99,6 +101,22 @@ def test_a_rate_may_differ_by_what_the_rounding_of_its_digits_leaves_open(rate: 
     assert bool(errors(form("text", record), f"1 {rate} 25413.27\n")) is not agrees
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("hpl-2.3.txt", "...... PASSED", "...... FAILED"),
+        ("hpl-2.3.txt", "0 tests completed and failed", "1 tests completed and failed"),
+        ("hpl-2.3.txt", "16.0\n", "99.0\n"),
+        ("hpcc-1.5.0.txt", "\nSuccess=1", "\nSuccess=0"),
+        ("hpcc-1.5.0.txt", "...... PASSED", "...... FAILED"),
+    ],
+)
+def test_a_test_that_failed_or_another_threshold_is_not_passed_over(name: str, old: str, new: str) -> None:
+    text = (CAPTURES / name).read_text()
+    assert text.count(old) == 1
+    assert errors(declared_form(name), text.replace(old, new))
+
+
 MICROSECONDS = st.integers(6, 500).map(lambda count: count * 1e-6)
 
 
@@ -121,6 +139,12 @@ def test_what_a_program_prints_in_few_digits_never_contradicts_itself(size: int,
         ("npb-3.4-ft.txt", "                   653.76", "                   953.76"),
         ("npb-3.4-ft.txt", "                   163.44", "                   193.44"),
         ("hpcg-3.1.txt", "Raw Total B/W=1.1528", "Raw Total B/W=1.7528"),
+        ("hpcc-1.5.0.txt", "HPL_Tflops=0.000610218", "HPL_Tflops=0.0009"),
+        ("hpcc-1.5.0.txt", "MPIRandomAccess_GUPs=0.0018422", "MPIRandomAccess_GUPs=0.9"),
+        ("hpcc-1.5.0.txt", "MPIRandomAccess_ErrorsFraction=0", "MPIRandomAccess_ErrorsFraction=0.02"),
+        ("hpl-2.3.txt", "1.0808e+01", "1.0908e+01"),
+        ("hpl-2.3.txt", "N      :    9984", "N      :    9216"),
+        ("hpl-2.3.txt", "1 tests completed and passed", "2 tests completed and passed"),
         ("osu_allreduce-7.4.txt", "11.71             11.62", "19.71             11.62"),
         ("osu_mbw_mr-7.4.txt", "4670.95", "4640.95"),
         ("fio-3.33-write.json", '"bw_bytes" : 1082401032', '"bw_bytes" : 1092401032'),
