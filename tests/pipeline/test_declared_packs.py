@@ -92,6 +92,7 @@ def test_fio_itself_runs_by_its_pack_and_its_evidence_is_judged_the_same_again(
 PRINTED = {  # by pack: launch conditions, what its programs do, and how many of its cells have a number
     "hpcg": ("node: 2\n  max: {nodes: 2, processes: 4}", f"cat {CAPTURES}/hpcg-3.1.txt >HPCG-Benchmark_3.1.txt", 6),
     "io500-app": ("production: {nodes: 2, processes: 2}", f"cat {CAPTURES}/io500-app.txt", 16),
+    "md-workbench": ("node: 2\n  max: {nodes: 2, processes: 4}", f"cat {CAPTURES}/mdworkbench-4.1.txt", 14),
     "npb": (
         "node: {nodes: 1, processes_per_node: power of two}\n  half: {nodes: half, processes_per_node: power of two}\n"
         "  all: {nodes: power of two, processes_per_node: power of two}",
