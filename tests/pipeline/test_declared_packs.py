@@ -93,6 +93,13 @@ PRINTED = {  # by pack: launch conditions, what its programs do, and how many of
     "hpcg": ("node: 2\n  max: {nodes: 2, processes: 4}", f"cat {CAPTURES}/hpcg-3.1.txt >HPCG-Benchmark_3.1.txt", 6),
     "io500-app": ("production: {nodes: 2, processes: 2}", f"cat {CAPTURES}/io500-app.txt", 16),
     "md-workbench": ("node: 2\n  max: {nodes: 2, processes: 4}", f"cat {CAPTURES}/mdworkbench-4.1.txt", 14),
+    "mlperf-storage": (
+        "node: 2\n  max: {nodes: 2, processes: 8}",
+        'if [ "${0##*/}" = generate ]; then echo "[INFO] now Number of files for training dataset: 28000 [here]"; '
+        'echo "[INFO] now Generation done [here]"; '
+        f"else mkdir -p results && cat {CAPTURES}/mlperf-storage-2.0.json >results/summary.json; fi",
+        36,
+    ),
     "npb": (
         "node: {nodes: 1, processes_per_node: power of two}\n  half: {nodes: half, processes_per_node: power of two}\n"
         "  all: {nodes: power of two, processes_per_node: power of two}",
