@@ -51,6 +51,16 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_names(_parsed(text))))
 
 
+def of_several(name: str) -> str:
+    """The name in `max(fom)`, whose value is given as that of a name; "" if it is no such one."""
+    return name[:-1].partition("(")[2]
+
+
+def aggregate(name: str, values: Mapping[str, Sequence[float]]) -> float:
+    """The value of `max(fom)`. Raises ValueError if these have none, as a geometric mean of negative numbers."""
+    return _OF_SEVERAL[name.partition("(")[0]](values[of_several(name)])
+
+
 def value(text: str, inputs: Mapping[str, float]) -> float:
     """The value of a formula. Raises ValueError if it is not a formula, lacks an input, or gives no finite number."""
     missing = [name for name in names(text) if name not in inputs]
@@ -127,9 +137,19 @@ def _name(node: ast.Name) -> str:
     return node.id.removeprefix("_")
 
 
+def _aggregate(node: ast.expr) -> str:
+    """`max(fom)`, of values that are not among the inputs; "" for anything else."""
+    match node:
+        case ast.Call(func=ast.Name() as called, args=[ast.Name() as one], keywords=[]) if _name(called) in _OF_SEVERAL:
+            return f"{_name(called)}({_name(one)})"
+    return ""
+
+
 def _names(node: ast.expr) -> Iterator[str]:
     """Raises ValueError for what is not arithmetic."""
-    if isinstance(node, ast.Name) and _name(node) not in (*_OF_ONE, *_OF_SEVERAL):
+    if aggregated := _aggregate(node):
+        yield aggregated
+    elif isinstance(node, ast.Name) and _name(node) not in (*_OF_ONE, *_OF_SEVERAL):
         yield _name(node)
     elif not isinstance(node, ast.Constant) or type(node.value) not in (int, float):
         for part in _operation(node)[1]:
@@ -142,6 +162,8 @@ def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
         return float(node.value)  # type: ignore[arg-type]
     if isinstance(node, ast.Name):
         return float(inputs[_name(node)])
+    if aggregated := _aggregate(node):
+        return float(inputs[aggregated])
     operation, parts = _operation(node)
     numbers = []
     for part in parts:  # a comprehension would take twice the depth of recursion

@@ -1,4 +1,4 @@
-"""The conditions of a pack's `requires`: on sizes and counts (GEO-05) and on results (RES-01). Pure."""
+"""The conditions of a pack's `requires`: on sizes and counts (GEO-05) and on results (RES-01, RES-02). Pure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.entries import Requirement
-from campaign.core.formula import Condition, value
+from campaign.core.formula import Condition, aggregate, of_several, value
 from campaign.core.model import Finding, Record
 from campaign.core.units import digits
 from campaign.judge.attempt import WITHIN
-from campaign.judge.findings import at_full_size, to_explain, unchecked, violation
+from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, violation
+from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES
-from campaign.results.case import Case
+from campaign.results.case import Case, by_node
 
 PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
 
@@ -62,13 +63,13 @@ def _holds(
     )
 
 
-def _applicable(case: Case) -> Iterator[tuple[Requirement, Condition]]:
+def _applicable(case: Case, over: str = "") -> Iterator[tuple[Requirement, Condition]]:
     """The conditions for the run's launch condition and file configuration, with the planned values filled in."""
     planned = formulas.numbers(case.run.geometry, case.values)
     texts = {name: f"{number:.15g}" for name, number in planned.items()}
     for requirement in case.pack.requires:
         applies = case.run.launch in (requirement.launch or [case.run.launch])
-        if applies and case.run.files in (requirement.files or [case.run.files]):
+        if applies and requirement.over == over and case.run.files in (requirement.files or [case.run.files]):
             yield requirement, Condition.of(sweeps.fill(requirement.holds, texts))
 
 
@@ -94,9 +95,7 @@ def results_hold(case: Case) -> Iterator[Finding]:
 
 def _result_holds(case: Case, part: Case, requirement: Requirement, condition: Condition) -> Iterator[Finding]:
     """`part`: the phase of the condition, or the whole execution."""
-    form = to_explain if requirement.explain else violation
-    if requirement.full_size:
-        form = at_full_size(form, case.full)
+    form = _form(requirement, case.full)
     printed = _printed(case, part)
     known = recorded(part) | {name: record.value for name, record in printed.items()}
     named = [name for name in condition.names if name in printed]
@@ -128,10 +127,68 @@ def _result_holds(case: Case, part: Case, requirement: Requirement, condition: C
         yield form(wording, "", str(error), **told, values=values)
 
 
+def results_agree(submission: Submission) -> Iterator[Finding]:
+    """RES-02: each condition over repetitions or nodes holds for the valid results of a line of the table."""
+    for over in ("repetitions", "nodes"):
+        for cases in _valid_together(submission, over):
+            for requirement, condition in _applicable(cases[0], over):
+                yield from _agree(submission, cases, requirement, condition)
+
+
+def _valid_together(submission: Submission, over: str) -> Iterator[list[Case]]:
+    """The valid executions that a condition judges together."""
+    lines: dict[tuple[tuple[str, str, str], str], list[Case]] = {}
+    for case in submission.results:
+        if case.valid and case.complete:
+            node = case.run.node if over == "repetitions" else ""
+            lines.setdefault((case.run.cells()[0].line, node), []).append(case)
+    for cases in lines.values():
+        yield list(by_node(cases).values()) if over == "nodes" else cases
+
+
+def _agree(
+    submission: Submission, cases: list[Case], requirement: Requirement, condition: Condition
+) -> Iterator[Finding]:
+    names = dict.fromkeys(filter(None, map(of_several, condition.names)))
+    operations = [operation for operation in cases[0].operations if operation.name in names]
+    if len(operations) < len(names):
+        return  # of another launch condition
+    found = {each.name: [record for case in cases if (record := case.result(each))] for each in operations}
+    cells = [cell for cell in cases[0].run.cells() if cell.operation in {each.id for each in operations}]
+    told = {"clause": requirement.clause, "condition": f"{condition.left} {condition.sign} {condition.right}"}
+    if min(map(len, found.values())) < 2:
+        wording = "clause {clause} requires {condition}: fewer than two valid results of {over}"
+        yield from submission.over(unchecked, cells, wording, **told, over=requirement.over)
+        return
+    numbers = {name: [record.value for record in records] for name, records in found.items()}
+    values = "; ".join(f"{name} {_span(records)}" for name, records in found.items())
+    wording = "clause {clause} requires {condition}; found {values}"
+    form = _form(requirement, submission.full)
+    try:
+        known = recorded(cases[0]) | {name: aggregate(name, numbers) for name in condition.names if of_several(name)}
+        if not condition.holds(known, **_tolerance(condition)):
+            left, right = (value(side, known) for side in (condition.left, condition.right))
+            expected, actual = f"{condition.sign} {digits(right)}", digits(left)
+            yield from submission.over(form, cells, wording, expected, actual, **told, values=values)
+    except ValueError as error:
+        yield from submission.over(form, cells, wording, "", str(error), **told, values=values)
+
+
+def _form(requirement: Requirement, full: bool) -> Form:
+    form = to_explain if requirement.explain else violation
+    return at_full_size(form, full) if requirement.full_size else form
+
+
 def _printed(case: Case, part: Case) -> dict[str, Record]:
     """Facts, records and operations, by their names in formulas; an operation has precedence over its record."""
     others = {formulas.name_of(each.operation): each for each in (*part.seen.facts, *part.records)}
     return others | {operation.name: record for operation, record in case.reported}
+
+
+def _span(records: list[Record]) -> str:
+    """The lowest and the highest value with their lines, and of how many."""
+    ends = [choose(records, key=lambda record: record.value) for choose in (min, max)]
+    return " to ".join(f"{digits(each.value)}{_places(each)}" for each in ends) + f" of {len(records)} results"
 
 
 def _places(record: Record) -> str:

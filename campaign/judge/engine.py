@@ -79,7 +79,9 @@ OF_FAILED = WITHOUT_NUMBERS | {"EVD-06"}
 # Rules about an execution of several phases as a whole; all others are about each phase.
 OF_WHOLE = frozenset({"RES-01", "RUN-01", "RUN-05", "RUN-09"})
 OF_BOTH = frozenset({"EVD-06"})
-OVER_NUMBERS = frozenset({"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05"})
+OVER_NUMBERS = frozenset(
+    {"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05", "RES-02"}
+)
 
 RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "CMP-01": submission.every_cell_there,
@@ -100,6 +102,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "STA-02": numbers.best_reported,
     "STA-03": numbers.repeated,
     "STA-04": numbers.steady,
+    "RES-02": conditions.results_agree,
     "SEL-01": searches.optimum_has_sides,
     "SEL-02": searches.claim_confirmed,
     "SEL-03": searches.confirmed_by_others,

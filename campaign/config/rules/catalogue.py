@@ -202,6 +202,12 @@ CATALOGUE: Mapping[str, RuleEntry] = {
         "a run with a wrong answer, another problem or a missed limit is not what the buyer asked for",
         "correct what the condition names and run the result again",
     ),
+    "RES-02": _rule(
+        Level.CAMPAIGN,
+        "the results of repetitions, or of nodes, together meet the conditions of the rules",
+        "results that differ much from run to run or from node to node do not show what a user of the system gets",
+        "find out which run or node differs and why, correct it, and run those results again",
+    ),
     "SRC-01": _rule(
         Level.CAMPAIGN,
         "the source is the version that the rules name",

@@ -375,7 +375,7 @@ def _check_parameters(rule: str, given: dict[str, str | None], pack: Values) -> 
 
 def _check_requirements(pack: Values) -> None:
     """Check that conditions use known names, and that the rules which judge them are among the checks."""
-    needed = {"GEO-05": False, "RES-01": False}
+    needed = {"GEO-05": False, "RES-01": False, "RES-02": False}
     phases = [phase["id"] for phase in pack.entries("phases") if phase["id"] and phase["program"]]
     for entry in pack.entries("requires"):
         wanted = formula.Condition.of(sweeps.without(entry["holds"])).names if entry["holds"] else ()
@@ -383,11 +383,19 @@ def _check_requirements(pack: Values) -> None:
             entry.require(name, [*GEOMETRY, *_sizes(pack)], "holds")
         printed, others = _printed(pack, entry["phase"]), [formulas.name_of(each) for each in _ids(pack, "operations")]
         sizes = [*formulas.RUN, formulas.MOVED, *(name for name in _sizes(pack) if name not in printed)]
-        for name in wanted:
+        for name in wanted if entry["over"] else ():
+            of = formula.of_several(name)
+            entry.require(of or name, others if of else [size for size in sizes if size != formulas.MOVED], "holds")
+        for name in wanted if not entry["over"] else ():
             if not any(output_check.may_be(name, result) for result in (*printed, *others)):
                 entry.require(name, [*sizes, *others, *printed], "holds")
         on_results = not {*wanted} <= {*sizes}
-        needed["RES-01" if on_results else "GEO-05"] |= bool(wanted)
+        needed["RES-02" if entry["over"] else "RES-01" if on_results else "GEO-05"] |= bool(wanted)
+        if entry["over"] and wanted and not any(map(formula.of_several, wanted)):
+            entry.problem("found no operation; allowed with `over`: those of several, such as max(fom)", "holds")
+        for key in ("if_printed", "phase") if entry["over"] else ():
+            if entry[key]:
+                entry.problem("not allowed beside `over`; remove it", key)
         if on_results and formulas.MOVED in wanted:
             entry.problem(f"found {formulas.MOVED} together with results; allowed: two conditions", "holds")
         for key in ("if_printed", "full_size", "explain"):
@@ -400,7 +408,7 @@ def _check_requirements(pack: Values) -> None:
         for key in ("launch", "files"):
             entry.require_all(key, _ids(pack, key))
     checked = [rule for rule, _ in pack["checks"] or ()]
-    for rule, about in (("GEO-05", "sizes and counts"), ("RES-01", "results")):
+    for rule, about in (("GEO-05", "sizes and counts"), ("RES-01", "results"), ("RES-02", "several results")):
         if needed[rule] != (rule in checked):
             pack.problem(
                 f"allowed: conditions on {about} in `requires` with {rule} among `checks`, or neither", "requires"

@@ -251,8 +251,8 @@ class AllowedLauncher:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A condition on what was run (GEO-05) or on its results (RES-01); for some launch conditions, file configurations
-    or a phase.
+    """A condition on what was run (GEO-05) or on its results (RES-01, RES-02); for some launch conditions, file
+    configurations or a phase.
     """
 
     holds: str = needed(
@@ -267,6 +267,13 @@ class Requirement:
     )
     launch: tuple[str, ...] = key(ListOf(kinds.ID), "the launch conditions to which it applies", says_default="all")
     files: tuple[str, ...] = key(ListOf(kinds.ID), "the file configurations to which it applies", says_default="all")
+    over: str = key(
+        Choice(("repetitions", "nodes")),
+        "judges the valid results of all repetitions, or of all nodes of `nodes: each`, together (RES-02): operations "
+        "are named as `max(fom)`, `min`, `mean`, `median`, `sum`, `geomean` or `harmean`",
+        "",
+        says_default="each execution by itself",
+    )
     if_printed: bool = switch("on results: true if an output without the numbers keeps it")
     full_size: bool = switch("on results: true if it applies at full size only; in a rehearsal it is then a note")
     explain: bool = switch(

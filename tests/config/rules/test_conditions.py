@@ -42,7 +42,7 @@ def errors(tmp_path: Path, requires: str, rules: str = 'RES-01: "3"') -> str:
         pack = packs.load(file)
     except InputError as error:
         return str(error)
-    judged = {"RES-01" if pack.on_results(each) else "GEO-05" for each in pack.requires}
+    judged = {"RES-02" if each.over else "RES-01" if pack.on_results(each) else "GEO-05" for each in pack.requires}
     assert judged == set(pack.checks)
     return ""
 
@@ -58,9 +58,22 @@ def test_a_condition_on_planned_and_recorded_sizes_is_not_one_on_results(tmp_pat
     assert errors(tmp_path, '{holds: nodes >= 1, clause: "3"}', 'GEO-05: "3"') == ""
 
 
+def test_a_condition_over_repetitions_or_nodes_names_operations_as_those_of_several(tmp_path: Path) -> None:
+    holds = '{holds: "max(time_step) - min(time_step) <= 5% * mean(time_step)", clause: "3", over: nodes}'
+    assert errors(tmp_path, holds, 'RES-02: "3"') == ""
+
+
 @pytest.mark.parametrize(
     ("requires", "expected"),
     [
+        ('{holds: max(speed) <= 1, clause: "3"}', "found max(speed); allowed: "),
+        ('{holds: max(size) <= 1, clause: "3", over: nodes}', "found size; allowed: time_step, speed"),
+        ('{holds: speed <= max(speed), clause: "3", over: nodes}', "found speed; allowed: "),
+        ('{holds: nodes >= 2, clause: "3", over: nodes}', "those of several, such as max(fom)"),
+        (
+            '{holds: max(speed) <= 1, clause: "3", over: nodes, if_printed: true}',
+            "not allowed beside `over`; remove it",
+        ),
         ('{holds: loss <= 1, clause: "3"}', "found loss; allowed: "),
         ('{holds: "size == {loss}", clause: "3"}', "found loss; allowed: processes, nodes"),
         ('{holds: size ~ 1, clause: "3"}', "two formulas with >=, <=, ==, < or > between them"),

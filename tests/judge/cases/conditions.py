@@ -8,9 +8,11 @@ from typing import Any
 from campaign.config.rules.entries import Requirement, Variable
 from campaign.config.rules.output_format import OutputFormat
 from campaign.core.model import Record, Severity, Source
+from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from tests.judge.cases import Example, broken, kept, rehearsed, unchecked
 from tests.judge.cases.attempts import case
+from tests.judge.cases.numbers import FIRST, repeated
 from tests.support import builders
 
 
@@ -28,7 +30,36 @@ def solved(holds: str, profile: str = "full", residual: float = 2e-9, **keys: An
     return replace(made, pack=pack)
 
 
+def spread(*values: float, holds: str = "max(create) - min(create) <= 5% * mean(create)", **keys: Any) -> Submission:
+    """A run that was repeated, with these rates of creation, and a condition over them."""
+    given = repeated(*values)
+    requires = (Requirement(holds, "4.2", over="repetitions", **keys),)
+    pack = replace(given.pack, requires=requires)
+    return replace(given, pack=pack, results=tuple(replace(each, pack=pack) for each in given.results))
+
+
 EXAMPLES: list[Example] = [
+    broken(
+        "RES-02",
+        "clause 4.2 requires max(create) - min(create) <= 5% * mean(create); found create 1000 (runs/"
+        "scratch.single.shared.r1/1/stdout:14) to 1100 (runs/scratch.single.shared.r2/1/stdout:14) of 3 results",
+        spread(1000, 1100, 1050),
+        "<= 52.5",
+        "100",
+        FIRST,
+    ),
+    broken(
+        "RES-02",
+        "clause 4.2 requires geomean(create) > 1000; found create 1000 (runs/"
+        "scratch.single.shared.r1/1/stdout:14) to 1000 (runs/scratch.single.shared.r1/1/stdout:14) of 2 results",
+        spread(1000, 1000, holds="geomean(create) > 1000"),
+        "> 1000",
+        "1000",
+        FIRST,
+    ),
+    kept("RES-02", "a spread within 5%", spread(1000, 1040, 1020)),
+    kept("RES-02", "another launch condition", spread(1000, 1100, launch=("other",))),
+    unchecked("RES-02", "a run that was not repeated", spread(1000)),
     broken(
         "RES-01",
         "clause 4.2 requires residual <= 1e-9; found residual 2e-09 (runs/r/1/stdout:30)",
