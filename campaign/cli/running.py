@@ -49,7 +49,7 @@ def plan(arguments: argparse.Namespace) -> int:
         show(views.plan_text(opened, checked.plan, attempts, columns(), sys.stdout.isatty()))
     given = dict(opened.campaign.answers)
     unanswered = [clause.id for clause in opened.pack.clauses if clause.answered and clause.id not in given]
-    if unanswered:
+    if unanswered and opened.pack.profile == "full":  # a rehearsal is not handed in
         say(f"note: clauses to answer under `answers` in the campaign file: {listed(unanswered)}")
     for note in (*checked.notes, *outdated.outdated(opened, checked.plan, attempts)):
         say(f"note: {note}")

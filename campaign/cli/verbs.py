@@ -16,7 +16,7 @@ from campaign.config.rules import packs, text
 from campaign.core import resources
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.pipeline import building, places
-from campaign.report import clauses, samples
+from campaign.report import samples
 from campaign.slurm.sandbox import command
 
 
@@ -47,6 +47,8 @@ def show_rules(arguments: argparse.Namespace) -> int:
     if (arguments.clauses and not arguments.id) or (arguments.json and not arguments.clauses):
         raise InputError("rules: --clauses needs the ID of a rule pack, and --json needs --clauses")
     if arguments.clauses:
+        from campaign.report import clauses  # with all that judges
+
         pack = packs.load(arguments.id)
         show(clauses.coverage_json(pack) if arguments.json else clauses.coverage(pack, columns()))
         return OK

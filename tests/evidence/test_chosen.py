@@ -60,7 +60,7 @@ def test_the_buyers_own_pack_decides_where_it_is_named(made: Made, tmp_path: Pat
     shutil.copy(PACKS / PACK, own)
     with verify.verify(made.root / "plain", Asked(rules=str(own))) as found:
         assert (found.conclusion.rules_copy, told(found)) == (Copy.GIVEN, [])
-    own.write_text(own.read_text().replace(line_of("RUN-07"), "  RUN-07: {clause: own, minimum: 3s}\n"))
+    own.write_text(own.read_text().replace(line_of("RUN-07"), "  RUN-07: {clause: practice, minimum: 3s}\n"))
     with verify.verify(made.root / "plain", Asked(rules=str(own))) as found:
         assert told(found) == ["the vendor's rule pack differs from yours: RUN-07: minimum is 10s, yours is 3s"]
         assert found.judged is not None and found.judged.submission.pack.parameter("RUN-07", "minimum") == 3
