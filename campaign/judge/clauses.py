@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -97,9 +97,9 @@ def _checked(clause: Clause, submission: Submission, findings: Sequence[Finding]
     pack, whole = submission.pack, submission.rows
     judging = {each: _rules_of(each, pack.checks) for each in clause.evidence}
     rules = tuple(dict.fromkeys(rule for of_entry in judging.values() for rule in of_entry))
-    concerned = {each: [row for row in whole if _is_about(each, row, submission)] for each in clause.evidence}
-    rows = [row for row in whole if any(row in of_entry for of_entry in concerned.values())]
-    cells = {each: {row.cell for row in of_entry} for each, of_entry in concerned.items()}
+    phases = {operation.id: operation.phase for operation in pack.operations}
+    cells = {each: {row.cell for row in whole if _is_about(each, row, phases)} for each in clause.evidence}
+    rows = [row for row in whole if any(row.cell in of_entry for of_entry in cells.values())]
     about = [
         finding
         for finding in findings
@@ -136,16 +136,15 @@ def _rules_of(evidence: CheckedBy, checks: dict[str, str]) -> tuple[str, ...]:
     return tuple(rule for rule in _JUDGED_BY.get(evidence.key, ()) if rule in checks)
 
 
-def _is_about(evidence: CheckedBy, row: Row, submission: Submission) -> bool:
+def _is_about(evidence: CheckedBy, row: Row, phases: Mapping[str, str]) -> bool:
     """Whether a result is of that launch condition, file configuration or phase; other entries are about all."""
     if evidence.key == "launch":
         series, _, count = row.cell.launch.rpartition("-")
         return evidence.name in (row.cell.launch, series if count.isdecimal() else "")
     if evidence.key == "files":
         return row.cell.files == evidence.name
-    measured = {operation.id: operation.phase for operation in submission.pack.operations}
-    if evidence.key == "phases" and evidence.name in measured.values():
-        return measured[row.cell.operation] == evidence.name
+    if evidence.key == "phases":  # one that measures nothing is about all
+        return phases[row.cell.operation] == evidence.name or evidence.name not in phases.values()
     return True
 
 
