@@ -59,7 +59,7 @@ class ClauseLine:
             "how": self.clause.how,
             "state": self.state,
             "answer": self.answer,
-            "by": [f"{each.key} {each.name}".rstrip() for each in self.clause.evidence],
+            "by": list(map(str, self.clause.evidence)),
             "rules": list(self.rules),
             "cells": list(self.cells),
             "files": list(self.files),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from campaign.config.rules import formulas, sweeps
@@ -47,16 +47,15 @@ def _holds(
         yield unchecked("{condition}: {names} not recorded", condition=text, names=", ".join(lacking))
         return
     try:
-        if condition.holds(known, **_tolerance(condition)):
-            return
-        left, right = (value(side, known) for side in (condition.left, condition.right))
+        missed = _missed(condition, known)
     except ValueError as error:
         yield unchecked(str(error))
         return
+    if not missed:
+        return
     yield at_full_size(violation, case.full)(
         "clause {clause} requires {condition}; found {values}",
-        f"{condition.sign} {digits(right)}",
-        digits(left),
+        *missed,
         condition=text,
         clause=requirement.clause,
         values=", ".join(f"{name} {digits(known[name])}" for name in condition.names),
@@ -71,6 +70,14 @@ def _applicable(case: Case, over: str = "") -> Iterator[tuple[Requirement, Condi
         applies = case.run.launch in (requirement.launch or [case.run.launch])
         if applies and requirement.over == over and case.run.files in (requirement.files or [case.run.files]):
             yield requirement, Condition.of(sweeps.fill(requirement.holds, texts))
+
+
+def _missed(condition: Condition, known: Mapping[str, float]) -> tuple[str, str] | None:
+    """What was expected and what was found, if the condition does not hold. Raises ValueError as `value` does."""
+    if condition.holds(known, **_tolerance(condition)):
+        return None
+    left, right = (value(side, known) for side in (condition.left, condition.right))
+    return f"{condition.sign} {digits(right)}", digits(left)
 
 
 def _tolerance(condition: Condition) -> dict[str, float]:
@@ -120,11 +127,11 @@ def _result_holds(case: Case, part: Case, requirement: Requirement, condition: C
     )
     wording = "clause {clause} requires {condition}; found {values}"
     try:
-        if not condition.holds(known, **_tolerance(condition)):
-            left, right = (value(side, known) for side in (condition.left, condition.right))
-            yield form(wording, f"{condition.sign} {digits(right)}", digits(left), **told, values=values)
+        missed = _missed(condition, known)
     except ValueError as error:
-        yield form(wording, "", str(error), **told, values=values)
+        missed = "", str(error)
+    if missed:
+        yield form(wording, *missed, **told, values=values)
 
 
 def results_agree(submission: Submission) -> Iterator[Finding]:
@@ -166,12 +173,11 @@ def _agree(
     form = _form(requirement, submission.full)
     try:
         known = recorded(cases[0]) | {name: aggregate(name, numbers) for name in condition.names if of_several(name)}
-        if not condition.holds(known, **_tolerance(condition)):
-            left, right = (value(side, known) for side in (condition.left, condition.right))
-            expected, actual = f"{condition.sign} {digits(right)}", digits(left)
-            yield from submission.over(form, cells, wording, expected, actual, **told, values=values)
+        missed = _missed(condition, known)
     except ValueError as error:
-        yield from submission.over(form, cells, wording, "", str(error), **told, values=values)
+        missed = "", str(error)
+    if missed:
+        yield from submission.over(form, cells, wording, *missed, **told, values=values)
 
 
 def _form(requirement: Requirement, full: bool) -> Form:

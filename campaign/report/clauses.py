@@ -103,7 +103,7 @@ def _covered(pack: RulePack) -> list[dict[str, Any]]:
             "clause": clause.id,
             "requires": clause.requires,
             "how": clause.how,
-            "by": [clause.text] if clause.text else [f"{each.key} {each.name}".rstrip() for each in clause.evidence],
+            "by": [clause.text] if clause.text else list(map(str, clause.evidence)),
         }
         for clause in pack.clauses
     ]

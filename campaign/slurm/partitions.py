@@ -306,7 +306,8 @@ def parse(
             kind = min(cpus, sockets * cores), memory, gres.replace("(null)", "")
             alike.setdefault(kind, []).append((usable, has))
         unusable += away
-        names_usable += [node for node in chosen if node not in {each.node for each in away}]
+        names_away = {each.node for each in away}
+        names_usable += [node for node in chosen if node not in names_away]
         known |= has
         met |= ChosenNodes(choice.constraint).takes("", has)
     commands.tell("sinfo", unread, len(alike) + len(unusable))

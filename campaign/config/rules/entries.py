@@ -293,6 +293,9 @@ class CheckedBy:
     key: str
     name: str
 
+    def __str__(self) -> str:
+        return f"{self.key} {self.name}".rstrip()
+
 
 @dataclass(frozen=True, slots=True)
 class Clause:
