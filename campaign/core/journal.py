@@ -11,7 +11,7 @@ import errno
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -179,6 +179,16 @@ def look(path: Path) -> Chain:
         pass_on(error)
         return Chain(problem=f"cannot be read: {error.strerror}")
     return reading.chain
+
+
+def events_at(path: Path, places: Sequence[int]) -> Iterator[Event]:
+    """The events whose lines begin at these offsets."""
+    if places:
+        with path.open("rb") as file:
+            for place in places:
+                file.seek(place)
+                if event := event_of(file.readline()):
+                    yield event
 
 
 def beginning(path: Path) -> str:

@@ -18,12 +18,12 @@ from campaign import __version__
 from campaign.core import bagit, journal
 from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError, pass_on
-from campaign.core.events import Event, event_of
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
 from campaign.evidence import bundle, provenance, replay
 from campaign.evidence.replay import Judged
+from campaign.judge import records
 from campaign.judge.environment import CONTROLLER_S
 from campaign.judge.findings import Form, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
@@ -235,7 +235,7 @@ def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
         *_environments(data, judged),
         *_plan(data, judged),
         *_source(data, judged),
-        *_bound(data, bag, judged.chain.ends if judged.chain else ()),
+        *_bound(data, bag, judged),
         *_challenged(judged.submission),
     )
     yield from dict.fromkeys(differences)
@@ -259,20 +259,12 @@ def _source(data: Path, judged: Judged) -> Iterator[Finding]:
         yield violation(_SOURCE_DIFFERS, f"tree {', '.join(sorted(recorded))}", f"tree {found}")
 
 
-def _ends(data: Path, places: Sequence[int]) -> Iterator[Event]:
-    """The journal's events that begin at these offsets: ends of attempts."""
-    if places:
-        with (data / "results" / "journal.jsonl").open("rb") as file:
-            for place in places:
-                file.seek(place)
-                if event := event_of(file.readline()):
-                    yield event
-
-
-def _bound(data: Path, bag: Bag, ends: Sequence[int]) -> Iterator[Finding]:
-    """The raw outputs of successful attempts have the hashes that the journal recorded at their end."""
-    bound = 0
-    for event in _ends(data, ends):
+def _bound(data: Path, bag: Bag, judged: Judged) -> Iterator[Finding]:
+    """The raw outputs of successful attempts have the hashes that the journal recorded at their end. Those of attempts
+    that count were judged with them.
+    """
+    bound, counted = 0, {case.subject for case in judged.submission.results}
+    for event in journal.events_at(data / "results" / "journal.jsonl", judged.chain.ends if judged.chain else ()):
         if event["state"] != State.DONE:
             continue
         attempt, written, ended = f"{event['run']}/{event['number']}", event["time"], event["ended"]
@@ -287,13 +279,8 @@ def _bound(data: Path, bag: Bag, ends: Sequence[int]) -> Iterator[Finding]:
             place = f"results/runs/{attempt}/{name}"
             found = bag.digests.get(f"{bagit.PAYLOAD}{place}")
             bound += found is not None
-            if found not in (None, digest):
-                yield violation(
-                    "{place} differs from the file whose hash the journal recorded at the end of the run",
-                    digest,
-                    found,
-                    place=shown(place),
-                )
+            if found not in (None, digest) and attempt not in counted:
+                yield records.changed_since(place, digest, found)
     if not bound:
         yield unchecked("the journal has no hashes of the raw outputs")
 

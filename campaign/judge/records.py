@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from campaign.core.model import Completion, Finding, State
+from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
 from campaign.judge import attested, environment
 from campaign.judge.findings import disagreement, note, to_explain, unchecked, violation
@@ -36,12 +37,23 @@ _KINDS = {
 
 def agree(case: Case) -> Iterator[Finding]:
     """EVD-06: what driver, job, Slurm and benchmark recorded of one execution does not contradict itself."""
+    for file in case.evidence.altered:
+        yield changed_since(f"runs/{case.subject}/{file.name}", file.recorded, file.found)
     yield from _driver(case)
     yield from _order(case)
     yield from _slurm(case)
     yield from _step(case)
     yield from _file_system(case.evidence.environment)
     yield from attested.agrees(case)
+
+
+def changed_since(place: str, recorded: str, found: str) -> Finding:
+    return violation(
+        "{place} differs from the file whose hash the journal recorded at the end of the run",
+        recorded,
+        found,
+        place=shown(place),
+    )
 
 
 def _driver(case: Case) -> Iterator[Finding]:

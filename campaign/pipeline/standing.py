@@ -22,9 +22,10 @@ from campaign.judge.attempt import BUILTIN
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
 from campaign.pipeline.planning import Plan
+from campaign.results.environment.facts import NOTHING
 from campaign.results.source import record
 from campaign.results.source.facts import Sources
-from campaign.results.store import Store, begun
+from campaign.results.store import Store, altered, begun
 from campaign.slurm import commands
 from campaign.slurm.collect import Follower, import_all, open_store, read_again
 from campaign.slurm.completion import unused_but_measured
@@ -47,12 +48,15 @@ def standing(
     attempts = store.attempts() if store else []
     results = []
     if store:
+        chain = chain or journal.look(opened.paths.journal)
+        evidence = dict(store.evidence())
+        for attempt, files in altered(opened.paths, chain).items():
+            evidence[attempt] = replace(evidence.get(attempt, NOTHING), altered=files)
         results = engine.measured(
-            pack, planned.runs, attempts, store.records(), store.observations(), store.evidence(), opened.answers
+            pack, planned.runs, attempts, store.records(), store.observations(), evidence, opened.answers
         )
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
-    chain = chain or (journal.look(opened.paths.journal) if store else None)
     return engine.judged(
         Submission(
             campaign,

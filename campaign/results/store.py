@@ -32,7 +32,7 @@ from campaign.core.model import (
     Source,
     State,
 )
-from campaign.results.environment.facts import NOTHING, Accounting, Environment, Evidence
+from campaign.results.environment.facts import NOTHING, Accounting, Altered, Environment, Evidence
 
 SCHEMA = Path(__file__).with_name("schema.sql")
 FORMAT = 9  # of these tables: the database's user_version
@@ -57,18 +57,32 @@ _PROJECTION: Mapping[str, tuple[str, ...]] = {
 Records = Mapping[tuple[str, int], tuple[Record, ...]]  # by run and number of the attempt
 
 
-def digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 of every plain file in an attempt's folder, by relative path; unreadable files are left out."""
+def digests(folder: Path, changed_since: float = 0.0) -> dict[str, str]:
+    """The SHA-256 of every plain file in an attempt's folder, by relative path. Unreadable files are left out, and
+    those that the kernel has not seen changed since then (seconds since 1970).
+    """
     known = {}
     for place, _, names in os.walk(folder):
         for path in (Path(place, name) for name in names):
             try:
-                if path.is_file() and not path.is_symlink():
+                if path.is_file() and not path.is_symlink() and path.stat().st_ctime >= changed_since:
                     with path.open("rb") as file:
                         known[_in_utf8(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
             except OSError as error:
                 pass_on_limit(error)
     return dict(sorted(known.items()))
+
+
+def altered(paths: Paths, chain: Chain) -> dict[tuple[str, int], tuple[Altered, ...]]:
+    """The files of successful attempts that differ from the hashes in the journal, by run and number."""
+    found = {}
+    for event in journal.events_at(paths.journal, chain.ends):
+        if event["state"] == State.DONE:
+            attempt = event["run"], event["number"]
+            now = digests(paths.attempt(*attempt), event["time"])
+            differing = (Altered(name, old, now.get(name, old)) for name, old in event.get("files", {}).items())
+            found[attempt] = tuple(each for each in differing if each.recorded != each.found)
+    return {attempt: files for attempt, files in found.items() if files}
 
 
 def _in_utf8(name: Path) -> str:

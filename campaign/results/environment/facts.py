@@ -230,6 +230,15 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
+class Altered:
+    """A file of an attempt whose SHA-256 is no longer the one that the journal recorded at the attempt's end."""
+
+    name: str
+    recorded: str
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What the job and Slurm recorded around one execution.
 
@@ -245,6 +254,7 @@ class Evidence:
     placement: tuple[str, ...] = ()  # node of each rank, as the job found it for an external benchmark
     witness: Witness = field(default_factory=Witness)
     served: Mapping[str, Served] = field(default_factory=dict)  # by phase, if the servers' counters show it
+    altered: tuple[Altered, ...] = ()  # files that were changed since; looked up whenever it is judged
 
 
 NOTHING = Evidence()

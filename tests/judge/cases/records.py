@@ -10,7 +10,7 @@ from campaign.config.format import Target
 from campaign.core.model import Attestation, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.environment.facts import Accounting, Evidence, Node
+from campaign.results.environment.facts import Accounting, Altered, Evidence, Node
 from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
 from tests.judge.cases.environment import around, case, found, variables
 from tests.judge.cases.submissions import whole
@@ -172,6 +172,9 @@ EXAMPLES: list[Example] = [
     broken("EVD-06", "end of the run differs between the journal and the job's record", journaled(ended=500.0),
            AT_112, "1970-01-01 00:08:20 UTC"),
     broken("EVD-06", "the run ended before it started", run_as(started=112.5, ended=110.0), AT_112, AT_110),
+    broken("EVD-06", '"runs/scratch.peak.unique.r1/1/stdout" differs from the file whose hash the journal recorded at '
+           "the end of the run",
+           around(altered=(Altered("stdout", 64 * "a", 64 * "b"),)), 64 * "a", 64 * "b"),
     disclosed("EVD-06", CLOCK_SET, clock(ended=108.5), "", "by -4.0 s"),
     disclosed("EVD-06", CLOCK_SET, clock(ended=112.5, uptime=(50.0, 50.5)), "", "by +2.0 s"),
     disclosed("EVD-06", CLOCK_SET, attests(clock(ended=108.5), -3.9), "by -3.9 s", "by -4.0 s"),
