@@ -23,7 +23,8 @@ COLUMNS = (
     "target", "launch", "files", "operation", "value", "unit", "status", "processes", "nodes", "processes_per_node",
     "files_total", "run", "attempt", "job_id", "file", "line", "n", "median", "low", "high", "cv", "true_value",
     "findings", "best", "values", "jobs", "iterations", "statistic", "iteration", "iteration_minimum",
-    "iteration_mean", "iteration_stddev", "parts",
+    "iteration_mean", "iteration_stddev", "parts", "nodes_measured", "nodes_minimum", "nodes_mean", "nodes_maximum",
+    "nodes_spread",
 )  # fmt: skip
 
 # Columns of what the JSON form has in `iterations`, by its keys.
@@ -31,6 +32,9 @@ ITERATIONS = {
     "count": "iterations", "statistic": "statistic", "iteration": "iteration", "minimum": "iteration_minimum",
     "mean": "iteration_mean", "stddev": "iteration_stddev",
 }  # fmt: skip
+
+# Of what the JSON form has in `by_node`, for cells of nodes that run by themselves.
+OF_NODES = ("measured", "minimum", "mean", "maximum", "spread")
 
 ROUNDING = (
     "Values >= 100 are rounded to integers, smaller ones to 3 significant digits. CSV, JSON and XLSX hold full "
@@ -60,6 +64,8 @@ def flattened(row: Row) -> dict[str, Any]:
     flat |= {**(flat["source"] or {"file": None, "line": None}), **flat["statistics"]}
     of_iterations = flat["iterations"] or dict.fromkeys(ITERATIONS)
     flat |= {name: of_iterations[key] for key, name in ITERATIONS.items()}
+    of_nodes = flat.get("by_node") or {}
+    flat |= {f"nodes_{key}": of_nodes.get(key) for key in OF_NODES}
     parts = " ".join(f"{part['file']}:{part['line']}" for part in flat["parts"])
     return flat | {"values": " ".join(map(repr, row.values)), "parts": parts}
 

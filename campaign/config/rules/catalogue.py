@@ -167,9 +167,9 @@ CATALOGUE: Mapping[str, RuleEntry] = {
     ),
     "GEO-01": _rule(
         Level.ATTEMPT,
-        "ranks are placed in equal, consecutive blocks on the nodes",
-        "with uneven placement the rank offset no longer moves the work to another node",
-        "run the result again with block distribution and the same number of ranks on each node",
+        "ranks are placed in the planned consecutive blocks, equal or with one rank more on the first nodes",
+        "with another placement a rank offset does not move the work to another node, and nodes have other work",
+        "run the result again with block distribution and the planned number of ranks on each node",
     ),
     "GEO-02": _rule(
         Level.ATTEMPT,

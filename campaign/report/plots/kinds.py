@@ -14,7 +14,7 @@ from campaign.core import atomic, units, untrusted
 from campaign.core.grouping import grouped
 from campaign.core.model import Status
 from campaign.report.notes import measures_memory
-from campaign.report.plots import drawing, shapes, svg
+from campaign.report.plots import drawing, nodes, shapes, svg
 from campaign.report.plots.svg import axis_of_groups
 from campaign.results.cells import Row
 from campaign.results.parsers.bench_jsonl import Timeline, timelines
@@ -37,13 +37,18 @@ class Picture:
 
 
 def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, directory: Path) -> list[Picture]:
-    """Draw the plots of one target with these rows into `directory`; `root`: the directory of the raw outputs."""
+    """Draw the pack's plots of one target with these rows into `directory`, and that of nodes that ran by themselves.
+    `root`: the directory of the raw outputs.
+    """
     pictures = []
     for plot in pack.plots:
         drawn = _KINDS[plot.kind](drawing.Drawing(pack, plot, rows, root))
         if drawn is not None:
             pictures.append(Picture(f"{target}-{plot.id}.svg", plot.title, drawn))
             write(directory / pictures[-1].file, f"{plot.title}: {target}", drawn)
+    if of_nodes := nodes.by_node(rows):
+        pictures.append(Picture(f"{target}-{nodes.FILE}.svg", nodes.TITLE, of_nodes))
+        write(directory / pictures[-1].file, f"{nodes.TITLE}: {target}", of_nodes)
     return pictures
 
 

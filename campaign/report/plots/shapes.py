@@ -119,11 +119,11 @@ def value_axis(values: Sequence[float], title: str) -> Axis:
         return Axis(10.0**low, 10.0**high, ticks, title, log=True)
     lowest = min(values, default=0.0)
     if lowest < 0:
-        return _axis_below_zero(lowest * 1.08, most * 1.08 if positive else 0.0, title)
+        return axis_between(lowest * 1.08, most * 1.08 if positive else 0.0, title)
     return linear_axis(most * 1.08, title)
 
 
-def _axis_below_zero(low: float, high: float, title: str) -> Axis:
+def axis_between(low: float, high: float, title: str) -> Axis:
     step = _step(high - low, 5)
     ticks = range(math.ceil(low / step), math.floor(high / step + 1e-9) + 1)
     return Axis(low, high, tuple((number * step, amount(number * step)) for number in ticks), title)
