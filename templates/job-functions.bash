@@ -108,6 +108,7 @@ campaign_run() {
     uptime=$campaign_uptime
     [[ -n $campaign_refusal ]] || campaign_is_still_there
     reason=$campaign_refusal
+    [[ -n $reason ]] || campaign_ask hash "$folder"
     [[ -n $reason ]] || campaign_phases "$@"
     campaign_now
     ended=$REPLY
@@ -237,26 +238,21 @@ campaign_phase_ended() { # PLACE PROGRAM: false where no other phase may follow
     [[ -n $closing ]] || return "$status"
 }
 
+# shellcheck disable=SC2329  # called by the next two
+campaign_below() { # PATH below the attempt's directory: as seen from there, into REPLY; false for any other
+    REPLY=./${1#"$directory"/}
+    [[ $1 == "$directory"/* && $1 != *..* ]] || { printf '%s is not below %s\n' "$1" "$directory" >&2 && return 1; }
+}
+
 # shellcheck disable=SC2329  # called by campaign_phase
 campaign_write() { # FILE TEXT: the input of a later phase
-    if [[ $1 != "$directory"/* || $1 == *..* ]]; then
-        printf '%s is not below %s\n' "$1" "$directory" >&2
-        return 1
-    fi
-    set -- "./${1#"$directory"/}" "$2"
-    mkdir -p -- "${1%/*}" && printf '%s\n' "$2" >"$1"
+    campaign_below "$1" && mkdir -p -- "${REPLY%/*}" && printf '%s\n' "$2" >"$REPLY"
 }
 
 # shellcheck disable=SC2329  # called by campaign_phase
 campaign_remove() { # what earlier phases wrote: the attempt's directory, of which its top stays, or something below it
-    if [[ $1 == "$directory" ]]; then
-        find . -mindepth 1 -xdev -delete
-    elif [[ $1 == "$directory"/* && $1 != *..* ]]; then
-        rm -rf --one-file-system -- "./${1#"$directory"/}"
-    else
-        printf '%s is not below %s\n' "$1" "$directory" >&2
-        return 1
-    fi
+    [[ $1 != "$directory" ]] || { find . -mindepth 1 -xdev -delete && return; }
+    campaign_below "$1" && rm -rf --one-file-system -- "$REPLY"
 }
 
 campaign_show() { # NAME: prints what the program wrote in the directory where it worked

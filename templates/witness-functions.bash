@@ -31,6 +31,9 @@ campaign_tell() { # WORD...: see bench-src/witness/job.h
     [[ -z ${campaign_witness[1]:-} ]] || { printf '%s\n' "$*" >&"${campaign_witness[1]}"; } 2>/dev/null
 }
 
+# shellcheck disable=SC2329  # called where there are input files
+campaign_with_inputs() { campaign_tell inputs "$@"; } # FILE...: they are hashed before each run
+
 # The answer into REPLY; false where nobody answers. A line that begins with a tab is for the job's output.
 campaign_ask() { # WORD...
     REPLY=''

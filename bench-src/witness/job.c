@@ -5,6 +5,7 @@
 #include "witness/around.h"
 #include "witness/ask.h"
 #include "witness/attempt.h"
+#include "witness/inputs.h"
 #include "witness/lock.h"
 #include "witness/nodes.h"
 #include "witness/script.h"
@@ -68,6 +69,11 @@ static void obey(char *line)
     } else if (strcmp(word, "open") == 0 && rest != NULL) {
         char *folder = text_part(&rest, '\t');
         attempt_open(folder, rest == NULL ? "" : rest);
+    } else if (strcmp(word, "inputs") == 0 && rest != NULL) {
+        inputs_are(rest);
+    } else if (strcmp(word, "hash") == 0 && rest != NULL) {
+        inputs_hash(rest);
+        script_answer("%s", "");
     } else if (strcmp(word, "watch") == 0 && rest != NULL) {
         attempt_watch(rest);
     } else if (strcmp(word, "ready") == 0) {

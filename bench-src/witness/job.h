@@ -7,6 +7,8 @@
  *                                          or nothing: it is this job's now. The nodes are asked from then on
  *   around                                 the same of all nodes: the job's environment is recorded
  *   open FOLDER DIRECTORY                  an attempt begins, which will work in the directory
+ *   inputs FILE ...                        what the benchmark reads
+ *   hash FOLDER                            nothing, once all nodes have hashed it: the attempt's inputs.txt
  *   watch LAUNCHER                         its ranks will be looked at
  *   ready                                  once they are; why they are not, or nothing
  *   phase                                  a phase of it begins

@@ -6,12 +6,14 @@
  *   witness launch [options] FOLDER LAUNCHER...   runs the launcher of a benchmark (launch.h)
  *   witness make|within|clear|stale DIRECTORY...  the directories of attempts on the target (owned.h)
  *   witness count FILE COMMAND WHEN            what the target's servers have counted (count.h)
+ *   witness hash FILE...                       a line for each file: the node, its SHA-256, its size and its path
  *   witness where                              a rank that says its number and its node: what a launcher makes of a geometry
  *   witness placed FILE NODES RANKS            whether the ranks in a file of such lines are in even blocks; sorts it */
 #include "common/die.h"
 #include "common/sha256.h"
 #include "witness/count.h"
 #include "witness/gather.h"
+#include "witness/inputs.h"
 #include "witness/job.h"
 #include "witness/launch.h"
 #include "witness/machine.h"
@@ -38,6 +40,7 @@ static const char usage[] =
     "       witness make|clear DIRECTORY\n"
     "       witness within|stale DIRECTORY [INODE]\n"
     "       witness count FILE COMMAND WHEN\n"
+    "       witness hash FILE...\n"
     "       witness where\n"
     "       witness placed FILE NODES RANKS_ON_EACH\n";
 
@@ -118,6 +121,8 @@ static int words_alone(const char *mode, int count, char **words)
         return where();
     if (strcmp(mode, "placed") == 0 && count == 3)
         return placed(words[0], atoi(words[1]), words[2]);
+    if (strcmp(mode, "hash") == 0 && count > 0)
+        return inputs_say(words, count);
     if (strcmp(mode, "count") == 0 && count == 3)
         return count_add(words[0], words[1], words[2]);
     if (strcmp(mode, "make") == 0 && count == 1)

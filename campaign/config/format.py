@@ -6,18 +6,19 @@ between them and the rule pack, are in `check` and `search`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campaign.config import launcher, values
 from campaign.config.launch import Wanted
-from campaign.config.rules.kinds import CLAUSE, COUNT, PROFILES, SETTING, SHA256
+from campaign.config.rules.kinds import CLAUSE, COUNT, INPUT_PATH, PROFILES, SETTING, SHA256
+from campaign.config.rules.kinds import NAME as PLACEHOLDER
 from campaign.config.sbatch_options import DIRECTIVE
 from campaign.config.search import SEARCH, Projection, SearchSettings
 from campaign.config.system import Proposed
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core.keys import key, needed, record
-from campaign.core.model import Launcher
+from campaign.core.model import Input, Launcher
 from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching
 from campaign.core.strict_yaml import Place
 
@@ -32,6 +33,22 @@ GEOMETRY = KeyedMap(
     nodes=Field(COUNT, "compute nodes, or their share of the partition's usable nodes"),
     processes=Field(Number(1, 2**31 - 1), "MPI processes in total"),
     processes_per_node=Field(COUNT, "MPI processes on each node, or their share of its cores, in place of `processes`"),
+)
+
+_INPUT = KeyedMap(
+    Input,
+    id=Field(PLACEHOLDER, "its name; of an input of the rule pack, the pack's", required=True),
+    path=Field(
+        replace(INPUT_PATH, made=lambda text, file: str(values.beside(file, text))),
+        "the file; relative to the campaign file's directory",
+        required=True,
+    ),
+    sha256=Field(
+        SHA256,
+        "SHA-256 of the file",
+        default="",
+        default_says="the rule pack's; otherwise that of the file when the campaign is first planned",
+    ),
 )
 
 
@@ -277,6 +294,10 @@ class Campaign:
         Launcher,
     )
     benchmark: Benchmark = key(record(Benchmark), "the program that is executed")
+    inputs: tuple[Input, ...] = key(  # those of the rule pack too, once read
+        ListOf(_INPUT, most=50),
+        "files that the benchmark reads: those whose paths the rule pack leaves open, and any others (INP-01)",
+    )
     declined: tuple[Declined, ...] = key(ListOf(record(Declined)), "cells that will not be measured")
     server_counters: tuple[ServerCounter, ...] = key(
         ListOf(record(ServerCounter), most=10000), "metadata operations counted on the storage servers (CCH-02)"

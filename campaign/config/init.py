@@ -66,7 +66,7 @@ repetitions: 1
 
 {executable}
 #   extra_arguments: []          # allowed: {allowed}
-
+{inputs}
 # Cells that will not be measured, with the reason for the report.
 # declined:
 #   - cells: "scratch/{last}/*/*"
@@ -116,6 +116,7 @@ def text(rules_id: str, site: Site = UNKNOWN, name: str = "my-campaign") -> str:
         allowed=", ".join(flag.flag for flag in pack.allowed) or "none",
         last=pack.launch[-1].id,
         answers=_answers(pack),
+        inputs=_inputs(pack),
         directory=site.directory,
         slurm=f"slurm:\n  partition: {site.partition}\n" if site.partition else "# slurm:\n#   partition: compute\n",
         system="".join(f"  {key}: {asked}\n" for key, asked in SYSTEM.items()),
@@ -182,6 +183,13 @@ def _variables(pack: RulePack) -> str:
         free = "free, " if variable.free else ""
         lines += f"#   {given:{width}}  # {why}full size: {free}{variable.full}\n"
     return lines
+
+
+def _inputs(pack: RulePack) -> str:
+    """The input files whose place the pack leaves open."""
+    lines = [f"  - {{id: {each.id}, path: <path of {each.id}>}}\n" for each in pack.inputs if not each.path]
+    heading = "\n# Files that the benchmark reads. They are hashed on the nodes before each run.\ninputs:\n"
+    return heading + "".join(lines) if lines else ""
 
 
 def _answers(pack: RulePack) -> str:

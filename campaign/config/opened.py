@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config import check, confidential, launcher, resolution
+from campaign.config import check, confidential, inputs, launcher, resolution
 from campaign.config.format import REPETITIONS, SCHEMA, Campaign
 from campaign.config.launch import Wanted, read_launch, read_series
 from campaign.config.rules import packs
@@ -129,6 +129,7 @@ def load(path: Path | str) -> tuple[Campaign, RulePack]:
         pack = unfold(pack, read_series(values, pack))
         launch = read_launch(values, pack)
         check.items(values, pack)
+        inputs.check(values, pack)
         if benchmark:
             check.benchmark(benchmark, pack)
         if values["source"]:
@@ -154,7 +155,8 @@ def load(path: Path | str) -> tuple[Campaign, RulePack]:
     check.path(values, values["allowed_signers"], path, "allowed_signers", optional=True)
     document.finish()
     assert settled is not None, "what has no problem is settled"
-    return _campaign(values, launch, path, launcher=launched), settled
+    campaign = _campaign(values, launch, path, launcher=launched)
+    return replace(campaign, inputs=tuple(inputs.of_both(campaign.inputs, settled))), settled
 
 
 def _pack(values: Values, path: Path) -> RulePack | None:

@@ -184,8 +184,8 @@ INPUT_NAME = Text(_INPUT_NAME, whole(r"(?!(nodes|processes)$)[A-Za-z_][A-Za-z0-9
 FORMULA = Text(formula.ALLOWED, checked(formula.names), longest=formula.LONGEST)
 
 
-def beside(file: Path, path: str) -> Path:
-    """A path of the campaign file made absolute; a relative one is from the file's directory.
+def beside(file: Path, path: str, of: str = "") -> Path:
+    """A path of the campaign file, or of another (`of`), made absolute; a relative one is from the file's directory.
 
     The last part is not resolved: a link's name may decide which benchmark a binary is.
     """
@@ -195,7 +195,7 @@ def beside(file: Path, path: str) -> Path:
         folder = Path(os.path.realpath(whole.parent))
         return Path(os.path.realpath(whole)) if whole.name == ".." else folder / whole.name
 
-    return resolution.path(path, look_up)
+    return resolution.path(f"{of}{path}", look_up)
 
 
 def _program(text: str, file: Path) -> Path | None:

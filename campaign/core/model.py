@@ -122,6 +122,17 @@ SRUN = Launcher()
 
 
 @dataclass(frozen=True, slots=True)
+class Input:
+    """A file that a benchmark reads. `by`: whose word its hash is; both are "" if nobody has given or taken it."""
+
+    id: str  # its placeholder
+    path: str  # absolute, but in a rule pack as written there
+    sha256: str = ""
+    clause: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One planned execution: of one command, or of several one after another in the same directory."""
 
@@ -142,6 +153,7 @@ class Run:
     phase: str = ""  # the search that it is part of; its results are in no cell
     launcher: Launcher = SRUN
     node: str = ""  # the only node where it may run, of a launch condition with `nodes: each`
+    inputs: tuple[Input, ...] = ()
 
     @property
     def executable(self) -> str:

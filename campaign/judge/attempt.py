@@ -126,11 +126,12 @@ def own_directory(case: Case) -> Iterator[Finding]:
 
 
 def beside_target(pack: RulePack, run: Run) -> tuple[str, ...]:
-    """The words that the campaign file added to the pack's command lines and that name a path."""
+    """The words that the campaign file added to the pack's command lines and that name a path, but for inputs."""
     texts = [word for phase in pack.phases for word in phase.arguments]
     planned = {*texts, *(flag for files in pack.files for flag in files.flags)}
     words = (word for command in run.launched for word in command.arguments)
-    return tuple(word for word in words if "/" in word and "{directory}" not in word and word not in planned)
+    others = (word for word in words if not any(each.path in word for each in run.inputs))
+    return tuple(word for word in others if "/" in word and "{directory}" not in word and word not in planned)
 
 
 def offset_as_told(case: Case) -> Iterator[Finding]:

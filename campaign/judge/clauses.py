@@ -23,6 +23,7 @@ _JUDGED_BY = {
     "allowed": ("FLG-03",),
     "variables": ("FLG-04",),
     "items": ("FLG-04",),
+    "inputs": ("INP-01",),
     "requires": ("GEO-05", "RES-01", "RES-02"),
     "selection": ("STA-02",),
 }

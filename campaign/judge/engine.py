@@ -22,6 +22,7 @@ from campaign.judge import (
     attempt,
     conditions,
     environment,
+    inputs,
     numbers,
     projections,
     records,
@@ -54,6 +55,7 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "GEO-04": environment.topology_is_real,
     "GEO-05": conditions.requirements_hold,
     "RES-01": conditions.results_hold,
+    "INP-01": inputs.as_declared,
     "RUN-01": attempt.ended_well,
     "RUN-02": environment.times_fit,
     "RUN-03": environment.job_agrees,
@@ -77,7 +79,7 @@ WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
 # What a run printed before it failed is no result: how it was produced does not matter, but its records must agree.
 OF_FAILED = WITHOUT_NUMBERS | {"EVD-06"}
 # Rules about an execution of several phases as a whole; all others are about each phase.
-OF_WHOLE = frozenset({"RES-01", "RUN-01", "RUN-05", "RUN-09"})
+OF_WHOLE = frozenset({"INP-01", "RES-01", "RUN-01", "RUN-05", "RUN-09"})
 OF_BOTH = frozenset({"EVD-06"})
 OVER_NUMBERS = frozenset(
     {"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05", "RES-02"}

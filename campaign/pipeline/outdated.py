@@ -15,6 +15,7 @@ from campaign.core.model import Attempt, Command, Run, State, directory_name
 from campaign.core.units import several
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix
+from campaign.results.environment.facts import SHORT
 from campaign.slurm import script_text, submit
 from campaign.slurm.collect import text_of
 
@@ -58,6 +59,10 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
         yield f"launch.{run.launch}", f"{_geometry(*old)} -> {_geometry(*new)}"
     before = {each.get("phase"): each.get("argv") for each in described.get("phases") or [{**described, "phase": ""}]}
     yield from _change("phases", " ".join(map(str, before)), " ".join(command.phase for command in run.commands))
+    read = {**dict.fromkeys((each.id for each in run.inputs), NONE), **described.get("inputs", {})}
+    now = {each.id: each.sha256 for each in run.inputs}
+    for name, digest in read.items():
+        yield from _change(f"inputs.{name}", digest[:SHORT], now.get(name, NONE)[:SHORT])
     for command in run.commands:
         yield from _of_command(run, command, attempt, before.get(command.phase) or (), old == new)
     if script := text_of(folder / "job.sbatch"):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config import resolution
+from campaign.config import inputs, resolution
 from campaign.config.format import Campaign
 from campaign.config.launch import AllCores
 from campaign.config.opened import Opened, load
@@ -20,7 +20,7 @@ from campaign.config.values import ALL, SEARCH
 from campaign.core import atomic, journal, resources
 from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.core.model import Attempt, Geometry, Run
+from campaign.core.model import Attempt, Geometry, Input, Run
 from campaign.pipeline import program
 from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.plan import matrix, repetitions, searches
@@ -42,6 +42,7 @@ class Settled:
     partition_written: str | None = None  # slurm.partition as in the campaign file
     file: str = ""  # the campaign file
     programs: tuple[Path, ...] = ()  # of the runs
+    inputs: tuple[Input, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Plan:
     searches: tuple[searches.SearchProgress, ...] = ()
     asked: Shown | None = None
     settled: Settled = field(default_factory=Settled)
+    inputs: tuple[Input, ...] = ()  # each with the hash that it must have
 
     @property
     def all_runs(self) -> tuple[Run, ...]:
@@ -86,7 +88,17 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
             sought = searches.searches(opened.campaign, opened.pack, partition.usable, partition.cores_per_node)
         except EnvironmentLacks as error:
             unresolved["search"] = str(error)
-    return _with_runs(opened, Plan((), unresolved, dialect, partition, asked=asked, settled=before), sought)
+    known = tuple(_inputs(opened.campaign, before))
+    planned = Plan((), unresolved, dialect, partition, asked=asked, settled=before, inputs=known)
+    return _with_runs(opened, planned, sought)
+
+
+def _inputs(campaign: Campaign, before: Settled) -> Iterator[Input]:
+    """The input files with their hashes: as declared, as in an earlier plan, or as they are now."""
+    hashes = {each.path: each.sha256 for each in before.inputs}
+    for each in campaign.inputs:
+        digest = each.sha256 or hashes.get(each.path) or inputs.digest(each.path)
+        yield replace(each, sha256=digest, by=each.by or inputs.PLAN)
 
 
 def _owner(opened: Opened, before: Settled) -> str:
@@ -111,7 +123,8 @@ def _with_runs(opened: Opened, planned: Plan, sought: Sequence[searches.Search])
     """With the state of these searches, and the runs that cells report, including the repetitions that recorded results
     require.
     """
-    pack, sequential, campaign = opened.pack, opened.campaign.sequential, _as_begun(opened, planned.settled)
+    pack, sequential = opened.pack, opened.campaign.sequential
+    campaign = replace(_as_begun(opened, planned.settled), inputs=planned.inputs)
     if planned.partition is not None:
         memory = campaign.slurm.node_memory or (planned.partition.memory_mib << 20) or None
         cores = planned.partition.cores_per_node
@@ -356,6 +369,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
         "executable": _identity(opened),
         "prefix": campaign.launcher.prefix,
         "dialect": planned.dialect,
+        "inputs": [asdict(each) for each in planned.inputs],
         "unresolved": planned.unresolved,
         "runs": [
             {

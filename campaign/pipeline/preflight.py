@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from campaign.config import inputs
 from campaign.config.format import Campaign, Slurm
 from campaign.config.opened import Opened
 from campaign.core import atomic, journal, units
@@ -88,6 +89,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
         notes.insert(0, f"{unfilled} still to be filled in before a run with profile full: {keys}")
         mistakes.clear()
     mistakes += [*_paths(opened, planned), *_sources(campaign)]
+    mistakes += _inputs(planned)
     silent = None if planned.asked else commands.reachable()
     if silent:
         if mistakes:
@@ -155,6 +157,21 @@ def _paths(opened: Opened, planned: Plan) -> Iterator[Mistake]:
                     (*at, index),
                     f"found {word}, a path outside the target's directory; allowed: words without a path (FLG-05)",
                 )
+
+
+def _inputs(planned: Plan) -> Iterator[Mistake]:
+    """Input files that are not what they must be (INP-01). One whose hash is known may be on the nodes alone."""
+    for each in planned.inputs:
+        found = inputs.digest(each.path)
+        if not found and not each.sha256:
+            yield Mistake(("inputs",), f"{each.id}: {each.path}: not found, or not readable; correct the path")
+        elif found not in ("", each.sha256):
+            remedy = "" if each.by == inputs.PACK else ", or give its new sha256 in order to measure again with it"
+            yield Mistake(
+                ("inputs",),
+                f"{each.id}: {each.path} is not the file of {each.by}: found SHA-256 {found}, expected {each.sha256} "
+                f"(INP-01); restore the file{remedy}",
+            )
 
 
 def missing_runs(opened: Opened, planned: Plan, request: Request) -> tuple[Run, ...]:

@@ -156,6 +156,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
     variables = pack.values_of(*combination)
     values = {**{name: variables[name] for name in pack.varying}, **values}
     numbers = formulas.numbers(geometry, {**known, **variables, **values})
+    values |= {each.id: each.path for each in campaign.inputs}
     condition = next(condition for condition in pack.launch if condition.id == combination[1])
     threads = int(_compute(f"{{={condition.threads}}}", numbers)) if condition.threads else 0
     numbers = {"threads": threads, **numbers} if threads else numbers
@@ -180,6 +181,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         launcher=campaign.launcher,
         threads=threads,
         node=node,
+        inputs=campaign.inputs,
     )
     notes = tuple(_notes(blueprint, run))
     return replace(run, notes=notes, fingerprint=fingerprint(run, _surroundings(campaign)))
@@ -269,7 +271,8 @@ def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
     where = (run.geometry.nodes, run.geometry.processes, run.directory)
     threads = (f"threads={run.threads}",) if run.threads else ()
     node = (f"node={run.node}",) if run.node else ()
-    parts = [*where, *_words(run.commands), *surroundings, *launcher, *threads, *node]
+    inputs = [f"input={each.id} {each.sha256}" for each in run.inputs]
+    parts = [*where, *_words(run.commands), *surroundings, *launcher, *threads, *node, *inputs]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 

@@ -80,6 +80,7 @@ def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
 
     ran = read(lambda: _content(folder / "ran.txt"), "")
     probed = read(lambda: _content(folder / "placement.txt"), "")
+    hashed = read(lambda: _content(folder / "inputs.txt"), "")
     seen = replace(captured.witness, ranks=reading.ranks_of(ran))
     evidence = replace(
         captured,
@@ -87,6 +88,7 @@ def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
         served=read(lambda: counters.read(folder / "counters.jsonl"), {}),
         placement=_placement(probed, seen),
         witness=seen,
+        inputs=tuple(reading.inputs_of(hashed)),
     )
     return evidence, tuple(problems)
 

@@ -78,6 +78,7 @@ def described(run: Run, attempt: int, token: str, job: str) -> dict[str, Any]:
         "processes": run.geometry.processes,
         "processes_per_node": run.geometry.processes_per_node,
         **command_lines(run, token),
+        **({"inputs": {each.id: each.sha256 for each in run.inputs}} if run.inputs else {}),
     }
 
 
@@ -181,6 +182,7 @@ def rendered(job: JobScript, template: Path = TEMPLATE) -> str:
         independent=job.independent,
         begin=_begin(job),
         counters=job.counters,
+        inputs=[each.path for each in job.steps[0].run.inputs],
         launchers=_launchers(job),
         stale=dict(pair for step in job.steps for pair in step.stale.items()),
         steps=[

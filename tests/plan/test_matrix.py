@@ -13,7 +13,7 @@ from campaign.config.opened import open_campaign
 from campaign.config.rules import packs
 from campaign.config.rules.output_format import LAST_LINES
 from campaign.core.errors import InputError
-from campaign.core.model import Cell, Geometry, Launcher, Run
+from campaign.core.model import Cell, Geometry, Input, Launcher, Run
 from campaign.plan import matrix
 from campaign.plan.dialect import Dialect, offset_argument
 from tests.support import builders
@@ -144,6 +144,7 @@ def test_an_unknown_placeholder_is_refused_with_those_that_are_known() -> None:
 
 EXECUTED = {
     "node": "n1",
+    "inputs": (Input("box", "/work/box.in", "ab" * 32),),
     "threads": 2,
     "geometry": Geometry(4, 8),
     "directory": "/other",

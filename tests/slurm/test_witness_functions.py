@@ -14,7 +14,7 @@ import pytest
 
 from campaign.core.model import Geometry, Launcher
 from campaign.results.environment import reading
-from campaign.results.environment.facts import Evidence
+from campaign.results.environment.facts import Evidence, HashedInput
 from campaign.slurm.collect import read_evidence
 from tests.support import builders, fake_slurm
 from tests.support.bench_binary import SOURCES, make
@@ -53,6 +53,32 @@ def test_a_job_records_all_its_nodes_and_each_attempt_has_its_own_room(job: Job)
         assert evidence.before is not None and evidence.after is not None
         assert evidence.before.inodes > 0
     assert one.before != other.before
+
+
+def test_all_nodes_hash_the_input_files_before_each_run(job: Job) -> None:
+    box, none = job.root / "it's a box", job.root / "none"
+    box.write_text("16 16 16")
+    job.plan(runs=2).read(box, none)
+    job.environment["SLURM_JOB_NUM_NODES"] = "2"
+    assert job.run() == 0
+    assert job.complain() == ""
+    wanted = hashlib.sha256(box.read_bytes()).hexdigest()
+    for step in job.steps:
+        evidence, problems = read_evidence(step.folder, step.token)
+        assert problems == ()
+        assert evidence.inputs == (
+            HashedInput("n1", str(box), wanted, 8, 1),
+            HashedInput("n1", str(none), "", 0, 2),
+            HashedInput("n2", str(box), wanted, 8, 3),
+            HashedInput("n2", str(none), "", 0, 4),
+        )
+
+
+def test_nodes_that_do_not_hash_the_input_files_fail_no_run(job: Job) -> None:
+    job.cluster.fault("hash-fails")
+    job.plan().read(job.root / "box")
+    assert job.run() == 0
+    assert (job.steps[0].folder / "inputs.txt").read_text() == ""
 
 
 def test_a_job_leaves_only_its_record(job: Job) -> None:

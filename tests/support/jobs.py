@@ -16,7 +16,7 @@ import pytest
 
 from campaign.config.format import Slurm
 from campaign.core import resources
-from campaign.core.model import Geometry, Launcher, Planned
+from campaign.core.model import Geometry, Input, Launcher, Planned
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import scripts
 from tests.support import builders, fake_slurm
@@ -74,6 +74,11 @@ class Job:
             for step, geometry in zip(self.steps, geometries, strict=True)
         ]
         return self
+
+    def read(self, *paths: Path) -> None:
+        """Have the runs read these files."""
+        inputs = tuple(Input(path.name, str(path)) for path in paths)
+        self.steps = [replace(step, run=replace(step.run, inputs=inputs)) for step in self.steps]
 
     def start(self, *wrapper: str) -> subprocess.Popen[str]:
         script = self.folder / "job.sbatch"

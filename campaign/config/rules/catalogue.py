@@ -247,6 +247,12 @@ CATALOGUE: Mapping[str, RuleEntry] = {
         "a changed benchmark can report any number",
         "build the unchanged source with 'campaign build', and run the campaign again",
     ),
+    "INP-01": _rule(
+        Level.ATTEMPT,
+        "the benchmark read the input files that the rules fix or the vendor declares",
+        "another input is another problem, which may be much easier to compute",
+        "restore the input file and run the result again with 'campaign rerun FILE CELL'",
+    ),
     "RUN-01": _rule(
         Level.ATTEMPT,
         "the run finished with exit status 0 and was not requeued",
@@ -558,7 +564,7 @@ PRACTICE = "practice"  # in place of a clause: good measurement practice, in no 
 
 # Always judged, even if a pack does not list them: these rules ask whether the evidence is true and belongs to the
 # offered system, not whether it meets the RFP. A pack may list them with its clause and other parameters.
-ALWAYS = ("SRC-06", "PHY-04", "PHY-05", "ENV-04", "ENV-05", "EVD-06", "EVD-07")
+ALWAYS = ("INP-01", "SRC-06", "PHY-04", "PHY-05", "ENV-04", "ENV-05", "EVD-06", "EVD-07")
 
 
 def judged(checks: Mapping[str, str]) -> dict[str, str]:

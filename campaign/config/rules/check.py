@@ -20,7 +20,7 @@ _BUILT_IN = [word[1:-1] for word in PLACEHOLDERS]
 
 def check(pack: Values) -> None:
     """Record what is wrong between the values of a pack; values with a problem of their own are None."""
-    for key in ("launch", "files", "operations", "programs", "phases", "variables", "sweeps", "plots"):
+    for key in ("launch", "files", "operations", "programs", "phases", "variables", "sweeps", "inputs", "plots"):
         _check_ids(pack, key)
     program_check.check(pack)
     even = next((name for _, text in program_check.command_lines(pack) for name in EQUAL_BLOCKS if name in text), "")
@@ -32,6 +32,9 @@ def check(pack: Values) -> None:
         for case in variable.entries("cases"):
             case.require(case["launch"], _ids(pack, "launch"), "launch")
             case.require(case["files"], _ids(pack, "files"), "files")
+    for given in pack.entries("inputs"):
+        if given["path"] and given["sha256"] == "":
+            given.problem("required key missing; allowed: the SHA-256 of the file that comes with the pack", "sha256")
     _check_sweeps(pack)
     _check_operations(pack)
     for plot in pack.entries("plots"):
@@ -50,7 +53,9 @@ def _ids(pack: Values, key: str) -> list[str]:
 
 def _check_ids(pack: Values, key: str) -> None:
     seen: set[str] = set()
-    taken = {"variables": _BUILT_IN, "sweeps": [*_BUILT_IN, *_ids(pack, "variables")]}.get(key, [])
+    of_sweeps = [*_BUILT_IN, *_ids(pack, "variables")]
+    of_inputs = [*of_sweeps, *_ids(pack, "sweeps")]
+    taken = {"variables": _BUILT_IN, "sweeps": of_sweeps, "inputs": of_inputs}.get(key, [])
     for entry in pack.entries(key):
         name = entry["id"]
         if name in seen:
@@ -133,7 +138,7 @@ def _texts(pack: Values) -> Iterator[tuple[Place, str, list[str]]]:
 
 def _check_placeholders(pack: Values) -> None:
     used: set[str] = set()
-    known = [*_BUILT_IN, *_ids(pack, "variables"), *_ids(pack, "sweeps")]
+    known = [*_BUILT_IN, *(name for key in ("variables", "sweeps", "inputs") for name in _ids(pack, key))]
     for at, text in program_check.command_lines(pack):
         used |= set(_check_computed(at, text, pack))
         used |= set(_check_text(at, formulas.without(text), known, pack))

@@ -9,6 +9,7 @@ from campaign.config.rules.output_format import RESULTS
 from campaign.config.rules.programs import Flag
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.keys import record
+from campaign.core.model import Input
 from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching, required, switch
 
 
@@ -76,6 +77,21 @@ _PHASE = KeyedMap(
     launch=Field(ListOf(kinds.ID), "the launch conditions under which it runs", default_says="all"),
     clause=required(kinds.CLAUSE, "clause of the RFP that requires it"),
 )
+_INPUT = KeyedMap(
+    Input,
+    id=required(kinds.NAME, "its placeholder, without the braces, which stands for the file's path"),
+    path=Field(
+        kinds.INPUT_PATH,
+        "the file, relative to the pack's directory; without it the campaign file gives the path (`inputs`)",
+        default="",
+    ),
+    sha256=Field(
+        kinds.SHA256,
+        "SHA-256 of the file, if the RFP fixes its content; required with `path`",
+        default="",
+    ),
+    clause=required(kinds.CLAUSE, "clause of the RFP that requires it"),
+)
 SCHEMA = KeyedMap(
     id=required(kinds.ID, "name of the pack and of its file"),
     version=required(Number(1, 10**6), "version number, raised with every change of meaning"),
@@ -104,11 +120,14 @@ SCHEMA = KeyedMap(
     arguments=Field(
         kinds.ARGUMENTS,
         f"flags, and the placeholders {', '.join(f'`{word}`' for word in kinds.PLACEHOLDERS)}, "
-        "those of `variables` and those of `sweeps`",
+        "those of `variables`, `inputs` and `sweeps`",
         default="",
         default_says="required without `phases`",
     ),
     variables=Field(ListOf(record(entries.Variable)), "values that differ between a rehearsal and full size"),
+    inputs=Field(
+        ListOf(_INPUT, most=50), "files that the benchmark reads, hashed on the nodes before each run (INP-01)"
+    ),
     sweeps=Field(ListOf(record(Sweep)), "values that are measured within one run"),
     fixed=Field(ListOf(_flags(kinds.FIXED)), "mandatory flags"),
     derived=Field(

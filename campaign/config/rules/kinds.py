@@ -46,6 +46,11 @@ SETTING = Text(
     _SETTING, whole(r"[A-Za-z0-9_.,:%+-]+", _SETTING), numbers=True
 )  # what a word of a command line may hold
 NUMBER = Text("a whole number, or a placeholder such as {largest}", longest=60, numbers=True)
+INPUT_PATH = Text(
+    "a path without $, backquote, ~ and braces",
+    whole(r"(?!~)[^$`{}]*", "a path without $, backquote, ~ and braces (nothing is expanded here)"),
+    longest=1000,
+)
 RULE = matching(r"[A-Z]{3}-[0-9]{2}", "a rule's id such as FLG-01")
 CHECKED = 'a clause in quotes, such as "8.4", or a mapping of `clause`, `text` and the rule\'s parameters'
 CHECK = MapOf(Text("clause, text, or a parameter of the rule", longest=40), Text("a value", longest=160, numbers=True))

@@ -13,7 +13,7 @@ from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
-from campaign.core.model import matches
+from campaign.core.model import Input, matches
 from campaign.core.once import Once
 
 
@@ -43,6 +43,7 @@ class RulePack(Once):
     notes: tuple[entries.Note, ...] = ()
     clauses: tuple[entries.Clause, ...] = ()  # the demands of the document; empty if the pack does not list them
     variables: tuple[entries.Variable, ...] = ()
+    inputs: tuple[Input, ...] = ()  # with paths as written; "" if the campaign file gives it
     sweeps: tuple[Sweep, ...] = ()
     plots: tuple[entries.Plot, ...] = ()
     requires: tuple[entries.Requirement, ...] = ()

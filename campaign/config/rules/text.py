@@ -56,6 +56,10 @@ def text(pack: RulePack, width: int = 100) -> str:
         "Variables (values of the command line)": [
             _entry(variable.id, variable.clause, *_variable(variable)) for variable in pack.variables
         ],
+        "Input files (INP-01)": [
+            _entry(each.id, each.clause, each.path or "of the campaign file", each.sha256 and f"SHA-256 {each.sha256}")
+            for each in pack.inputs
+        ],
         **{title: [_entry(flag.flag, flag.clause, flag.why) for flag in given] for title, given in flags.items()},
         f"Number of {pack.items_unit} in total": [
             _entry(

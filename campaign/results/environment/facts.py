@@ -239,6 +239,17 @@ class Altered:
 
 
 @dataclass(frozen=True, slots=True)
+class HashedInput:
+    """An input file as a node of the job found it right before the run; `sha256` is "" if it could not be read."""
+
+    node: str
+    path: str
+    sha256: str
+    size: int
+    line: int  # of inputs.txt
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What the job and Slurm recorded around one execution.
 
@@ -255,6 +266,7 @@ class Evidence:
     witness: Witness = field(default_factory=Witness)
     served: Mapping[str, Served] = field(default_factory=dict)  # by phase, if the servers' counters show it
     altered: tuple[Altered, ...] = ()  # files that were changed since; looked up whenever it is judged
+    inputs: tuple[HashedInput, ...] = ()
 
 
 NOTHING = Evidence()

@@ -80,6 +80,17 @@ def ranks_of(text: str) -> dict[str, str]:
     return {f"{int(match[1])} {match[4] or ''}".rstrip(): f"{match[2]} {match[3]}" for match in matches}
 
 
+_HASHED = re.compile(r"(\S{1,255}) ([0-9a-f]{64}|unread) ([0-9]{1,18}) (/.{1,4096})")
+
+
+def inputs_of(text: str) -> Iterator[facts.HashedInput]:
+    """What inputs.txt says, in lines NODE SHA-256 SIZE PATH; others are ignored."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _HASHED.fullmatch(line):
+            node, digest, size, path = match.groups()
+            yield facts.HashedInput(clean(node), clean(path), "" if digest == "unread" else digest, int(size), number)
+
+
 def _environment(reader: _PartsReader) -> facts.Environment:
     nodes = reader.nodes()
     return facts.Environment(

@@ -1,0 +1,50 @@
+"""The rule about the files that a benchmark reads, as the job hashed them on its nodes right before the run. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from campaign.core.model import Finding, Input
+from campaign.core.units import listed, several
+from campaign.judge.findings import unchecked, violation
+from campaign.results.case import Case
+from campaign.results.environment.facts import HashedInput
+
+
+def as_declared(case: Case) -> Iterator[Finding]:
+    """INP-01: each node found each input with the hash of the rules, of the campaign file, or of the first plan."""
+    if case.run.inputs and not case.evidence.environment.recorded:
+        yield unchecked("the job's record is missing: it cannot be said which input files were read")
+        return
+    nodes = [node.name for node in case.evidence.environment.nodes]
+    for each in case.run.inputs:
+        found = [one for one in case.evidence.inputs if one.path == each.path]
+        hashed = {one.node for one in found if one.sha256}
+        if others := [one for one in found if one.sha256 and one.sha256 != each.sha256]:
+            yield violation(
+                "input {input} is not the file of {by}: {path}",
+                f"SHA-256 {each.sha256}",
+                listed([_shown(case, one) for one in others], 2),
+                input=each.id,
+                by=each.by,
+                path=each.path,
+            )
+        if missing := [name for name in nodes if name not in hashed]:
+            yield violation(
+                "input {input} was not hashed before the run on {nodes}: {path}",
+                f"a line of inputs.txt for each of {several(len(nodes), 'node')}",
+                _lacking(case, each, found),
+                input=each.id,
+                nodes=listed(missing),
+                path=each.path,
+            )
+
+
+def _shown(case: Case, found: HashedInput) -> str:
+    place = f"runs/{case.run.id}/{case.attempt.number}/inputs.txt:{found.line}"
+    return f"{found.sha256} ({several(found.size, 'byte')}) on {found.node}, {place}"
+
+
+def _lacking(case: Case, each: Input, found: list[HashedInput]) -> str:
+    unread = [one.node for one in found if not one.sha256]
+    return f"not readable on {listed(unread)}" if unread else "no such line"

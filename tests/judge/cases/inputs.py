@@ -1,0 +1,57 @@
+"""Cases of the rule about the files that a benchmark reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from campaign.core.model import Input
+from campaign.results.case import Case
+from campaign.results.environment.facts import NOTHING, HashedInput
+from tests.judge.cases import Example, attempts, broken, kept, unchecked
+from tests.support import builders
+
+OWN, OTHER = "ab" * 32, "cd" * 32
+BOX = Input("box", "/work/box.in", OWN, "2.1", "the rule pack")
+NAME = f"{attempts.case().run.id}/1"
+
+
+def hashed(*found: tuple[str, str, int], inputs: tuple[Input, ...] = (BOX,)) -> Case:
+    """An attempt on n1 and n2; `found`: node, SHA-256 and size of the box there."""
+    made = attempts.case()
+    lines = tuple(HashedInput(node, BOX.path, digest, size, line) for line, (node, digest, size) in enumerate(found, 1))
+    return replace(made, run=replace(made.run, inputs=inputs), evidence=builders.evidence(inputs=lines))
+
+
+WITHOUT_RECORD = replace(hashed(), evidence=NOTHING)
+
+EXAMPLES: list[Example] = [
+    kept("INP-01", "the file of the rules on both nodes", hashed(("n1", OWN, 13), ("n2", OWN, 13))),
+    kept("INP-01", "no input", hashed(inputs=())),
+    broken(
+        "INP-01",
+        "input box is not the file of the rule pack: /work/box.in",
+        hashed(("n1", OWN, 13), ("n2", OTHER, 14)),
+        f"SHA-256 {OWN}",
+        f"{OTHER} (14 bytes) on n2, runs/{NAME}/inputs.txt:2",
+    ),
+    broken(
+        "INP-01",
+        "input box was not hashed before the run on n2: /work/box.in",
+        hashed(("n1", OWN, 13)),
+        "a line of inputs.txt for each of 2 nodes",
+        "no such line",
+    ),
+    broken(
+        "INP-01",
+        "input box was not hashed before the run on n1: /work/box.in",
+        hashed(("n1", "", 0), ("n2", OWN, 13)),
+        "a line of inputs.txt for each of 2 nodes",
+        "not readable on n1",
+    ),
+    unchecked(
+        "INP-01",
+        "no record of the job",
+        WITHOUT_RECORD,
+        "the job's record is missing: it cannot be said which input files were read",
+    ),
+]

@@ -1,0 +1,149 @@
+"""Input files as evidence: hashed by the job before each run, judged by check, verify and rerun (INP-01)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.slurm.sandbox.cluster import Sandbox
+from tests.pipeline.test_declared_packs import case_of
+from tests.support import command_line, fake_slurm
+from tests.support.command_line import CAMPAIGN
+
+FIRST, SECOND = "scratch.single.shared.r1", "scratch.single.unique.r1"
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+class Swapped:
+    """A campaign on the fake Slurm whose first run, once it is hashed, makes its input a byte longer."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.box = folder, folder / "in put.box"
+        self.box.write_text("box 16 16 16\n")
+        self.first = digest(self.box)
+        swap = folder / "swap.sh"
+        swap.write_text(f'[ "$(wc -l <"{self.box}")" -gt 1 ] || echo >>"{self.box}"\nexec /bin/bash "$@"\n')
+        more = 'inputs: [{id: box, path: "in put.box"}]\n'
+        self.file = fake_slurm.campaign_file(folder, "swapped", more=more)
+        self.file.write_text(self.file.read_text().replace("prefix: [/bin/bash]", f"prefix: [/bin/bash, {swap}]"))
+
+    def call(self, *words: str | Path, status: int | None = None) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run([CAMPAIGN, *words], capture_output=True, text=True, timeout=300, cwd=self.folder)
+        assert status in (None, done.returncode), done
+        return done
+
+    def hashed(self, run: str) -> list[str]:
+        return (self.folder / f"results/swapped/runs/{run}/1/inputs.txt").read_text().splitlines()
+
+
+@pytest.fixture(scope="module")
+def swapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Swapped]:
+    folder = tmp_path_factory.mktemp("swapped")
+    with pytest.MonkeyPatch.context() as monkeypatch, fake_slurm.started(folder, monkeypatch):
+        made = Swapped(folder)
+        made.call("run", made.file)
+        yield made
+
+
+def of_inputs(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [each for each in findings if each["rule"] == "INP-01"]
+
+
+def test_each_run_has_the_hash_of_its_inputs(swapped: Swapped) -> None:
+    assert swapped.hashed(FIRST) == [f"n1 {swapped.first} 13 {swapped.box}"]
+    assert swapped.hashed(SECOND) == [f"n1 {digest(swapped.box)} 14 {swapped.box}"]
+
+
+def test_an_input_that_was_swapped_by_one_byte_is_a_violation(swapped: Swapped) -> None:
+    found = of_inputs(json.loads(swapped.call("check", swapped.file, "--json", status=1).stdout))
+    assert {each["severity"] for each in found} == {"E"}
+    assert {each["subject"] for each in found}.isdisjoint({f"{FIRST}/1"})
+    one = next(each for each in found if each["subject"] == f"{SECOND}/1")
+    assert one["message"] == f"input box is not the file of the first plan: {swapped.box}"
+    assert one["expected"] == f"SHA-256 {swapped.first}"
+    assert one["actual"] == f"{digest(swapped.box)} (14 bytes) on n1, runs/{SECOND}/1/inputs.txt:1"
+
+
+def test_a_buyer_finds_the_same_in_the_bundle(swapped: Swapped, tmp_path: Path) -> None:
+    swapped.call("bundle", swapped.file, "-o", tmp_path / "bundle")
+    done = command_line.call("verify", tmp_path / "bundle", "--json", environment={"PATH": "/usr/bin:/bin"})
+    told = json.loads(done.stdout)
+    assert told["intact"], done.stdout
+    findings = json.loads((tmp_path / "bundle/data/findings.json").read_text())
+    here = json.loads(swapped.call("check", swapped.file, "--json").stdout)
+    assert of_inputs(findings) == of_inputs(here) != []
+
+
+def test_nothing_is_measured_again_with_a_changed_input(swapped: Swapped) -> None:
+    done = swapped.call("rerun", swapped.file, "scratch/node/shared/create", status=2)
+    problem = f"is not the file of the first plan: found SHA-256 {digest(swapped.box)}, expected {swapped.first}"
+    assert f"{swapped.box} {problem}" in done.stderr
+    assert done.stderr.startswith("campaign: c.yaml:11:9: inputs: box: "), done.stderr
+
+
+def test_a_declared_input_is_measured_again(swapped: Swapped) -> None:
+    text = swapped.file.read_text()
+    swapped.file.write_text(text.replace('box"}', f'box", sha256: {digest(swapped.box)}}}'))
+    try:
+        shown = swapped.call("plan", swapped.file, status=0).stderr
+    finally:
+        swapped.file.write_text(text)
+    assert f"inputs.box: {swapped.first[:16]} -> {digest(swapped.box)[:16]}" in shown, shown
+
+
+# --- a pack that fixes its input, on a real Slurm
+
+PACK = """\
+id: boxed
+version: 1
+title: A pack whose program reads an input
+document: nothing but this test
+caption: Boxes
+applet: boxed
+arguments: "{{box}} {{flags}}"
+inputs: [{{id: box, path: box.in, sha256: {sha256}, clause: "2.1"}}]
+results:
+  format: text
+  records: [{{name: atoms, pattern: '(?P<value>[0-9]+) atoms', unit: atoms/s}}]
+launch: [{{id: pair, title: Two nodes, clause: "1", processes: 2, nodes: 2}}]
+files:
+  - {{id: first, title: As it comes, clause: "1"}}
+  - {{id: second, title: Once more, clause: "1"}}
+operations: [{{id: atoms, title: Atoms, record: atoms, unit: atoms/s}}]
+selection: {{operation: atoms, best: highest, clause: "1"}}
+checks: {{RUN-06: "1", FLG-05: "1", INP-01: "2.1"}}
+clauses:
+  - {{id: "1", requires: Runs on two nodes}}
+  - {{id: "2.1", requires: The box is the RFP's}}
+"""
+
+
+@pytest.mark.slurm
+@pytest.mark.mpi
+@pytest.mark.timeout(900)
+def test_a_box_swapped_on_a_cluster_is_a_violation_of_its_clause(tmp_path: Path, sandbox: Sandbox) -> None:
+    place = tmp_path / "packs"
+    place.mkdir()
+    box = place / "box.in"
+    box.write_text("4000 atoms\n")
+    (place / "boxed.yaml").write_text(PACK.format(sha256=digest(box)))
+    prints = f'[ "${{SLURM_PROCID:-0}}" != 0 ] || {{ cat "$1"; sed -i s/4000/8000/ {box}; }}'
+    case = case_of(tmp_path, sandbox, "boxed", "pair: {nodes: 2, processes: 2}", prints, place)
+    case.call("run", status=1)
+    assert {row["files"]: row["status"] for row in case.table(status=1)} == {"first": "measured", "second": "invalid"}
+    found = of_inputs(json.loads(case.call("check", "--json", status=1)))
+    assert [(each["severity"], each["clause"]) for each in found] == [("E", "2.1")]
+    assert found[0]["message"] == f"input box is not the file of the rule pack: {box}"
+    shown = case.call("table", "--clauses", status=None)
+    assert "2 clauses: 1 kept, 1 violated" in shown
+    case.bundle_is_intact(tmp_path / "evidence.zip")
+    case.call("rerun", "*/*/*/*", status=2)
