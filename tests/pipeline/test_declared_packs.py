@@ -125,6 +125,7 @@ PRINTED = {  # by pack: launch conditions, what its programs do, and how many of
         2,
     ),
     "hpcc": ("system: {nodes: 2, processes: 2}", f"cat {CAPTURES}/hpcc-1.5.0.txt >hpccoutf.txt", 8),
+    "uk-nnss-lammps": ("system: {nodes: 1, processes: 1}", f"cat {CAPTURES}/lammps-22Jul2025.txt", 4),
 }
 RUN_ABOVE = {"stream", "fio"}
 
@@ -142,6 +143,32 @@ def test_what_a_pack_of_other_programs_ran_is_bundled_and_verified(pack: str, tm
     case.call("run", status=None)
     assert len([row for row in case.table(status=None) if row["value"] is not None]) == cells
     case.bundle_is_intact(tmp_path / "evidence.zip")
+
+
+BROKEN = {  # by what is wrong: the pack, launch conditions, what its program prints, and the condition that it breaks
+    "energy": (
+        "uk-nnss-lammps",
+        "system: {nodes: 1, processes: 1}",
+        f"sed s/-8.7455292/-8.7345292/ {CAPTURES}/lammps-22Jul2025.txt",
+        "abs(energy + 8.7467391)",
+    ),
+    "atoms": (
+        "uk-nnss-lammps",
+        "system: {nodes: 1, processes: 1}",
+        f"sed 's/128 atoms/16 atoms/' {CAPTURES}/lammps-22Jul2025.txt",
+        "atoms == 2 * 4^3; found 16",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", BROKEN)
+def test_a_result_that_a_document_does_not_accept_is_invalid(wrong: str, tmp_path: Path, sandbox: Sandbox) -> None:
+    pack, launch, prints, condition = BROKEN[wrong]
+    case = case_of(tmp_path, sandbox, pack, launch, prints)
+    case.call("run", status=None)
+    found = json.loads(case.call("check", "--json", status=1))
+    broken = [each for each in found if (each["rule"], each["severity"]) == ("RES-01", "E")]
+    assert condition in json.dumps(broken)
 
 
 TEXT = """it's "quoted", `not executed`, $HOME and $(touch pwned) and ${X}
