@@ -87,8 +87,8 @@ campaign_begin() {
 # campaign_run RUN ATTEMPT TOKEN FOLDER DIRECTORY PROBE srun OPTION... [PREFIX...] PROGRAM ARGUMENT...
 # PROBE is WATCHED:NODES:RANKS_ON_EACH:WORDS_OF_THE_LAUNCHER, WATCHED being 1 where the job looks where the ranks are and
 # what they run, otherwise 0. Of several phases each begins with phase=NAME; they run one
-# after another, up to the first that fails. Before the launcher: file=NAME, a file that the program writes as part of its
-# output; end=PATTERN, the last line of its stdout.
+# after another, up to the first that fails. Before the launcher: told=PROBE, of a phase with nodes or ranks of its own;
+# file=NAME, a file that the program writes as part of its output; end=PATTERN, the last line of its stdout.
 campaign_run() {
     local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended uptime status=-1 outcome reason=''
     local leftover=0 made=false times='' name='' whole=false unended='' watched='' blind='' expected=() launched=()
@@ -100,7 +100,6 @@ campaign_run() {
         campaign_failures=$((campaign_failures + 1))
         return
     fi
-    campaign_geometry "$told"
     campaign_tell open "$folder" "${directory%/*}"
     campaign_say "$run, attempt $attempt: $*"
     campaign_now
@@ -187,11 +186,12 @@ campaign_recorded() {
 
 # One phase of campaign_run, whose variables it uses. What it prints goes into a folder of its name, where it has one.
 campaign_phase() {
-    local place=$folder${name:+/$name} file='' end='' closing='' lost=''
-    while [[ $1 == file=* || $1 == end=* ]]; do
-        [[ $1 == end=* ]] && end=${1#end=} || file=${1#file=}
+    local place=$folder${name:+/$name} told=$told file='' end='' closing='' lost=''
+    while [[ $1 == @(told|file|end)=* ]]; do
+        local "$1"
         shift
     done
+    campaign_geometry "$told"
     [[ -z $campaign_over ]] || return 1
     [[ -z $name ]] || mkdir -- "$place"
     if [[ $1 != campaign_* && $probe != 0 ]]; then

@@ -80,7 +80,8 @@ class Command:
     arguments: tuple[str, ...]
     phase: str = ""  # the phase's name; "" in a run of one command
     program: str = ""  # the program's name in the rule pack
-    other_nodes: bool = False  # runs on nodes of the job that ran none of the commands without this flag
+    geometry: Geometry | None = None  # nodes and processes of its own; None: the run's
+    first_node: int = 0  # the first of the job's nodes where it runs, counted from 0
     untimed: bool = False  # a function of the job script that launches nothing
     prefix: tuple[str, ...] = ()  # words before the program: numactl, a container, a wrapper script
     file: str = ""  # a file that it writes as part of its output, relative to its directory; `*` matches any characters
@@ -170,10 +171,15 @@ class Run:
         """The commands that launch a program, unlike those that remove files."""
         return tuple(command for command in self.commands if not command.untimed)
 
+    def geometry_of(self, command: Command) -> Geometry:
+        """The nodes and processes of one of its commands."""
+        return command.geometry or self.geometry
+
     @property
     def job_nodes(self) -> int:
         """The number of nodes that its job needs."""
-        return self.geometry.nodes * (2 if any(command.other_nodes for command in self.commands) else 1)
+        ends = [command.first_node + self.geometry_of(command).nodes for command in self.commands]
+        return max(self.geometry.nodes, *ends)
 
     def attempt_directory(self, token: str) -> str:
         """An attempt's own directory below the target: the benchmark works only there."""

@@ -76,6 +76,8 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
 
 # About whether a run produced values; the other rules do not apply to a run without values.
 WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
+# A phase with counts of its own that measures nothing, such as a serial preparation, has to run with them.
+OF_COUNTED = WITHOUT_NUMBERS | {"GEO-01", "GEO-02"}
 # What a run printed before it failed is no result: how it was produced does not matter, but its records must agree.
 OF_FAILED = WITHOUT_NUMBERS | {"EVD-06"}
 # Rules about an execution of several phases as a whole; all others are about each phase.
@@ -142,7 +144,8 @@ def judge(case: Case) -> tuple[Finding, ...]:
 
 def _judge(case: Case, rules: Set[str]) -> tuple[Finding, ...]:
     if not case.records:
-        rules = rules & WITHOUT_NUMBERS
+        counted = case.run.commands[0].geometry and case.attempt.state is State.DONE
+        rules = rules & (OF_COUNTED if counted else WITHOUT_NUMBERS)
     elif case.attempt.state is not State.DONE:
         rules = rules & OF_FAILED
     cells = case.run.cells()

@@ -61,7 +61,7 @@ def as_declared(case: Case) -> Iterator[Finding]:
     elif beside:
         message = "ranks also ran programs that are not declared under launcher.prefix"
         yield violation(message, expected, _counted(beside))
-    most = case.run.geometry.processes * len(found)
+    most = sum(case.run.geometry_of(command).processes for command in case.run.launched)
     if (unseen := most - len(witness.ranks)) > 0:
         why = f": {witness.problems[0]}" if witness.problems else ""
         yield unchecked(

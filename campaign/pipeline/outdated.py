@@ -57,14 +57,20 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
     new = (run.geometry.nodes, run.geometry.processes)
     if None not in old and old != new:
         yield f"launch.{run.launch}", f"{_geometry(*old)} -> {_geometry(*new)}"
-    before = {each.get("phase"): each.get("argv") for each in described.get("phases") or [{**described, "phase": ""}]}
+    phases = described.get("phases") or [{"phase": "", "argv": described.get("argv")}]
+    before = {each.get("phase"): each for each in phases}
     yield from _change("phases", " ".join(map(str, before)), " ".join(command.phase for command in run.commands))
     read = {**dict.fromkeys((each.id for each in run.inputs), NONE), **described.get("inputs", {})}
     now = {each.id: each.sha256 for each in run.inputs}
     for name, digest in read.items():
         yield from _change(f"inputs.{name}", digest[:SHORT], now.get(name, NONE)[:SHORT])
     for command in run.commands:
-        yield from _of_command(run, command, attempt, before.get(command.phase) or (), old == new)
+        told, own = before.get(command.phase, {}), run.geometry_of(command)
+        counts = tuple(told.get(key, was) for key, was in zip(("nodes", "processes"), old, strict=True))
+        same = counts == (own.nodes, own.processes)
+        if old == new and not same and None not in counts and told:
+            yield f"phase {command.phase}", f"{_geometry(*counts)} -> {_geometry(own.nodes, own.processes)}"
+        yield from _of_command(run, command, attempt, told.get("argv") or (), same)
     if script := text_of(folder / "job.sbatch"):
         yield from _of_script(script, opened.campaign.slurm)
 

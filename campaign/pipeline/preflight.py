@@ -290,7 +290,8 @@ def _beyond_nodes(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator
     fixed = {condition.id: condition.nodes is not None for condition in opened.pack.launch}
     most = max(partition.most_cores, campaign.search.processes_per_node or 0)
     for run in runs:
-        nodes, per_node = run.job_nodes, run.geometry.processes_per_node
+        nodes = run.job_nodes
+        per_node = max(run.geometry_of(command).processes_per_node for command in run.launched)
         at = ("launch", run.launch)
         if nodes > partition.nodes:
             problem = (

@@ -106,7 +106,7 @@ def _launches(opened: Opened, run: Run, slurm: Slurm) -> dict[str, tuple[str, ..
     """The words of the planned launch, and then of the others that this cluster supports, by the settings that select
     them.
     """
-    planned, command = run.launcher, replace(_shown(opened, run.launched[0]), phase="", other_nodes=False)
+    planned, command = run.launcher, replace(_shown(opened, run.launched[0]), phase="", geometry=None, first_node=0)
     chosen = f"slurm.mpi: {slurm.mpi}" if planned.is_srun else _of(planned.program)
     launchers = {chosen: (planned, slurm.mpi)}
     options = planned.options if planned.is_srun else ()
@@ -118,7 +118,7 @@ def _launches(opened: Opened, run: Run, slurm: Slurm) -> dict[str, tuple[str, ..
     small = replace(run, geometry=_ranks(run), commands=(command,))
     return {
         setting: (
-            *scripts.launcher(replace(small, launcher=launcher), replace(slurm, mpi=mpi)),
+            *scripts.launcher(replace(small, launcher=launcher), replace(slurm, mpi=mpi), command),
             *command.words("{directory}"),
         )
         for setting, (launcher, mpi) in launchers.items()

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from campaign.config.format import Campaign, Target
 from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.entries import FileConfiguration
+from campaign.config.rules.kinds import GEOMETRY, PLACES
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Phase
 from campaign.config.rules.settle import swept_values
@@ -143,12 +144,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
     target = next(target for target in campaign.targets if target.name == combination[0])
     files = next(files for files in pack.files if files.id == combination[2])
     per_process, total = items(campaign, pack, geometry) or (None, None)
-    values = {
-        "processes": str(geometry.processes),
-        "nodes": str(geometry.nodes),
-        "processes_per_node": str(geometry.processes_per_node),
-        **swept_values(pack, geometry),
-    }
+    values = {**{name: str(getattr(geometry, name)) for name in GEOMETRY}, **swept_values(pack, geometry)}
     if total is not None:
         values |= {"items_per_process": str(per_process), "items_total": str(total)}
     of_node = {formulas.MEMORY: campaign.slurm.node_memory, formulas.CORES: campaign.slurm.node_cores}
@@ -169,7 +165,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         geometry=geometry,
         directory=target.directory,
         commands=tuple(
-            _computed(_command(blueprint, phase, files, geometry, values), numbers)
+            _of_phase(blueprint, phase, files, geometry, values, numbers)
             for phase in pack.phases
             if phase.runs_under(combination[1])
         ),
@@ -219,6 +215,38 @@ def _surroundings(campaign: Campaign) -> list[object]:
     return [slurm.partition, slurm.constraint, slurm.mpi, slurm.modules, slurm.environment, str(slurm.template or "")]
 
 
+def _of_phase(
+    blueprint: Blueprint,
+    phase: Phase,
+    files: FileConfiguration,
+    geometry: Geometry,
+    values: Mapping[str, str],
+    numbers: Mapping[str, float],
+) -> Command:
+    """A phase's command with its formulas computed; placeholders of counts are the phase's own, if it has any."""
+    own = _counted(phase, geometry, numbers) if phase.counted else None
+    if own:
+        values = {**values, **{name: str(getattr(own, name)) for name in GEOMETRY}}
+        numbers = {**numbers, **formulas.numbers(own, {})}
+    command = _command(blueprint, phase, files, own or geometry, values)
+    first = geometry.nodes if phase.program and phase.nodes == "other" else 0
+    words = tuple(_compute(word, numbers) for word in command.arguments)
+    return replace(command, arguments=words, geometry=own, first_node=first)
+
+
+def _counted(phase: Phase, geometry: Geometry, numbers: Mapping[str, float]) -> Geometry:
+    """The counts of a phase's own, some of which may be those of the launch condition."""
+    nodes = geometry.nodes if phase.nodes in PLACES else int(_compute(f"{{={phase.nodes}}}", numbers))
+    each = geometry.processes_per_node
+    processes = int(_compute(f"{{={phase.processes}}}", numbers)) if phase.processes else nodes * each
+    if not 0 < nodes <= min(processes, geometry.nodes):
+        raise InputError(
+            f"phase {phase.id}: {processes} processes on {nodes} nodes; allowed: 1 to {geometry.nodes} nodes, as the "
+            "launch condition has, with one process or more on each; change `nodes` or `processes` of the phase"
+        )
+    return Geometry(nodes, processes)
+
+
 def _command(
     blueprint: Blueprint, phase: Phase, files: FileConfiguration, geometry: Geometry, values: Mapping[str, str]
 ) -> Command:
@@ -229,15 +257,10 @@ def _command(
     executable, prefix = blueprint.executables[phase.program], blueprint.campaign.launcher.prefix
     offset, _ = offset_argument(executable.dialect, geometry)
     words = _arguments(pack, phase, files, {**values, "rank_offset": str(offset)})
-    other, program = phase.nodes == "other", pack.program(phase.program)
+    program = pack.program(phase.program)
     file = program.results.file if program.results else ""
     end = program.last_line if blueprint.campaign.benchmark.path(phase.program) else ""
-    return Command(executable.path, words + extra, phase.id, phase.program, other, prefix=prefix, file=file, end=end)
-
-
-def _computed(command: Command, numbers: Mapping[str, float]) -> Command:
-    """The words with their formulas computed."""
-    return replace(command, arguments=tuple(_compute(word, numbers) for word in command.arguments))
+    return Command(executable.path, words + extra, phase.id, phase.program, prefix=prefix, file=file, end=end)
 
 
 def _compute(text: str, numbers: Mapping[str, float]) -> str:
@@ -280,7 +303,9 @@ def _words(commands: Sequence[Command]) -> Iterator[object]:
     """The parts of commands that decide what is executed."""
     for command in commands:
         if command.phase:
-            yield [command.phase, command.other_nodes]
+            yield [command.phase, command.first_node > 0]
+        if command.geometry:
+            yield [command.geometry.nodes, command.geometry.processes]
         if command.file:
             yield [command.file]
         yield from (command.executable, *command.arguments)

@@ -9,10 +9,10 @@ from itertools import takewhile
 
 from campaign.core.model import Run
 
-# What the line that begins the job and those of its runs begin with, and what marks phases, files and last lines of
-# outputs in these.
+# What the line that begins the job and those of its runs begin with, and what marks phases, their geometry, files and
+# last lines of outputs in these.
 BEGIN, STEP, END = "campaign_begin", "campaign_run", "campaign_end"
-PHASE, FILE, LAST_LINE = "phase=", "file=", "end="
+PHASE, TOLD, FILE, LAST_LINE = "phase=", "told=", "file=", "end="
 
 # Parts of a command's words: what stands in quotes or behind a backslash, and the rest. Only bash knows $'...'.
 _QUOTED = re.compile(r"""'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|\\.""", re.DOTALL)

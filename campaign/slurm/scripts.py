@@ -22,7 +22,7 @@ from campaign.core.errors import InputError
 from campaign.core.model import Command, Planned, Run
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import script_text
-from campaign.slurm.script_text import BEGIN, END, FILE, LAST_LINE, PHASE, STEP
+from campaign.slurm.script_text import BEGIN, END, FILE, LAST_LINE, PHASE, STEP, TOLD
 
 if TYPE_CHECKING:
     import jinja2
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 TEMPLATE, PROBE = TEMPLATES / "job.sbatch.j2", TEMPLATES / "probe.sbatch.j2"
 # What a template includes, and the files that it then gets: a template of a campaign file's own need not name them all.
 INCLUDED, FUNCTIONS = "job-functions.bash", ("job", "witness", "placement", "target", "counter")
+_PLAIN = Command("", ())  # of the run's geometry, on the first nodes
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
 # A function, an alias or a variable of the job's own functions, or an srun of its own.
 _SETS = re.compile(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
@@ -58,11 +59,13 @@ def each_command(run: Run, slurm: Slurm, token: str) -> list[tuple[str, ...]]:
     return [_phase(run, replace(command, end=""), slurm, token) for command in run.commands]
 
 
-def _phase(run: Run, command: Command, slurm: Slurm, token: str) -> tuple[str, ...]:
-    """The words of a run's step that execute one of its commands."""
-    marks = ((PHASE, command.phase), (FILE, command.file), (LAST_LINE, command.end))
+def _phase(run: Run, command: Command, slurm: Slurm, token: str, told: str = "") -> tuple[str, ...]:
+    """The words of a run's step that execute one of its commands. `told`: what `_probe` says of it, if it is other
+    than for the run.
+    """
+    marks = ((PHASE, command.phase), (TOLD, told), (FILE, command.file), (LAST_LINE, command.end))
     named = (f"{mark}{name}" for mark, name in marks if name)
-    placed = () if command.untimed else launcher(run, slurm, command.other_nodes)
+    placed = () if command.untimed else launcher(run, slurm, command)
     return (*named, *placed, *command.words(run.attempt_directory(token)))
 
 
@@ -85,13 +88,20 @@ def described(run: Run, attempt: int, token: str, job: str) -> dict[str, Any]:
 def command_lines(run: Run, token: str) -> dict[str, Any]:
     """What attempt.json and plan.json say of the command line, and of those of the phases where there are several."""
     directory, (first, *_) = run.attempt_directory(token), run.commands
-    phases = [{"phase": each.phase, "argv": list(each.words(directory))} for each in run.commands]
+    phases = [
+        {
+            "phase": each.phase,
+            **({"nodes": each.geometry.nodes, "processes": each.geometry.processes} if each.geometry else {}),
+            "argv": list(each.words(directory)),
+        }
+        for each in run.commands
+    ]
     return {"argv": list(first.words(directory)), **({"phases": phases} if first.phase else {})}
 
 
-def launcher(run: Run, slurm: Slurm, other_nodes: bool = False) -> tuple[str, ...]:
-    """What places the ranks: block-wise, the same number on every node, or one more on the first nodes."""
-    geometry, options = run.geometry, run.launcher.options
+def launcher(run: Run, slurm: Slurm, command: Command = _PLAIN) -> tuple[str, ...]:
+    """What places a command's ranks: block-wise, the same number on every node, or one more on the first nodes."""
+    geometry, options = run.geometry_of(command), run.launcher.options
     if not run.launcher.is_srun:
         numbers = {name: str(getattr(geometry, name)) for name in GEOMETRY}
         return (run.launcher.program, *(sweeps.fill(word, numbers) for word in run.launcher.placement), *options)
@@ -99,7 +109,7 @@ def launcher(run: Run, slurm: Slurm, other_nodes: bool = False) -> tuple[str, ..
     distributed = any(word.startswith("--distribution=") for word in options)
     return (
         run.launcher.program,
-        *((f"--relative={geometry.nodes if other_nodes else 0}",) if several else ()),
+        *((f"--relative={command.first_node}",) if several else ()),
         f"--nodes={geometry.nodes}",
         f"--ntasks={geometry.processes}",
         f"--ntasks-per-node={geometry.processes_per_node}",
@@ -125,7 +135,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
             f"results: {folder!r} contains a backslash or a line break, which Slurm does not accept in a job's output "
             "path; set results in the campaign file to another directory"
         )
-    geometries = [step.run.geometry for step in job.steps]
+    geometries = [step.run.geometry_of(command) for step in job.steps for command in step.run.launched]
     log = folder.replace("%", "%%")  # which sbatch expands in the names of these two files
     node = job.steps[0].run.node
     own = [word for word in slurm.directives if not (node and word.startswith("--nodelist="))]
@@ -193,7 +203,7 @@ def rendered(job: JobScript, template: Path = TEMPLATE) -> str:
                 "folder": str(step.folder),
                 "directory": step.directory,
                 "probe": _probe(job, step.run),
-                "phases": [_phase(step.run, command, job.slurm, step.token) for command in step.run.commands],
+                "phases": _phases(job, step),
             }
             for step in job.steps
         ],
@@ -316,8 +326,15 @@ def _step_words(job: JobScript, step: Planned) -> tuple[str, ...]:
     """The campaign_run line of a step."""
     run = step.run
     where = (run.id, str(step.number), step.token, str(step.folder), step.directory, _probe(job, run))
-    phases = (_phase(run, command, job.slurm, step.token) for command in run.commands)
-    return (STEP, *where, *chain.from_iterable(phases))
+    return (STEP, *where, *chain.from_iterable(_phases(job, step)))
+
+
+def _phases(job: JobScript, step: Planned) -> Iterator[tuple[str, ...]]:
+    """The words of each command of a step."""
+    of_run = _probe(job, step.run)
+    for command in step.run.commands:
+        told = _probe(job, step.run, command)
+        yield _phase(step.run, command, job.slurm, step.token, told if told != of_run else "")
 
 
 def _begin(job: JobScript) -> tuple[str, ...]:
@@ -333,11 +350,11 @@ def _beside(job: JobScript) -> tuple[str, ...]:
     return (*run.launcher.prefix, *(dict.fromkeys(programs) if job.probe else ()))
 
 
-def _probe(job: JobScript, run: Run) -> str:
+def _probe(job: JobScript, run: Run, command: Command = _PLAIN) -> str:
     """Whether the job looks where the ranks are and what they run; nodes, ranks on each, and how many words the
     launcher has.
     """
-    geometry, words = run.geometry, len(launcher(run, job.slurm))
+    geometry, words = run.geometry_of(command), len(launcher(run, job.slurm, command))
     each = f"{geometry.blocks[-1]}+{geometry.larger}" if geometry.larger else geometry.processes_per_node
     return f"{int(job.probe)}:{geometry.nodes}:{each}:{words}"
 
@@ -345,7 +362,7 @@ def _probe(job: JobScript, run: Run) -> str:
 def _launchers(job: JobScript) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """What places ranks in the job with options that are the user's, each with what `_probe` tells of it."""
     found = (
-        (_probe(job, step.run), launcher(step.run, job.slurm, command.other_nodes))
+        (_probe(job, step.run, command), launcher(step.run, job.slurm, command))
         for step in job.steps
         for command in step.run.commands
         if job.probe and not command.untimed and not step.run.launcher.is_srun

@@ -557,7 +557,7 @@ def test_a_job_that_is_ended_between_phases_is_no_result(tmp_path: Path, cluster
 
 
 def test_the_ranks_of_each_phase_that_were_not_seen_are_asked_for_where_it_ran(tmp_path: Path, cluster: Fake) -> None:
-    apart = replace(shell("read", "true"), other_nodes=True)
+    apart = replace(shell("read", "true"), first_node=ONE.nodes)
     job = phased(Job(tmp_path, cluster), WRITE, shell("write", "true"), apart)
     job.probe = True
     cluster.fault("witness-blind")
@@ -567,8 +567,28 @@ def test_the_ranks_of_each_phase_that_were_not_seen_are_asked_for_where_it_ran(t
     assert {path.parent.name for path in job.steps[0].folder.rglob("placement.txt")} == {"write", "read"}
 
 
+def test_a_phase_with_counts_of_its_own_is_launched_expected_and_asked_for_with_them(
+    tmp_path: Path, cluster: Fake
+) -> None:
+    says = "echo $BENCH_EXPECT_NODES $BENCH_EXPECT_PPN"
+    alone = replace(shell("prepare", says), geometry=Geometry(1, 1), end="(a|b)")
+    job = phased(Job(tmp_path, cluster), alone, shell("solve", says))
+    job.probe = True
+    cluster.fault("witness-blind")
+    assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
+    counts = [[word for word in words if word.startswith(("--nodes", "--ntasks="))] for words, _ in cluster.launched()]
+    of_run = [f"--nodes={ONE.nodes}", f"--ntasks={ONE.processes}"]
+    assert counts == [["--nodes=1", "--ntasks=1"], of_run] * 2
+    folder = job.steps[0].folder
+    printed = [(folder / name / "stdout").read_text().splitlines() for name in ("prepare", "solve")]
+    assert printed == [["1 1"], [f"{ONE.nodes} {ONE.processes_per_node}"] * ONE.processes]
+    assert [len((folder / name / "placement.txt").read_text().splitlines()) for name in ("prepare", "solve")] == [
+        1, ONE.processes
+    ]  # fmt: skip
+
+
 def test_phases_on_other_nodes_begin_behind_those_of_the_others(tmp_path: Path, cluster: Fake) -> None:
-    apart = replace(shell("read", "true"), other_nodes=True)
+    apart = replace(shell("read", "true"), first_node=ONE.nodes)
     job = phased(Job(tmp_path, cluster), shell("write", "true"), apart)
     assert job.run() == 0, job.complain()
     places = [[word for word in words if word.startswith("--relative")] for words, _ in cluster.launched()]

@@ -142,6 +142,9 @@ def _check_placeholders(pack: Values) -> None:
     for at, text in program_check.command_lines(pack):
         used |= set(_check_computed(at, text, pack))
         used |= set(_check_text(at, formulas.without(text), known, pack))
+    for index, phase in enumerate(pack["phases"] or ()):
+        for key, text in program_check.counts(phase) if phase else ():
+            used |= set(_check_computed(("phases", index, key), f"{{={text}}}", pack))
     varying = {entry["id"] for entry in pack.entries("variables") if entry["cases"]}
     for at, text, known in _texts(pack):
         used |= set(_check_text(at, text, known, pack))

@@ -10,7 +10,7 @@ from campaign.config.rules.programs import Flag
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.keys import record
 from campaign.core.model import Input
-from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching, required, switch
+from campaign.core.schema import Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching, required, switch
 
 
 def _flags(kind: Text, **more: Field) -> KeyedMap:
@@ -70,9 +70,16 @@ _PHASE = KeyedMap(
     ),
     raw=switch("true: `text` is written as it stands here, and nothing in it is a placeholder"),
     nodes=Field(
-        Choice(("same", "other")),
-        "`other`: on the same number of further nodes of the job, none of which ran a phase with `same`",
+        kinds.FORMULA,
+        "`other`: on the same number of further nodes of the job, none of which ran a phase with `same`; a number, or "
+        "a formula such as `nodes / 2`: on so many of the launch condition's nodes, the first ones",
         default="same",
+    ),
+    processes=Field(
+        kinds.FORMULA,
+        "number of processes, or a formula such as `4 * nodes` of the launch condition's counts, `cores` and variables",
+        default="",
+        default_says="as many on each node as the launch condition has",
     ),
     launch=Field(ListOf(kinds.ID), "the launch conditions under which it runs", default_says="all"),
     clause=required(kinds.CLAUSE, "clause of the RFP that requires it"),

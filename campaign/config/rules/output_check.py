@@ -72,7 +72,7 @@ def check_output(holder: Values, applet: str | None, operations: list[Values]) -
             f"{applet} is built in: its output is known; remove `results`, or choose an applet name other than "
             f"{', '.join(BUILT_IN)}"
         )
-    _check_whole(results)
+    _check_whole(results, bool(operations))
     for record in results.entries("records"):
         _check_record(results, record)
     _check_names(results, operations)
@@ -91,9 +91,9 @@ def _facts(results: Values) -> list[str]:
     return [name for name, _ in results["facts"] or ()]
 
 
-def _check_whole(results: Values) -> None:
+def _check_whole(results: Values, measures: bool) -> None:
     kind = results["format"]
-    if not results["records"]:
+    if not results["records"] and (kind != "text" or (measures and not results["wall"])):
         results.problem("no records; give at least one", "records")
     if results["end"] and kind in _TREES:
         results.problem(f"found `end`, which format {kind} does not use; remove it", "end")

@@ -137,6 +137,7 @@ class RulePack(Once):
         """Whether words of the command line, or threads, are computed from this number of a node."""
         texts = [each for word in self.arguments for each in formulas.computed(word)]
         texts += [condition.threads for condition in self.launch if condition.threads]
+        texts += [text for phase in self.phases for text in (phase.nodes, phase.processes) if text]
         overridden = any(variable.id == name for variable in self.variables)
         return not overridden and any(name in formula.names(text) for text in texts)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from campaign.config.rules import formulas, sweeps
-from campaign.config.rules.kinds import PROFILES
+from campaign.config.rules.kinds import PLACES, PROFILES
 from campaign.core.schema import Values
 from campaign.core.strict_yaml import Place
 
@@ -48,6 +48,11 @@ def command_lines(pack: Values) -> Iterator[tuple[Place, str]]:
         for key in ("arguments", "remove", "write", "text") if phase else ():
             if phase[key] and not (key == "text" and phase["raw"]):
                 yield ("phases", index, key), phase[key]
+
+
+def counts(phase: Values) -> Iterator[tuple[str, str]]:
+    """The formulas of a phase's own counts, each with its key."""
+    yield from ((key, phase[key]) for key in ("nodes", "processes") if phase[key] not in ("", None, *PLACES))
 
 
 def _check_one(pack: Values, words: list[str]) -> None:
@@ -113,6 +118,8 @@ def _check_several(pack: Values) -> None:
 def _check_phase(phase: Values, programs: list[str], conditions: list[str]) -> None:
     kinds = [key for key in ("program", "remove", "write") if phase[key] != ""]
     beside = [key for key, owner in _BESIDE_KEYS.items() if phase[key] and owner not in kinds]
+    own = dict(counts(phase))
+    beside += [] if "program" in kinds else [*own]
     if len(kinds) != 1 or beside:
         phase.problem(
             "a phase has one of `program` with `arguments`, `remove`, and `write` with `text`",
@@ -123,6 +130,12 @@ def _check_phase(phase: Values, programs: list[str], conditions: list[str]) -> N
         phase.require(condition, conditions, "launch")
     words = formulas.words(phase["arguments"] or "")
     _check_words(phase, words)
+    if own and any("items_" in word for word in words):
+        phase.problem(
+            f"found {next(iter(own))} of the phase's own and items in its command line, which are divided among the "
+            "launch condition's processes; use a variable",
+            "arguments",
+        )
     for word in words:
         if word.startswith("phase="):  # that is how the job's script begins a phase
             phase.problem(f"found {word}; allowed: words that do not begin with phase=", "arguments")

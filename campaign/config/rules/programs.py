@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.rules import formulas, output_format
+from campaign.config.rules.kinds import PLACES
 from campaign.config.rules.output_format import DESCRIBED, LAST_LINES, RESULTS, Form, OutputFormat
 from campaign.core import keys, schema
 from campaign.core.model import BRACE
@@ -74,11 +75,17 @@ class Phase:
     program: str  # "" if none is launched
     arguments: tuple[str, ...]  # words with placeholders; without a program: a path, and a text
     clause: str = ""
-    nodes: str = "same"  # same | other: nodes that no earlier phase used
+    nodes: str = "same"  # same | other: nodes that no earlier phase used | a formula: so many of the first nodes
+    processes: str = ""  # a formula; "": as many on each node as the launch condition has
     launch: tuple[str, ...] = ()  # the launch conditions under which it runs; all where empty
     fixed: tuple[Flag, ...] = ()  # must be in the executed argv
     derived: tuple[Flag, ...] = ()  # set by campaign from the geometry; never given by hand
     allowed: tuple[Flag, ...] = ()  # may be added through benchmark.extra_arguments
+
+    @property
+    def counted(self) -> bool:
+        """Whether it has a node count or a process count of its own."""
+        return self.nodes not in PLACES or bool(self.processes)
 
     def runs_under(self, launch: str) -> bool:
         return not self.launch or launch in self.launch
@@ -120,6 +127,7 @@ def _phase(entry: dict[str, Any], allowed: tuple[Flag, ...]) -> Phase:
         words,
         entry["clause"],
         entry["nodes"],
+        entry["processes"],
         entry["launch"],
         fixed=tuple(Flag(flag, False, entry["clause"]) for flag in flags),
         allowed=allowed,

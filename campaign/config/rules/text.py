@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from campaign.config.rules import catalogue
 from campaign.config.rules.entries import FileConfiguration, Operation, Variable
+from campaign.config.rules.kinds import PLACES
 from campaign.config.rules.output_format import OutputFormat
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.packs import Available
@@ -97,7 +98,10 @@ def _command_lines(pack: RulePack) -> dict[str, list[list[str]]]:
         does = "remove" if len(phase.arguments) == 1 else "write"
         does = pack.program(phase.program).applet if phase.program else does
         where = "on nodes that no earlier phase used" if phase.nodes == "other" else ""
-        entries.append(_entry(phase.id, phase.clause, " ".join((does, *phase.arguments)).replace(BRACE, "{"), where))
+        counts = [f"{count} {of}" for count, of in ((phase.nodes, "nodes"), (phase.processes, "processes"))]
+        own = " and ".join(text for text in counts if text.partition(" ")[0] not in ("", *PLACES))
+        line = " ".join((does, *phase.arguments)).replace(BRACE, "{")
+        entries.append(_entry(phase.id, phase.clause, line, where, f"with {own}" if own else ""))
     return {"Phases of one execution, one after another in one job and one directory": entries}
 
 

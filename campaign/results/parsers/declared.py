@@ -33,7 +33,7 @@ def parse(form: OutputFormat, text: str, file: str) -> Parsed:
     records, fields = reader.numbers.records(), reader.numbers.observed()
     required = {*form.required, "program"}
     lacking = [name for name, _ in form.facts if name in required and name not in reader.numbers.facts]
-    if not reader.numbers:
+    if form.records and not reader.numbers:
         reader.notes.error(
             None,
             reader.missing or f"no result: not output of {form.applet}, or it ended before its first result",
@@ -42,7 +42,8 @@ def parse(form: OutputFormat, text: str, file: str) -> Parsed:
         reader.notes.error(None, f"the output lacks required facts: {', '.join(lacking)}")
     elif form.end and not reader.complete:
         reader.notes.error(None, "the line that ends a complete output is missing: the program ended early")
-    seen = Observation(**fields, complete=reader.complete and bool(reader.numbers) and not reader.numbers.ended_early)
+    complete = reader.complete and bool(reader.numbers or not form.records) and not reader.numbers.ended_early
+    seen = Observation(**fields, complete=complete)
     return records, reader.notes.added_to(seen)
 
 
@@ -144,7 +145,7 @@ class _DeclaredLines(_DeclaredReader):
                 self.notes.error(number, "a second line that ends an output: several runs in one output")
             self.complete |= ends
         if self._end is None:
-            self.complete = text.endswith("\n")
+            self.complete = text.endswith("\n") or not (text or self.form.records)
 
     def _is_heading(self, number: int, line: str) -> bool:
         for text, pattern in self._unless.items():

@@ -129,6 +129,12 @@ def test_records_need_a_format_and_a_format_needs_records(tmp_path: Path) -> Non
     assert "no records; give at least one" in refused(tmp_path, "results:\n  format: text\n")
 
 
+def test_a_program_that_no_operation_measures_or_the_job_alone_needs_no_records(tmp_path: Path) -> None:
+    timed = "results:\n  format: text\n  wall: true\n"
+    assert "found triad; allowed: wall" in refused(tmp_path, timed)
+    assert "no records; give at least one" in refused(tmp_path, timed.replace("text", "json"))
+
+
 def test_a_factor_may_be_written_with_an_exponent(tmp_path: Path) -> None:
     factors = text(f"{KERNELS}, factor: 1e-9")
     form = loaded(tmp_path, factors).programs[0].results

@@ -12,7 +12,7 @@ from campaign.config.rules.output_format import PhasedOutput
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
 from campaign.core.errors import InputError
-from campaign.core.model import Geometry
+from campaign.core.model import Geometry, Run
 from campaign.plan import matrix
 from tests.support import builders
 
@@ -109,12 +109,9 @@ RAW = r"""variable x index 1 # ${x} {{x}} {"nx": 4} {directory} {= 1 +}"""
 
 def test_a_raw_text_reaches_the_file_and_the_readers_as_it_is_written(tmp_path: Path) -> None:
     pack = read(tmp_path, ('text: "size = 1"}', f"text: '{RAW}', raw: true}}"))
-    made = settle(pack, "full", {"one": Geometry(2, 2)}, {})
-    campaign = replace(builders.campaign(), rules=str(tmp_path / "small.yaml"), items_total=None)
-    executables = {name: matrix.Executable(f"/opt/{name}") for name in ("ior", "mdtest")}
-    run = matrix.expand(campaign, made, {"one": Geometry(2, 2)}, executables)[0]
+    run = planned(tmp_path, Geometry(2, 2), ('text: "size = 1"}', f"text: '{RAW}', raw: true}}"))
     assert run.commands[0].words("/there") == ("campaign_write", "/there/input", RAW)
-    assert RAW in text.text(made, width=300)
+    assert RAW in text.text(pack, width=300)
 
 
 @pytest.mark.parametrize("written", ["${x}", "{{x}}"])
@@ -128,6 +125,45 @@ def test_raw_belongs_to_a_text(tmp_path: Path) -> None:
         read(tmp_path, ('program: ior, arguments: "-w', 'raw: true, program: ior, arguments: "-w'))
 
 
+COUNTS = ('clause: "1", program: ior, arg', 'clause: "1", nodes: nodes / 2, processes: 3, program: ior, arg')
+SIZED = ("-w -k -o {directory}/data {flags}", "-w -k -b {= processes * 4} -o {directory}/{nodes} {flags}")
+
+
+def planned(tmp_path: Path, geometry: Geometry, *changes: tuple[str, str]) -> Run:
+    made = settle(read(tmp_path, *changes), "full", {"one": geometry}, {})
+    campaign = replace(builders.campaign(), rules=str(tmp_path / "small.yaml"), items_total=None)
+    executables = {name: matrix.Executable(f"/opt/{name}") for name in ("ior", "mdtest")}
+    return matrix.expand(campaign, made, {"one": geometry}, executables)[0]
+
+
+def test_a_phase_with_counts_of_its_own_has_them_in_its_words_and_on_the_first_nodes(tmp_path: Path) -> None:
+    run = planned(tmp_path, Geometry(4, 16), COUNTS, SIZED)
+    later, apart = run.commands[1:3]
+    assert (later.geometry, later.first_node, later.arguments) == (
+        Geometry(2, 3), 0, ("-w", "-k", "-b", "12", "-o", "{directory}/2", "-F")
+    )  # fmt: skip
+    assert (apart.geometry, apart.first_node, run.job_nodes) == (None, 4, 8)
+    assert "with nodes / 2 nodes and 3 processes" in text.text(read(tmp_path, COUNTS), width=300)
+
+
+def test_a_phase_without_a_process_count_has_as_many_on_each_node_as_the_launch_condition(tmp_path: Path) -> None:
+    one = (COUNTS[0], COUNTS[1].replace("nodes / 2, processes: 3", "1"))
+    assert planned(tmp_path, Geometry(4, 16), one).commands[1].geometry == Geometry(1, 4)
+
+
+def test_other_counts_of_a_phase_are_other_runs(tmp_path: Path) -> None:
+    first = planned(tmp_path, Geometry(4, 16), COUNTS)
+    again = planned(tmp_path, Geometry(4, 16), (COUNTS[0], COUNTS[1].replace("3", "4")))
+    assert first.fingerprint != again.fingerprint
+
+
+@pytest.mark.parametrize("counts", ["nodes: 8", "nodes: 2, processes: 1", "nodes: nodes - 4"])
+def test_counts_that_do_not_fit_the_launch_condition_are_refused(tmp_path: Path, counts: str) -> None:
+    change = (COUNTS[0], COUNTS[1].replace("nodes: nodes / 2, processes: 3", counts))
+    with pytest.raises(InputError, match=r"phase later: [0-9]+ processes on [0-9]+ nodes; allowed: 1 to 4 nodes"):
+        planned(tmp_path, Geometry(4, 16), change)
+
+
 def test_a_phase_by_itself_is_a_pack_for_one_program(tmp_path: Path) -> None:
     part = read(tmp_path).of_phase("apart")
     assert (part.output, part.phases[0].id) == ("ior", "")
@@ -135,6 +171,10 @@ def test_a_phase_by_itself_is_a_pack_for_one_program(tmp_path: Path) -> None:
 
 
 REFUSED = {
+    ('purge, clause: "1",', 'purge, clause: "1", processes: 1,'): "phases[3].processes: a phase has one of `program`",
+    ("program: ior, arguments: \"-w", "program: ior, nodes: core, arguments: \"-w"): "phases[1].nodes: found core; did",
+    ("program: mdtest, arguments: \"-n 8", "program: mdtest, processes: 1, arguments: \"-n {items_per_process}"):
+        "phases[4].arguments: found processes of the phase's own and items in its command line",
     ("  - {id: mdtest}\n", ""): "phases[4].program: found mdtest; allowed: ior",
     ("  - {id: ior}\n", "  - {id: ior}\n  - {id: mpiio}\n"): "programs[1].id: no phase runs mpiio; use or remove it",
     ("id: small\n", "id: small\napplet: ior\n"): "applet: found `applet` in a pack with phases",

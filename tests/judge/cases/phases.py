@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from campaign.core.model import Command, Observation, PhaseTimes
+from campaign.core.model import Command, Geometry, Observation, PhaseTimes
+from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting
-from tests.judge.cases import Example, attempts, broken, kept, unchecked
+from tests.judge.cases import Example, attempts, broken, kept, sources, unchecked
 from tests.support import builders
 
 WRITE, READ = PhaseTimes("write", 0, 110.0, 111.0), PhaseTimes("read", 0, 111.5, 112.4)
@@ -42,8 +43,44 @@ def phased(
     )
 
 
+ALONE = replace(COMMANDS[0], geometry=Geometry(1, 1))  # the first phase, with counts of its own
+
+
+def alone(**seen: Any) -> Case:
+    """A phase with one process on one node, of a run with more; `seen`: what its output says."""
+    said = {"placement": "block", "processes_per_node": 1, "processes": 1, "nodes": 1, **seen}
+    made = phased(write=said)
+    run, phase = replace(made.run, commands=(ALONE, COMMANDS[1])), made.pack.phases[0]
+    of_pack = tuple(replace(phase, id=each.phase) for each in COMMANDS)
+    return dict(replace(made, run=run, pack=replace(made.pack, phases=of_pack)).phases)["write"]
+
+
+def watched(processes: int) -> Submission:
+    """A serial phase and one of the launch condition's processes, of which so many were seen."""
+    given = sources.watched(*[sources.BINARY] * processes)
+    first = given.results[0]
+    commands = tuple(replace(each, executable=first.run.executable) for each in (ALONE, COMMANDS[1]))
+    seen = first.evidence.witness
+    ranks = {f"{rank} read": text for rank, text in seen.ranks.items()} | {"0 write": seen.ranks["0"]}
+    evidence = replace(first.evidence, witness=replace(seen, ranks=ranks))
+    run = replace(first.run, geometry=Geometry(1, 3), commands=commands)
+    return replace(given, results=(replace(first, run=run, evidence=evidence), *given.results[1:]))
+
+
 FOREIGN = {"JobIDRaw": "17.2", "JobName": "dd", "Start": "111", "End": "111"}
 EXAMPLES: list[Example] = [
+    kept("GEO-01", "a phase with its own process", alone()),
+    kept("GEO-02", "a phase with its own process", alone()),
+    broken(
+        "GEO-01", "ranks are not placed in equal blocks", alone(processes_per_node=4, processes=4),
+        "block placement, 1 per node", "block placement, 4 per node",
+    ),
+    broken(
+        "GEO-02", "ran with other process or node counts than planned for peak", alone(processes=4),
+        "1 process on 1 node", "4 processes on 1 node",
+    ),
+    kept("SRC-04", "all ranks of a serial phase and of another", watched(3)),
+    unchecked("SRC-04", "a rank of the phase that is not serial was not seen", watched(2)),
     kept("RUN-09", "all phases in order", phased()),
     kept("RUN-09", "the job's own probe of the placement", phased(steps=(*STEPS, {**FOREIGN, "JobName": "bash"}))),
     kept("RUN-09", "a step after the last phase", phased(steps=(*STEPS, {**FOREIGN, "Start": "112", "End": "114"}))),

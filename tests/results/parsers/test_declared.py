@@ -248,6 +248,12 @@ def test_any_text_is_read_or_refused_but_nothing_raises(name: str, text: str) ->
     declared.parse(declared_form(name), text, "stdout")
 
 
+@pytest.mark.parametrize(("text", "complete"), [("", True), ("done\n", True), ("cut", False)])
+def test_the_output_of_a_program_without_numbers_is_complete_with_its_last_line(text: str, complete: bool) -> None:
+    records, seen = declared.parse(form("text", harmless=("done|cut",)), text, "stdout")
+    assert (records, seen.complete, not seen.errors) == ([], complete, complete)
+
+
 def test_an_empty_output_is_an_error_and_no_result() -> None:
     assert errors(declared_form("stream"), "") == [
         "stdout: no result: not output of stream, or it ended before its first result"

@@ -1,0 +1,74 @@
+"""Phases with counts of their own on a real Slurm: a serial preparation on one node before all processes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from campaign.slurm.sandbox.cluster import Sandbox
+from tests.pipeline.test_declared_packs import with_program
+from tests.support.cases import Case
+
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(600)]
+PACK = """\
+id: prepared
+version: 1
+title: Data that one process prepares, read by all
+document: nothing but this test
+caption: Prepared
+programs:
+  - {id: ior}
+  - id: prepare
+    results:
+      format: text
+      harmless: ['prepared by .*']
+phases:
+  - {id: prepare, clause: "1", nodes: 1, processes: 1, program: prepare, arguments: "prepared by {processes}"}
+  - id: generate
+    clause: "1"
+    nodes: nodes / 2
+    processes: 3
+    program: ior
+    arguments: "-w -b 64k -t 64k -F -o {directory}/set"
+  - {id: read, clause: "1", program: ior, arguments: "-w -b 64k -t 64k -o {directory}/all"}
+launch: [{id: all, title: All, clause: "1", minimum_nodes: 2}]
+files: [{id: default, title: As it is, clause: "1"}]
+operations:
+  - {id: write, title: Write, phase: read, record: write, unit: MiB/s}
+  - {id: generate, title: Generate, phase: generate, record: write, unit: MiB/s}
+selection: {operation: write, best: highest, clause: "1"}
+checks: {GEO-01: "1", GEO-02: "1", RUN-01: "1", RUN-06: "1", RUN-09: "1", SRC-04: "1", EVD-06: "1"}
+"""
+
+
+def prepared(folder: Path, sandbox: Sandbox) -> Case:
+    place = folder / "packs"
+    place.mkdir()
+    (place / "prepared.yaml").write_text(PACK)
+    program = folder / "prepare"
+    shutil.copy("/bin/echo", program)
+    return with_program(folder, sandbox, "prepared", "all: {nodes: 4, processes: 8}", program, place)
+
+
+def test_each_phase_runs_with_its_own_counts_and_the_bundle_is_judged_the_same(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    case = prepared(tmp_path, sandbox)
+    case.call("run", status=None)
+    rows = case.table(status=None)
+    assert {(row["status"], row["nodes"], row["processes"]) for row in rows} == {("measured", 4, 8)}
+    (folder,) = (path.parent for path in case.results.glob("runs/*/*/completion.json"))
+    assert (folder / "prepare" / "stdout").read_text() == "prepared by 1\n"
+    ran = [line.split() for line in (folder / "ran.txt").read_text().splitlines()]
+    nodes = {name: sorted(line[1] for line in ran if line[-1] == name) for name in ("prepare", "generate", "read")}
+    assert nodes.pop("prepare") in (["node1"], [])  # it may have ended before it was seen
+    assert nodes == {
+        "generate": ["node1", "node1", "node2"],
+        "read": [f"node{number}" for number in range(1, 5) for _ in range(2)],
+    }
+    findings = json.loads(case.call("check", "--json", status=None))
+    assert [finding for finding in findings if finding["severity"] == "E" and finding["checked"]] == []
+    case.bundle_is_intact(tmp_path / "evidence.zip")
