@@ -22,13 +22,13 @@ from campaign.judge.attempt import BUILTIN
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
 from campaign.pipeline.planning import Plan
+from campaign.results.completion import unused_but_measured
 from campaign.results.environment.facts import NOTHING
 from campaign.results.source import record
 from campaign.results.source.facts import Sources
 from campaign.results.store import Store, altered, begun
 from campaign.slurm import commands
 from campaign.slurm.collect import Follower, import_all, open_store, read_again
-from campaign.slurm.completion import unused_but_measured
 
 LONGEST_LOG = 64 << 20  # bytes read of a projection's log
 

@@ -22,13 +22,13 @@ from campaign.core.errors import UnknownState, pass_on_limit
 from campaign.core.job_states import STATES
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
 from campaign.core.units import format_duration
+from campaign.results.completion import read_completion
 from campaign.results.environment import counters, reading
 from campaign.results.environment.facts import Evidence, Witness
 from campaign.results.parsers.lines import follows_from_end, shown
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, partitions, states
 from campaign.slurm.accounting import Accountant, import_accounting
-from campaign.slurm.completion import read_completion
 from campaign.slurm.partitions import Unusable
 from campaign.slurm.submit import ABSENT_TIMES, give_up, may_still_submit, not_submitted
 

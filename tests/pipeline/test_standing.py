@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import bundled
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.programs
 WHY = "differs from the file whose hash the journal recorded at the end of the run"
 
 

@@ -14,12 +14,11 @@ from typing import Any
 import pytest
 
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
-from campaign.core.model import Completion, State
+from campaign.core.model import State
 from campaign.core.units import utc
 from campaign.results.store import Store
 from campaign.slurm import collect, commands
 from campaign.slurm.collect import read_evidence
-from campaign.slurm.completion import read_completion
 from tests.support import fake_slurm
 from tests.support.driving import Driving
 from tests.support.fake_slurm import Fake
@@ -69,55 +68,6 @@ def all_ended(cluster: Fake) -> None:
 
 
 # --- the job's own record comes first
-
-RECORD: dict[str, Any] = {
-    "format": 1,
-    "token": "t",
-    "outcome": "done",
-    "reason": "",
-    "exit_status": 0,
-    "started": 1.5,
-    "ended": 2.5,
-    "job_id": "7",
-    "job_name": "j",
-    "nodes": "n1",
-    "leftover_files": 0,
-    "restart_count": 0,
-    "more": "that a later version writes",
-}
-
-
-def test_a_record_is_read(tmp_path: Path) -> None:
-    (tmp_path / "completion.json").write_text(json.dumps(RECORD))
-    assert read_completion(tmp_path, "t") == Completion("done", "", 0, 1.5, 2.5, "7", "j", "n1", 0, 0)
-
-
-def test_no_record_is_none(tmp_path: Path) -> None:
-    assert read_completion(tmp_path, "t") is None
-
-
-UNREADABLE = {
-    "a torn one": ('{"format": 1, ', "cannot be read: Expecting property name"),
-    "one of another format": (json.dumps(RECORD | {"format": 2}), "found format 2; allowed: 1"),
-    "another attempt's": (
-        json.dumps(RECORD | {"token": "other"}),
-        "belongs to another attempt: its token is 'other', this attempt's is 't'",
-    ),
-    "one that lacks something": (json.dumps({"format": 1, "token": "t"}), "field 'outcome' is missing"),
-    "one with a number beyond all numbers": (
-        json.dumps(RECORD | {"exit_status": float("inf")}),
-        "a field has the wrong type: cannot convert float infinity to integer",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", UNREADABLE)
-def test_a_record_that_is_wrong_is_said_to_be(tmp_path: Path, name: str) -> None:
-    text, problem = UNREADABLE[name]
-    (tmp_path / "completion.json").write_text(text)
-    with pytest.raises(ValueError, match="completion") as caught:
-        read_completion(tmp_path, "t")
-    assert str(caught.value).startswith(f"{tmp_path}/completion.json: {problem}")
 
 
 def test_results_come_in_while_slurm_does_not_answer(driver: Driving, cluster: Fake) -> None:

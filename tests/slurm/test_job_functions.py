@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from campaign.config.format import Slurm
 from campaign.core.model import Command, Geometry
+from campaign.results.completion import read_completion
 from campaign.results.environment import reading
-from campaign.slurm.completion import read_completion
 from tests.support import fake_slurm
 from tests.support.fake_slurm import Fake
 from tests.support.jobs import FUNCTIONS, LIMIT_S, ONE, Job, cluster, job

@@ -39,6 +39,23 @@ GEOMETRIES = {
     "max": Geometry(4, 32),
 }
 
+# A job's completion.json.
+COMPLETION: dict[str, Any] = {
+    "format": 1,
+    "token": "t",
+    "outcome": "done",
+    "reason": "",
+    "exit_status": 0,
+    "started": 1.5,
+    "ended": 2.5,
+    "job_id": "7",
+    "job_name": "j",
+    "nodes": "n1",
+    "leftover_files": 0,
+    "restart_count": 0,
+    "more": "that a later version writes",
+}
+
 
 def golden(name: str, text: str) -> None:
     """Compare whole with `goldens/<name>`; a golden that is not there is a failure, never written by the test."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from campaign.config.rules.output_format import DeclaredRecord, OutputFormat, Pa
 from campaign.core.model import Observation, Record
 from campaign.results.parsers import declared, output
 from tests.support import captures
+from tests.support.builders import COMPLETION
 from tests.support.captures import DATA, declared_form
 
 CAPTURES = DATA / "declared"
@@ -584,7 +586,11 @@ def test_the_job_gives_the_time_of_a_launch(tmp_path: Path) -> None:
     (tmp_path / "stdout").write_text("rate: 5\n")
     taking = form("text", RATE, wall=True)
     assert [each.operation for each in output.read(taking, tmp_path, tmp_path)[0]] == ["rate"]
-    (tmp_path / "completion.json").write_text('{"started": 100.0,\n "ended": 112.5, "uptime": [7.00, 19.48]}\n')
+    record = json.dumps({**COMPLETION, "started": 100.0, "ended": 112.5, "uptime": [7.00, 19.48]}, indent=0)
+    (tmp_path / "completion.json").write_text(record)
     found = {each.operation: each for each in output.read(taking, tmp_path, tmp_path)[0]}
-    assert (found["wall"].value, found["wall"].unit, found["wall"].source.line) == (12.5, "s", 2)
+    line = record[: record.index("ended")].count("\n") + 1
+    assert (found["wall"].value, found["wall"].unit, found["wall"].source.line) == (12.5, "s", line)
     assert found["wall-uncertainty"].value == pytest.approx(0.03)
+    (tmp_path / "completion.json").write_text(record[:40])
+    assert [each.operation for each in output.read(taking, tmp_path, tmp_path)[0]] == ["rate"]

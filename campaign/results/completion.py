@@ -11,15 +11,16 @@ from typing import Any
 from campaign.core.model import Attempt, Completion, Paths, PhaseTimes, State
 from campaign.results.parsers.lines import shown
 
+NAME = "completion.json"
 LARGEST_COMPLETION = 1 << 20  # bytes
 _READERS: dict[str, Callable[[Any], Any]] = {"str": lambda value: shown(str(value)), "int": int, "float": float}
 
 
-def read_completion(folder: Path, token: str) -> Completion | None:
-    """The job's record of an attempt, None while there is none. Raises ValueError if it is damaged or another
-    attempt's, OSError if it cannot be read.
+def read_completion(folder: Path, token: str | None = None) -> Completion | None:
+    """The job's record of an attempt, None while there is none. Raises ValueError if it is damaged or, where a token is
+    given, another attempt's; OSError if it cannot be read.
     """
-    path = folder / "completion.json"
+    path = folder / NAME
     if not path.exists():
         return None
     try:
@@ -34,7 +35,7 @@ def read_completion(folder: Path, token: str) -> Completion | None:
         raise ValueError(f"{path}: not a JSON object")
     if data.get("format") != 1:
         raise ValueError(f"{path}: found format {data.get('format')!r}; allowed: 1")
-    if data.get("token") != token:
+    if token is not None and data.get("token") != token:
         raise ValueError(
             f"{path}: belongs to another attempt: its token is {data.get('token')!r}, this attempt's is {token!r}"
         )
