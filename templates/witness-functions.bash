@@ -8,6 +8,7 @@ campaign_answer_s=45 # so long the nodes are waited for: for what they are,
 campaign_ready_s=20  # until they look at a run,
 campaign_end_s=60    # and for what they saw of it
 campaign_lock_s=15   # between two questions to Slurm whether the job that holds the target has ended
+campaign_inputs=''      # set where the benchmark reads files
 campaign_independent=() # comments of jobs on targets of other storage
 campaign_witness=()     # what the witness says and hears, while it runs
 campaign_witness_pid=''
@@ -32,7 +33,7 @@ campaign_tell() { # WORD...: see bench-src/witness/job.h
 }
 
 # shellcheck disable=SC2329  # called where there are input files
-campaign_with_inputs() { campaign_tell inputs "$@"; } # FILE...: they are hashed before each run
+campaign_with_inputs() { campaign_inputs=yes && campaign_tell inputs "$@"; } # FILE...: they are hashed before each run
 
 # The answer into REPLY; false where nobody answers. A line that begins with a tab is for the job's output.
 campaign_ask() { # WORD...

@@ -3,7 +3,8 @@
     bagit.txt  bag-info.txt  manifest-sha256.txt  tagmanifest-sha256.txt  [tagmanifest-sha256.txt.sig]
     data/campaign.yaml  data/names.json  data/rules/<id>.yaml
     data/results/...                        plan, journal, sources, and the folders of the attempts that count
-    data/files/...                          what the campaign file names: logs of projections, signatures, template
+    data/files/...                          what the campaign file names: logs of projections, signatures, template,
+                                            small input files
     data/index.json                         every attempt, with what is in the bundle and what is not
     data/provenance/...  data/source/...    in-toto statements of builds and tables; the benchmark's source
     data/tables/...  data/findings.*  data/verdict.json      as they follow from the evidence
@@ -29,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign import __version__
-from campaign.config import resolution
+from campaign.config import inputs, resolution
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened, open_campaign
 from campaign.config.resolution import Names
@@ -43,6 +44,7 @@ from campaign.pipeline import planning
 from campaign.pipeline.planning import Plan
 from campaign.results.store import begun
 
+LARGEST_INPUT = 1 << 20  # bytes of an input file that is copied; of a larger one there are its hashes
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
 ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
 NOT_MEASURED = (State.SUPERSEDED, State.REFUSED)
@@ -82,7 +84,8 @@ def write(
         root = place / "bag"
         data = root / "data"
         data.mkdir(parents=True)
-        _copy_evidence(opened, names, attempts, counted, data)
+        named = (*_named(opened.campaign), *_inputs(planned))
+        _copy_evidence(opened, names, named, attempts, counted, data)
         index = _index(opened.paths, attempts, counted)
         _write(data / "index.json", replay.as_json(index))
         judged = replay.rederive(data)
@@ -156,13 +159,18 @@ def counted_attempts(runs: Iterable[Run], attempts: Iterable[Attempt]) -> set[tu
 
 
 def _copy_evidence(
-    opened: Opened, names: Names, attempts: Sequence[Attempt], counted: set[tuple[str, int]], data: Path
+    opened: Opened,
+    names: Names,
+    named: Sequence[Path],
+    attempts: Sequence[Attempt],
+    counted: set[tuple[str, int]],
+    data: Path,
 ) -> None:
     campaign, pack, paths = opened.campaign, opened.pack, opened.paths
     assert pack.path is not None, "a pack that was read has its path"
     _copy(campaign.path, data / "campaign.yaml")
     _copy(pack.path, data / "rules" / f"{pack.id}.yaml")
-    kept = {str(path): f"files/{number}-{path.name}" for number, path in enumerate(_named(campaign), 1)}
+    kept = {str(path): f"files/{number}-{path.name}" for number, path in enumerate(named, 1)}
     for path, name in kept.items():
         _copy(Path(path), data / name)
     _write(data / "names.json", replay.names_as_json(names, campaign.rules, pack.path, kept))
@@ -192,6 +200,19 @@ def _named(campaign: Campaign) -> Iterator[Path]:
     paths += [waiver.signature for waiver in campaign.waivers if waiver.signature]
     paths += [path for path in (campaign.allowed_signers, campaign.slurm.template) if path]
     yield from dict.fromkeys(path for path in paths if path.is_file())
+
+
+def _inputs(planned: Plan) -> Iterator[Path]:
+    """The input files to copy. Raises InputError if one is no longer what was planned."""
+    for each in planned.inputs:
+        path = Path(each.path)
+        if inputs.digest(each.path) not in ("", each.sha256):
+            raise InputError(
+                f"{path}: not the file of {each.by}, whose SHA-256 is {each.sha256}; restore it, or move it away: "
+                "then the bundle has only its hashes"
+            )
+        if path.is_file() and path.stat().st_size <= LARGEST_INPUT:
+            yield path
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign import __version__
+from campaign.config import inputs
 from campaign.core import bagit, journal
 from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError, pass_on
@@ -239,6 +240,21 @@ def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
         *_challenged(judged.submission),
     )
     yield from dict.fromkeys(differences)
+
+
+def input_files(judged: Judged) -> Iterator[Finding]:
+    """INP-01, of a bundle: the input files in it are those that the runs had to read."""
+    runs = judged.submission.all_runs
+    for each in dict.fromkeys(given for run in runs for given in run.inputs):
+        place = judged.files_named.get(Path(each.path))
+        if place is not None and (found := inputs.digest(str(place))) != each.sha256:
+            yield violation(
+                "the copy of input {input} in the bundle is not the file of {by}",
+                f"SHA-256 {each.sha256}",
+                found or None,
+                input=each.id,
+                by=each.by,
+            )
 
 
 _SOURCE_DIFFERS = "source/benchmark.tar.gz belongs to no recorded build"

@@ -174,6 +174,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         *of_rule("EVD-02", BUNDLE, (finding for event in lost for finding in recovered(event))),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
         *of_rule("EVD-06", BUNDLE, compared.twice(data, bag, judged, tool) if judged else ()),
+        *of_rule("INP-01", BUNDLE, compared.input_files(judged) if judged else ()),
         *of_rule("RUN-08", BUNDLE, measured_and_hidden(judged.submission) if judged and "RUN-08" in unlisted else ()),
         *of_rule("WVR-01", BUNDLE, _waivers(judged, asked)),
     )

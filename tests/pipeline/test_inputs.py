@@ -13,7 +13,7 @@ import pytest
 
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.pipeline.test_declared_packs import case_of
-from tests.support import command_line, fake_slurm
+from tests.support import bundled, command_line, fake_slurm
 from tests.support.command_line import CAMPAIGN
 
 FIRST, SECOND = "scratch.single.shared.r1", "scratch.single.unique.r1"
@@ -73,14 +73,36 @@ def test_an_input_that_was_swapped_by_one_byte_is_a_violation(swapped: Swapped) 
     assert one["actual"] == f"{digest(swapped.box)} (14 bytes) on n1, runs/{SECOND}/1/inputs.txt:1"
 
 
-def test_a_buyer_finds_the_same_in_the_bundle(swapped: Swapped, tmp_path: Path) -> None:
-    swapped.call("bundle", swapped.file, "-o", tmp_path / "bundle")
-    done = command_line.call("verify", tmp_path / "bundle", "--json", environment={"PATH": "/usr/bin:/bin"})
-    told = json.loads(done.stdout)
-    assert told["intact"], done.stdout
-    findings = json.loads((tmp_path / "bundle/data/findings.json").read_text())
+def test_a_bundle_takes_no_changed_input(swapped: Swapped, tmp_path: Path) -> None:
+    done = swapped.call("bundle", swapped.file, "-o", tmp_path / "bundle", status=2)
+    assert f"{swapped.box}: not the file of the first plan, whose SHA-256 is {swapped.first}; restore it" in done.stderr
+
+
+def test_a_buyer_finds_the_same_in_the_bundle_and_compares_the_copy(swapped: Swapped, tmp_path: Path) -> None:
+    changed, bag = swapped.box.read_text(), tmp_path / "bundle"
+    swapped.box.write_text(changed.removesuffix("\n"))
+    try:
+        swapped.call("bundle", swapped.file, "-o", bag, status=1)
+    finally:
+        swapped.box.write_text(changed)
+    assert verified(bag) == []
     here = json.loads(swapped.call("check", swapped.file, "--json").stdout)
-    assert of_inputs(findings) == of_inputs(here) != []
+    assert of_inputs(json.loads((bag / "data/findings.json").read_text())) == of_inputs(here) != []
+    copy = bag / f"data/files/1-{swapped.box.name}"
+    copy.write_text("box 16 16 17\n")
+    bundled.forge(bag)
+    assert verified(bag) == [
+        "the copy of input box in the bundle is not the file of the first plan",
+        f"SHA-256 {swapped.first}",
+        digest(copy),
+    ]
+
+
+def verified(bag: Path) -> list[str]:
+    """What a buyer finds wrong with a bundle; in it, nothing has to be wrong besides one thing."""
+    done = command_line.call("verify", bag, "--json", environment={"PATH": "/usr/bin:/bin"})
+    findings = [each for each in json.loads(done.stdout)["findings"] if each["severity"] == "E"]
+    return [each[key] for each in findings for key in ("message", "expected", "actual")]
 
 
 def test_nothing_is_measured_again_with_a_changed_input(swapped: Swapped) -> None:
@@ -145,5 +167,7 @@ def test_a_box_swapped_on_a_cluster_is_a_violation_of_its_clause(tmp_path: Path,
     assert found[0]["message"] == f"input box is not the file of the rule pack: {box}"
     shown = case.call("table", "--clauses", status=None)
     assert "2 clauses: 1 kept, 1 violated" in shown
+    box.write_text("4000 atoms\n")
     case.bundle_is_intact(tmp_path / "evidence.zip")
+    box.write_text("4001 atoms\n")
     case.call("rerun", "*/*/*/*", status=2)
