@@ -250,6 +250,9 @@ campaign_write() { # FILE TEXT: the input of a later phase
 }
 
 # shellcheck disable=SC2329  # called by campaign_phase
+campaign_copy() { campaign_below "$1" && mkdir -p -- "${REPLY%/*}" && cp -- "$2" "$REPLY"; } # FILE INPUT
+
+# shellcheck disable=SC2329  # called by campaign_phase
 campaign_remove() { # what earlier phases wrote: the attempt's directory, of which its top stays, or something below it
     [[ $1 != "$directory" ]] || { find . -mindepth 1 -xdev -delete && return; }
     campaign_below "$1" && rm -rf --one-file-system -- "$REPLY"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.pack import RulePack
-from campaign.core.model import Finding, Record, Run, State
+from campaign.core.model import Command, Finding, Record, Run, State
 from campaign.core.units import digits, format_size, listed, may_be_negative
-from campaign.judge.findings import at_full_size, doubt, note, processes_on, unchecked, violation
+from campaign.judge.findings import at_full_size, doubt, note, processes_on, to_explain, unchecked, violation
 from campaign.judge.timing import BYTES
 from campaign.results.case import Case
 
+# Where a path may begin and end in a word.
+_BEGIN, _END = r"(?:^|(?<=[=:,;@])|(?<=^-[A-Za-z]))", r"(?=$|[=:,;@])"
+_OUTSIDE = re.compile(rf"{_BEGIN}/(?!/)(?!dev/(?:null|zero|stdin|stdout|stderr){_END})|(?:^|[/=:,;@])\.\.(?:/|$)")
 EVIDENT = 2  # times the memory of the nodes: so much data cannot have come from it
 WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
 BUILTIN = "campaign bench "  # how the built-in benchmark names itself
@@ -100,11 +104,18 @@ def own_directory(case: Case) -> Iterator[Finding]:
     """FLG-05: words that name a directory or a file name the attempt's own directory, absolute, below the target. Words
     that the pack does not contain name none.
     """
+    expected = "only the attempt's own directory, and input files"
     if paths := beside_target(case.pack, case.run):
         yield violation(
             "the campaign file adds a path outside the target's directory to the command line",
-            "only the attempt's own directory",
+            expected,
             " ".join(paths),
+        )
+    if own := [word for command in case.run.launched for word in _paths(case.pack, case.run, command)[0]]:
+        yield to_explain(
+            "the rule pack's command line names a path outside the target's directory that is not among its inputs",
+            expected,
+            " ".join(own),
         )
     for position, word in enumerate(case.run.arguments):
         if "{directory}" not in word:
@@ -112,26 +123,35 @@ def own_directory(case: Case) -> Iterator[Finding]:
         if not case.seen.argv:
             yield unchecked(_NO_COMMAND_LINE)
             return
-        expected, before = case.planned[position], case.planned[position - 1] if position else ""
+        planned, before = case.planned[position], case.planned[position - 1] if position else ""
         stem = word.partition("{directory}")[0]
-        if case.seen.argv[position + 1 : position + 2] == (expected,):
+        if case.seen.argv[position + 1 : position + 2] == (planned,):
             continue
         actual = (
             _after(case.seen.argv, before)
             if not stem and before.startswith("-")
             else next((given for given in case.seen.argv[1:] if given.startswith(f"{stem}/")), None)
         )
-        if actual != expected:
-            yield violation("the benchmark used a directory other than the attempt's", expected, actual)
+        if actual != planned:
+            yield violation("the benchmark used a directory other than the attempt's", planned, actual)
 
 
 def beside_target(pack: RulePack, run: Run) -> tuple[str, ...]:
     """The words that the campaign file added to the pack's command lines and that name a path, but for inputs."""
-    texts = [word for phase in pack.phases for word in phase.arguments]
-    planned = {*texts, *(flag for files in pack.files for flag in files.flags)}
-    words = (word for command in run.launched for word in command.arguments)
-    others = (word for word in words if not any(each.path in word for each in run.inputs))
-    return tuple(word for word in others if "/" in word and "{directory}" not in word and word not in planned)
+    return tuple(word for command in run.launched for word in _paths(pack, run, command)[1])
+
+
+def _paths(pack: RulePack, run: Run, command: Command) -> tuple[list[str], list[str]]:
+    """The words of a command line that name a path and no input: those of the pack with a path that leads out of the
+    attempt's directory, and those that the campaign file added, with any path.
+    """
+    files = next(each for each in pack.files if each.id == run.files)
+    phase = next(each for each in pack.phases if each.id == command.phase)
+    of_pack = sum(len(files.flags) if word == "{flags}" else 1 for word in phase.arguments)
+    inputs = "|".join(re.escape(each.path) for each in run.inputs) or "$"
+    others = [(word, re.sub(rf"{_BEGIN}(?:{inputs}){_END}", "", word)) for word in command.arguments]
+    own = [word for word, rest in others[:of_pack] if _OUTSIDE.search(rest)]
+    return own, [word for word, rest in others[of_pack:] if "/" in rest and "{directory}" not in rest]
 
 
 def offset_as_told(case: Case) -> Iterator[Finding]:

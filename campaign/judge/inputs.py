@@ -20,11 +20,15 @@ def as_declared(case: Case) -> Iterator[Finding]:
     for each in case.run.inputs:
         found = [one for one in case.evidence.inputs if one.path == each.path]
         hashed = {one.node for one in found if one.sha256}
-        if others := [one for one in found if one.sha256 and one.sha256 != each.sha256]:
+        others: dict[str, list[HashedInput]] = {}
+        for one in found:
+            if one.sha256 not in ("", each.sha256):
+                others.setdefault(one.sha256, []).append(one)
+        if others:
             yield violation(
                 "input {input} is not the file of {by}: {path}",
                 f"SHA-256 {each.sha256}",
-                listed([_shown(case, one) for one in others], 2),
+                listed([_shown(case, alike) for alike in others.values()], 2),
                 input=each.id,
                 by=each.by,
                 path=each.path,
@@ -40,9 +44,11 @@ def as_declared(case: Case) -> Iterator[Finding]:
             )
 
 
-def _shown(case: Case, found: HashedInput) -> str:
-    place = f"runs/{case.run.id}/{case.attempt.number}/inputs.txt:{found.line}"
-    return f"{found.sha256} ({several(found.size, 'byte')}) on {found.node}, {place}"
+def _shown(case: Case, alike: list[HashedInput]) -> str:
+    """Another file, the nodes that read it, and the first line that says so."""
+    first, nodes = alike[0], listed([one.node for one in alike])
+    place = f"runs/{case.run.id}/{case.attempt.number}/inputs.txt:{first.line}"
+    return f"{first.sha256} ({several(first.size, 'byte')}) on {nodes}, {place}"
 
 
 def _lacking(case: Case, each: Input, found: list[HashedInput]) -> str:

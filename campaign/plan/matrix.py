@@ -42,8 +42,9 @@ class ChosenGeometry:
     why: str
 
 
-# The functions of the job script for phases without a program: called with a path, or with a path and a text.
-REMOVE, WRITE = "campaign_remove", "campaign_write"
+# The functions of the job script for phases without a program: called with a path, and a text or the
+# path of an input.
+REMOVE, WRITE, COPY = "campaign_remove", "campaign_write", "campaign_copy"
 
 Combination = tuple[str, str, str]  # target, launch condition, file configuration
 
@@ -253,7 +254,8 @@ def _command(
     pack, extra = blueprint.pack, blueprint.campaign.benchmark.further(phase.program)
     if not phase.program:
         words = _arguments(pack, phase, files, values)
-        return Command(REMOVE if len(words) == 1 else WRITE, words, phase.id, untimed=True)
+        function = REMOVE if len(words) == 1 else COPY if phase.copies else WRITE
+        return Command(function, words, phase.id, untimed=True)
     executable, prefix = blueprint.executables[phase.program], blueprint.campaign.launcher.prefix
     offset, _ = offset_argument(executable.dialect, geometry)
     words = _arguments(pack, phase, files, {**values, "rank_offset": str(offset)})

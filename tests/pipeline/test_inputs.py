@@ -130,19 +130,23 @@ version: 1
 title: A pack whose program reads an input
 document: nothing but this test
 caption: Boxes
-applet: boxed
-arguments: "{{box}} {{flags}}"
 inputs: [{{id: box, path: box.in, sha256: {sha256}, clause: "2.1"}}]
-results:
-  format: text
-  records: [{{name: atoms, pattern: '(?P<value>[0-9]+) atoms', unit: atoms/s}}]
+programs:
+  - id: boxed
+    results:
+      format: text
+      records: [{{name: atoms, pattern: '(?P<value>[0-9]+) atoms', unit: atoms/s}}]
+phases:
+  - {{id: copy, clause: "2.1", write: "{{directory}}/box", input: box}}
+  - {{id: list, clause: "2.1", write: "{{directory}}/list", text: "{{box}}"}}
+  - {{id: read, clause: "1", program: boxed, arguments: "box {{box}} {{directory}}/list"}}
 launch: [{{id: pair, title: Two nodes, clause: "1", processes: 2, nodes: 2}}]
 files:
   - {{id: first, title: As it comes, clause: "1"}}
   - {{id: second, title: Once more, clause: "1"}}
-operations: [{{id: atoms, title: Atoms, record: atoms, unit: atoms/s}}]
+operations: [{{id: atoms, title: Atoms, phase: read, record: atoms, unit: atoms/s}}]
 selection: {{operation: atoms, best: highest, clause: "1"}}
-checks: {{RUN-06: "1", FLG-05: "1", INP-01: "2.1"}}
+checks: {{RUN-06: "1", RUN-09: "1", FLG-03: "1", FLG-05: "1", INP-01: "2.1"}}
 clauses:
   - {{id: "1", requires: Runs on two nodes}}
   - {{id: "2.1", requires: The box is the RFP's}}
@@ -158,7 +162,7 @@ def test_a_box_swapped_on_a_cluster_is_a_violation_of_its_clause(tmp_path: Path,
     box = place / "box.in"
     box.write_text("4000 atoms\n")
     (place / "boxed.yaml").write_text(PACK.format(sha256=digest(box)))
-    prints = f'[ "${{SLURM_PROCID:-0}}" != 0 ] || {{ cat "$1"; sed -i s/4000/8000/ {box}; }}'
+    prints = '[ "${SLURM_PROCID:-0}" != 0 ] || { cmp "$1" "$2" && cat "$1" && sed -i s/4000/8000/ "$(cat "$3")"; }'
     case = case_of(tmp_path, sandbox, "boxed", "pair: {nodes: 2, processes: 2}", prints, place)
     case.call("run", status=1)
     assert {row["files"]: row["status"] for row in case.table(status=1)} == {"first": "measured", "second": "invalid"}
@@ -166,7 +170,7 @@ def test_a_box_swapped_on_a_cluster_is_a_violation_of_its_clause(tmp_path: Path,
     assert [(each["severity"], each["clause"]) for each in found] == [("E", "2.1")]
     assert found[0]["message"] == f"input box is not the file of the rule pack: {box}"
     shown = case.call("table", "--clauses", status=None)
-    assert "2 clauses: 1 kept, 1 violated" in shown
+    assert "2.1     The box is the RFP's  violated" in shown
     box.write_text("4000 atoms\n")
     case.bundle_is_intact(tmp_path / "evidence.zip")
     box.write_text("4001 atoms\n")

@@ -532,6 +532,29 @@ def test_a_program_works_in_the_attempts_directory_and_the_file_that_it_writes_t
     assert job.left() == []
 
 
+def test_an_input_file_is_copied_to_where_a_program_reads_it(tmp_path: Path, cluster: Fake) -> None:
+    box = tmp_path / "it's a box"
+    box.write_text("16 16 16")
+    copy = Command("campaign_copy", ("{directory}/in/HPL.dat", str(box)), "copy", untimed=True)
+    job = phased(Job(tmp_path, cluster), copy, shell("look", "cat in/HPL.dat"))
+    assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
+    assert (job.steps[0].folder / "look" / "stdout").read_text() == "16 16 16"
+
+
+@pytest.mark.parametrize("path", ["/elsewhere/x", "{directory}/../x", "{directory}x"])
+@pytest.mark.parametrize("function", ["campaign_copy", "campaign_write", "campaign_remove"])
+def test_nothing_is_written_or_removed_outside_of_the_attempts_directory(
+    function: str, path: str, tmp_path: Path, cluster: Fake
+) -> None:
+    words = (path, "text")[: 1 if function == "campaign_remove" else 2]
+    job = phased(Job(tmp_path, cluster), Command(function, words, "try", untimed=True), shell("look", "true"))
+    job.run()
+    assert job.end_of() == ("failed", "phase try: the benchmark ended with status 1")
+    said = (job.steps[0].folder / "try" / "stderr").read_text()
+    directory = job.steps[0].directory
+    assert said == f"{path.replace('{directory}', directory)} is not below {directory}\n"
+
+
 def test_the_first_phase_that_fails_ends_the_run(tmp_path: Path, cluster: Fake) -> None:
     job = phased(Job(tmp_path, cluster), shell("write", "true"), shell("read", "exit 3"), shell("look", "true"))
     job.run()

@@ -68,6 +68,7 @@ _PHASE = KeyedMap(
         "what `write` writes, such as the program's input; with the same placeholders; other braces are text",
         default="",
     ),
+    input=Field(kinds.NAME, "in place of `text`: the input file that `write` copies", default=""),
     raw=switch("true: `text` is written as it stands here, and nothing in it is a placeholder"),
     nodes=Field(
         kinds.FORMULA,

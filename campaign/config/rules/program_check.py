@@ -12,7 +12,12 @@ from campaign.core.schema import Values
 from campaign.core.strict_yaml import Place
 
 _BESIDE = re.compile(r"\{directory\}(?![/,:;@]|$)")  # a path that only begins with the attempt's own directory
-_BESIDE_KEYS = {"arguments": "program", "text": "write", "raw": "write"}  # key -> the kind of phase that may have it
+_BESIDE_KEYS = {
+    "arguments": "program",
+    "text": "write",
+    "input": "write",
+    "raw": "write",
+}  # key -> the kind of phase that may have it
 _OF_ONE = ("applet", "arguments", "fixed", "derived", "allowed")  # keys of a pack with one program
 _FLAGS_MISSING = "{flags} is missing; allowed: the placeholder of the file configuration's flags once"
 NO_PHASES = "found `phase` in a pack without `phases`; remove it"
@@ -98,6 +103,7 @@ def _check_several(pack: Values) -> None:
     launched: list[str] = []
     for phase in pack.entries("phases"):
         _check_phase(phase, programs, conditions)
+        phase.require(phase["input"], [each["id"] for each in pack.entries("inputs") if each["id"]], "input")
         if phase["nodes"] == "other" and not launched:
             phase.problem("found other; no earlier phase ran on the job's first nodes", "nodes")
         launched += [phase["program"]] if phase["program"] else []
@@ -126,6 +132,8 @@ def _check_phase(phase: Values, programs: list[str], conditions: list[str]) -> N
             beside[0] if beside else "program",
         )
     phase.require(phase["program"], programs, "program")
+    if phase["input"] and phase["text"]:
+        phase.problem("found `text` beside `input`; remove one of them", "text")
     for condition in phase["launch"] or ():
         phase.require(condition, conditions, "launch")
     words = formulas.words(phase["arguments"] or "")

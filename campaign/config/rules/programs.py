@@ -78,6 +78,7 @@ class Phase:
     nodes: str = "same"  # same | other: nodes that no earlier phase used | a formula: so many of the first nodes
     processes: str = ""  # a formula; "": as many on each node as the launch condition has
     launch: tuple[str, ...] = ()  # the launch conditions under which it runs; all where empty
+    copies: bool = False  # the text is the path of an input file, which is copied
     fixed: tuple[Flag, ...] = ()  # must be in the executed argv
     derived: tuple[Flag, ...] = ()  # set by campaign from the geometry; never given by hand
     allowed: tuple[Flag, ...] = ()  # may be added through benchmark.extra_arguments
@@ -120,6 +121,8 @@ def _phase(entry: dict[str, Any], allowed: tuple[Flag, ...]) -> Phase:
     words = tuple(formulas.words(entry["remove"] or entry["arguments"]))
     if entry["write"]:
         words = (entry["write"], entry["text"].replace("{", BRACE) if entry["raw"] else entry["text"])
+    if entry["input"]:
+        words = (entry["write"], f"{{{entry['input']}}}")
     flags = dict.fromkeys(word for word in words if word.startswith("-"))
     return Phase(
         entry["id"],
@@ -129,6 +132,7 @@ def _phase(entry: dict[str, Any], allowed: tuple[Flag, ...]) -> Phase:
         entry["nodes"],
         entry["processes"],
         entry["launch"],
+        copies=bool(entry["input"]),
         fixed=tuple(Flag(flag, False, entry["clause"]) for flag in flags),
         allowed=allowed,
     )

@@ -95,7 +95,7 @@ def _command_lines(pack: RulePack) -> dict[str, list[list[str]]]:
         return {"Command line": [[f"  {pack.applets} {' '.join(pack.arguments)}"]]}
     entries = []
     for phase in pack.phases:
-        does = "remove" if len(phase.arguments) == 1 else "write"
+        does = "remove" if len(phase.arguments) == 1 else "copy" if phase.copies else "write"
         does = pack.program(phase.program).applet if phase.program else does
         where = "on nodes that no earlier phase used" if phase.nodes == "other" else ""
         counts = [f"{count} {of}" for count, of in ((phase.nodes, "nodes"), (phase.processes, "processes"))]

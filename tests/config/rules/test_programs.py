@@ -12,7 +12,7 @@ from campaign.config.rules.output_format import PhasedOutput
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
 from campaign.core.errors import InputError
-from campaign.core.model import Geometry, Run
+from campaign.core.model import Geometry, Input, Run
 from campaign.plan import matrix
 from tests.support import builders
 
@@ -162,6 +162,37 @@ def test_counts_that_do_not_fit_the_launch_condition_are_refused(tmp_path: Path,
     change = (COUNTS[0], COUNTS[1].replace("nodes: nodes / 2, processes: 3", counts))
     with pytest.raises(InputError, match=r"phase later: [0-9]+ processes on [0-9]+ nodes; allowed: 1 to 4 nodes"):
         planned(tmp_path, Geometry(4, 16), change)
+
+
+INPUT = ("phases:\n", f'inputs: [{{id: box, sha256: {"a" * 64}, clause: "1"}}]\nphases:\n')
+
+
+def test_a_phase_writes_the_path_of_an_input_or_copies_it(tmp_path: Path) -> None:
+    also = (
+        'text: "size = 1"}',
+        'text: "read {box}"}\n  - {id: copy, clause: "1", write: "{directory}/in", input: box}',
+    )
+    made = settle(read(tmp_path, INPUT, also), "full", {"one": Geometry(2, 2)}, {})
+    campaign = replace(builders.campaign(), items_total=None, inputs=(Input("box", "/work/the box"),))
+    executables = {name: matrix.Executable(f"/opt/{name}") for name in ("ior", "mdtest")}
+    run = matrix.expand(campaign, made, {"one": Geometry(2, 2)}, executables)[0]
+    assert [each.words("/there") for each in run.commands[:2]] == [
+        ("campaign_write", "/there/input", "read /work/the box"),
+        ("campaign_copy", "/there/in", "/work/the box"),
+    ]
+    assert "copy {directory}/in {box}" in text.text(made, width=300)
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("input: bx", r"phases\[0\]\.input: found bx; did you mean box"),
+        ("text: a, input: box", r"phases\[0\]\.text: found `text` beside `input`; remove one"),
+    ],
+)
+def test_a_copy_is_of_an_input_and_of_nothing_else(tmp_path: Path, written: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        read(tmp_path, INPUT, ('text: "size = 1"', written))
 
 
 def test_a_phase_by_itself_is_a_pack_for_one_program(tmp_path: Path) -> None:

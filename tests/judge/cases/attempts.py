@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.config.rules.entries import Requirement
-from campaign.core.model import Geometry, OutputRemark, Run, Severity, State
+from campaign.core.model import Geometry, Input, OutputRemark, Run, Severity, State
 from campaign.results.case import Case
 from campaign.results.environment.facts import Evidence, Witness
 from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
@@ -101,6 +101,16 @@ def ior(*words: str) -> Case:
     """A benchmark that is given the names of files in its directory, executed with other words."""
     run = builders.run(arguments=("-F", "-o", "{directory}/data", "f{directory}", "v1"))
     return case(run, argv=("ior", *words))
+
+
+OWN_AND_INPUTS = "only the attempt's own directory, and input files"
+BOX = (Input("box", "/work/box.in"),)
+
+
+def of_pack(*words: str) -> Case:
+    """The pack itself has these words, and the box is an input."""
+    made = case(builders.run(arguments=words, inputs=BOX))
+    return replace(made, pack=builders.with_phase(made.pack, arguments=words))
 
 
 def literal_offset() -> Case:
@@ -246,8 +256,28 @@ EXAMPLES: list[Example] = [
         "FLG-05",
         "the campaign file adds a path outside the target's directory to the command line",
         case(builders.run(arguments=(*builders.run().arguments, "-x/tmp/wall"))),
-        "only the attempt's own directory",
+        OWN_AND_INPUTS,
         "-x/tmp/wall",
+    ),
+    broken(
+        "FLG-05",
+        "the campaign file adds a path outside the target's directory to the command line",
+        case(builders.run(arguments=(*builders.run().arguments, "-i", "/work/box.in2"), inputs=BOX)),
+        OWN_AND_INPUTS,
+        "/work/box.in2",
+    ),
+    broken(
+        "FLG-05",
+        "the rule pack's command line names a path outside the target's directory that is not among its inputs",
+        of_pack("--log=/tmp/log", "-I/usr/include", "../up", "/dev/null", "s3://bucket", "a/b", "--in=/work/box.in"),
+        OWN_AND_INPUTS,
+        "--log=/tmp/log -I/usr/include ../up",
+        severity=Severity.WARNING,
+    ),
+    kept(
+        "FLG-05",
+        "an input that the campaign file adds",
+        case(builders.run(arguments=(*builders.run().arguments, "-i", "--in=/work/box.in"), inputs=BOX)),
     ),
     broken(
         "GEO-05",
