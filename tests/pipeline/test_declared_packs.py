@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -24,12 +25,25 @@ CAPTURES = DATA / "declared"
 def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str, place: Path = resources.PACKS) -> Case:
     """A campaign with scripts as its programs, which run the shell's words `prints`: their interpreter is declared."""
     (folder / "bin").mkdir()
+    if packs.load(place / f"{pack}.yaml").inputs:
+        pack, place = with_inputs_made_here(folder, pack, place)
     for program in (folder / "bin" / each.id for each in packs.load(place / f"{pack}.yaml").programs):
         program.write_text(f"#!/bin/sh\n{prints}\n")
         program.chmod(0o755)
     case = with_program(folder, sandbox, pack, launch, folder / "bin" / pack, place)
     case.file.write_text(f"{case.file.read_text()}launcher:\n  prefix: [/bin/sh]\n")
     return case
+
+
+def with_inputs_made_here(folder: Path, pack: str, place: Path) -> tuple[str, Path]:
+    """A copy of a pack that requires files made here, in place of the document's, which are not the project's."""
+    text = (place / f"{pack}.yaml").read_text().replace(f"id: {pack}\n", f"id: own-{pack}\n", 1)
+    for given in packs.load(place / f"{pack}.yaml").inputs:
+        (folder / "bin" / given.id).write_text(given.id)
+        text = text.replace(given.sha256, hashlib.sha256(given.id.encode()).hexdigest()) if given.sha256 else text
+    (folder / "packs").mkdir()
+    (folder / "packs" / f"own-{pack}.yaml").write_text(text)
+    return f"own-{pack}", folder / "packs"
 
 
 def with_program(
