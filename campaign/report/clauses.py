@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +9,7 @@ from typing import Any
 
 from campaign.config.rules import kinds
 from campaign.config.rules.pack import RulePack
-from campaign.core import escaping, units
+from campaign.core import units
 from campaign.core.errors import InputError
 from campaign.judge.clauses import ClauseLine, ClauseState, counted
 from campaign.report import printing
@@ -51,14 +49,7 @@ def as_json(lines: Sequence[ClauseLine]) -> str:
 
 
 def as_csv(lines: Sequence[ClauseLine]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for line in lines:
-        given = line.as_json()
-        flat = [" ".join(given[name]) if isinstance(given[name], list) else given[name] for name in COLUMNS]
-        writer.writerow([escaping.spreadsheet(str(text)) for text in flat])
-    return out.getvalue()
+    return printing.as_csv(COLUMNS, (line.as_json() for line in lines))
 
 
 def open_text(lines: Sequence[ClauseLine]) -> str:

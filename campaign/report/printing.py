@@ -4,12 +4,15 @@ width: headers and texts are folded, and if that is not enough, a table is split
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from campaign.core import escaping
 from campaign.core.errors import InputError
@@ -43,6 +46,22 @@ def check_format(style: str, *others: str) -> None:
         if near and near[0] in known:
             raise InputError(f"--format {style}: unknown format; did you mean {near[0]}?")
         raise InputError(f"--format {style}: unknown format; allowed: {', '.join(known)}")
+
+
+def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Quoted as in RFC 4180, with lines that end in a line feed; lists with spaces between. No text is a formula for a
+    spreadsheet.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_field(row[column]) for column in columns] for row in rows)
+    return out.getvalue()
+
+
+def _field(value: Any) -> Any:
+    text = " ".join(value) if isinstance(value, list) else value
+    return escaping.spreadsheet(text) if isinstance(text, str) else text
 
 
 def grid(

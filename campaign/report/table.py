@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from campaign.config.format import Campaign, Target
 from campaign.config.rules.entries import FileConfiguration
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.packs import digest_of_own
-from campaign.core import escaping, units
+from campaign.core import units
 from campaign.core.grouping import grouped
 from campaign.core.model import Geometry, Status
 from campaign.report import notes, printing
@@ -48,14 +46,7 @@ def as_json(table: Sequence[Row]) -> str:
 
 
 def as_csv(table: Sequence[Row]) -> str:
-    """Quoted as in RFC 4180, with lines that end in a line feed. No text is a formula for a spreadsheet."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in table:
-        flat = flattened(row) | {"findings": " ".join(_marks(row))}
-        writer.writerow([_field(flat[column]) for column in COLUMNS])
-    return out.getvalue()
+    return printing.as_csv(COLUMNS, (flattened(row) | {"findings": _marks(row)} for row in table))
 
 
 def flattened(row: Row) -> dict[str, Any]:
@@ -68,10 +59,6 @@ def flattened(row: Row) -> dict[str, Any]:
     flat |= {f"nodes_{key}": of_nodes.get(key) for key in OF_NODES}
     parts = " ".join(f"{part['file']}:{part['line']}" for part in flat["parts"])
     return flat | {"values": " ".join(map(repr, row.values)), "parts": parts}
-
-
-def _field(value: object) -> object:
-    return "" if value is None else escaping.spreadsheet(value) if isinstance(value, str) else value
 
 
 def _marks(row: Row) -> list[str]:

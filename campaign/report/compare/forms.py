@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from campaign.core import escaping
 from campaign.core.model import Status
 from campaign.core.units import digits
 from campaign.report import printing
@@ -255,19 +252,18 @@ def _failures(comparison: verdicts.OfferComparison) -> Iterable[str]:
 
 def as_csv(comparison: verdicts.OfferComparison) -> str:
     """A line for each cell of each offer except the first."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    return printing.as_csv(COLUMNS, _flat_cells(comparison))
+
+
+def _flat_cells(comparison: verdicts.OfferComparison) -> Iterator[dict[str, Any]]:
     for place, column in enumerate(comparison.cells, 1):
         for cell in column:
             flat = _cell_json(cell)
             for side, prefix in (("first", "first_"), ("this", "")):
                 entry = flat[side] or {}
                 flat |= {f"{prefix}{key}": entry.get(key) for key in ("status", "value", "n", "median")}
-            flat |= {"unit": escaping.spreadsheet(flat["unit"]), "first": "A", "offer": verdicts.letters(place)}
-            flat |= {"reason": escaping.plain(cell.reason), "fails": "yes" if cell.fails else "no"}
-            writer.writerow([flat[name] for name in COLUMNS])
-    return out.getvalue()
+            flat |= {"first": "A", "offer": verdicts.letters(place), "fails": "yes" if cell.fails else "no"}
+            yield flat | {"reason": cell.reason}
 
 
 def as_json(comparison: verdicts.OfferComparison) -> str:
