@@ -27,17 +27,22 @@ from campaign.core.errors import InputError
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Paths
 from campaign.core.strict_yaml import shown
+from campaign.judge.clauses import matrix
 from campaign.judge.findings import unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import table, verdict, views
+from campaign.report import clauses, table, verdict, views
 
 # These decide nothing.
 WORDS = frozenset({"title", "document", "caption", "texts", "notes", "plots", "items_clause", "clauses"})
 NOT_COMPARED = frozenset({"id", "path", "digest", "profile", "values", "checks", "parameters"}) | WORDS
 FORMAT = 1
 LARGEST_NAMES = 1 << 20  # bytes of names.json
-OUTPUTS = ("tables/table.txt", "tables/table.csv", "tables/table.json", "findings.txt", "findings.json", "verdict.json")
+CLAUSES = ("tables/clauses.csv", "tables/clauses.json")  # if the pack lists those of its document
+OUTPUTS = (
+    *("tables/table.txt", "tables/table.csv", "tables/table.json", "findings.txt", "findings.json", "verdict.json"),
+    *CLAUSES,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +205,8 @@ def _rendered(submission: Submission) -> dict[str, str]:
         ],
         "cells": {state: sum(row.status == state for row in submission.rows) for state in states},
     }
+    lines = matrix(submission)
+    answers = zip(CLAUSES, (clauses.as_csv(lines), clauses.as_json(lines)), strict=True) if lines else ()
     return {
         "tables/table.txt": table.printed(submission.rows, campaign, pack, "simple") + "\n",
         "tables/table.csv": table.as_csv(submission.rows),
@@ -207,6 +214,7 @@ def _rendered(submission: Submission) -> dict[str, str]:
         "findings.txt": views.check_text(submission) + "\n",
         "findings.json": views.findings_json(pack, submission.all_findings),
         "verdict.json": as_json(summary),
+        **dict(answers),
     }
 
 

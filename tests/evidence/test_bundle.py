@@ -36,7 +36,12 @@ def test_a_bundle_has_the_evidence_and_what_follows_from_it(made: Made) -> None:
         "data/tables/table.txt",
         "data/tables/table.csv",
         "data/tables/table.json",
+        "data/tables/clauses.csv",
+        "data/tables/clauses.json",
     }
+    for form in ("csv", "json"):
+        printed = made.call("table", made.file, "--clauses", "--format", form).stdout
+        assert (made.root / "plain/data/tables" / f"clauses.{form}").read_text() == printed
     attempt = "data/results/runs/scratch.peak.unique.r1/1"
     inside = {name.removeprefix(f"{attempt}/") for name in names if name.startswith(attempt)}
     assert {"attempt.json", "completion.json", "environment.json", "job.sbatch", "stdout", "stderr"} <= inside
