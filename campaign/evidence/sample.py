@@ -105,6 +105,9 @@ def challenge(whole: Submission, file: str, head: str, number: int, seed: str) -
         settings["launch"][name] = {"nodes": sizes[name].nodes, "processes": sizes[name].processes}
     for part in ("search", "projections", "explanations", "waivers", "server_counters"):
         settings.pop(part, None)
+    hashes = {each.id: each.sha256 for run in whole.runs for each in run.inputs}
+    for given in settings.get("inputs", ()):
+        given["sha256"] = hashes[given["id"]]  # the vendor may have measured with the file as it was then
     settings["declined"] = [
         {"cells": "/".join((*line, "*")), "reason": "not drawn for the sample"} for line in sorted(every - lines)
     ]
@@ -154,6 +157,9 @@ def _other_settings(asked: Challenge, file: Path, whole: Submission) -> tuple[st
     written = whole.campaign.path.read_text(encoding="utf-8")
     texts = challenge(whole, written, asked.head, len(asked.cells), asked.seed), file.read_text(encoding="utf-8")
     wanted, found = (yaml.safe_load(text) for text in texts)
+    for settings in (wanted, found):
+        for given in settings.get("inputs", ()):
+            given.pop("path", None)  # the files are the same, wherever they are
     others = tuple(key for key in {**wanted, **found} if wanted.get(key) != found.get(key))
     if wrong := [key for key in others if key not in OF_MACHINE]:
         raise InputError(

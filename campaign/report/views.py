@@ -66,6 +66,8 @@ def plan_text(
     lines += [printing.plain_grid(headers, body, (), width), ""]
     lines += [_variable(variable, pack) for variable in pack.variables]
     lines += [""] * bool(pack.variables)
+    lines += [f"input {each.id}: {each.path} (SHA-256 {each.sha256}, by {each.by})" for each in planned.inputs]
+    lines += [""] * bool(planned.inputs)
     within = width if folded_commands else math.inf
     for run in planned.runs:
         lines.append(f"{run.id}:")

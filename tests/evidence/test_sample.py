@@ -10,7 +10,7 @@ import pytest
 from campaign.cli.main import main
 from campaign.config.opened import Opened, open_campaign
 from campaign.core.errors import InputError
-from campaign.core.model import Cell, Status
+from campaign.core.model import Cell, Input, Status
 from campaign.evidence import sample
 from campaign.plan import matrix
 from campaign.results.cells import Row
@@ -61,6 +61,26 @@ def test_what_is_no_challenge_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "absent", tmp_path / "own.yaml"):
         with pytest.raises(InputError, match="not a challenge"):
             sample.read(path)
+
+
+def test_a_sample_is_measured_with_the_same_input_wherever_it_is(tmp_path: Path) -> None:
+    given, file = whole(), tmp_path / "challenge.yaml"
+    written = "name: x\nlaunch: {}\ninputs: [{id: box, path: in put}]\n"
+    (tmp_path / "c.yaml").write_text(written)
+    box = Input("box", "/work/in put", "ab" * 32)
+    offer = replace(
+        given,
+        campaign=replace(given.campaign, path=tmp_path / "c.yaml"),
+        rows=ROWS,
+        runs=tuple(replace(run, inputs=(box,)) for run in given.runs),
+    )
+    drawn = sample.challenge(offer, written, "head", 1, "a")
+    assert f"inputs:\n- id: box\n  path: in put\n  sha256: {box.sha256}\n" in drawn
+    file.write_text(drawn.replace("in put", "elsewhere"))
+    assert sample._other_settings(sample.read(file), file, offer) == ()
+    file.write_text(drawn.replace(box.sha256, "cd" * 32))
+    with pytest.raises(InputError, match="changed after it was drawn: inputs;"):
+        sample._other_settings(sample.read(file), file, offer)
 
 
 @reference.as_when_made()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,20 +79,29 @@ def test_a_bundle_takes_no_changed_input(swapped: Swapped, tmp_path: Path) -> No
     assert f"{swapped.box}: not the file of the first plan, whose SHA-256 is {swapped.first}; restore it" in done.stderr
 
 
-def test_a_buyer_finds_the_same_in_the_bundle_and_compares_the_copy(swapped: Swapped, tmp_path: Path) -> None:
-    changed, bag = swapped.box.read_text(), tmp_path / "bundle"
+@pytest.fixture(scope="module")
+def bag(swapped: Swapped, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle, for which the input was restored."""
+    changed, bag = swapped.box.read_text(), tmp_path_factory.mktemp("bag") / "bundle"
     swapped.box.write_text(changed.removesuffix("\n"))
     try:
         swapped.call("bundle", swapped.file, "-o", bag, status=1)
     finally:
         swapped.box.write_text(changed)
+    return bag
+
+
+def test_a_buyer_finds_the_same_in_the_bundle_and_compares_the_copy(
+    swapped: Swapped, bag: Path, tmp_path: Path
+) -> None:
     assert verified(bag) == []
     here = json.loads(swapped.call("check", swapped.file, "--json").stdout)
     assert of_inputs(json.loads((bag / "data/findings.json").read_text())) == of_inputs(here) != []
-    copy = bag / f"data/files/1-{swapped.box.name}"
+    forged = Path(shutil.copytree(bag, tmp_path / "forged"))
+    copy = forged / f"data/files/1-{swapped.box.name}"
     copy.write_text("box 16 16 17\n")
-    bundled.forge(bag)
-    assert verified(bag) == [
+    bundled.forge(forged)
+    assert verified(forged) == [
         "the copy of input box in the bundle is not the file of the first plan",
         f"SHA-256 {swapped.first}",
         digest(copy),
@@ -116,10 +126,11 @@ def test_a_declared_input_is_measured_again(swapped: Swapped) -> None:
     text = swapped.file.read_text()
     swapped.file.write_text(text.replace('box"}', f'box", sha256: {digest(swapped.box)}}}'))
     try:
-        shown = swapped.call("plan", swapped.file, status=0).stderr
+        planned = swapped.call("plan", swapped.file, status=0)
     finally:
         swapped.file.write_text(text)
-    assert f"inputs.box: {swapped.first[:16]} -> {digest(swapped.box)[:16]}" in shown, shown
+    assert f"input box: {swapped.box} (SHA-256 {digest(swapped.box)}, by the campaign file)" in planned.stdout
+    assert f"inputs.box: {swapped.first[:16]} -> {digest(swapped.box)[:16]}" in planned.stderr
 
 
 # --- a pack that fixes its input, on a real Slurm
