@@ -119,9 +119,9 @@ def _check_words(given: Values, words: tuple[str, ...], pack: RulePack, *path: s
 
 def _flags_of(word: str, known: Collection[str], valued: Collection[str]) -> tuple[list[str], str]:
     """The flags in a word, and the one whose value is the next word. Short flags may be bundled (`-vF`) and carry their
-    value (`-N4`), as in getopt.
+    value (`-N4`), as in getopt, where the pack does not list the whole word (`-pme`).
     """
-    if word.startswith("--"):
+    if word.startswith("--") or word in known:
         name, equals, _ = word.partition("=")
         return [name], name if name in valued and not equals else ""
     flags: list[str] = []

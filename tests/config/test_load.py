@@ -519,11 +519,21 @@ def test_an_allowed_flag_needs_its_value(problems: Problems) -> None:
 def phased(tmp_path: Path) -> str:
     """A campaign of a pack with several programs, of which one has an optional flag."""
     pack = (ROOT / "rules" / "io500.yaml").read_text().replace("id: io500\n", "id: mine\n")
-    allowed = "allowed: [{flag: --posix.odirect, clause: rules}, {flag: -v, clause: rules}]"
+    allowed = (
+        "allowed: [{flag: --posix.odirect, clause: rules}, {flag: -v, clause: rules}, "
+        "{flag: -pme, value: true, clause: rules}]"
+    )
     (tmp_path / "mine.yaml").write_text(pack.replace("- {id: ior}", f"- {{id: ior, {allowed}}}"))
     return (
         HEAD.replace("crossroads-mdtest", "./mine.yaml") + TARGETS + "launch: {production: {nodes: 2, processes: 4}}\n"
     )
+
+
+def test_a_flag_that_is_a_word_behind_one_dash_is_not_taken_apart(load: Load, problems: Problems, phased: str) -> None:
+    campaign = load(f"{phased}benchmark: {{program_arguments: {{ior: [-pme, gpu, -v]}}}}\n")
+    assert campaign.benchmark.further("ior") == ("-pme", "gpu", "-v")
+    (problem,) = problems(f"{phased}benchmark: {{program_arguments: {{ior: [-pmefft]}}}}\n")
+    assert 'found -p in "-pmefft"; allowed: --posix.odirect, -v, -pme' in problem
 
 
 def test_a_program_of_several_has_optional_flags_of_its_own(load: Load, phased: str) -> None:

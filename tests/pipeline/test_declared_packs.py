@@ -139,6 +139,11 @@ PRINTED = {  # by pack: launch conditions, what its programs do, and how many of
         2,
     ),
     "hpcc": ("system: {nodes: 2, processes: 2}", f"cat {CAPTURES}/hpcc-1.5.0.txt >hpccoutf.txt", 8),
+    "jupiter-gromacs": (
+        "ion-channel: {nodes: 1, processes: 1}\n  stmv: {nodes: 1, processes: 1}",
+        f"cat {CAPTURES}/gromacs-2022.5.txt >logfile.log",
+        4,
+    ),
     "uk-nnss-lammps": ("system: {nodes: 1, processes: 1}", f"cat {CAPTURES}/lammps-22Jul2025.txt", 4),
 }
 RUN_ABOVE = {"stream", "fio"}
@@ -171,6 +176,12 @@ BROKEN = {  # by what is wrong: the pack, launch conditions, what its program pr
         "system: {nodes: 1, processes: 1}",
         f"sed 's/128 atoms/16 atoms/' {CAPTURES}/lammps-22Jul2025.txt",
         "atoms == 2 * 4^3; found",
+    ),
+    "steps": (
+        "jupiter-gromacs",
+        "ion-channel: {nodes: 1, processes: 1}\n  stmv: {nodes: 1, processes: 1}",
+        f"sed 's/command line: 200 steps/command line: 199 steps/' {CAPTURES}/gromacs-2022.5.txt >logfile.log",
+        "steps == 200; found steps 199",
     ),
 }
 

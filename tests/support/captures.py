@@ -32,6 +32,7 @@ PACKS = {
     "npb": resources.PACKS / "npb.yaml",
     "hpcc": resources.PACKS / "hpcc.yaml",
     "hpl": resources.PACKS / "uk-nnss-hpl.yaml",
+    "gromacs": resources.PACKS / "jupiter-gromacs.yaml",
     "lammps": resources.PACKS / "uk-nnss-lammps.yaml",
     "mlperf": resources.PACKS / "mlperf-storage.yaml",
     "mdworkbench": resources.PACKS / "md-workbench.yaml",

@@ -39,7 +39,7 @@ RECORD = matching(
     longest=100,
 )
 FIXED = matching(r"[!-z|~]+", "a flag such as -F or --name, or another word such as v1", longest=60)
-FLAG = matching(r"-[A-Za-z0-9]|--[a-z][A-Za-z0-9._-]*", "a flag such as -F or --name", longest=60)
+FLAG = matching(r"-[A-Za-z0-9][A-Za-z0-9_]*|--[a-z][A-Za-z0-9._-]*", "a flag such as -F, -name or --name", longest=60)
 SHA256 = matching(r"[0-9a-f]{64}", "a SHA-256 in 64 digits 0-9 and a-f")
 WORD = matching(r"[!-~]+", "printable ASCII without spaces", longest=60)
 _SETTING = "letters, digits and _.,:%+-"
