@@ -2,6 +2,7 @@
  * and the first of them hashes for all that are alike. */
 #include "common/attest.h"
 
+#include "common/asked.h"
 #include "common/die.h"
 #include "common/emit.h"
 #include "common/mount.h"
@@ -18,10 +19,11 @@
 
 enum { MOST_GROUPS = 16, VALUE_BYTES = 4000 };
 
-/* Beginnings of the names of the variables that are told, and of those among them that differ from rank to rank. */
+/* Beginnings of the names of the variables that are told, besides those that the campaign asks for, and of those among them that
+ * differ from rank to rank. */
 static const char *const telling[] = {"LD_",    "GLIBC_", "MALLOC_", "OMPI_MCA_", "PRTE_MCA_",  "UCX_",    "UCC_",   "FI_",
                                       "HCOLL_", "PSM",    "ROMIO_",  "I_MPI_",    "MPICH_",     "MV2_",    "CRAY_MPI", "DARSHAN_",
-                                      "LUSTRE", "LLAPI",  "FAKE",    "LIBFAKE",   "NSS_WRAPPER", "UID_WRAPPER"};
+                                      "LUSTRE", "LLAPI",  "FAKE",    "LIBFAKE",   "NSS_WRAPPER", "UID_WRAPPER", ASKED_NAMES};
 static const char *const of_ranks[] = {"OMPI_MCA_orte_", "OMPI_MCA_ess_", "OMPI_MCA_initial_", "OMPI_MCA_shmem_RUNTIME"};
 
 static bool begins_with(const char *text, const char *const *list, size_t count)
@@ -44,8 +46,8 @@ static void add_variables(struct facts *facts)
         all++;
     char **sorted = die_alloc(sizeof(void *), (all + 1) * sizeof *sorted);
     for (size_t i = 0; i < all; i++)
-        if (begins_with(environ[i], telling, sizeof telling / sizeof *telling) &&
-            !begins_with(environ[i], of_ranks, sizeof of_ranks / sizeof *of_ranks))
+        if (asked_is(environ[i]) || (begins_with(environ[i], telling, sizeof telling / sizeof *telling) &&
+                                     !begins_with(environ[i], of_ranks, sizeof of_ranks / sizeof *of_ranks)))
             sorted[count++] = environ[i];
     qsort(sorted, count, sizeof *sorted, by_text);
     for (size_t i = 0; i < count; i++) {

@@ -1,6 +1,7 @@
 /* rank: variables of processes. */
 #include "witness/rank.h"
 
+#include "common/asked.h"
 #include "common/raw.h"
 #include "witness/text.h"
 
@@ -100,6 +101,14 @@ bool rank_variables(pid_t pid, void (*with)(void *to, const char *variable), voi
         const char *value = value_of(variables.bytes, variables.used, telling[i]);
         if (value != NULL && value[0] != '\0')
             with(to, value - strlen(telling[i]));
+    }
+    char name[ASKED_BYTES];
+    for (const char *rest = getenv(ASKED_NAMES); there && asked_next(&rest, name);) {
+        const char *value = value_of(variables.bytes, variables.used, name);
+        bool is_set = value != NULL && value[0] != '\0';
+        if (!is_set)
+            name[strlen(name) - 1] = '\0';
+        with(to, is_set ? value - strlen(name) : name);
     }
     text_free(&variables);
     return there;

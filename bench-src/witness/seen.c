@@ -228,8 +228,9 @@ void seen_tell(struct seen *seen)
     tell_libraries(seen);
     for (size_t i = 0; i < seen->variable_count; i++) {
         size_t name = strcspn(seen->variables[i], "=");
-        char *fact = text_of("env.%.*s", (int)name, seen->variables[i]);
-        say(seen->run, fact, "%s", seen->variables[i] + name + 1);
+        bool is_set = seen->variables[i][name] == '=';
+        char *fact = text_of("%s.%.*s", is_set ? "env" : "unset", (int)name, seen->variables[i]);
+        say(seen->run, fact, "%s", is_set ? seen->variables[i] + name + 1 : "yes");
         free(fact);
     }
     tell_ranks(seen, digits);

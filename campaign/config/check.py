@@ -82,6 +82,19 @@ def benchmark(given: Values, pack: RulePack) -> None:
             _check_words(given, words, pack.of_program(name), "program_arguments", name)
 
 
+def environment(slurm: Values, pack: RulePack) -> None:
+    """Check the variables against those of the pack."""
+    given = dict(slurm["environment"] or ())
+    for each in pack.environment:
+        if each.name in given and given[each.name] is not None and not each.allows(given[each.name]):
+            problem = f"found {shown(given[each.name])}; allowed by {pack.document}, clause {each.clause}: {each}"
+            slurm.problem(problem, "environment", each.name)
+        elif each.name not in given and not (each.value or each.forbidden):
+            slurm.problem(
+                f"{each.name} is missing; {pack.document}, clause {each.clause}, requires a value", "environment"
+            )
+
+
 def builds(source: Values, pack: RulePack) -> None:
     for name, _ in source["builds"] or ():
         source.require(name, [program.id for program in pack.programs], "builds", name)

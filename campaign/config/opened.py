@@ -130,6 +130,8 @@ def load(path: Path | str) -> tuple[Campaign, RulePack]:
         launch = read_launch(values, pack)
         check.items(values, pack)
         inputs.check(values, pack)
+        if values["slurm"]:
+            check.environment(values["slurm"], pack)
         if benchmark:
             check.benchmark(benchmark, pack)
         if values["source"]:

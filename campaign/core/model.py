@@ -120,6 +120,7 @@ class Launcher:
 
 
 SRUN = Launcher()
+ASKED_NAMES = "CAMPAIGN_VARIABLES"  # the variables that are recorded of the ranks, with colons between
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,7 @@ class Run:
     notes: tuple[str, ...]  # texts for the report: n rounded up, -N translated for a dialect, ...
     fingerprint: str  # hash of all that decides what is executed; an attempt counts for a run only if both agree
     threads: int = 0  # per process; 0 if the rules do not say
+    environment: tuple[tuple[str, str | None], ...] = ()  # variables of the rules; "": any value, None: not to be set
     phase: str = ""  # the search that it is part of; its results are in no cell
     launcher: Launcher = SRUN
     node: str = ""  # the only node where it may run, of a launch condition with `nodes: each`

@@ -24,6 +24,7 @@ _JUDGED_BY = {
     "variables": ("FLG-04",),
     "items": ("FLG-04",),
     "inputs": ("INP-01",),
+    "environment": ("ENV-06",),
     "requires": ("GEO-05", "RES-01", "RES-02"),
     "selection": ("STA-02",),
 }

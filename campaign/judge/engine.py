@@ -31,6 +31,7 @@ from campaign.judge import (
     submission,
     system,
     timing,
+    variables,
 )
 from campaign.judge.findings import CAMPAIGN, of_rule, unchecked
 from campaign.judge.rows import with_findings
@@ -71,6 +72,7 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "STA-05": attempt.units_as_asked,
     "PHY-03": attempt.inflated_counts,
     "PHY-04": timing.within_physics,
+    "ENV-06": variables.as_required,
     "EVD-06": records.agree,
 }
 
@@ -81,7 +83,7 @@ OF_COUNTED = WITHOUT_NUMBERS | {"GEO-01", "GEO-02"}
 # What a run printed before it failed is no result: how it was produced does not matter, but its records must agree.
 OF_FAILED = WITHOUT_NUMBERS | {"EVD-06"}
 # Rules about an execution of several phases as a whole; all others are about each phase.
-OF_WHOLE = frozenset({"INP-01", "RES-01", "RUN-01", "RUN-05", "RUN-09"})
+OF_WHOLE = frozenset({"ENV-06", "INP-01", "RES-01", "RUN-01", "RUN-05", "RUN-09"})
 OF_BOTH = frozenset({"EVD-06"})
 OVER_NUMBERS = frozenset(
     {"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05", "RES-02"}

@@ -98,6 +98,7 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
         of_ranks = (name.removeprefix("env.") for name in environment.under("env."))
         names |= {*environment.variables, *of_ranks}.difference(environment.set_by_slurm)
     names -= {name for name, _ in submission.campaign.slurm.environment}
+    names -= {each.name for each in submission.pack.environment}
     unsaid = sorted(name for name in names if _TUNES.fullmatch(name) and name.casefold() not in told)
     if unsaid:
         yield doubt(submission.full)(

@@ -16,7 +16,7 @@ from campaign.core.units import several
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix
 from campaign.results.environment.facts import SHORT
-from campaign.slurm import script_text, submit
+from campaign.slurm import script_text, scripts, submit
 from campaign.slurm.collect import text_of
 
 DEFAULT, NONE = "(default)", "none"
@@ -72,10 +72,10 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
             yield f"phase {command.phase}", f"{_geometry(*counts)} -> {_geometry(own.nodes, own.processes)}"
         yield from _of_command(run, command, attempt, told.get("argv") or (), same)
     if script := text_of(folder / "job.sbatch"):
-        yield from _of_script(script, opened.campaign.slurm)
+        yield from _of_script(script, run, opened.campaign.slurm)
 
 
-def _of_script(script: str, slurm: Slurm) -> Iterator[_Change]:
+def _of_script(script: str, run: Run, slurm: Slurm) -> Iterator[_Change]:
     """Settings of the section `slurm` that a job script contains."""
     for key in ("partition", "constraint"):
         was = script_text.directive(script, key) or DEFAULT
@@ -87,7 +87,7 @@ def _of_script(script: str, slurm: Slurm) -> Iterator[_Change]:
     modules = (name for word, *name in said if word == "campaign_module")
     yield from _change("slurm.modules", " ".join(chain(*modules)) or NONE, " ".join(slurm.modules) or NONE)
     exported = sorted(pair for word, *pairs in said if word == "export" for pair in pairs)
-    given = sorted(f"{name}={value}" for name, value in slurm.environment)
+    given = [f"{name}={value}" for name, value in scripts.exported(run, slurm)]
     yield from _change("slurm.environment", " ".join(exported) or NONE, " ".join(given) or NONE)
 
 

@@ -177,6 +177,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         fingerprint="",
         launcher=campaign.launcher,
         threads=threads,
+        environment=tuple((each.name, None if each.forbidden else each.value) for each in pack.environment),
         node=node,
         inputs=campaign.inputs,
     )
@@ -297,7 +298,8 @@ def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
     threads = (f"threads={run.threads}",) if run.threads else ()
     node = (f"node={run.node}",) if run.node else ()
     inputs = [f"input={each.id} {each.sha256}" for each in run.inputs]
-    parts = [*where, *_words(run.commands), *surroundings, *launcher, *threads, *node, *inputs]
+    variables = (run.environment,) if run.environment else ()
+    parts = [*where, *_words(run.commands), *surroundings, *launcher, *threads, *node, *inputs, *variables]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 

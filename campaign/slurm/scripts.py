@@ -19,7 +19,7 @@ from campaign.config.format import Slurm
 from campaign.config.rules import sweeps
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.core.errors import InputError
-from campaign.core.model import Command, Planned, Run
+from campaign.core.model import ASKED_NAMES, Command, Planned, Run
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import script_text
 from campaign.slurm.script_text import BEGIN, END, FILE, LAST_LINE, PHASE, STEP, TOLD
@@ -120,6 +120,15 @@ def launcher(run: Run, slurm: Slurm, command: Command = _PLAIN) -> tuple[str, ..
         "--kill-on-bad-exit=1",
         *options,
     )
+
+
+def exported(run: Run, slurm: Slurm) -> list[tuple[str, str]]:
+    """The variables that a job exports, sorted: those of the campaign file and those of the rules. The names of the
+    latter tell the job's processes on the nodes what to record.
+    """
+    of_rules = {name: value for name, value in run.environment if value}
+    asked = {ASKED_NAMES: ":".join(name for name, _ in run.environment)} if run.environment else {}
+    return sorted({**dict(slurm.environment), **of_rules, **asked}.items())
 
 
 def job_limit_s(slurm: Slurm, runs: int) -> int:
@@ -231,7 +240,8 @@ def _filled(template: Path, job: JobScript, **values: object) -> str:
                 folder=str(job.folder),
                 directives=directives(job),
                 modules=job.slurm.modules,
-                environment=sorted(job.slurm.environment),  # in whatever order they are written: a script says the same
+                environment=exported(job.steps[0].run, job.slurm),
+                unset=[name for name, value in job.steps[0].run.environment if value is None],
                 executable=job.steps[0].run.executable,
                 **values,
             )

@@ -92,6 +92,14 @@ def test_ranks_that_differ_are_told_apart(tmp_path: Path) -> None:
     assert [idle in group["objects"] for group in told] == [False, True]
 
 
+def test_the_variables_that_a_campaign_asks_for_are_told_if_they_are_set(tmp_path: Path) -> None:
+    env = {"CAMPAIGN_VARIABLES": "GMX_X:OMP_NUM_THREADS:NOT_SET", "GMX_X": "1", "GMX_XY": "2", "OMP_NUM_THREADS": "3"}
+    told = run(tmp_path, env=env).one("attestation")["environment"]
+    asked = {"CAMPAIGN_VARIABLES": env["CAMPAIGN_VARIABLES"], "GMX_X": "1", "OMP_NUM_THREADS": "3"}
+    assert asked.items() <= told.items()
+    assert not {"GMX_XY", "NOT_SET"} & told.keys()
+
+
 def test_a_variable_that_may_be_a_secret_is_not_told(tmp_path: Path) -> None:
     env = {
         "UCX_AUTH_TOKEN": "hidden", "OMPI_MCA_secret_word": "hidden", "UCX_PROXY": "http://user:hidden@proxy",

@@ -23,6 +23,7 @@ LOWER: dict[str, set[str]] = {
 # Inside common/ a file includes only files of rows before its own.
 COMMON = (
     (
+        "asked",
         "cache",
         "crowd",
         "die",

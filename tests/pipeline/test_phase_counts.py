@@ -40,7 +40,10 @@ operations:
   - {id: write, title: Write, phase: read, record: write, unit: MiB/s}
   - {id: generate, title: Generate, phase: generate, record: write, unit: MiB/s}
 selection: {operation: write, best: highest, clause: "1"}
-checks: {GEO-01: "1", GEO-02: "1", RUN-01: "1", RUN-06: "1", RUN-09: "1", SRC-04: "1", EVD-06: "1"}
+environment:
+  - {name: OMP_PLACES, value: cores, clause: "2"}
+  - {name: OLD_HABIT, forbidden: true, clause: "2"}
+checks: {ENV-06: "2", GEO-01: "1", GEO-02: "1", RUN-01: "1", RUN-06: "1", RUN-09: "1", SRC-04: "1", EVD-06: "1"}
 """
 
 
@@ -69,6 +72,22 @@ def test_each_phase_runs_with_its_own_counts_and_the_bundle_is_judged_the_same(
         "generate": ["node1", "node1", "node2"],
         "read": [f"node{number}" for number in range(1, 5) for _ in range(2)],
     }
-    findings = json.loads(case.call("check", "--json", status=None))
-    assert [finding for finding in findings if finding["severity"] == "E" and finding["checked"]] == []
+    assert violated(case) == set()
     case.bundle_is_intact(tmp_path / "evidence.zip")
+
+
+def test_what_the_ranks_had_of_the_variables_of_the_rules_is_judged(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = prepared(tmp_path, sandbox)
+    case.variables["OLD_HABIT"] = "x"  # the user's own, which the job removes
+    text = case.file.read_text()
+    case.call("run", status=None)
+    assert violated(case) == set()
+    case.file.write_text(f"{text}launcher: {{prefix: [/usr/bin/env, OMP_PLACES=threads, OLD_HABIT=x]}}\n")
+    case.call("run", status=None)
+    assert violated(case) == {"ENV-06"}
+    case.bundle_is_intact(tmp_path / "evidence.zip")
+
+
+def violated(case: Case) -> set[str]:
+    findings = json.loads(case.call("check", "--json", status=None))
+    return {finding["rule"] for finding in findings if finding["severity"] == "E" and finding["checked"]}

@@ -184,12 +184,14 @@ def program(job: Job, name: str, text: str = "") -> Path:
     return path
 
 
-def watched(job: Job, executable: Path, *prefix: str) -> tuple[dict[str, str], list[tuple[str, ...]]]:
+def watched(
+    job: Job, executable: Path, *prefix: str, environment: tuple[tuple[str, str | None], ...] = ()
+) -> tuple[dict[str, str], list[tuple[str, ...]]]:
     """The programs that were seen, by their paths, and what each rank executed."""
     job.probe, job.environment["SLURM_JOB_NUM_NODES"] = True, "2"
     geometry, launcher = Geometry(2, 4), Launcher(prefix=prefix)
     job.plan(geometry=geometry)
-    words = {"executable": str(executable), "arguments": ("2",), "prefix": prefix}
+    words = {"executable": str(executable), "arguments": ("2",), "prefix": prefix, "environment": environment}
     job.steps = [replace(step, run=builders.with_words(step.run, launcher=launcher, **words)) for step in job.steps]
     assert job.run() == 0, job.out() + job.complain()
     witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
@@ -240,6 +242,17 @@ def test_a_rank_that_preloads_a_library_is_seen(job: Job) -> None:
     watched(job, program(job, "bench"), "env", f"LD_PRELOAD={preload}")
     witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
     assert witness.preloads == {"LD_PRELOAD": (str(preload),)}
+
+
+def test_the_variables_of_the_rules_are_recorded_also_where_a_rank_lacks_them(job: Job) -> None:
+    job.environment["GMX_OLD"] = "x"
+    set_by_rules = (("GMX_X", "1 2"), ("OMP_PLACES", ""), ("GMX_OLD", None))
+    prefix = program(job, "wrap", '[ "$SLURM_PROCID" != 3 ] || unset GMX_X\nexec "$@"')
+    watched(job, program(job, "bench"), "/bin/bash", str(prefix), environment=set_by_rules)
+    witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
+    assert {name: set(values) for name, values in witness.variables.items()} == {
+        "GMX_X": {"1 2", ""}, "OMP_PLACES": {""}, "GMX_OLD": {""}
+    }  # fmt: skip
 
 
 def test_one_step_looks_at_all_runs_of_a_job_each_by_itself(job: Job) -> None:

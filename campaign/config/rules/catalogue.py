@@ -507,6 +507,12 @@ CATALOGUE: Mapping[str, RuleEntry] = {
         "explain each difference, measure on the proposed configuration, or correct the entries under proposed",
         severity=_W,
     ),
+    "ENV-06": _rule(
+        Level.ATTEMPT,
+        "the processes had the environment variables that the rules require, and none that they forbid",
+        "such variables change how the benchmark computes, communicates or stores its data",
+        "run the result again with these variables: remove what overwrites them, or pass them on to all processes",
+    ),
     "EVD-01": _rule(
         Level.BUNDLE,
         "the bundle is complete and unchanged, and no path points outside it",

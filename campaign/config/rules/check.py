@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from campaign.config.counts import EACH, SERIES
@@ -41,6 +42,7 @@ def check(pack: Values) -> None:
         _check_plot(plot, _ids(pack, "operations"), _ids(pack, "sweeps"))
     _check_checks(pack)
     _check_requirements(pack)
+    _check_environment(pack)
     output_check.check(pack)
     clauses.check(pack)
     for note in pack.entries("notes"):
@@ -421,6 +423,17 @@ def _check_requirements(pack: Values) -> None:
             pack.problem(
                 f"allowed: conditions on {about} in `requires` with {rule} among `checks`, or neither", "requires"
             )
+
+
+def _check_environment(pack: Values) -> None:
+    for name, count in Counter(entry["name"] for entry in pack.entries("environment")).items():
+        if count > 1:
+            pack.problem(f"found {name} {count} times; allowed: once", "environment")
+    for entry in pack.entries("environment"):
+        if entry["forbidden"] and entry["value"]:
+            entry.problem("found `value` of a forbidden variable; remove one of them", "value")
+    if bool(pack.entries("environment")) != ("ENV-06" in [rule for rule, _ in pack["checks"] or ()]):
+        pack.problem("allowed: variables in `environment` with ENV-06 among `checks`, or neither", "environment")
 
 
 def _printed(pack: Values, phase: str | None) -> list[str]:

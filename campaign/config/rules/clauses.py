@@ -13,7 +13,7 @@ from campaign.config.rules.kinds import OWN, UNCHECKED
 from campaign.core.schema import Values, near
 from campaign.core.strict_yaml import Place
 
-_NAMED_BY = ("id", "flag", "program", "holds", "path", "operation")  # the first of these keys names an entry
+_NAMED_BY = ("id", "flag", "program", "holds", "path", "operation", "name")  # the first of these keys names an entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from campaign.config import counts
+from campaign.config import counts, values
 from campaign.config.counts import Count
 from campaign.config.rules import formulas, kinds, sweeps
 from campaign.core import formula
@@ -199,6 +199,25 @@ class Variable:
         fits = (case for case in self.cases if case.launch in ("", launch) and case.files in ("", files))
         found: Variable | ValueOf = next(fits, self)
         return found.full if profile == "full" else found.rehearsal
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentVariable:
+    """A variable that the ranks must have, or must not have (ENV-06)."""
+
+    name: str = needed(values.VARIABLE, "the variable")
+    clause: str = needed(kinds.CLAUSE, "clause of the RFP that requires or forbids it")
+    value: str = key(
+        values.VALUE, "its value, which the job exports", "", says_default="any; the campaign file gives it"
+    )
+    forbidden: bool = switch("true: it must not be set; the job removes it from its environment")
+
+    def allows(self, value: str) -> bool:
+        """Whether ranks may have this value; "" means that it is not set."""
+        return value == ("" if self.forbidden else self.value or value or None)
+
+    def __str__(self) -> str:
+        return "not set" if self.forbidden else self.value or "set"
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,6 +162,10 @@ SCHEMA = KeyedMap(
         "all demands of the document, each with how it is accounted for; then every `clause` of the pack must be one "
         "of these, `practice` or `distribution`",
     ),
+    environment=Field(
+        ListOf(record(entries.EnvironmentVariable)),
+        "environment variables that the RFP requires or forbids for the ranks (ENV-06)",
+    ),
     source=Field(record(entries.Pin), "the source that the results must come from (SRC-01)"),
     plots=Field(ListOf(record(entries.Plot), most=20), "plots in the report"),
     results=Field(RESULTS, "how to read the output of programs that are not built in"),

@@ -47,6 +47,7 @@ class RulePack(Once):
     sweeps: tuple[Sweep, ...] = ()
     plots: tuple[entries.Plot, ...] = ()
     requires: tuple[entries.Requirement, ...] = ()
+    environment: tuple[entries.EnvironmentVariable, ...] = ()
     launchers: tuple[entries.AllowedLauncher, ...] = ()  # if there are none, a campaign file may choose any
     path: Path | None = None  # the file it was read from
     digest: str = ""  # SHA-256 of that file

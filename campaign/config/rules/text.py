@@ -52,6 +52,9 @@ def text(pack: RulePack, width: int = 100) -> str:
         "Required sizes and counts (GEO-05) and results (RES-01)": [
             _entry(each.phase or "all", each.clause, each.holds) for each in pack.requires
         ],
+        "Environment variables of the ranks (ENV-06)": [
+            _entry(each.name, each.clause, str(each)) for each in pack.environment
+        ],
         "Operations": [_operation(operation) for operation in pack.operations],
         "Sweeps (values measured within one run)": [_entry(sweep.id, "", _sweep(sweep)) for sweep in pack.sweeps],
         "Variables (values of the command line)": [

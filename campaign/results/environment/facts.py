@@ -204,6 +204,7 @@ class Witness:
     libraries: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> "path SHA-256", each different one
     preloads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # LD_PRELOAD, LD_AUDIT of the ranks
     threads: tuple[str, ...] = ()  # OMP_NUM_THREADS of the ranks, each different value
+    variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the rules: each value, "" if not set
     ranks: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 

@@ -65,10 +65,12 @@ def _witness(data: Any, name: str) -> facts.Witness:
         return {fact.removeprefix(prefix): values for fact, values in seen.items() if fact.startswith(prefix)}
 
     programs = {digest: ", ".join(paths) for digest, paths in under("program.").items()}
-    variables = under("env.")
-    threads = variables.pop("OMP_NUM_THREADS", ())
+    of_ranks, unset = under("env."), under("unset.")
+    variables = {name: (*of_ranks.get(name, ()), *("",) * (name in unset)) for name in {**of_ranks, **unset}}
+    preloads = {name: values for name, values in of_ranks.items() if name.startswith("LD_")}
+    threads = of_ranks.get("OMP_NUM_THREADS", ())
     problems = (*reader.words("problems"), *reader.problems)
-    return facts.Witness(True, programs, under("library."), variables, threads, problems=problems)
+    return facts.Witness(True, programs, under("library."), preloads, threads, variables, problems=problems)
 
 
 _RANK = re.compile(r"([0-9]{1,9}) (\S{1,255}) ([0-9a-f]{16}(?:,[0-9a-f]{16})*)(?: ([a-z0-9-]{1,40}))?")
