@@ -206,10 +206,12 @@ def recorded(case: Case) -> dict[str, float]:
     """The recorded numbers of a run; variables as in the executed words."""
     seen, run, environment = case.seen, case.run, case.evidence.environment
     numbers = {name: formulas.number(text) for name, text in case.values.items() if formulas.is_number(text)}
+    placed = case.evidence.placement  # as the job saw the ranks
+    processes, nodes = seen.processes or len(placed) or None, seen.nodes or len(set(placed)) or None
     values: dict[str, float | None] = {
-        "processes": seen.processes,
-        "nodes": seen.nodes,
-        "processes_per_node": seen.processes / seen.nodes if seen.processes and seen.nodes else None,
+        "processes": processes,
+        "nodes": nodes,
+        "processes_per_node": processes / nodes if processes and nodes else None,
         "threads": seen.threads or run.threads or None,
         formulas.MEMORY: case.memory / run.geometry.nodes if case.memory else None,
         formulas.CORES: min((float(text) for text in environment.values("cpu.cores") if text.isdigit()), default=None),

@@ -144,6 +144,7 @@ PRINTED = {  # by pack: launch conditions, what its programs do, and how many of
         f"cat {CAPTURES}/gromacs-2022.5.txt >logfile.log",
         4,
     ),
+    "uk-nnss-omb": ("nodes: {nodes: 4, processes: 7}", f"cat {CAPTURES}/omb-7.5.2.txt", 2),
     "uk-nnss-lammps": ("system: {nodes: 1, processes: 1}", f"cat {CAPTURES}/lammps-22Jul2025.txt", 4),
 }
 RUN_ABOVE = {"stream", "fio"}

@@ -33,6 +33,7 @@ PACKS = {
     "hpcc": resources.PACKS / "hpcc.yaml",
     "hpl": resources.PACKS / "uk-nnss-hpl.yaml",
     "gromacs": resources.PACKS / "jupiter-gromacs.yaml",
+    "omb": resources.PACKS / "uk-nnss-omb.yaml",
     "lammps": resources.PACKS / "uk-nnss-lammps.yaml",
     "mlperf": resources.PACKS / "mlperf-storage.yaml",
     "mdworkbench": resources.PACKS / "md-workbench.yaml",

@@ -91,6 +91,13 @@ def required(holds: str, profile: str = "full", **filters: tuple[str, ...]) -> C
     return replace(made, pack=replace(made.pack, requires=(Requirement(holds, "4.2", **filters),)))
 
 
+def placed(holds: str, *nodes: str) -> Case:
+    """A program that prints no counts, whose ranks the job saw on these nodes."""
+    made = required(holds)
+    seen = replace(made.seen, processes=None, nodes=None)
+    return replace(made, seen=seen, evidence=replace(made.evidence, placement=nodes))
+
+
 def threaded(seen: int | None, *told: str) -> Case:
     """A run of processes with four threads each: the output says so many, the ranks were told so many."""
     evidence = builders.evidence(witness=Witness(threads=told))
@@ -301,6 +308,15 @@ EXAMPLES: list[Example] = [
         "<= 100",
         "125",
     ),
+    broken(
+        "GEO-05",
+        "clause 4.2 requires processes == 2 * ceil(nodes * 2 / 2) - 1; found processes 4, nodes 2",
+        placed("processes == 2 * ceil(nodes * 2 / 2) - 1", "n1", "n1", "n2", "n2"),
+        "== 3",
+        "4",
+    ),
+    kept("GEO-05", "ranks that the job saw, an odd number", placed("processes == 3", "n1", "n1", "n2")),
+    unchecked("GEO-05", "ranks that neither output nor job saw", placed("processes == 3")),
     kept("GEO-05", "no requirement", case()),
     kept("GEO-05", "as much as is required", required("moved >= memory * nodes")),
     kept("GEO-05", "by the memory that Slurm is told, a little less", required("moved == 1.04 * memory * nodes")),
