@@ -27,10 +27,11 @@ def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str,
     (folder / "bin").mkdir()
     if packs.load(place / f"{pack}.yaml").inputs:
         pack, place = with_inputs_made_here(folder, pack, place)
-    for program in (folder / "bin" / each.id for each in packs.load(place / f"{pack}.yaml").programs):
+    names = [each.id for each in packs.load(place / f"{pack}.yaml").programs]
+    for program in (folder / "bin" / name for name in names):
         program.write_text(f"#!/bin/sh\n{prints}\n")
         program.chmod(0o755)
-    case = with_program(folder, sandbox, pack, launch, folder / "bin" / pack, place)
+    case = with_program(folder, sandbox, pack, launch, folder / "bin" / names[0], place)
     case.file.write_text(f"{case.file.read_text()}launcher:\n  prefix: [/bin/sh]\n")
     return case
 
@@ -144,7 +145,7 @@ PRINTED = {  # by pack: launch conditions, what its programs do, and how many of
         f"cat {CAPTURES}/gromacs-2022.5.txt >logfile.log",
         4,
     ),
-    "uk-nnss-omb": ("nodes: {nodes: 4, processes: 7}", f"cat {CAPTURES}/omb-7.5.2.txt", 2),
+    "uk-nnss-omb": ("nodes: {nodes: 2, processes: 3}", f"cat {CAPTURES}/omb-7.5.2.txt", 2),
     "uk-nnss-lammps": ("system: {nodes: 1, processes: 1}", f"cat {CAPTURES}/lammps-22Jul2025.txt", 4),
 }
 RUN_ABOVE = {"stream", "fio"}
