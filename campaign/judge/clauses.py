@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from campaign.config.rules.entries import CheckedBy, Clause
+from campaign.config.rules.pack import RulePack
 from campaign.core.model import Finding, Status
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row, patterns
@@ -28,7 +29,7 @@ _JUDGED_BY = {
     "requires": ("GEO-05", "RES-01", "RES-02"),
     "selection": ("STA-02",),
 }
-
+_OF_COUNTS = ("GEO-01", "GEO-02")  # judge phases with node and process counts of their own
 
 _WITHOUT = (Status.MISSING, Status.FAILED, Status.DECLINED)
 
@@ -97,7 +98,7 @@ def counted(lines: Sequence[ClauseLine]) -> str:
 def _checked(clause: Clause, submission: Submission, findings: Sequence[Finding]) -> ClauseLine:
     """The line of a clause that checks account for: violated by any of them, kept if all rules passed on every cell."""
     pack, whole = submission.pack, submission.rows
-    judging = {each: _rules_of(each, pack.checks) for each in clause.evidence}
+    judging = {each: _rules_of(each, pack) for each in clause.evidence}
     rules = tuple(dict.fromkeys(rule for of_entry in judging.values() for rule in of_entry))
     phases = {operation.id: operation.phase for operation in pack.operations}
     cells = {each: {row.cell for row in whole if _is_about(each, row, phases)} for each in clause.evidence}
@@ -105,7 +106,7 @@ def _checked(clause: Clause, submission: Submission, findings: Sequence[Finding]
     about = [
         finding
         for finding in findings
-        if any(finding.rule in judging[each] and _touches(finding, cells[each]) for each in clause.evidence)
+        if any(finding.rule in judging[each] and _touches(finding, each, cells[each]) for each in clause.evidence)
     ]
     without = {row.cell for row in whole if row.status in _WITHOUT}  # that results are missing is no violation yet
     broken = [each for each in about if each.violated and not (each.cells and without.issuperset(each.cells))]
@@ -132,10 +133,12 @@ def _checked(clause: Clause, submission: Submission, findings: Sequence[Finding]
     return ClauseLine(clause, state, answer, rules, named, tuple(files), why)
 
 
-def _rules_of(evidence: CheckedBy, checks: dict[str, str]) -> tuple[str, ...]:
+def _rules_of(evidence: CheckedBy, pack: RulePack) -> tuple[str, ...]:
     if evidence.key == "checks":
         return (evidence.name,)
-    return tuple(rule for rule in _JUDGED_BY.get(evidence.key, ()) if rule in checks)
+    counted = evidence.key == "phases" and any(each.counted and each.id == evidence.name for each in pack.phases)
+    rules = (*_JUDGED_BY.get(evidence.key, ()), *(_OF_COUNTS if counted else ()))
+    return tuple(rule for rule in rules if rule in pack.checks)
 
 
 def _is_about(evidence: CheckedBy, row: Row, phases: Mapping[str, str]) -> bool:
@@ -150,7 +153,9 @@ def _is_about(evidence: CheckedBy, row: Row, phases: Mapping[str, str]) -> bool:
     return True
 
 
-def _touches(finding: Finding, cells: set[Any]) -> bool:
+def _touches(finding: Finding, evidence: CheckedBy, cells: set[Any]) -> bool:
+    if evidence.key == "environment" and finding.values.get("name") != evidence.name:  # of another variable
+        return False
     return not finding.cells or not cells.isdisjoint(finding.cells)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from campaign.config.format import Slurm
 from campaign.config.opened import Opened
-from campaign.core.model import Attempt, Command, Run, State, directory_name
+from campaign.core.model import ASKED_NAMES, Attempt, Command, Run, State, directory_name
 from campaign.core.units import several
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix
@@ -86,8 +86,9 @@ def _of_script(script: str, run: Run, slurm: Slurm) -> Iterator[_Change]:
     yield from _change("slurm.mpi", next(launchers, slurm.mpi), slurm.mpi)
     modules = (name for word, *name in said if word == "campaign_module")
     yield from _change("slurm.modules", " ".join(chain(*modules)) or NONE, " ".join(slurm.modules) or NONE)
-    exported = sorted(pair for word, *pairs in said if word == "export" for pair in pairs)
-    given = [f"{name}={value}" for name, value in scripts.exported(run, slurm)]
+    names = f"{ASKED_NAMES}="  # follows from the rules
+    exported = sorted(pair for word, *pairs in said if word == "export" for pair in pairs if not pair.startswith(names))
+    given = [f"{name}={value}" for name, value in scripts.exported(run, slurm) if name != ASKED_NAMES]
     yield from _change("slurm.environment", " ".join(exported) or NONE, " ".join(given) or NONE)
 
 

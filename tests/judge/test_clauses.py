@@ -56,6 +56,26 @@ def test_a_violation_of_its_rule_violates_it_and_its_cells_are_named() -> None:
     )
 
 
+def test_a_phase_with_counts_of_its_own_is_also_judged_by_the_rules_about_counts() -> None:
+    prepare = Clause("6", "prepared by one process", evidence=(CheckedBy("phases", "prepare"),))
+    for phase, rules in ((builders.PHASE, ("FLG-01",)), (replace(builders.PHASE, nodes="1"), ("FLG-01", "GEO-02"))):
+        pack = builders.pack(clauses=(prepare,), checks={"FLG-01": "6", "GEO-02": "8"})
+        pack = replace(pack, phases=(replace(phase, id="prepare"),))
+        (line,) = matrix(Results(campaign=builders.campaign(), pack=pack).submission())
+        assert line.rules == rules
+
+
+def test_a_clause_about_a_variable_is_violated_by_that_variable_alone() -> None:
+    clauses = [Clause(name, "a variable", evidence=(CheckedBy("environment", name),)) for name in ("A", "B")]
+    pack = builders.pack(clauses=tuple(clauses), checks={"ENV-06": "6"})
+    results = Results(campaign=builders.campaign(), pack=pack)
+    for run in results.runs:
+        results.add_to(run, (1000.0, 4000.0, 800.0), State.DONE)
+    found = Finding("ENV-06", Severity.ERROR, "scratch/peak/shared/*", "another {name}", values={"name": "A"})
+    lines = matrix(replace(results.submission(), findings=(found,)))
+    assert [line.state for line in lines] == [ClauseState.VIOLATED, ClauseState.KEPT]
+
+
 def test_a_violation_of_another_clause_s_rule_or_of_other_cells_does_not_concern_it() -> None:
     other = replace(_finding(), rule="GEO-02")
     flags, single = _lines(FLAGS, SINGLE, findings=(other,))

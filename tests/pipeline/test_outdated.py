@@ -45,3 +45,45 @@ def test_a_change_is_told_once_with_the_words_that_differ(old: str, new: str, sa
     assert [line for line in done.stderr.splitlines() if "not used" in line] == [
         f"note: not used: {says}; 'campaign run' measures again"
     ]
+
+
+PHASES = """\
+id: prepared
+version: 1
+title: A preparation and a solver
+document: nothing but this test
+caption: Prepared
+programs:
+  - id: sh
+    results: {format: text, records: [{name: done, pattern: '(?P<value>[0-9]+) done', unit: x}]}
+phases:
+  - {id: prepare, clause: "1", nodes: 1, processes: 1, program: sh, arguments: "-c true"}
+  - {id: solve, clause: "1", program: sh, arguments: "-c true"}
+launch: [{id: node, title: Node, clause: "1"}]
+files: [{id: all, title: All, clause: "1"}]
+operations: [{id: done, title: Done, phase: solve, record: done, unit: x}]
+selection: {operation: done, best: highest, clause: "1"}
+environment: [{name: GMX_X, value: "1", clause: "1"}]
+checks: {ENV-06: "1"}
+"""
+
+
+def test_other_counts_of_a_phase_and_other_variables_of_the_rules_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack, file = tmp_path / "prepared.yaml", tmp_path / "c.yaml"
+    pack.write_text(PHASES)
+    (tmp_path / "scratch").mkdir()
+    file.write_text(
+        f"name: x\nrules: ./prepared.yaml\nprofile: rehearsal\ntargets: [{{name: s, directory: {tmp_path}/scratch}}]\n"
+        "launch: {node: {nodes: 2, processes: 4}}\nslurm: {partition: batch, time: 1m}\n"
+        "benchmark: {programs: {sh: /bin/sh}}\n"
+    )
+    with fake_slurm.started(tmp_path, monkeypatch):
+        subprocess.run([CAMPAIGN, "run", file], cwd=tmp_path, capture_output=True, timeout=300)
+        pack.write_text(PHASES.replace("processes: 1", "processes: 2").replace('value: "1"', 'value: "2"'))
+        told = [line for line in call("plan", file, cwd=tmp_path).stderr.splitlines() if "not used" in line]
+    assert told == [
+        "note: not used: 1 run measured with other settings (phase prepare: 1 node, 1 processes -> 1 node, "
+        "2 processes; slurm.environment: GMX_X=1 -> GMX_X=2); 'campaign run' measures again"
+    ]
