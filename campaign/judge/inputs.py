@@ -13,7 +13,9 @@ from campaign.results.environment.facts import HashedInput
 
 def as_declared(case: Case) -> Iterator[Finding]:
     """INP-01: each node found each input with the hash of the rules, of the campaign file, or of the first plan."""
-    if case.run.inputs and not case.evidence.environment.recorded:
+    if not case.run.inputs:
+        return
+    if not case.evidence.environment.recorded:
         yield unchecked("the job's record is missing: it cannot be said which input files were read")
         return
     nodes = [node.name for node in case.evidence.environment.nodes]

@@ -11,7 +11,7 @@ from campaign.core.model import Run
 
 # What the line that begins the job and those of its runs begin with, and what marks phases, their geometry, files and
 # last lines of outputs in these.
-BEGIN, STEP, END = "campaign_begin", "campaign_run", "campaign_end"
+BEGIN, INPUTS, STEP, END = "campaign_begin", "campaign_with_inputs", "campaign_run", "campaign_end"
 PHASE, TOLD, FILE, LAST_LINE = "phase=", "told=", "file=", "end="
 
 # Parts of a command's words: what stands in quotes or behind a backslash, and the rest. Only bash knows $'...'.

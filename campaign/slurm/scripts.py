@@ -22,7 +22,7 @@ from campaign.core.errors import InputError
 from campaign.core.model import ASKED_NAMES, Command, Planned, Run
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import script_text
-from campaign.slurm.script_text import BEGIN, END, FILE, LAST_LINE, PHASE, STEP, TOLD
+from campaign.slurm.script_text import BEGIN, END, FILE, INPUTS, LAST_LINE, PHASE, STEP, TOLD
 
 if TYPE_CHECKING:
     import jinja2
@@ -201,7 +201,7 @@ def rendered(job: JobScript, template: Path = TEMPLATE) -> str:
         independent=job.independent,
         begin=_begin(job),
         counters=job.counters,
-        inputs=[each.path for each in job.steps[0].run.inputs],
+        inputs=_inputs(job),
         launchers=_launchers(job),
         stale=dict(pair for step in job.steps for pair in step.stale.items()),
         steps=[
@@ -307,6 +307,7 @@ def _problems(text: str, job: JobScript) -> Iterator[str]:
     yield from (f"the script sets {name}, which is reserved; remove it" for name in sets)
     begin = shlex.join((BEGIN, *_begin(job)))
     wanted, begun, ended = {step.token: step for step in job.steps}, False, False
+    hashed = shlex.join((INPUTS, *_inputs(job))) if _inputs(job) else ""
     for command in script_text.commands(around):
         name, raw, place = command.words[0].split()[0], command.raw, f"line {command.line} of the script"
         ended = ended or raw == END
@@ -316,6 +317,8 @@ def _problems(text: str, job: JobScript) -> Iterator[str]:
             begun = True
         elif name == STEP and (len(command.words) < 4 or command.words[3] not in wanted):
             yield f"{place}: {raw}: not planned, or duplicated"
+        elif raw == hashed:
+            hashed = ""
         elif name == STEP and not begun:
             yield f"{place}: campaign_run before campaign_begin"
         elif name == STEP:
@@ -323,6 +326,8 @@ def _problems(text: str, job: JobScript) -> Iterator[str]:
             yield from (f"{place}: {difference}" for difference in differences)
     if not begun:
         yield "no campaign_begin line; copy it from job.sbatch.j2"
+    if hashed:
+        yield f"no line {hashed}, so input files would not be hashed; copy the line from job.sbatch.j2"
     if not ended:
         yield "no campaign_end line; copy it from job.sbatch.j2"
     for step in wanted.values():
@@ -351,6 +356,11 @@ def _begin(job: JobScript) -> tuple[str, ...]:
     """The words of the line that begins the job."""
     run = job.steps[0].run
     return (job.witness, str(int(job.probe)), str(job.folder), run.directory, run.executable, *_beside(job))
+
+
+def _inputs(job: JobScript) -> list[str]:
+    """What all runs of the job read."""
+    return [each.path for each in job.steps[0].run.inputs]
 
 
 def _beside(job: JobScript) -> tuple[str, ...]:

@@ -32,6 +32,22 @@ def tree(root: Path, files: Mapping[str, str]) -> Path:
     return root
 
 
+# --- input files
+
+
+def test_files_are_hashed_with_their_sizes_and_what_is_no_file_is_unread(tmp_path: Path) -> None:
+    box = tmp_path / "a box"
+    box.write_bytes(b"x" * 100_000)
+    words = [resources.witness(), "hash", box, tmp_path, tmp_path / "none"]
+    environment = {"SLURMD_NODENAME": "n7"}
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True, env=environment)
+    assert done.stdout.splitlines() == [
+        f"n7 {hashlib.sha256(box.read_bytes()).hexdigest()} 100000 {box}",
+        f"n7 unread 0 {tmp_path}",
+        f"n7 unread 0 {tmp_path / 'none'}",
+    ]
+
+
 # --- what a node says
 
 

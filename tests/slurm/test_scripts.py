@@ -14,7 +14,7 @@ import pytest
 from campaign.config.format import Slurm
 from campaign.core import resources
 from campaign.core.errors import InputError
-from campaign.core.model import Geometry, Launcher, Planned, Run
+from campaign.core.model import Geometry, Input, Launcher, Planned, Run
 from campaign.slurm import script_text, scripts
 from tests.support import builders, fake_slurm
 from tests.support.fake_slurm import Fake
@@ -91,6 +91,18 @@ def test_the_first_sixty_lines_of_a_script_are_all_that_it_runs(runs: int) -> No
     first = "\n".join(render(planned).split("\n")[:60])
     assert list(script_text.steps(first)) == [step.token for step in planned]
     assert "\n    campaign_end\n}\n" in first
+
+
+def test_a_script_hashes_the_input_files_and_one_that_does_not_is_refused() -> None:
+    inputs = (Input("box", "/work/the box"), Input("table", "/work/table"))
+    planned = [replace(each, run=replace(each.run, inputs=inputs)) for each in steps()]
+    text, line = render(planned), "    campaign_with_inputs '/work/the box' /work/table\n"
+    assert text.count(line) == 1
+    for other in ("", line.replace(" /work/table", "")):
+        assert scripts.verify(text.replace(line, other), job(planned), "t") == [
+            "t: no line campaign_with_inputs '/work/the box' /work/table, so input files would not be hashed; copy the "
+            "line from job.sbatch.j2"
+        ]
 
 
 def test_a_script_of_a_hundred_runs_has_each_on_a_line_before_any_function() -> None:
