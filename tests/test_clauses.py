@@ -1,0 +1,63 @@
+"""docs/clauses.md: what it says of each kind of demand is there, keys, packs, and tests with keeping and breaking results."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+NONE = "—"
+KINDS = 29
+
+
+def _quoted(text: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", text)
+
+
+def _rows() -> list[list[str]]:
+    """Number, demand, keys, pack and tests of each kind."""
+    lines = re.findall(r"^\| ([0-9]+ \| .*) \|$", (ROOT / "docs/clauses.md").read_text(encoding="utf-8"), re.MULTILINE)
+    return [[cell.strip() for cell in line.split(" | ")] for line in lines]
+
+
+def _keys() -> set[str]:
+    """The keys of a rule pack, as its schema has them."""
+    reference = (ROOT / "docs/rule-pack-keys.md").read_text(encoding="utf-8")
+    return set(re.findall(r"^\| `([^`]+)` \|", reference, re.MULTILINE))
+
+
+rows = pytest.mark.parametrize("row", _rows(), ids=lambda row: str(row[0]))
+
+
+def test_all_kinds_are_there_in_order() -> None:
+    assert [int(row[0]) for row in _rows()] == list(range(1, KINDS + 1))
+    assert {len(row) for row in _rows()} == {5}
+
+
+@rows
+def test_a_kind_is_stated_by_keys_of_the_schema_which_its_pack_has(row: list[str]) -> None:
+    _, _, keys, pack, _ = row
+    named = _quoted(keys)
+    assert [key for key in named if key not in _keys()] == []
+    assert bool(named) == (keys != NONE)
+    for name in _quoted(pack):
+        text = (ROOT / "rules" / f"{name}.yaml").read_text(encoding="utf-8")
+        assert [key for key in named if not re.search(rf"\b{re.split(r'[.]', key)[-1]}:", text)] == []
+
+
+@rows
+def test_a_kind_that_is_stated_has_tests_that_exist(row: list[str]) -> None:
+    _, _, keys, _, tests = row
+    named = _quoted(tests)
+    assert bool(named) == (keys != NONE)
+    for name in named:
+        if "::" in name:
+            path, _, function = name.partition("::")
+            assert f"\ndef {function}(" in (ROOT / path).read_text(encoding="utf-8"), name
+        else:
+            path, _, rule = name.partition(" ")
+            cases = (ROOT / path).read_text(encoding="utf-8")
+            for kind in (r"kept", r"(broken|rehearsed|to_be_answered|disclosed)"):
+                assert re.search(rf"\b{kind}\(\s*\"{rule}\"", cases), (name, kind)
