@@ -1,4 +1,4 @@
-"""docs/clauses.md: what it says of each kind of demand is there, keys, packs, and tests with keeping and breaking results."""
+"""docs/clauses.md: its keys, packs and tests, with results that keep and that break each demand, are there."""
 
 from __future__ import annotations
 
