@@ -25,7 +25,7 @@ CAPTURES = DATA / "declared"
 def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str, place: Path = resources.PACKS) -> Case:
     """A campaign with scripts as its programs, which run the shell's words `prints`: their interpreter is declared."""
     (folder / "bin").mkdir()
-    if packs.load(place / f"{pack}.yaml").inputs:
+    if any(not each.path for each in packs.load(place / f"{pack}.yaml").inputs):
         pack, place = with_inputs_made_here(folder, pack, place)
     names = [each.id for each in packs.load(place / f"{pack}.yaml").programs]
     for program in (folder / "bin" / name for name in names):
