@@ -154,7 +154,8 @@ def check_search(values: Values, pack: RulePack, launch: Mapping[str, object]) -
                 f"found {given['nodes']}; allowed: {needed} or more for launch.{condition.id} ({condition.asked})",
                 "nodes",
             )
-    given.require(given["operation"], [operation.id for operation in pack.operations], "operation")
+    executed = [operation.id for operation in pack.operations if not operation.across]
+    given.require(given["operation"], executed, "operation")
     if searched and any(sweep.by_geometry for sweep in pack.sweeps):
         values.problem(
             f"found search, but the values of rule pack {pack.id} depend on the process count; give the number of "

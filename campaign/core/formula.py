@@ -1,5 +1,6 @@
 """Arithmetic over names and numbers, as in a projection: `measured * (nodes / base_nodes) ^ 0.9`. Pure.
 
+A name may be that of a value elsewhere, `fom@single`, or of several values, `max(fom)`: that is then its name.
 Parsed by Python's own parser and computed here for a few kinds of nodes: the text is never executed.
 """
 
@@ -39,6 +40,8 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
 
 _COMPARISON = re.compile("(>=|<=|==|<|>)")
 _PERCENT = re.compile(r"(?<![\w.])([0-9]+(?:\.[0-9]+)?)%")
+_AT = re.compile(r"(?<=\w)@(?=[^\W\d])")
+_AT_OF_PYTHON = "__at__"
 _EXACT = 1e-12  # relative: what computing with doubles may lose
 
 
@@ -125,7 +128,7 @@ class Condition:
 def _parsed(text: str) -> ast.expr:
     if len(text) > LONGEST:
         raise ValueError(too_long(length=len(text), longest=LONGEST))
-    text_of_python = _PERCENT.sub(r"(\1/100)", text.strip()).replace("^", "**")
+    text_of_python = _AT.sub(_AT_OF_PYTHON, _PERCENT.sub(r"(\1/100)", text.strip()).replace("^", "**"))
     text_of_python = _NAME.sub(r"_\g<0>", text_of_python)  # an operation may be called `is` or `in`
     try:
         return ast.parse(text_of_python, mode="eval").body
@@ -134,7 +137,11 @@ def _parsed(text: str) -> ast.expr:
 
 
 def _name(node: ast.Name) -> str:
-    return node.id.removeprefix("_")
+    return _written(node.id)
+
+
+def _written(name: str) -> str:
+    return name.removeprefix("_").replace(_AT_OF_PYTHON, "@")
 
 
 def _aggregate(node: ast.expr) -> str:
@@ -182,5 +189,5 @@ def _operation(node: ast.expr) -> tuple[Callable[[Sequence[float]], float], list
             return lambda parts: _OF_ONE[_name(called)](*parts), [part]
         case ast.Call(func=ast.Name() as called, args=[_, _, *_], keywords=[]) if _name(called) in _OF_SEVERAL:
             return _OF_SEVERAL[_name(called)], node.args
-    wrong = _NAME.sub(lambda name: name[0].removeprefix("_"), ast.unparse(node))
+    wrong = _NAME.sub(lambda name: _written(name[0]), ast.unparse(node))
     raise ValueError(f"{wrong!r} is not arithmetic; allowed: {ALLOWED}")

@@ -8,14 +8,16 @@ from dataclasses import replace
 from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.entries import Requirement
 from campaign.core.formula import Condition, aggregate, of_several, value
-from campaign.core.model import Finding, Record
+from campaign.core.model import Cell, Finding, Record
 from campaign.core.units import digits
 from campaign.judge.attempt import WITHIN
 from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES
 from campaign.results.case import Case, by_node
+from campaign.results.cells import Row
 
+FOUND = "clause {clause} requires {condition}; found {values}"
 PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
 
 
@@ -54,7 +56,7 @@ def _holds(
     if not missed:
         return
     yield at_full_size(violation, case.full)(
-        "clause {clause} requires {condition}; found {values}",
+        FOUND,
         *missed,
         condition=text,
         clause=requirement.clause,
@@ -125,21 +127,55 @@ def _result_holds(case: Case, part: Case, requirement: Requirement, condition: C
     values = ", ".join(
         f"{name} {digits(known[name])}{_places(printed[name]) if name in printed else ''}" for name in condition.names
     )
-    wording = "clause {clause} requires {condition}; found {values}"
+    if missed := _result_missed(condition, known):
+        yield form(FOUND, *missed, **told, values=values)
+
+
+def _result_missed(condition: Condition, known: Mapping[str, float]) -> tuple[str, str] | None:
+    """As `_missed`; a condition on results that cannot be computed does not hold."""
     try:
-        missed = _missed(condition, known)
+        return _missed(condition, known)
     except ValueError as error:
-        missed = "", str(error)
-    if missed:
-        yield form(wording, *missed, **told, values=values)
+        return "", str(error)
 
 
 def results_agree(submission: Submission) -> Iterator[Finding]:
-    """RES-02: each condition over repetitions or nodes holds for the valid results of a line of the table."""
+    """RES-02: each condition over repetitions or nodes, or on numbers computed from several executions, holds for the
+    valid results of a line of the table.
+    """
     for over in ("repetitions", "nodes"):
         for cases in _valid_together(submission, over):
             for requirement, condition in _applicable(cases[0], over):
                 yield from _agree(submission, cases, requirement, condition)
+
+    if any(operation.across for operation in submission.pack.operations):
+        yield from _of_several(submission)
+
+
+def _of_several(submission: Submission) -> Iterator[Finding]:
+    """Conditions on numbers that are computed from several executions."""
+    cases = {case.subject: case for case in submission.results}
+    lines: dict[tuple[str, str, str], dict[str, Row]] = {}
+    for row in submission.measured_rows:
+        lines.setdefault(row.cell.line, {})[row.cell.operation] = row
+    for line, rows in lines.items():
+        case = cases[next(iter(rows.values())).origin]
+        for requirement, condition in _applicable(case):
+            named = [each for each in case.pack.operations if each.name in condition.names]
+            if not any(each.across for each in named) or not {*named} <= {*case.pack.operations_of(line[1])}:
+                continue  # of one execution, or of another launch condition
+            found = {each.name: record for each in named if each.id in rows and (record := rows[each.id].record)}
+            told = {"clause": requirement.clause, "condition": f"{condition.left} {condition.sign} {condition.right}"}
+            cells = [Cell(*line, each.id) for each in named]
+            if len(found) < len(named):
+                wording = "clause {clause} requires {condition}: a value is missing"
+                yield from submission.over(unchecked, cells, wording, **told)
+                continue
+            values = ", ".join(f"{name} {digits(record.value)}{_places(record)}" for name, record in found.items())
+            known = recorded(case) | {name: record.value for name, record in found.items()}
+            if missed := _result_missed(condition, known):
+                form = _form(requirement, submission.full)
+                yield from submission.over(form, cells, FOUND, *missed, **told, values=values)
 
 
 def _valid_together(submission: Submission, over: str) -> Iterator[list[Case]]:
@@ -169,7 +205,6 @@ def _agree(
         return
     numbers = {name: [record.value for record in records] for name, records in found.items()}
     values = "; ".join(f"{name} {_span(records)}" for name, records in found.items())
-    wording = "clause {clause} requires {condition}; found {values}"
     form = _form(requirement, submission.full)
     try:
         known = recorded(cases[0]) | {name: aggregate(name, numbers) for name in condition.names if of_several(name)}
@@ -177,7 +212,7 @@ def _agree(
     except ValueError as error:
         missed = "", str(error)
     if missed:
-        yield from submission.over(form, cells, wording, *missed, **told, values=values)
+        yield from submission.over(form, cells, FOUND, *missed, **told, values=values)
 
 
 def _form(requirement: Requirement, full: bool) -> Form:

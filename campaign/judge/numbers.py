@@ -117,7 +117,7 @@ def repeated(submission: Submission) -> Iterator[Finding]:
     """STA-03: enough repetitions for an interval, or the RFP's minimum, which is then noted."""
     wanted, minimum = (int(submission.pack.parameter("STA-03", name)) for name in ("wanted", "minimum"))
     counts: dict[tuple[int, bool], list[Cell]] = {}
-    for row in submission.measured_rows:
+    for row in submission.executed_rows:
         if row.status is Status.MEASURED:
             shared = bool(row.jobs) and row.jobs < min(row.summary.n, wanted)
             counts.setdefault((row.summary.n, shared), []).append(row.cell)
@@ -141,7 +141,7 @@ def steady(submission: Submission) -> Iterator[Finding]:
     form = doubt(submission.full)
     operations = {operation.id: operation for operation in submission.pack.operations}
     by_line = _valid_by_line(submission)
-    rows = [row for row in submission.measured_rows if row.status is Status.MEASURED]
+    rows = [row for row in submission.executed_rows if row.status is Status.MEASURED]
     for row in rows:
         cv = row.summary.cv
         if cv is not None and cv > variation:
@@ -205,7 +205,7 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
     pairs = [
         (row, replace(row.cell, launch=launch))
         for launch in alone
-        for row in submission.measured_rows
+        for row in submission.executed_rows
         if row.cell.launch != launch
     ]
     message, missing = "slower than the single-process result", "no single-process result to compare with"

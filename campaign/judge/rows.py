@@ -12,8 +12,9 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.search import Projection
 from campaign.core import units
 from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Status, matches
+from campaign.judge import across
 from campaign.plan import matrix
-from campaign.results.case import Case, by_node, selected
+from campaign.results.case import Case, by_node, of_nodes
 from campaign.results.cells import Basis, Row
 from campaign.statistics import intervals
 
@@ -39,20 +40,20 @@ def table_rows(
         operation, of_cell = operations[cell.operation], by_cell.get(cell, [])
         tried = [result for run in of_cell for result in by_run.get(run.id, ())]
         row = Row(cell, operation.unit, Status.MISSING, of_cell[0] if of_cell else None)
-        row = _with_number(row, campaign, operation, tried)
+        row = _with_number(row, campaign, operation, [] if operation.across else tried)
         row = replace(row, nodes=tuple(dict.fromkeys(run.node for run in of_cell if run.node)))
         if row.status is Status.MISSING:
             used = [attempt for run in of_cell for attempt in counted[run.id]]
             row = replace(row, note=_why_missing(of_cell, used, any(others[run.id] for run in of_cell)))
         other = others[row.run.id] if row.run else 0
         table.append(replace(row, other_attempts=other, best=pack.best(operation), basis=basis))
-    return table
+    return across.filled(table, pack, results)
 
 
 def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row, ...]:
     """The rows with the findings about the campaign as a whole: a violation about a cell makes it invalid."""
     judged = [_with_findings(row, [finding for finding in findings if _is_about(finding, row)]) for row in rows]
-    invalid = {_number_of(row, row.record): row.cell for row in judged if row.record and row.status is Status.INVALID}
+    invalid = {_number_of(row.record): row.cell for row in judged if row.record and row.status is Status.INVALID}
     return tuple(_of_valid_parts(row, invalid) for row in judged)
 
 
@@ -60,8 +61,8 @@ def _is_about(finding: Finding, row: Row) -> bool:
     return finding.subject == row.origin or matches(row.cell, finding.subject)
 
 
-def _number_of(row: Row, record: Record) -> tuple[str, str]:
-    return row.origin, record.operation
+def _number_of(record: Record) -> tuple[str, str]:
+    return record.source.file, record.operation
 
 
 def _of_valid_parts(row: Row, invalid: Mapping[tuple[str, str], Cell]) -> Row:
@@ -69,7 +70,7 @@ def _of_valid_parts(row: Row, invalid: Mapping[tuple[str, str], Cell]) -> Row:
     parts = list(row.record.parts) if row.record and row.status is Status.MEASURED else []
     while parts:
         part = parts.pop()
-        if cell := invalid.get(_number_of(row, part)):
+        if cell := invalid.get(_number_of(part)):
             return replace(row, status=Status.INVALID, note=f"computed from {cell}, which is invalid")
         parts += part.parts
     return row
@@ -85,11 +86,11 @@ def _with_number(row: Row, campaign: Campaign, operation: Operation, tried: Sequ
     """The row with its number, or why it has none; still missing if nothing was `tried`."""
     good = [result for result in tried if result.valid and result.complete]
     if good:
-        result = selected(good)
+        nodes = by_node(good)
+        result = of_nodes(nodes)
         here, its = ([case for case in cases if case.run.node == result.run.node] for cases in (tried, good))
         row = _number(row, Status.MEASURED, result, operation, here, its)
-        nodes = by_node(good) if result.run.node else {}
-        results = {node: case.result(operation) for node, case in nodes.items()}
+        results = {node: case.result(operation) for node, case in nodes.items() if node}
         return replace(row, by_node={node: record.value for node, record in results.items() if record})
     projection = next((given for given in campaign.projections if matches(row.cell, given.cells)), None)
     if projection is not None:

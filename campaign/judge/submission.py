@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -84,6 +84,12 @@ class Submission:
         return [row for row in self.rows if row.value is not None and row.status is not Status.PROJECTED]
 
     @property
+    def executed_rows(self) -> list[Row]:
+        """Of these, those of one execution each, and not computed across executions."""
+        across = {operation.id for operation in self.pack.operations if operation.across}
+        return [row for row in self.measured_rows if row.cell.operation not in across]
+
+    @property
     def full(self) -> bool:
         """Whether it is of the RFP's size: what is inherent to a rehearsal is a note, not a violation."""
         return self.pack.profile == "full"
@@ -152,19 +158,24 @@ def every_cell_answered(submission: Submission) -> Iterator[Finding]:
 def every_number_traced(submission: Submission) -> Iterator[Finding]:
     """CMP-04: every measured number has its run and its log line, and reading that line again gives it."""
     unread, traceless = [], []
+    cases = {case.subject: case for case in submission.results}
     for row in submission.measured_rows:
         if row.run is None or row.attempt is None or row.record is None:
             traceless.append(row.cell)
             continue
-        results = (submission.again or {}).get((row.run.id, row.attempt.number))
-        if results is None:
+        executed = [cases[each] for each in row.executions] or [
+            Case(submission.pack, row.run, row.attempt, (), Observation())
+        ]
+        results = [(submission.again or {}).get((case.run.id, case.attempt.number)) for case in executed]
+        if None in results:
             unread.append(row.cell)
             continue
-        again = Case(submission.pack, row.run, row.attempt, tuple(results), Observation()).of(row.cell.operation)
+        reread = [replace(case, records=tuple(found or ())) for case, found in zip(executed, results, strict=True)]
+        again = [part for case in reread for part in case.of("" if row.executions else row.cell.operation)]
         for record in row.record.measured:
             source = record.source
             same = [each for each in again if (each.operation, each.source) == (record.operation, source)]
-            if [(result.value, result.unit) for result in same] != [(record.value, record.unit)]:
+            if (record.value, record.unit) not in [(result.value, result.unit) for result in same]:
                 yield violation(
                     "{file} line {line} does not contain the reported value",
                     f"{record.value} {record.unit}",

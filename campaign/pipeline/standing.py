@@ -56,7 +56,7 @@ def standing(
             pack, planned.runs, attempts, store.records(), store.observations(), evidence, opened.answers
         )
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
-    reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
+    reported = {origin for row in rows for origin in (row.origin, *row.executions)}
     return engine.judged(
         Submission(
             campaign,
@@ -66,7 +66,11 @@ def standing(
             tuple(results),
             tuple(rows),
             planned.searches,
-            again=read_again(opened.paths, pack.output, reported),
+            again=read_again(
+                opened.paths,
+                pack.output,
+                [(case.run.id, case.attempt.number) for case in results if case.subject in reported],
+            ),
             journal=chain,
             folders=frozenset((a.run, a.number) for a in attempts if opened.paths.attempt(a.run, a.number).is_dir()),
             unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(opened.paths, a)),

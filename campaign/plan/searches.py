@@ -129,6 +129,7 @@ def _parts(
     whose cells are all left out.
     """
     operations = pack.operations_of(condition.id)
+    executed = [operation.id for operation in operations if not operation.across]
     asked, all_operations = campaign.search, tuple(operation.id for operation in operations)
     named = [operation for operation in operations if asked.operation in (operation.template, operation.id)]
     deciding = (named or [pack.deciding(condition.id)])[-1].id
@@ -142,7 +143,7 @@ def _parts(
     elif asked.per == "configuration":
         yield from (((files,), deciding, all_operations) for files in configurations)
     else:
-        yield from (((files,), operation, (operation,)) for files in configurations for operation in all_operations)
+        yield from (((files,), operation, (operation,)) for files in configurations for operation in executed)
 
 
 def runs_of(search: Search, request: PlannedBlock, blueprint: matrix.Blueprint) -> tuple[Run, ...]:

@@ -114,8 +114,8 @@ def remarks(row: Row, pack: RulePack) -> list[Remark]:
         if finding.asks and not finding.waived:
             gathered.append(_asked(finding))
     if row.status is Status.INVALID and not gathered:
-        gathered.append(Remark("its run has missing results"))
-    return [*gathered, *_each_node(row, pack), *_attempts(row), *_iterations(row), *_counted(row, pack)]
+        gathered.append(Remark(row.note or "its run has missing results"))
+    return [*gathered, *_each_node(row, pack), *_attempts(row, pack), *_iterations(row), *_counted(row, pack)]
 
 
 def _violation(finding: Finding) -> Remark:
@@ -142,15 +142,19 @@ def _each_node(row: Row, pack: RulePack) -> Iterator[Remark]:
     reported = next(condition.each for condition in pack.launch if condition.id == row.cell.launch)
     low, mean, high = (units.digits(value) for value in (min(values), fmean(values), max(values)))
     nodes = f"{len(values)} of {several(len(row.nodes), 'node')}, each by itself"
-    yield Remark(f"{reported} of {nodes}:", f"{low} to {high}, mean {mean}, spread {row.spread:.1%} of the mean")
+    spread = "" if row.spread is None else f", spread {row.spread:.1%} of the mean"
+    yield Remark(f"{reported} of {nodes}:", f"{low} to {high}, mean {mean}{spread}")
     if row.outlying:
         told = units.listed(f"{node} ({units.digits(row.by_node[node])})" for node in row.outlying)
         yield Remark("outlying nodes:", told)
 
 
-def _attempts(row: Row) -> Iterator[Remark]:
+def _attempts(row: Row, pack: RulePack) -> Iterator[Remark]:
     """The number of attempts, and which one is reported."""
-    if row.value is not None and row.attempts > 1 and row.attempt:
+    if row.executions:
+        formula = next(each.formula for each in pack.operations if each.id == row.cell.operation)
+        yield Remark(f"{formula}, of {several(len(row.executions), 'execution')}")
+    elif row.value is not None and row.attempts > 1 and row.attempt:
         if row.summary.n > 1:
             yield Remark(f"{row.attempts} attempts, {row.summary.n} valid; reported by the run rules' selection")
         else:

@@ -40,7 +40,8 @@ class Case:
 
     @cached_property
     def operations(self) -> tuple[Operation, ...]:
-        return self.pack.operations_of(self.run.launch)
+        """Those that one execution gives."""
+        return tuple(each for each in self.pack.operations_of(self.run.launch) if not each.across)
 
     def record(self, name: str) -> Record | None:
         for record in self.records:
@@ -66,10 +67,10 @@ class Case:
     def _numbers(self) -> dict[str, float]:
         return formulas.numbers(self.run.geometry, self.values)
 
-    def of(self, operation: str) -> tuple[Record, ...]:
-        """The records that an operation's number comes from."""
-        found = next((record for each, record in self.reported if each.id == operation), None)
-        return found.measured if found else ()
+    def of(self, operation: str = "") -> tuple[Record, ...]:
+        """The records that an operation's number comes from; without an operation, those of all."""
+        found = [record for each, record in self.reported if operation in ("", each.id)]
+        return tuple([part for record in found for part in record.measured])
 
     @cached_property
     def reported(self) -> tuple[tuple[Operation, Record], ...]:
@@ -177,17 +178,21 @@ def selected(results: Sequence[Case]) -> Case:
     """The attempt that the pack reports: the best of the selecting operation, the earlier one if equal; or the median
     one. Where each node runs by itself, that of the node that its launch condition names.
     """
-    if results[0].run.node:
-        condition = next(each for each in results[0].pack.launch if each.id == results[0].run.launch)
-        nodes = sorted(by_node(results).values(), key=operator.attrgetter("worth"))
-        if results[0].pack.best(deciding(results[0].pack, results[0].run)) == "lowest":
-            nodes.reverse()
-        return nodes[{"minimum": 0, "median": (len(nodes) - 1) // 2, "maximum": -1}[condition.each]]
-    return _of_repetitions(results)
+    return of_nodes(by_node(results))
+
+
+def of_nodes(nodes: Mapping[str, Case]) -> Case:
+    """Of the attempts of nodes, that of the node that their launch condition names; the only one otherwise."""
+    ordered = sorted(nodes.values(), key=operator.attrgetter("worth"))
+    pack, run = ordered[0].pack, ordered[0].run
+    if pack.best(deciding(pack, run)) == "lowest":
+        ordered.reverse()
+    condition = next(each for each in pack.launch if each.id == run.launch)
+    return ordered[{"minimum": 0, "median": (len(ordered) - 1) // 2, "maximum": -1}[condition.each]]
 
 
 def by_node(results: Sequence[Case]) -> dict[str, Case]:
-    """The reported attempt of each node, where nodes run by themselves."""
+    """The reported attempt of each node, where nodes run by themselves; otherwise that of the only entry."""
     nodes: dict[str, list[Case]] = {}
     for case in results:
         nodes.setdefault(case.run.node, []).append(case)

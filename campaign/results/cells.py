@@ -56,6 +56,7 @@ class Row:
     values: tuple[float, ...] = ()  # of all valid attempts, in the order of the runs
     jobs: int = 0  # number of jobs that measured them: values of one job share its nodes and its time
     basis: Basis | None = None
+    executions: tuple[str, ...] = ()  # the attempts that a number across executions is from, as `origin` names one
     nodes: tuple[str, ...] = ()  # those that run by themselves for it, where each node does
     by_node: Mapping[str, float] = field(default_factory=dict)  # the values of those with a valid one
 
@@ -65,10 +66,11 @@ class Row:
         return tuple(list(self.by_node)[index] for index in sorted(intervals.outliers(list(self.by_node.values()))))
 
     @property
-    def spread(self) -> float:
-        """The range of the nodes' values, as a share of their mean."""
+    def spread(self) -> float | None:
+        """The range of the nodes' values, as a share of their mean; None if that is 0."""
         values = list(self.by_node.values())
-        return (max(values) - min(values)) / fmean(values) if any(values) else 0.0
+        middle = abs(fmean(values))
+        return (max(values) - min(values)) / middle if middle else None
 
     @property
     def geometry(self) -> Geometry | None:

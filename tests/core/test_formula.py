@@ -135,3 +135,32 @@ def test_a_strict_condition_is_not_kept_by_the_limit_itself() -> None:
     assert not formula.Condition.of("a > 5").holds({"a": 5.0})
     assert formula.Condition.of("a < 5").holds({"a": -5.0})
     assert formula.Condition.of("abs(a) > 5% * 90").holds({"a": -5.0})
+
+
+# --- names of values elsewhere, and of several
+
+
+NAMES = st.from_regex(r"[a-z][a-z0-9]{0,5}(_[a-z0-9]{1,3})?", fullmatch=True).filter(lambda name: name != "_at_")
+PLACES = st.builds(lambda name, launch: f"{name}@{launch}", NAMES, NAMES) | NAMES
+SEVERAL = st.builds(lambda word, name: f"{word}({name})", st.sampled_from(["max", "mean", "harmean"]), PLACES)
+TERMS = st.lists(PLACES | SEVERAL, min_size=1, max_size=6, unique=True)
+
+
+@given(TERMS, st.data())
+def test_names_elsewhere_and_of_several_are_given_as_they_are_written(terms: list[str], data: st.DataObject) -> None:
+    numbers = {term: data.draw(st.floats(0.5, 2.0)) for term in terms}
+    text = " * ".join(terms)
+    assert formula.names(text) == tuple(terms)
+    assert formula.value(text, numbers) == pytest.approx(math.prod(numbers.values()))
+    assert formula.Condition.of(f"{text} >= 5%").names == tuple(terms)
+
+
+@given(TERMS)
+def test_an_at_binds_closer_than_any_operator(terms: list[str]) -> None:
+    assert formula.value(" + ".join(f"4 * {term} ^ 2" for term in terms), dict.fromkeys(terms, 3.0)) == 36 * len(terms)
+
+
+@pytest.mark.parametrize("text", ["a@", "@a", "a@ b", "a @b", "a@1", "5@a", "a@(b)", "(a)@b", "max(a)@b", "a@@b"])
+def test_an_at_that_joins_no_two_names_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="allowed: names and numbers"):
+        formula.names(text)

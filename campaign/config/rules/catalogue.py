@@ -204,7 +204,7 @@ CATALOGUE: Mapping[str, RuleEntry] = {
     ),
     "RES-02": _rule(
         Level.CAMPAIGN,
-        "the results of repetitions, or of nodes, together meet the conditions of the rules",
+        "the results of several executions together meet the conditions of the rules",
         "results that differ much from run to run or from node to node do not show what a user of the system gets",
         "find out which run or node differs and why, correct it, and run those results again",
     ),

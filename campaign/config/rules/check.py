@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from campaign.config.counts import EACH, SERIES
 from campaign.config.rules import catalogue, clauses, formulas, output_check, program_check, sweeps
@@ -278,7 +278,13 @@ def _check_expanded(pack: Values, profile: str) -> bool:
         return False
     everywhere = set(_ids(pack, "launch"))
     phases = {phase["id"]: set(phase["launch"] or ()) for phase in pack.entries("phases")}
-    conditions_of: dict[str, set[str]] = {}  # the launch conditions that have it
+    launches = {
+        formulas.name_of(f"{each['id']}-1" if SERIES in each.values() else each["id"]): each["id"]
+        for each in pack.entries("launch")
+        if each["id"]
+    }  # of a series, every campaign has the first member
+    seen: set[str] = set()
+    conditions_of: dict[str, set[str]] = {}  # of those of one execution: the launch conditions that have it
     for operation in pack.entries("operations"):
         if operation["id"] is None or not set(sweeps.names(operation["id"])) <= {*known, *sampled}:
             continue
@@ -286,11 +292,16 @@ def _check_expanded(pack: Values, profile: str) -> bool:
             name = sweeps.fill(operation["id"], {**known, **at})
             if not re.fullmatch(r"[a-z][a-z0-9.-]{0,99}", name):
                 problem = f"gives the operation id {name}; allowed: lower-case letters, digits, - and ."
-            elif name in conditions_of:
+            elif name in seen:
                 problem = f"gives the operation id {name} a second time; allowed: ids that differ"
             else:
                 conditions = phases.get(operation["phase"]) or everywhere
-                conditions_of[name] = _check_formula(operation, {**known, **at}, conditions_of, conditions)
+                seen.add(name)
+                measured = _check_formula(operation, {**known, **at}, conditions_of, conditions, launches)
+                conditions_of |= {name: measured} if measured else {}
+                if not measured and pack["selection"] and pack["selection"]["operation"] == operation["id"]:
+                    found = f"found {operation['id']}, computed from several executions"
+                    pack["selection"].problem(f"{found}; allowed: a result of one execution", "operation")
                 continue
             operation.problem(f"{problem} (profile {profile})", "id")
             return False
@@ -298,10 +309,15 @@ def _check_expanded(pack: Values, profile: str) -> bool:
 
 
 def _check_formula(
-    operation: Values, values: Mapping[str, str], before: Mapping[str, set[str]], of_phase: set[str]
+    operation: Values,
+    values: Mapping[str, str],
+    before: Mapping[str, set[str]],
+    of_phase: set[str],
+    launches: Mapping[str, str],
 ) -> set[str]:
-    """Check an operation; gives the launch conditions that have it. `values`: of variables and sweeps; `before`: the
-    operations above it, which its formula may use, each with its launch conditions; `of_phase`: those of its phase.
+    """Check an operation; gives the launch conditions under which one execution has it. `values`: of variables and
+    sweeps; `before`: the operations above it, which its formula may use, each with its launch conditions; `of_phase`:
+    those of its phase; `launches`: all of them, by their names in formulas.
     """
     record, text, printed = (operation[key] for key in ("record", "formula", "printed"))
     if None in (record, text, printed):
@@ -317,30 +333,38 @@ def _check_formula(
         return of_phase
     filled = sweeps.fill(text, {name: formulas.name_of(value) for name, value in values.items()})
     try:
-        wanted = formula.names(filled)
+        wanted = {name: formulas.place(name) for name in formula.names(filled)}
+        across = formulas.is_across(filled)
     except ValueError as error:
         operation.problem(str(error), "formula")
         return of_phase
+    if record and across:
+        operation.problem(f"found {text}; numbers of other executions are not allowed beside `record`", "formula")
+        return of_phase
     numbers = [name for name, value in values.items() if formulas.is_number(value)]
     results = [formulas.VALUE] if record else [formulas.name_of(name) for name in before]
-    for name in wanted:
-        operation.require(name, [*results, *GEOMETRY, *numbers], "formula")
-        if results.count(name) > 1:
+    for name, (base, launch) in wanted.items():
+        others = [] if formula.of_several(name) else [*GEOMETRY] if launch else [*GEOMETRY, *numbers]
+        operation.require(base, [*results, *others], "formula")
+        if launch:
+            operation.require(launch, launches, "formula")
+        if results.count(base) > 1:
             operation.problem(
-                f"{name} matches several operations; give them ids that differ in more than - _ .", "formula"
+                f"{base} matches several operations; give them ids that differ in more than - _ .", "formula"
             )
-    if not set(wanted) & set(results):
+    if not {base for base, launch in wanted.values() if not launch} & set(results):
         operation.problem(f"uses no result; allowed: {', '.join(results) or 'none'}", "formula")
     if record:
         return of_phase
-    together = of_phase.intersection(*(launch for name, launch in before.items() if formulas.name_of(name) in wanted))
+    measured = {formulas.name_of(name): conditions for name, conditions in before.items()}
+    together = {each for each in of_phase if all(formulas.is_known(name, each, launches, measured) for name in wanted)}
     if not together:
         operation.problem(
             "no launch condition measures all results of the formula; use results of phases that run under the same "
             "one",
             "formula",
         )
-    return together or of_phase
+    return set() if across else together or of_phase
 
 
 def _check_plot(plot: Values, operations: list[str], swept: list[str]) -> None:
@@ -385,41 +409,25 @@ def _check_parameters(rule: str, given: dict[str, str | None], pack: Values) -> 
 
 def _check_requirements(pack: Values) -> None:
     """Check that conditions use known names, and that the rules which judge them are among the checks."""
-    needed = {"GEO-05": False, "RES-01": False, "RES-02": False}
     phases = [phase["id"] for phase in pack.entries("phases") if phase["id"] and phase["program"]]
+    needed = set()
     for entry in pack.entries("requires"):
         wanted = formula.Condition.of(sweeps.without(entry["holds"])).names if entry["holds"] else ()
         for name in sweeps.names(entry["holds"] or ""):
             entry.require(name, [*GEOMETRY, *_sizes(pack)], "holds")
-        printed, others = _printed(pack, entry["phase"]), [formulas.name_of(each) for each in _ids(pack, "operations")]
-        sizes = [*formulas.RUN, formulas.MOVED, *(name for name in _sizes(pack) if name not in printed)]
-        for name in wanted if entry["over"] else ():
-            of = formula.of_several(name)
-            entry.require(of or name, others if of else [size for size in sizes if size != formulas.MOVED], "holds")
-        for name in wanted if not entry["over"] else ():
-            if not any(output_check.may_be(name, result) for result in (*printed, *others)):
-                entry.require(name, [*sizes, *others, *printed], "holds")
-        on_results = not {*wanted} <= {*sizes}
-        needed["RES-02" if entry["over"] else "RES-01" if on_results else "GEO-05"] |= bool(wanted)
-        if entry["over"] and wanted and not any(map(formula.of_several, wanted)):
-            entry.problem("found no operation; allowed with `over`: those of several, such as max(fom)", "holds")
-        for key in ("if_printed", "phase") if entry["over"] else ():
-            if entry[key]:
-                entry.problem("not allowed beside `over`; remove it", key)
-        if on_results and formulas.MOVED in wanted:
-            entry.problem(f"found {formulas.MOVED} together with results; allowed: two conditions", "holds")
-        for key in ("if_printed", "full_size", "explain"):
-            if entry[key] and not on_results:
-                entry.problem("not allowed in a condition on sizes and counts; remove it", key)
+        if wanted and entry["over"] is not None:
+            needed.add(_check_over(entry, wanted, pack) if entry["over"] else _check_condition(entry, wanted, pack))
         if entry["phase"] and not phases:
             entry.problem(NO_PHASES, "phase")
         elif entry["phase"] or (formulas.MOVED in wanted and phases):
             entry.require(entry["phase"], phases, "phase")
         for key in ("launch", "files"):
             entry.require_all(key, _ids(pack, key))
+    if any(entry["holds"] is None or entry["over"] is None for entry in pack.entries("requires")):
+        return  # it is not known which rule judges these
     checked = [rule for rule, _ in pack["checks"] or ()]
     for rule, about in (("GEO-05", "sizes and counts"), ("RES-01", "results"), ("RES-02", "several results")):
-        if needed[rule] != (rule in checked):
+        if (rule in needed) != (rule in checked):
             pack.problem(
                 f"allowed: conditions on {about} in `requires` with {rule} among `checks`, or neither", "requires"
             )
@@ -434,6 +442,50 @@ def _check_environment(pack: Values) -> None:
             entry.problem("found `value` of a forbidden variable; remove one of them", "value")
     if bool(pack.entries("environment")) != ("ENV-06" in [rule for rule, _ in pack["checks"] or ()]):
         pack.problem("allowed: variables in `environment` with ENV-06 among `checks`, or neither", "environment")
+
+
+def _check_over(entry: Values, wanted: Sequence[str], pack: Values) -> str:
+    """Check a condition over repetitions or nodes; gives the rule that judges it."""
+    executed = [
+        formulas.name_of(each["id"])
+        for each in pack.entries("operations")
+        if each["id"] and not formulas.is_across(each["formula"] or "")
+    ]
+    for name in wanted:
+        of = formula.of_several(name)
+        entry.require(of or name, executed if of else [*formulas.RUN, *_sizes(pack)], "holds")
+    if not any(map(formula.of_several, wanted)):
+        entry.problem("found no operation; allowed with `over`: those of several, such as max(fom)", "holds")
+    _check_without(entry, ("if_printed", "phase"), "beside `over`")
+    return "RES-02"
+
+
+def _check_condition(entry: Values, wanted: Sequence[str], pack: Values) -> str:
+    """Check a condition on one execution, or on numbers computed from several; gives the rule that judges it."""
+    operations = {formulas.name_of(each["id"]): each for each in pack.entries("operations") if each["id"]}
+    several = [name for name, each in operations.items() if formulas.is_across(each["formula"] or "")]
+    across = any(output_check.may_be(name, each) for name in wanted for each in several)
+    printed = [] if across else _printed(pack, entry["phase"])
+    sizes = [*formulas.RUN, formulas.MOVED, *(name for name in _sizes(pack) if name not in printed)]
+    for name in wanted:
+        if not any(output_check.may_be(name, result) for result in (*printed, *operations)):
+            entry.require(name, [*sizes, *operations, *printed], "holds")
+    on_results = not {*wanted} <= {*sizes}
+    if on_results and formulas.MOVED in wanted:
+        entry.problem(f"found {formulas.MOVED} together with results; allowed: two conditions", "holds")
+    if across:
+        _check_without(entry, ("if_printed", "phase"), "in a condition on numbers of several executions")
+        return "RES-02"
+    if on_results:
+        return "RES-01"
+    _check_without(entry, ("if_printed", "full_size", "explain"), "in a condition on sizes and counts")
+    return "GEO-05"
+
+
+def _check_without(entry: Values, keys: Sequence[str], where: str) -> None:
+    for key in keys:
+        if entry[key]:
+            entry.problem(f"not allowed {where}; remove it", key)
 
 
 def _printed(pack: Values, phase: str | None) -> list[str]:

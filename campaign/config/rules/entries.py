@@ -134,7 +134,8 @@ class Operation:
     formula: str = key(
         Text("a formula such as geomean(read, write)", longest=500),
         "formula for the value: from other operations of the same execution (with _ for - and . in their ids), or "
-        "from the number of `record` (`value`), `processes`, `nodes`, `processes_per_node` and variables",
+        "from the number of `record` (`value`), `processes`, `nodes`, `processes_per_node` and variables; "
+        "`fom@single`: as reported under another launch condition; `mean(fom)`: of all valid repetitions",
         "",
     )
     lasts: str = key(
@@ -168,6 +169,11 @@ class Operation:
     def name(self) -> str:
         """Its name in formulas."""
         return formulas.name_of(self.id)
+
+    @property
+    def across(self) -> bool:
+        """Whether it is computed from several executions, and not from one."""
+        return formulas.is_across(self.formula)
 
 
 @dataclass(frozen=True, slots=True)

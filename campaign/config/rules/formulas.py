@@ -1,15 +1,18 @@
 """The names in formulas of a rule pack, which compute operations, words of a command line and sizes. Pure.
 
 An operation's formula names other operations of the same execution by their ids, with _ for - and `.`, and numbers of
-the run. A word of a command line may contain `{= formula}`, with numbers of the run only: `-b {= memory / processes}`.
+the run. `fom@single` is the number reported under another launch condition, `mean(fom)` the mean of all valid
+repetitions. A word of a command line may contain `{= formula}`, with numbers of the run only:
+`-b {= memory / processes}`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from campaign.config.rules import sweeps
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.core import formula
 from campaign.core.formula import Condition
@@ -27,6 +30,29 @@ VALUE = "value"  # the number of the operation's or the record's own
 def name_of(operation: str) -> str:
     """An operation's name in formulas."""
     return re.sub(r"[-.]", "_", operation)
+
+
+def place(name: str) -> tuple[str, str]:
+    """The operation and the launch condition in `fom@single` or `max(fom@single)`; "" for the run's own condition."""
+    operation, _, launch = (formula.of_several(name) or name).partition("@")
+    return operation, launch
+
+
+def is_across(text: str) -> bool:
+    """Whether a formula, which may have placeholders, takes numbers of several executions."""
+    try:
+        return any("@" in name or formula.of_several(name) for name in formula.names(sweeps.without(text)))
+    except ValueError:
+        return False
+
+
+def is_known(name: str, launch: str, launches: Mapping[str, str], measured: Mapping[str, Collection[str]]) -> bool:
+    """Whether a name of a formula may stand for a number under a launch condition: its operation is `measured` there,
+    or under the other condition that it names. `launches`: the conditions by their names in formulas.
+    """
+    operation, other = place(name)
+    there = launches.get(other, launch)
+    return there in measured.get(operation, (there,)) and other != name_of(launch)
 
 
 def conditions(text: str) -> tuple[Condition, ...]:

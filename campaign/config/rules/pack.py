@@ -169,7 +169,8 @@ class RulePack(Once):
     def deciding(self, launch: str) -> entries.Operation:
         """The operation whose value selects the attempt to report, under a launch condition."""
         wanted = self.selection.operation
-        measured = self.operations_of(launch)  # some phases of a launch condition may lack the operation
+        # Some phases of a launch condition may lack the operation.
+        measured = [each for each in self.operations_of(launch) if not each.across]
         return ([operation for operation in measured if wanted in (operation.template, operation.id)] or measured)[-1]
 
     def best(self, operation: entries.Operation) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from campaign.config.rules import sweeps
 from campaign.config.rules.catalogue import judged
 from campaign.config.rules.entries import LaunchCondition, Operation
-from campaign.config.rules.formulas import name_of
+from campaign.config.rules.formulas import is_known, name_of
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.config.rules.pack import RulePack
 from campaign.core import formula
@@ -78,25 +78,26 @@ def _operations(
 ) -> tuple[Operation, ...]:
     made: dict[str, Operation] = {}
     under = {phase.id: phase.runs_under for phase in pack.phases}
+    launches = {name_of(launch): launch for launch in swept}
     for template in pack.operations:
         runs = under.get(template.phase, lambda _: True)
-        parts = {each.name: each.launch for each in made.values()}
+        measured = {each.name: each.launch for each in made.values()}
         for launch, lists in swept.items():
             if not runs(launch):
                 continue
             for at in sweeps.combinations(template.id, lists):
-                place = {**values, **at}
-                name = sweeps.fill(template.id, place)
-                text = sweeps.fill(template.formula, {name: name_of(text) for name, text in place.items()})
-                if text and any(launch not in parts.get(part, (launch,)) for part in formula.names(text)):
-                    continue  # an operation that it is computed from is not measured there
+                filled = {**values, **at}
+                name = sweeps.fill(template.id, filled)
+                text = sweeps.fill(template.formula, {name: name_of(text) for name, text in filled.items()})
+                if text and not all(is_known(part, launch, launches, measured) for part in formula.names(text)):
+                    continue
                 known = made.get(name)
                 made[name] = replace(
                     template,
                     id=name,
-                    title=sweeps.fill(template.title, place),
-                    record=sweeps.fill(template.record, place),
-                    row=sweeps.fill(template.row, place),
+                    title=sweeps.fill(template.title, filled),
+                    record=sweeps.fill(template.record, filled),
+                    row=sweeps.fill(template.row, filled),
                     formula=text,
                     template=template.id,
                     at=tuple(at.items()),

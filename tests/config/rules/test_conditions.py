@@ -22,6 +22,7 @@ files: [{id: all, title: T, clause: "1"}]
 operations:
   - {id: time-step, title: Time, record: time, unit: s}
   - {id: speed, title: Speed, formula: 1 / time_step, unit: 1/s}
+  - {id: average, title: Mean, formula: mean(speed), unit: 1/s}
 results:
   format: text
   facts: {program: "(solver .*)", size: "size (.*)"}
@@ -42,7 +43,11 @@ def errors(tmp_path: Path, requires: str, rules: str = 'RES-01: "3"') -> str:
         pack = packs.load(file)
     except InputError as error:
         return str(error)
-    judged = {"RES-02" if each.over else "RES-01" if pack.on_results(each) else "GEO-05" for each in pack.requires}
+    several = {each.name for each in pack.operations if each.across}
+    judged = {
+        "RES-02" if each.over or several & {*each.names} else "RES-01" if pack.on_results(each) else "GEO-05"
+        for each in pack.requires
+    }
     assert judged == set(pack.checks)
     return ""
 
@@ -63,6 +68,16 @@ def test_a_condition_over_repetitions_or_nodes_names_operations_as_those_of_seve
     assert errors(tmp_path, holds, 'RES-02: "3"') == ""
 
 
+def test_a_condition_on_a_number_of_several_executions_is_judged_by_the_rule_of_several(tmp_path: Path) -> None:
+    assert errors(tmp_path, '{holds: average >= 2 * speed, clause: "3", full_size: true}', 'RES-02: "3"') == ""
+
+
+def test_a_misspelt_over_is_the_only_error(tmp_path: Path) -> None:
+    found = errors(tmp_path, '{holds: max(speed) <= 2, clause: "3", over: repetition}', 'RES-02: "3"')
+    assert "over: found repetition; allowed: repetitions or nodes" in found
+    assert len(found.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("requires", "expected"),
     [
@@ -75,6 +90,12 @@ def test_a_condition_over_repetitions_or_nodes_names_operations_as_those_of_seve
             "not allowed beside `over`; remove it",
         ),
         ('{holds: loss <= 1, clause: "3"}', "found loss; allowed: "),
+        ('{holds: max(average) <= 1, clause: "3", over: nodes}', "found average; allowed: time_step, speed"),
+        ('{holds: average <= time, clause: "3"}', "found time; "),
+        (
+            '{holds: average <= 1, clause: "3", if_printed: true}',
+            "not allowed in a condition on numbers of several executions; remove it",
+        ),
         ('{holds: "size == {loss}", clause: "3"}', "found loss; allowed: processes, nodes"),
         ('{holds: size ~ 1, clause: "3"}', "two formulas with >=, <=, ==, < or > between them"),
         ('{holds: time <= moved, clause: "3"}', "found moved together with results; allowed: two conditions"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from campaign.config.rules.entries import Requirement, Variable
+from campaign.config.rules.entries import Operation, Requirement, Variable
 from campaign.config.rules.output_format import OutputFormat
 from campaign.core.model import Record, Severity, Source
 from campaign.judge.submission import Submission
@@ -14,6 +14,7 @@ from tests.judge.cases import Example, broken, kept, rehearsed, unchecked
 from tests.judge.cases.attempts import case
 from tests.judge.cases.numbers import FIRST, repeated
 from tests.support import builders
+from tests.support.results import Results
 
 
 def solved(holds: str, profile: str = "full", residual: float = 2e-9, **keys: Any) -> Case:
@@ -38,7 +39,41 @@ def spread(*values: float, holds: str = "max(create) - min(create) <= 5% * mean(
     return replace(given, pack=pack, results=tuple(replace(each, pack=pack) for each in given.results))
 
 
+def scaled(single: float | None, node: float, holds: str = "efficiency >= 80%", **keys: Any) -> Submission:
+    """A process alone and four on a node, with these rates of creation, and a condition on the efficiency."""
+    formula = "create / (processes * create@single)"
+    computed = Operation("efficiency", "Efficiency", "x", formula=formula, launch=("node", "peak", "max"))
+    requires = (Requirement(holds, "4.3", **keys),)
+    pack = builders.pack(operations=(*builders.pack().operations, computed), requires=requires)
+    made = Results(pack=pack)
+    for name, rate in (("single.unique", single), ("node.unique", node)):
+        if rate is not None:
+            made.add(name, (rate, 4000.0, 800.0))
+    return made.submission()
+
+
+LINES = "(runs/scratch.node.unique.r1/1/stdout:14, runs/scratch.single.unique.r1/1/stdout:14)"
 EXAMPLES: list[Example] = [
+    broken(
+        "RES-02",
+        f"clause 4.3 requires efficiency >= 80%; found efficiency 0.75 {LINES}",
+        scaled(100, 300),
+        ">= 0.8",
+        "0.75",
+        "scratch/node/unique/efficiency",
+    ),
+    broken(
+        "RES-02",
+        f"clause 4.3 requires efficiency * processes > 3.5; found efficiency 0.75 {LINES}",
+        scaled(100, 300, "efficiency * processes > 3.5", explain=True),
+        "> 3.5",
+        "3",
+        "scratch/node/unique/efficiency",
+        severity=Severity.WARNING,
+    ),
+    kept("RES-02", "an efficiency of 90%", scaled(100, 360)),
+    kept("RES-02", "the efficiency of another launch condition", scaled(100, 300, launch=("peak",))),
+    unchecked("RES-02", "an efficiency without the process alone", scaled(None, 300)),
     broken(
         "RES-02",
         "clause 4.2 requires max(create) - min(create) <= 5% * mean(create); found create 1000 (runs/"

@@ -1,0 +1,120 @@
+"""Numbers computed across launch conditions and repetitions: of all parts or with the reason, and with every line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from campaign.config.format import Declined
+from campaign.config.rules.entries import Operation
+from campaign.core.model import Finding, Severity, State, Status
+from campaign.judge.rows import with_findings
+from campaign.report import notes
+from campaign.results.cells import Row
+from tests.support import builders
+from tests.support.results import Results
+
+SEVERAL = ("node", "peak", "max")
+RATES = {1: (100.0, 1.0, 1.0), 2: (300.0, 1.0, 1.0), 3: (200.0, 1.0, 1.0)}
+
+
+def results(formula: str, repetitions: int = 1, **settings: Any) -> Results:
+    """A campaign whose pack computes `ratio`, under all launch conditions but `single`."""
+    computed = Operation("ratio", "Ratio", "x", formula=formula, launch=SEVERAL)
+    pack = builders.pack(operations=(*builders.pack().operations, computed))
+    return Results(campaign=builders.campaign(repetitions=repetitions, **settings), pack=pack)
+
+
+def repeated(formula: str) -> Row:
+    """`ratio` of a run on 4 processes that was repeated three times, beside a single process that was not."""
+    made = results(formula, repetitions=3)
+    for run in made.runs:
+        if run.files == "unique" and run.launch in ("node", "single"):
+            made.add_to(run, RATES[run.repetition] if run.launch == "node" else (50.0, 1.0, 1.0))
+    return made.row("node/unique/ratio")
+
+
+def test_a_number_is_computed_from_the_reported_ones_of_two_launch_conditions_and_names_their_lines() -> None:
+    made = results("create / (processes * create@single / processes@single)")
+    made.add("single.unique", (100.0, 1.0, 1.0))
+    made.add("node.unique", (360.0, 1.0, 1.0))
+    row = made.row("node/unique/ratio")
+    assert (row.status, row.value, row.origin) == (Status.MEASURED, 0.9, "scratch.node.unique.r1/1")
+    assert row.executions == ("scratch.node.unique.r1/1", "scratch.single.unique.r1/1")
+    assert [part["file"] for part in row.as_json()["parts"]] == [
+        "runs/scratch.node.unique.r1/1/stdout", "runs/scratch.single.unique.r1/1/stdout"
+    ]  # fmt: skip
+    assert json.dumps(row.as_json())
+
+
+def test_under_the_launch_condition_that_it_is_compared_with_there_is_no_such_cell() -> None:
+    assert "scratch/single/unique/ratio" not in {str(row.cell) for row in results("create / create@single").rows()}
+
+
+@pytest.mark.parametrize(
+    ("formula", "value", "executions"),
+    [
+        ("mean(create)", 200.0, 3),
+        ("median(create)", 200.0, 3),
+        ("max(create)", 300.0, 3),
+        ("min(create) + max(create)", 400.0, 3),
+        ("harmean(create)", 3 / (1 / 100 + 1 / 300 + 1 / 200), 3),
+        ("mean(create) / create@single", 4.0, 4),
+        ("create / mean(create@single)", 6.0, 4),
+    ],
+)
+def test_a_number_is_computed_from_all_valid_repetitions(formula: str, value: float, executions: int) -> None:
+    row = repeated(formula)
+    assert row.value == pytest.approx(value)
+    assert len(row.executions) == executions
+    assert row.record is not None and len(row.record.measured) == executions
+    (told,) = (each.before for each in notes.remarks(row, results(formula).pack) if "execution" in each.before)
+    assert told == f"{formula}, of {executions} executions"
+
+
+def test_a_repetition_that_is_not_valid_is_left_out() -> None:
+    made = results("mean(create)", repetitions=3)
+    for run in made.runs:
+        if (run.files, run.launch) == ("unique", "node"):
+            made.add_to(run, RATES[run.repetition], seen={"nodes": 3} if run.repetition == 2 else None)
+    assert made.row("node/unique/ratio").value == 150.0
+
+
+def test_without_a_part_the_cell_is_missing_and_says_which_and_why() -> None:
+    made = results("create / create@single")
+    made.add("node.unique")
+    assert made.row("node/unique/ratio").note == (
+        "computed from scratch/single/unique/create, which is missing (not run yet)"
+    )
+    made.add("single.unique", None, State.TIMEOUT, "job 18: TIMEOUT during this run")
+    row = made.row("node/unique/ratio")
+    assert (row.status, row.value) == (Status.MISSING, None)
+    assert row.note == (
+        "computed from scratch/single/unique/create, which is failed (timeout: job 18: TIMEOUT during this run)"
+    )
+
+
+def test_a_formula_without_a_value_is_the_reason() -> None:
+    made = results("create / (create@single - 1000)")
+    made.add("single.unique")
+    made.add("node.unique")
+    assert "cannot be computed: float division by zero" in made.row("node/unique/ratio").note
+
+
+def test_it_may_be_declined_like_any_other_cell() -> None:
+    made = results("create / create@single", declined=(Declined("*/*/*/ratio", "not asked for"),))
+    assert made.row("node/unique/ratio").status is Status.DECLINED
+
+
+def test_a_number_computed_from_an_invalid_one_of_another_launch_condition_is_invalid() -> None:
+    made = results("create / create@single")
+    made.add("single.unique", seen={"nodes": 3})
+    made.add("node.unique")
+    row = next(row for row in with_findings(made.rows(), []) if str(row.cell) == "scratch/node/unique/ratio")
+    assert (row.status, row.note) == (Status.INVALID, "computed from scratch/single/unique/create, which is invalid")
+    assert row.note in {each.before for each in notes.remarks(row, made.pack)}
+    broken = Finding("CMP-04", Severity.ERROR, "scratch/node/unique/create", "the log line has another value")
+    judged = {str(each.cell): each.status for each in with_findings(made.rows(), [broken])}
+    assert judged["scratch/node/unique/ratio"] is Status.INVALID

@@ -1,0 +1,110 @@
+"""Numbers and conditions across launch conditions, repetitions and nodes, on a real Slurm, from plan to bundle."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.slurm.sandbox.cluster import Sandbox
+from tests.pipeline.test_declared_packs import case_of
+from tests.support.cases import Case
+from tests.support.command_line import call
+
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
+PACK = """
+id: solver
+version: 1
+title: A solver on one and on two nodes
+document: a text
+caption: Rates
+applet: solver
+arguments: "{flags}"
+launch: LAUNCH
+files: [{id: all, title: All, clause: "1"}]
+operations: OPERATIONS
+requires: REQUIRES
+results:
+  format: text
+  facts: {program: '(SOLVER)', processes: 'on ([0-9]+)'}
+  records: [{name: fom, pattern: 'fom (?P<value>[0-9]+)', unit: x/s}]
+selection: {operation: fom, best: highest, clause: "1"}
+checks: {CMP-04: "1", GEO-01: "1", GEO-03: "1", RUN-01: "1", RES-02: "2", STA-01: "1", STA-02: "1"}
+"""
+FOM = "{id: fom, title: FOM, record: fom, unit: x/s}"
+# Rank 0 prints a rate: of as many processes, and of the repetition, which it counts in a file, or of its node.
+PRINTS = 'test "$SLURM_PROCID" != 0 || {{ echo SOLVER; echo on $SLURM_NTASKS; {} }}'
+BY_REPETITION = PRINTS.format('echo >> COUNT.$SLURM_NTASKS; echo "fom ${SLURM_NTASKS}0$(wc -l < COUNT.$SLURM_NTASKS)";')
+BY_NODE = PRINTS.format('echo "fom 10${SLURMD_NODENAME##*[!0-9]}";')
+
+
+def ran(folder: Path, sandbox: Sandbox, prints: str, launch: str, operations: str, requires: str) -> Case:
+    """The campaign, measured."""
+    (folder / "packs").mkdir()
+    text = PACK.replace("LAUNCH", launch).replace("OPERATIONS", operations).replace("REQUIRES", requires)
+    (folder / "packs" / "solver.yaml").write_text(text)
+    given = "single: 1\n  two: {nodes: 2, processes: 2}" if "two" in launch else "{}"
+    case = case_of(folder, sandbox, "solver", given, prints.replace("COUNT", str(folder / "count")), folder / "packs")
+    file = case.file.read_text().replace("launch:\n  {}\n", "")
+    if "two" in launch:
+        file = re.sub("(?m)^repetitions: .*", "repetitions: 3", file)
+    case.file.write_text(file)
+    case.call("run", status=None)
+    return case
+
+
+def values(rows: list[dict[str, Any]]) -> dict[str, tuple[float | None, str]]:
+    return {f"{row['launch']}/{row['operation']}": (row["value"], row["status"]) for row in rows}
+
+
+def test_efficiency_and_mean_are_cells_with_all_their_lines_and_a_bundle_gives_the_same(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    case = ran(
+        tmp_path, sandbox, BY_REPETITION,
+        '[{id: single, title: One, clause: "1", processes: 1, nodes: 1}, {id: two, title: Two, clause: "1", nodes: 2}]',
+        f"[{FOM}, {{id: efficiency, title: Efficiency, formula: fom / (nodes * fom@single), unit: x}}, "
+        "{id: average, title: Mean, formula: mean(fom), unit: x/s}]",
+        '[{holds: efficiency >= 95%, clause: "2"}, {holds: efficiency >= 99%, clause: "2"}, '
+        '{holds: max(fom) - min(fom) <= 2, clause: "2", over: repetitions}, '
+        '{holds: max(fom) - min(fom) <= 1.5, clause: "2", over: repetitions, launch: [single], explain: true}]',
+    )  # fmt: skip
+    rows = case.table(status=None)
+    assert values(rows) == {
+        "single/fom": (103, "measured"), "single/average": (102, "measured"),
+        "two/fom": (203, "measured"), "two/efficiency": (203 / 206, "invalid"), "two/average": (202, "measured"),
+    }  # fmt: skip
+    parts = {row["operation"]: [part["file"] for part in row["parts"]] for row in rows if row["launch"] == "two"}
+    assert parts["efficiency"] == [f"runs/scratch.{name}.all.r3/1/stdout" for name in ("two", "single")]
+    assert parts["average"] == [f"runs/scratch.two.all.r{number}/1/stdout" for number in (1, 2, 3)]
+    shown = " ".join(case.call("check", status=None).split())
+    assert "clause 2 requires efficiency >= 99%; found efficiency 0.985" in shown
+    assert "clause 2 requires max(fom) - min(fom) <= 1.5" in shown
+    assert "efficiency >= 95%" not in shown and "<= 2;" not in shown
+    assert "mean(fom), of 3 executions" in case.call("table", status=None)
+    case.call("report", status=None)
+    page = next((case.results / "report").glob("*.html")).read_text()
+    assert "fom / (nodes * fom@single)" in page
+    case.call("bundle", "-o", str(tmp_path / "evidence.zip"), status=None)
+    verified = call("verify", tmp_path / "evidence.zip").stdout
+    assert "re-evaluated from raw logs: identical tables, findings and verdict" in verified
+    assert "RES-02" in verified
+
+
+def test_conditions_over_nodes_are_kept_and_broken_and_the_mean_is_that_of_the_nodes(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    case = ran(
+        tmp_path, sandbox, BY_NODE,
+        '[{id: node, title: Each node, clause: "1", nodes: each, processes_per_node: 2}]',
+        f"[{FOM}, {{id: average, title: Mean, formula: mean(fom), unit: x/s}}]",
+        '[{holds: max(fom) - min(fom) <= 5% * mean(fom), clause: "2", over: nodes}, '
+        '{holds: max(fom) - min(fom) < 3, clause: "2", over: nodes}, {holds: average > 103, clause: "2"}]',
+    )  # fmt: skip
+    assert values(case.table(status=None)) == {"node/fom": (102, "invalid"), "node/average": (102.5, "invalid")}
+    shown = " ".join(case.call("check", status=None).split())
+    assert "requires max(fom) - min(fom) < 3; found fom 101 (runs/" in shown
+    assert "requires average > 103; found average 102 (runs/" in shown
+    assert "5% * mean(fom)" not in shown
