@@ -77,7 +77,7 @@ def test_a_bundle_computes_the_score_again_and_a_changed_part_is_found(io500: Ca
         rows = numbers(io500, status=1)
     finally:
         shutil.copy(kept, output)
-    assert {finding["rule"] for finding in findings if finding["severity"] == "E"} == {"CMP-03", "RUN-06"}
+    assert {finding["rule"] for finding in findings if finding["severity"] == "E"} == {"CMP-03", "EVD-06", "RUN-06"}
     assert {row["status"] for row in rows.values()} == {"failed", "invalid"}
 
 
