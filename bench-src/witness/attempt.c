@@ -128,6 +128,27 @@ static void write_ranks(const struct attempt *attempt)
     free(path);
 }
 
+/* A line for each reading: NODE, and what it said. */
+static void write_energy(const struct attempt *attempt)
+{
+    char *path = text_of("%s/energy.txt", attempt->folder);
+    FILE *file = gather_said(&attempt->seen, "energy") > 0 ? fopen(path, "we") : NULL;
+    bool failed = false;
+    for (int node = 0; file != NULL && node < attempt->seen.nodes; node++) {
+        const char *said = gather_of(&attempt->seen, "energy", node), *name = gather_of(&attempt->seen, "name", node);
+        char *all = text_of("%s", said == NULL ? "" : said), *rest = all;
+        for (char *line; (line = text_part(&rest, ';')) != NULL;)
+            if (name != NULL && line[0] != '\0')
+                failed = fprintf(file, "%s %s\n", name, line + (line[0] == ' ')) < 0 || failed;
+        free(all);
+    }
+    if (file != NULL)
+        failed = fclose(file) != 0 || failed;
+    if (failed || (file == NULL && gather_said(&attempt->seen, "energy") > 0))
+        warn("cannot write '%s': %s", path, strerror(errno));
+    free(path);
+}
+
 static void finish(struct attempt *attempt)
 {
     attempt->written = true;
@@ -135,6 +156,7 @@ static void finish(struct attempt *attempt)
     judge_placement(attempt);
     if (attempt->watched) {
         write_ranks(attempt);
+        write_energy(attempt);
         attempt->own.ran = &attempt->seen;
         attempt->own.problem = attempt->problem;
     }

@@ -156,7 +156,7 @@ static bool said_anything(const struct gathered *gathered, int node)
 
 void gather_emit(const struct gathered *gathered)
 {
-    static const char *const one_by_one[] = {"name", "hostname", "clock", "boot", "ready", "end"};
+    static const char *const one_by_one[] = {"name", "hostname", "clock", "boot", "ready", "end", "energy"};
     int *place = zeroed((size_t)gathered->nodes, sizeof *place), places = 0, first = 0, last = -1;
     struct text incomplete = {0};
     emit_group("nodes", '[');

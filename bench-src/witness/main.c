@@ -12,6 +12,7 @@
 #include "common/die.h"
 #include "common/sha256.h"
 #include "witness/count.h"
+#include "witness/energy.h"
 #include "witness/gather.h"
 #include "witness/inputs.h"
 #include "witness/job.h"
@@ -197,5 +198,6 @@ int main(int argc, char **argv)
     }
     if (about)
         say_node_facts(root, &job);
+    energy_open(root);
     return job.watches ? watch_runs() : EXIT_CODE_OK;
 }

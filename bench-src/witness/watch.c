@@ -3,6 +3,7 @@
 
 #include "common/die.h"
 #include "witness/ask.h"
+#include "witness/energy.h"
 #include "witness/events.h"
 #include "witness/say.h"
 #include "witness/seen.h"
@@ -64,6 +65,7 @@ static struct {
     pthread_t thread;
     bool runs;
     struct seen seen;
+    struct energy_readings readings;
 } telling;
 
 static void *tell(void *nothing)
@@ -71,6 +73,7 @@ static void *tell(void *nothing)
     static const struct timespec pause = {0, LAUNCH_US * 1000};
     (void)nothing;
     nanosleep(&pause, NULL);
+    energy_say(telling.seen.run, &telling.readings);
     seen_tell(&telling.seen);
     return NULL;
 }
@@ -282,25 +285,30 @@ static void begin(char *folder, char *launcher, int run)
     if (watch.events >= 0)
         events_take(watch.events, executed, &watch.asked); /* between runs nobody has listened */
     watch.watching = true;
+    energy_begin();
     say(run, "ready", "%s", say_node());
 }
 
 static void end(void)
 {
     int run = watch.seen.run;
+    struct energy_readings readings = energy_end();
     look();
     /* An answer at once: with none, TCP would hold back what the job says next for the 40 ms of a delayed acknowledgement. */
     say(run, "name", "%s", say_node());
     told();
     telling.seen = watch.seen;
+    telling.readings = readings;
     watch.seen = (struct seen){0};
     watch.watching = false;
     watch.young_count = 0;
     while (watch.known_count > 0)
         forget_known(0, 0);
     telling.runs = pthread_create(&telling.thread, NULL, tell, NULL) == 0;
-    if (!telling.runs)
+    if (!telling.runs) {
+        energy_say(run, &telling.readings);
         seen_tell(&telling.seen);
+    }
 }
 
 static void obey(char *line)

@@ -182,6 +182,17 @@ def most(values: Values) -> None:
         values.problem(f"found {most}, but least is {least}; allowed: {least} or more", "most")
 
 
+def energy(given: Values) -> None:
+    """Check that the keys of `energy` fit its source."""
+    source, by_command = given["source"], given["source"] == "command"
+    if not source and any(given[key] for key in ("covers", "level", "command", "once")):
+        given.problem("source is missing; allowed: slurm, rapl, command", "source")
+    if source and not given["covers"]:
+        given.problem("covers is missing: say what the readings include, such as: all nodes, at their inlets", "covers")
+    if source and (by_command != bool(given["command"]) or (given["once"] and not by_command)):
+        given.problem("allowed: command, with or without once, where source is command", "command")
+
+
 def counters(values: Values, pack: RulePack, file: Path) -> None:
     for entry in values.entries("server_counters"):
         entry.require(entry["operation"], [operation.id for operation in pack.operations], "operation")

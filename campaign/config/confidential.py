@@ -23,6 +23,7 @@ _COMMANDS = (
     "benchmark/extra_arguments/*",
     "benchmark/program_arguments/*/*",
     "targets/*/server_counters",
+    "energy/command",
     "source/build/command",
     "source/build/flags",
     "source/builds/*/command",

@@ -17,7 +17,7 @@ from campaign.config.sbatch_options import DIRECTIVE
 from campaign.config.search import SEARCH, Projection, SearchSettings
 from campaign.config.system import Proposed
 from campaign.config.waivers import Explanation, Waiver
-from campaign.core.keys import key, needed, record
+from campaign.core.keys import key, needed, record, switch
 from campaign.core.model import Input, Launcher
 from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching
 from campaign.core.strict_yaml import Place
@@ -111,6 +111,50 @@ class Slurm:
         values.FILE, "a job template that replaces the built-in one; relative to the campaign file's directory"
     )
     node_cores: int | None = None  # as Slurm says, where the pack computes with them; not of the file
+
+
+@dataclass(frozen=True, slots=True)
+class EnergySource:
+    """What measures the energy of a run, as the campaign file declares it."""
+
+    source: str = key(
+        Choice(("slurm", "rapl", "command")),
+        "`slurm`: its accounting (ConsumedEnergy); `rapl`: the processors' counters, read on each node; `command`",
+        "",
+        says_default="none: no energy is recorded",
+    )
+    covers: str = key(values.LINE, "what the readings include, and by which instrument; required with `source`", "")
+    level: int | None = key(
+        Number(1, 3),
+        "level of the Green500's methods that the measurement meets, as you declare it",
+        says_default="not declared",
+    )
+    command: str = key(
+        values.LINE, "command that prints a number with J, kJ, MJ, Wh, kWh (a counter), W or kW on its last line", ""
+    )
+    once: bool = switch("true: `command` runs on the job's first node alone, and reads all of its nodes")
+    interval: int = key(Number(1, 3600), "seconds between two readings, from which the peak power is taken", 60)
+
+    @property
+    def by_nodes(self) -> bool:
+        """Whether nodes read it during the run."""
+        return self.source not in ("", "slurm")
+
+    @property
+    def told(self) -> str:
+        """For the job."""
+        if not self.by_nodes:
+            return self.source
+        return f"{self.interval} {'once' if self.once else self.source} {self.command}".rstrip()
+
+    @property
+    def method(self) -> str:
+        """Source, level and what is covered, in words; "" without a source."""
+        if not self.source:
+            return ""
+        meter = {"slurm": "Slurm's accounting", "rapl": "RAPL"}.get(self.source, f"command {self.command}")
+        level = f"level {self.level} of the Green500" if self.level else "level not declared"
+        return f"{meter}, {level}, {self.covers}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +342,7 @@ class Campaign:
         ListOf(_INPUT, most=50),
         "files that the benchmark reads: those whose paths the rule pack leaves open, and any others (INP-01)",
     )
+    energy: EnergySource = key(record(EnergySource), "what measures the energy of each run")
     declined: tuple[Declined, ...] = key(ListOf(record(Declined)), "cells that will not be measured")
     server_counters: tuple[ServerCounter, ...] = key(
         ListOf(record(ServerCounter), most=10000), "metadata operations counted on the storage servers (CCH-02)"

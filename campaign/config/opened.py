@@ -151,6 +151,8 @@ def load(path: Path | str) -> tuple[Campaign, RulePack]:
             "remove the key",
             "dialect",
         )
+    if values["energy"]:
+        check.energy(values["energy"])
     launched = launcher.read(values["launcher"], path, pack) if values["launcher"] else Launcher()
     if values["slurm"]:
         check.path(values["slurm"], values["slurm"]["template"], path, "template", optional=True)

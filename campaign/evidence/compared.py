@@ -136,7 +136,7 @@ def planned_otherwise(data: Path, bag: Bag, judged: Judged) -> dict[str, str]:
 FOLDER = frozenset(
     {
         "attempt.json", "bench.jsonl", "claim", "completion.json", "count.bash", "counters.jsonl", "directory-made",
-        "environment.json", "inputs.txt", "job.sbatch",
+        "energy.txt", "environment.json", "inputs.txt", "job.sbatch",
         "placement.err", "placement.txt", "ran.txt", "stderr", "stdout",
     }
 )  # fmt: skip

@@ -28,6 +28,7 @@ _JUDGED_BY = {
     "environment": ("ENV-06",),
     "requires": ("GEO-05", "RES-01", "RES-02"),
     "selection": ("STA-02",),
+    "energy": ("RUN-10",),
 }
 _OF_COUNTS = ("GEO-01", "GEO-02")  # judge phases with node and process counts of their own
 

@@ -115,7 +115,8 @@ def _result_holds(case: Case, part: Case, requirement: Requirement, condition: C
         "condition": f"{condition.left} {condition.sign} {condition.right}",
     }
     lacking = [name for name in condition.names if name not in known]
-    if unrecorded := [name for name in lacking if name in formulas.RUN]:
+    of_energy = formulas.ENERGY if case.pack.energy.clause else ()
+    if unrecorded := [name for name in lacking if name in (*formulas.RUN, *of_energy)]:
         yield unchecked("{condition}: {names} not recorded", **told, names=", ".join(unrecorded))
         return
     if lacking and requirement.if_printed:
@@ -222,7 +223,8 @@ def _form(requirement: Requirement, full: bool) -> Form:
 
 def _printed(case: Case, part: Case) -> dict[str, Record]:
     """Facts, records and operations, by their names in formulas; an operation has precedence over its record."""
-    others = {formulas.name_of(each.operation): each for each in (*part.seen.facts, *part.records)}
+    metered = case.of_energy if case.pack.energy.clause else ()
+    others = {formulas.name_of(each.operation): each for each in (*part.seen.facts, *part.records, *metered)}
     return others | {operation.name: record for operation, record in case.reported}
 
 

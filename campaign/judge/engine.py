@@ -21,6 +21,7 @@ from campaign.judge import (
     answered,
     attempt,
     conditions,
+    energy,
     environment,
     inputs,
     numbers,
@@ -86,7 +87,7 @@ OF_FAILED = WITHOUT_NUMBERS | {"EVD-06"}
 OF_WHOLE = frozenset({"ENV-06", "INP-01", "RES-01", "RUN-01", "RUN-05", "RUN-09"})
 OF_BOTH = frozenset({"EVD-06"})
 OVER_NUMBERS = frozenset(
-    {"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05", "RES-02"}
+    {"CMP-04", "RUN-10", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05", "RES-02"}
 )
 
 RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
@@ -103,6 +104,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "SRC-05": sources.build_recorded,
     "SRC-06": sources.published_build,
     "RUN-08": submission.attempts_kept,
+    "RUN-10": energy.recorded,
     "CCH-02": timing.servers_took_part,
     "STA-01": numbers.from_one_run,
     "STA-02": numbers.best_reported,

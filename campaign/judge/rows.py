@@ -91,7 +91,11 @@ def _with_number(row: Row, campaign: Campaign, operation: Operation, tried: Sequ
         here, its = ([case for case in cases if case.run.node == result.run.node] for cases in (tried, good))
         row = _number(row, Status.MEASURED, result, operation, here, its)
         results = {node: case.result(operation) for node, case in nodes.items() if node}
-        return replace(row, by_node={node: record.value for node, record in results.items() if record})
+        row = replace(row, by_node={node: record.value for node, record in results.items() if record})
+        if not (campaign.energy.source or result.pack.energy.clause):
+            return row
+        meters = {node: case.metered for node, case in nodes.items() if node}
+        return replace(row, energy=result.metered, energy_by_node=meters, metered_by=campaign.energy.method)
     projection = next((given for given in campaign.projections if matches(row.cell, given.cells)), None)
     if projection is not None:
         value = projection.value

@@ -180,6 +180,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         environment=tuple((each.name, None if each.forbidden else each.value) for each in pack.environment),
         node=node,
         inputs=campaign.inputs,
+        energy=campaign.energy.told,
     )
     notes = tuple(_notes(blueprint, run))
     return replace(run, notes=notes, fingerprint=fingerprint(run, _surroundings(campaign)))

@@ -115,7 +115,14 @@ def remarks(row: Row, pack: RulePack) -> list[Remark]:
             gathered.append(_asked(finding))
     if row.status is Status.INVALID and not gathered:
         gathered.append(Remark(row.note or "its run has missing results"))
-    return [*gathered, *_each_node(row, pack), *_attempts(row, pack), *_iterations(row), *_counted(row, pack)]
+    return [
+        *gathered,
+        *_each_node(row, pack),
+        *_energy(row),
+        *_attempts(row, pack),
+        *_iterations(row),
+        *_counted(row, pack),
+    ]
 
 
 def _violation(finding: Finding) -> Remark:
@@ -147,6 +154,15 @@ def _each_node(row: Row, pack: RulePack) -> Iterator[Remark]:
     if row.outlying:
         told = units.listed(f"{node} ({units.digits(row.by_node[node])})" for node in row.outlying)
         yield Remark("outlying nodes:", told)
+
+
+def _energy(row: Row) -> Iterator[Remark]:
+    """Energy and peak power of the reported run, or that they are not recorded."""
+    if row.energy and row.energy.kwh is None:
+        yield Remark(f"energy not recorded: {row.energy.problem}")
+    elif row.energy and row.energy.kwh is not None:
+        peak = "not recorded" if row.energy.peak_kw is None else f"{units.digits(row.energy.peak_kw)} kW"
+        yield Remark("energy", f"{units.digits(row.energy.kwh)} kWh, peak power {peak}", after=f"({row.metered_by})")
 
 
 def _attempts(row: Row, pack: RulePack) -> Iterator[Remark]:

@@ -22,7 +22,7 @@ COLUMNS = (
     "files_total", "run", "attempt", "job_id", "file", "line", "n", "median", "low", "high", "cv", "true_value",
     "findings", "best", "values", "jobs", "iterations", "statistic", "iteration", "iteration_minimum",
     "iteration_mean", "iteration_stddev", "parts", "nodes_measured", "nodes_minimum", "nodes_mean", "nodes_maximum",
-    "nodes_spread",
+    "nodes_spread", "energy_kwh", "peak_power_kw", "energy_method",
 )  # fmt: skip
 
 # Columns of what the JSON form has in `iterations`, by its keys.
@@ -32,6 +32,7 @@ ITERATIONS = {
 }  # fmt: skip
 
 # Of what the JSON form has in `by_node`, for cells of nodes that run by themselves.
+OF_ENERGY = {"kwh": "energy_kwh", "peak_kw": "peak_power_kw", "method": "energy_method"}
 OF_NODES = ("measured", "minimum", "mean", "maximum", "spread")
 
 ROUNDING = (
@@ -57,6 +58,8 @@ def flattened(row: Row) -> dict[str, Any]:
     flat |= {name: of_iterations[key] for key, name in ITERATIONS.items()}
     of_nodes = flat.get("by_node") or {}
     flat |= {f"nodes_{key}": of_nodes.get(key) for key in OF_NODES}
+    metered = flat.get("energy") or {}
+    flat |= {name: metered.get(key) for key, name in OF_ENERGY.items()}
     parts = " ".join(f"{part['file']}:{part['line']}" for part in flat["parts"])
     return flat | {"values": " ".join(map(repr, row.values)), "parts": parts}
 

@@ -13,7 +13,8 @@ from campaign.config.rules.kinds import MEDIAN
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
 from campaign.results import derived
-from campaign.results.environment.facts import NOTHING, Evidence
+from campaign.results.environment import energy
+from campaign.results.environment.facts import NOTHING, Evidence, Metered
 
 TIMED = ("-W", "-x", "--stonewall")  # beginnings of words that may end a phase by a timer before all items are done
 
@@ -136,6 +137,26 @@ class Case:
         if len(nodes) == self.run.geometry.nodes:
             return sum(nodes)
         return max(sizes.values()) * self.run.geometry.nodes if sizes else None
+
+    @cached_property
+    def metered(self) -> Metered:
+        """Its energy by the source that the campaign file names."""
+        run, evidence = self.run, self.evidence
+        if run.energy in ("", energy.SLURM):
+            unnamed = Metered(problem="the campaign file names no source (energy)")
+            return energy.accounted(evidence.accounting, evidence.completion, run.launched) if run.energy else unnamed
+        if evidence.energy is None:
+            return Metered(problem="the job has no readings of its nodes")
+        each = run.energy.split(" ")[1] != "once"
+        return energy.covering(evidence.energy, evidence.completion, evidence.environment.job_nodes, each)
+
+    @property
+    def of_energy(self) -> tuple[Record, ...]:
+        """Energy and peak power as records."""
+        place = f"jobs/{self.attempt.job}/accounting.json"
+        return energy.records(
+            self.metered, place if self.run.energy == energy.SLURM else f"runs/{self.subject}/{energy.FILE}"
+        )
 
     @cached_property
     def worth(self) -> float:

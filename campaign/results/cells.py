@@ -11,6 +11,7 @@ from typing import Any
 from campaign.config.format import Campaign
 from campaign.config.search import Projection
 from campaign.core.model import Attempt, Cell, Finding, Geometry, Record, Run, Status, matches
+from campaign.results.environment.facts import Metered
 from campaign.statistics import intervals
 
 
@@ -59,6 +60,9 @@ class Row:
     executions: tuple[str, ...] = ()  # the attempts that a number across executions is from, as `origin` names one
     nodes: tuple[str, ...] = ()  # those that run by themselves for it, where each node does
     by_node: Mapping[str, float] = field(default_factory=dict)  # the values of those with a valid one
+    energy: Metered | None = None  # of its run; None if nobody asks for it
+    energy_by_node: Mapping[str, Metered] = field(default_factory=dict)  # of nodes that run by themselves
+    metered_by: str = ""  # source, level and what is covered, as declared
 
     @property
     def outlying(self) -> tuple[str, ...]:
@@ -128,10 +132,16 @@ class Row:
             "campaign": self.basis.campaign if self.basis else None,
             "rules": self.basis.as_json() if self.basis else None,
             **({"by_node": self._by_node_json()} if self.by_node else {}),
+            **({"energy": self._energy_json(self.energy)} if self.energy else {}),
             "projection": _projection_json(self.projection) if self.projection else None,
             "notes": [*(run.notes if run else ()), *([self.note] if self.note else [])],
             "findings": [finding.as_json() for finding in self.findings],
         }
+
+    def _energy_json(self, energy: Metered) -> dict[str, Any]:
+        by_node = {node: {"kwh": each.kwh, "peak_kw": each.peak_kw} for node, each in self.energy_by_node.items()}
+        numbers = {"kwh": energy.kwh, "peak_kw": energy.peak_kw, "method": self.metered_by}
+        return {**numbers, "not_recorded": energy.problem, **({"by_node": by_node} if by_node else {})}
 
     def _by_node_json(self) -> dict[str, Any]:
         values = list(self.by_node.values())

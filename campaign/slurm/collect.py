@@ -23,7 +23,7 @@ from campaign.core.job_states import STATES
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
 from campaign.core.units import format_duration
 from campaign.results.completion import read_completion
-from campaign.results.environment import counters, reading
+from campaign.results.environment import counters, energy, reading
 from campaign.results.environment.facts import Evidence, Witness
 from campaign.results.parsers.lines import follows_from_end, shown
 from campaign.results.store import Store, StoredJob
@@ -89,6 +89,7 @@ def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
         placement=_placement(probed, seen),
         witness=seen,
         inputs=tuple(reading.inputs_of(hashed)),
+        energy=energy.of_readings(read(lambda: _content(folder / energy.FILE), "")),
     )
     return evidence, tuple(problems)
 

@@ -351,7 +351,10 @@ def fields_of_job(job_id: str, name: str) -> dict[str, str]:
     return fields if name in (fields.get("JobName"), _folder(fields.get("WorkDir", ""))) else {}
 
 
-STEP_FIELDS = ("JobIDRaw", "JobName", "State", "ExitCode", "NNodes", "NTasks", "NodeList", "Start", "End")
+STEP_FIELDS = (
+    "JobIDRaw", "JobName", "State", "ExitCode", "NNodes", "NTasks", "NodeList", "Start", "End", "ConsumedEnergyRaw",
+    "ConsumedEnergy",
+)  # fmt: skip
 
 
 def accounted_steps(job_id: str, name: str) -> list[dict[str, str]] | None:

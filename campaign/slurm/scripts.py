@@ -21,6 +21,7 @@ from campaign.config.rules.kinds import GEOMETRY
 from campaign.core.errors import InputError
 from campaign.core.model import ASKED_NAMES, Command, Planned, Run
 from campaign.core.resources import TEMPLATES
+from campaign.results.environment.energy import SLURM
 from campaign.slurm import script_text
 from campaign.slurm.script_text import BEGIN, END, FILE, INPUTS, LAST_LINE, PHASE, STEP, TOLD
 
@@ -31,6 +32,7 @@ TEMPLATE, PROBE = TEMPLATES / "job.sbatch.j2", TEMPLATES / "probe.sbatch.j2"
 # What a template includes, and the files that it then gets: a template of a campaign file's own need not name them all.
 INCLUDED, FUNCTIONS = "job-functions.bash", ("job", "witness", "placement", "target", "counter")
 _PLAIN = Command("", ())  # of the run's geometry, on the first nodes
+METERS = "CAMPAIGN_ENERGY"  # tells the witness what to read on the nodes
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
 # A function, an alias or a variable of the job's own functions, or an srun of its own.
 _SETS = re.compile(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
@@ -124,11 +126,12 @@ def launcher(run: Run, slurm: Slurm, command: Command = _PLAIN) -> tuple[str, ..
 
 def exported(run: Run, slurm: Slurm) -> list[tuple[str, str]]:
     """The variables that a job exports, sorted: those of the campaign file and those of the rules. The names of the
-    latter tell the job's processes on the nodes what to record.
+    latter tell the job's processes on the nodes what to record, and METERS what they read.
     """
     of_rules = {name: value for name, value in run.environment if value}
     asked = {ASKED_NAMES: ":".join(name for name, _ in run.environment)} if run.environment else {}
-    return sorted({**dict(slurm.environment), **of_rules, **asked}.items())
+    meters = {METERS: run.energy} if run.energy not in ("", SLURM) else {}
+    return sorted({**dict(slurm.environment), **of_rules, **asked, **meters}.items())
 
 
 def job_limit_s(slurm: Slurm, runs: int) -> int:

@@ -369,7 +369,7 @@ def script_of(
         paths.jobs(name),
         tuple(steps),
         campaign.slurm,
-        probe=campaign.benchmark.external,
+        probe=campaign.benchmark.external or campaign.energy.by_nodes,
         clause=clause,
         boot=boot,
         seen=seen,

@@ -163,6 +163,49 @@ def test_a_node_tells_its_adapters(tmp_path: Path, place: Path) -> None:
     assert "net.lo" not in found.facts
 
 
+# --- meters
+
+
+def readings(root: Path, energy: str, number: int = 0) -> list[str]:
+    """What a node whose /sys is below `root` reads around a run."""
+    words = f"run 1\t{root}\tsrun\nend\n"
+    lines = node("-w", "-r", str(root), said=words, CAMPAIGN_ENERGY=energy, SLURM_NODEID=str(number)).decode()
+    told = [line.split("\t", 4) for line in lines.splitlines()]
+    return [text.partition(" ")[2] for _, _, name, _, text in told if name == "energy"]
+
+
+def powercap(root: Path, zones: Mapping[str, str]) -> Path:
+    """Zones with their name, what they have counted, and where they begin again."""
+    keys = ("name", "energy_uj", "max_energy_range_uj")
+    given = [(zone, *pair) for zone, texts in zones.items() for pair in zip(keys, texts.split(), strict=False)]
+    return tree(root, {f"sys/class/powercap/{zone}/{key}": f"{text}\n" for zone, key, text in given})
+
+
+def test_a_node_reads_the_counters_of_its_processors_and_memory(tmp_path: Path) -> None:
+    zones = {
+        "intel-rapl:0": "package-0 100 900", "intel-rapl:0:0": "core 7 900", "intel-rapl:0:1": "dram 20 800",
+        "intel-rapl:1": "psys 5 900", "intel-rapl-mmio:0": "package-0 100 900",
+    }  # fmt: skip
+    expected = "rapl intel-rapl:0=package-0=100=900 intel-rapl:0:1=dram=20=800"
+    assert readings(powercap(tmp_path, zones), "60 rapl") == [expected, expected]
+
+
+def test_a_node_whose_counters_cannot_be_read_says_so(tmp_path: Path) -> None:
+    assert readings(tmp_path, "60 rapl")[0] == f"problem no counters in {tmp_path}/sys/class/powercap/intel-rapl:*"
+    root = powercap(tmp_path, {"intel-rapl:0": "package-0 100 900", "intel-rapl:1": "package-1"})
+    assert readings(root, "60 rapl")[0].startswith(f"problem {root}/sys/class/powercap/intel-rapl:1/energy_uj cannot")
+
+
+def test_a_meter_of_the_whole_job_is_read_on_its_first_node(tmp_path: Path) -> None:
+    assert readings(tmp_path, "60 once echo ready; echo 5 W", number=1) == []
+    assert readings(tmp_path, "60 once echo ready; echo 5 W") == ["command 5 W", "command 5 W"]
+
+
+def test_a_command_that_fails_is_no_reading(tmp_path: Path) -> None:
+    assert readings(tmp_path, "60 command echo 5 W; false")[0] == "problem echo 5 W, false fails or prints nothing"
+    assert readings(tmp_path, "") == []
+
+
 def test_an_executable_is_told_with_the_libraries_that_it_loads(tmp_path: Path, place: Path) -> None:
     found = facts_of(place, tmp_path, tmp_path, "/bin/bash")
     assert found.values("executable.sha256") == (hashlib.sha256(Path("/bin/bash").read_bytes()).hexdigest(),)

@@ -43,8 +43,8 @@ DURATION = (
 SBATCH = "an sbatch option as --name or --name=value, except those that campaign sets"
 KEYS = (
     "name, rules, profile, results, items_total, variables, repetitions, targets, launch, search, projections, slurm, "
-    "launcher, benchmark, inputs, declined, server_counters, explanations, answers, waivers, allowed_signers, system, "
-    "proposed, contact, nonce, source"
+    "launcher, benchmark, inputs, energy, declined, server_counters, explanations, answers, waivers, allowed_signers, "
+    "system, proposed, contact, nonce, source"
 )
 PEAK = "(clause 8.5: The minimal number of MPI processes on multiple compute nodes that achieves the peak results.)"
 OFFER = (

@@ -191,7 +191,7 @@ WRONG_VALUES = {
     "projection: x": ["6:1: projection: unknown key; did you mean projections?"],
     "anything: x": [
         "6:1: anything: unknown key; allowed: name, rules, profile, results, items_total, variables, repetitions, "
-        "targets, launch, search, projections, slurm, launcher, benchmark, inputs, declined, "
+        "targets, launch, search, projections, slurm, launcher, benchmark, inputs, energy, declined, "
         "server_counters, explanations, answers, waivers, "
         "allowed_signers, system, proposed, contact, nonce, source"
     ],

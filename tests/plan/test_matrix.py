@@ -154,6 +154,7 @@ EXECUTED = {
     "launcher": Launcher(prefix=("numactl", "--localalloc")),
 }
 NOT_EXECUTED = {
+    "energy": "slurm",
     "id": "scratch.peak.unique.r2",
     "repetition": 2,
     "target": "renamed",

@@ -315,6 +315,12 @@ CATALOGUE: Mapping[str, RuleEntry] = {
         ),
         "run all phases again with 'campaign rerun FILE CELL'",
     ),
+    "RUN-10": _rule(
+        Level.CAMPAIGN,
+        "energy and peak power of each run are recorded, with the method and level that the rules require",
+        "energy that was not measured on all nodes for the whole run, or by a lower level, cannot be compared",
+        "name the source in the campaign file (energy), and repeat the runs with 'campaign rerun FILE CELL'",
+    ),
     "CCH-01": _rule(
         Level.ATTEMPT,
         "client caches were bypassed or dropped, and the output shows it",

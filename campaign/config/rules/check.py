@@ -43,6 +43,7 @@ def check(pack: Values) -> None:
     _check_checks(pack)
     _check_requirements(pack)
     _check_environment(pack)
+    _check_energy(pack)
     output_check.check(pack)
     clauses.check(pack)
     for note in pack.entries("notes"):
@@ -465,7 +466,8 @@ def _check_condition(entry: Values, wanted: Sequence[str], pack: Values) -> str:
     operations = {formulas.name_of(each["id"]): each for each in pack.entries("operations") if each["id"]}
     several = [name for name, each in operations.items() if formulas.is_across(each["formula"] or "")]
     across = any(output_check.may_be(name, each) for name in wanted for each in several)
-    printed = [] if across else _printed(pack, entry["phase"])
+    of_energy = formulas.ENERGY if pack["energy"]["clause"] else ()
+    printed = [] if across else [*_printed(pack, entry["phase"]), *of_energy]
     sizes = [*formulas.RUN, formulas.MOVED, *(name for name in _sizes(pack) if name not in printed)]
     for name in wanted:
         if not any(output_check.may_be(name, result) for result in (*printed, *operations)):
@@ -486,6 +488,21 @@ def _check_without(entry: Values, keys: Sequence[str], where: str) -> None:
     for key in keys:
         if entry[key]:
             entry.problem(f"not allowed {where}; remove it", key)
+
+
+def _check_energy(pack: Values) -> None:
+    """Check that a demand for energy is judged, and that no operation or result has its names."""
+    demand, is_judged = pack["energy"], "RUN-10" in [rule for rule, _ in pack["checks"] or ()]
+    if (demand["level"] or demand["peak"]) and not demand["clause"]:
+        demand.problem("clause is missing; add it", "clause")
+    elif bool(demand["clause"]) != is_judged:
+        pack.problem(
+            "allowed: energy with RUN-10 among `checks`, or neither", "energy" if demand["clause"] else "checks"
+        )
+    names = [*map(formulas.name_of, _ids(pack, "operations")), *_printed(pack, None)]
+    for name in formulas.ENERGY if is_judged else ():
+        if name in names:
+            pack.problem(f"found an operation or a result {name}; allowed beside energy: other names", "energy")
 
 
 def _printed(pack: Values, phase: str | None) -> list[str]:

@@ -312,6 +312,17 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
+class EnergyDemand:
+    """What the RFP requires of the energy of each run (RUN-10); nothing if there is no clause."""
+
+    clause: str = key(kinds.CLAUSE, "clause of the RFP that requires it", "", says_default="required in `energy`")
+    level: int | None = key(
+        Number(1, 3), "lowest level of the Green500's methods that the rules accept", says_default="any"
+    )
+    peak: bool = switch("true if the peak power is required too")
+
+
+@dataclass(frozen=True, slots=True)
 class CheckedBy:
     """What checks a clause: an entry of the pack. `key`: the list that it is in, such as `launch` or `checks`."""
 

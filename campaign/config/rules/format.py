@@ -166,6 +166,11 @@ SCHEMA = KeyedMap(
         ListOf(record(entries.EnvironmentVariable)),
         "environment variables that the RFP requires or forbids for the ranks (ENV-06)",
     ),
+    energy=Field(
+        record(entries.EnergyDemand),
+        "energy (kWh) and peak power (kW) of each run are required (RUN-10); conditions may then name `energy` and "
+        "`peak_power`",
+    ),
     source=Field(record(entries.Pin), "the source that the results must come from (SRC-01)"),
     plots=Field(ListOf(record(entries.Plot), most=20), "plots in the report"),
     results=Field(RESULTS, "how to read the output of programs that are not built in"),

@@ -22,6 +22,7 @@ MEMORY = "memory"  # bytes per node
 CORES = "cores"  # per node
 RUN = (*GEOMETRY, "threads", MEMORY, CORES, "items_per_process", "items_total")  # numbers known of a run
 MOVED = "moved"  # bytes transferred, in conditions on what was run
+ENERGY = ("energy", "peak_power")  # of a run, in kWh and kW, in a pack that requires them
 _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)([kmgtKMGT]?)")
 _COMPUTED = re.compile(r"\{=([^{}]*)\}")
 VALUE = "value"  # the number of the operation's or the record's own

@@ -40,6 +40,7 @@ class RulePack(Once):
     parameters: dict[tuple[str, str], float] = field(default_factory=dict)  # by rule and name: other than the defaults
     texts: dict[str, str] = field(default_factory=dict)  # rule -> its requirement in this RFP
     source: entries.Pin = entries.Pin()
+    energy: entries.EnergyDemand = field(default_factory=entries.EnergyDemand)
     notes: tuple[entries.Note, ...] = ()
     clauses: tuple[entries.Clause, ...] = ()  # the demands of the document; empty if the pack does not list them
     variables: tuple[entries.Variable, ...] = ()

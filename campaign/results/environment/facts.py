@@ -231,6 +231,27 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
+class Metered:
+    """The energy of an execution on all its nodes; None with the `problem` if it is not recorded."""
+
+    joules: float | None = None
+    peak_w: float | None = None  # None where nobody read in between
+    nodes: tuple[str, ...] = ()  # that were read, if nodes were
+    began: float = 0.0  # the time that all their readings cover
+    ended: float = 0.0
+    turned_over: int = 0  # how often a counter began again at 0, which is accounted for
+    problem: str = ""
+
+    @property
+    def kwh(self) -> float | None:
+        return None if self.joules is None else self.joules / 3.6e6
+
+    @property
+    def peak_kw(self) -> float | None:
+        return None if self.peak_w is None else self.peak_w / 1e3
+
+
+@dataclass(frozen=True, slots=True)
 class Altered:
     """A file of an attempt whose SHA-256 is no longer the one that the journal recorded at the attempt's end."""
 
@@ -266,6 +287,7 @@ class Evidence:
     placement: tuple[str, ...] = ()  # node of each rank, as the job found it for an external benchmark
     witness: Witness = field(default_factory=Witness)
     served: Mapping[str, Served] = field(default_factory=dict)  # by phase, if the servers' counters show it
+    energy: Metered | None = None  # by the meters of its nodes; None: nobody read them
     altered: tuple[Altered, ...] = ()  # files that were changed since; looked up whenever it is judged
     inputs: tuple[HashedInput, ...] = ()
 

@@ -1,0 +1,143 @@
+"""The energy of an execution: what counts as one, and what must not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from campaign.core.model import Completion
+from campaign.results.environment import energy
+from campaign.results.environment.facts import Accounting, Metered
+from tests.support import builders
+
+RANGE_UJ = 262_143_328_850
+
+
+def readings(node: str, *values: str, kind: str = "command", apart: float = 10) -> str:
+    return "".join(f"{node} {1000 + apart * number} {kind} {value}\n" for number, value in enumerate(values))
+
+
+def counters(*values_uj: int, node: str = "n1", span: int = RANGE_UJ, apart: float = 10) -> str:
+    zones = [f"intel-rapl:0=package-0={value}={span}" for value in values_uj]
+    return readings(node, *zones, kind="rapl", apart=apart)
+
+
+def of(text: str) -> Metered:
+    found = energy.of_readings(text)
+    assert found is not None
+    return found
+
+
+def lasting(seconds: float) -> Completion:
+    return builders.completion(started=1000.0, ended=1000.0 + seconds)
+
+
+# --- meters of nodes
+
+
+def test_counters_of_all_nodes_are_added() -> None:
+    found = of(counters(5_000_000, 1_005_000_000) + counters(0, 3_000_000_000, node="n2"))
+    assert (found.joules, found.nodes, found.turned_over, found.problem) == (4000.0, ("n1", "n2"), 0, "")
+
+
+def test_a_counter_that_turned_over_is_accounted_for_and_said() -> None:
+    found = of(counters(RANGE_UJ - 1_000_000_000, 2_000_000_000))
+    assert (found.joules, found.turned_over) == (3000.0, 1)
+
+
+def test_no_number_where_a_counter_may_have_turned_over_unseen() -> None:
+    found = of(counters(1_000_000, 2_000_000, apart=300))
+    assert (found.joules, found.problem) == (
+        None,
+        "n1: 300 s between two readings, in which intel-rapl:0 may have turned over unseen",
+    )
+
+
+def test_a_peak_needs_readings_in_between() -> None:
+    assert of(counters(0, 1_000_000_000)).peak_w is None
+    assert of(counters(0, 1_000_000_000, 3_000_000_000)).peak_w == 200.0
+
+
+def test_the_peak_is_of_all_nodes_at_the_same_time() -> None:
+    early, late = counters(0, 9_000_000_000, 10_000_000_000), counters(0, 1_000_000_000, 10_000_000_000, node="n2")
+    assert of(early + late).peak_w == pytest.approx(1000)  # and not 900 + 900
+
+
+def test_a_command_prints_a_power_or_a_counter() -> None:
+    assert of(readings("n1", "100 W", "300 W", "100 W")).joules == 4000.0
+    assert of(readings("n1", "100 W", "300 W", "100 W")).peak_w == 300.0
+    assert of(readings("n1", "1.5 kWh", "1.501 kWh")).joules == pytest.approx(3600)
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        (("100 W", "5 J"), "n1: the command printed an energy once and a power once"),
+        (("9 J", "5 J"), "n1: the command's counter went back from 9 J to 5 J"),
+        (("100", "100"), 'n1: the command printed "100"; allowed: a number with J, kJ, MJ, Wh, kWh, W or kW'),
+        (("-100 W", "100 W"), 'n1: the command printed "-100 W"; allowed: a number with J, kJ, MJ, Wh, kWh, W or kW'),
+        (("100 W",), "n1: one reading alone"),
+    ],
+)
+def test_what_tells_no_energy_is_no_number(values: tuple[str, ...], problem: str) -> None:
+    assert (of(readings("n1", *values)).joules, of(readings("n1", *values)).problem) == (None, problem)
+
+
+def test_a_node_that_could_not_be_read_leaves_no_number_for_the_others() -> None:
+    found = of(counters(0, 1_000_000) + readings("n2", "no counters in /sys/class/powercap", kind="problem"))
+    assert (found.joules, found.problem) == (None, "n2: no counters in /sys/class/powercap")
+
+
+def test_the_readings_must_cover_all_nodes_and_the_whole_run() -> None:
+    found = of(counters(0, 1_000_000_000))
+    assert energy.covering(found, lasting(10), ["n1"], True).joules == 1000.0
+    assert energy.covering(found, lasting(10), ["n1", "n2"], True).problem == "no readings of n2"
+    assert energy.covering(found, lasting(10), ["n1", "n2"], False).joules == 1000.0
+    assert energy.covering(found, lasting(100), ["n1"], True).problem == "the readings cover 10 s of 100 s"
+
+
+def test_other_lines_are_left_out() -> None:
+    assert energy.of_readings("nothing of a meter\n") is None
+
+
+# --- Slurm's accounting
+
+
+@pytest.mark.parametrize(
+    ("raw", "short", "joules"),
+    [
+        ("101630", "101.63K", 101630.0),
+        ("", "4.57M", 4_570_000.0),
+        ("", "794", 794.0),
+        ("0", "0", None),
+        ("", "", None),
+        ("18446744073709551614", "16777216T", None),
+        ("", "17179869184G", None),
+        ("4294967294", "4.29G", None),
+    ],
+)
+def test_what_sacct_says_without_a_plugin_is_no_energy(raw: str, short: str, joules: float | None) -> None:
+    assert energy.consumption({"ConsumedEnergyRaw": raw, "ConsumedEnergy": short}) == joules
+
+
+def step(number: int, name: str = "xhpl", began: int = 1000, ended: int = 1010, raw: str = "500") -> dict[str, str]:
+    times = {"Start": str(began), "End": str(ended)}
+    return {"JobIDRaw": f"7.{number}", "JobName": name, "ConsumedEnergyRaw": raw, **times}
+
+
+@pytest.mark.parametrize(
+    ("steps", "joules", "problem"),
+    [
+        ([step(0, "witness"), step(1)], 500.0, ""),
+        ([step(1, began=100, ended=900)], None, "Slurm's accounting has 0 steps of this run, which has 1"),
+        ([step(1), step(2)], None, "Slurm's accounting has 2 steps of this run, which has 1"),
+        ([step(1, raw="0")], None, "Slurm's accounting has no energy of the step: no plugin measures it here"),
+        ([], None, "Slurm's accounting has no steps of the job"),
+    ],
+)
+def test_the_step_of_the_run_counts(steps: list[dict[str, str]], joules: float | None, problem: str) -> None:
+    command = builders.run().commands[0]
+    named = [replace(command, executable="/opt/xhpl")]
+    found = energy.accounted(Accounting(steps=tuple(steps)), lasting(10), named)
+    assert (found.joules, found.problem) == (joules, problem)
