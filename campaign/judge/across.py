@@ -14,11 +14,9 @@ from campaign.config.rules.entries import Operation
 from campaign.config.rules.pack import RulePack
 from campaign.core import formula
 from campaign.core.model import Record, Status
-from campaign.results.case import Case, by_node
+from campaign.results.case import Case, by_node, valid_by_line
 from campaign.results.cells import Row
 from campaign.statistics import intervals
-
-Key = tuple[str, str, str]  # of a line: target, launch condition by its name in formulas, file configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +52,12 @@ def filled(table: list[Row], pack: RulePack, results: Sequence[Case]) -> list[Ro
     operations = {operation.id: operation for operation in pack.operations if operation.across}
     if not operations:
         return table
-    rows: dict[Key, dict[str, Row]] = defaultdict(dict)
-    valid: dict[Key, list[Case]] = defaultdict(list)
+    rows: dict[tuple[str, str, str], dict[str, Row]] = defaultdict(dict)
+    valid = valid_by_line(results)
     for row in table:
         rows[row.cell.line][formulas.name_of(row.cell.operation)] = row
-    for case in results:
-        if case.valid and case.complete:
-            valid[case.run.cells()[0].line].append(case)
     lines = {
-        (line[0], formulas.name_of(line[1]), line[2]): LineParts(of_line, valid[line], pack.values_of(*line))
+        (line[0], formulas.name_of(line[1]), line[2]): LineParts(of_line, valid.get(line, ()), pack.values_of(*line))
         for line, of_line in rows.items()
     }
     return [
@@ -73,8 +68,10 @@ def filled(table: list[Row], pack: RulePack, results: Sequence[Case]) -> list[Ro
     ]
 
 
-def computed(row: Row, operation: Operation, table: Mapping[Key, LineParts]) -> Row:
-    """The row with its number, or with the reason why it has none."""
+def computed(row: Row, operation: Operation, table: Mapping[tuple[str, str, str], LineParts]) -> Row:
+    """The row with its number, or with the reason why it has none. `table`: the lines by target, launch condition as in
+    formulas, and file configuration.
+    """
     places = {name: formulas.place(name) for name in formula.names(operation.formula)}
     target, here, files = row.cell.line
     lines = {name: table[target, launch or formulas.name_of(here), files] for name, (_, launch) in places.items()}

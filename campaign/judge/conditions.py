@@ -14,7 +14,7 @@ from campaign.judge.attempt import WITHIN
 from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES
-from campaign.results.case import Case, by_node
+from campaign.results.case import Case, by_node, repetitions, valid_by_line
 from campaign.results.cells import Row
 
 FOUND = "clause {clause} requires {condition}; found {values}"
@@ -181,13 +181,8 @@ def _of_several(submission: Submission) -> Iterator[Finding]:
 
 def _valid_together(submission: Submission, over: str) -> Iterator[list[Case]]:
     """The valid executions that a condition judges together."""
-    lines: dict[tuple[tuple[str, str, str], str], list[Case]] = {}
-    for case in submission.results:
-        if case.valid and case.complete:
-            node = case.run.node if over == "repetitions" else ""
-            lines.setdefault((case.run.cells()[0].line, node), []).append(case)
-    for cases in lines.values():
-        yield list(by_node(cases).values()) if over == "nodes" else cases
+    for cases in valid_by_line(submission.results).values():
+        yield from [list(by_node(cases).values())] if over == "nodes" else repetitions(cases).values()
 
 
 def _agree(

@@ -16,7 +16,7 @@ from campaign.core.model import Cell, Finding, Status
 from campaign.core.units import digits
 from campaign.judge.findings import doubt, note, unchecked, violation
 from campaign.judge.submission import Submission
-from campaign.results.case import Case, selected
+from campaign.results.case import selected, valid_by_line
 from campaign.results.cells import Row
 from campaign.statistics import intervals
 
@@ -88,9 +88,9 @@ def _iterations(submission: Submission) -> Iterator[Finding]:
 
 def best_reported(submission: Submission) -> Iterator[Finding]:
     """STA-02: of the valid attempts, the one that the rules select is reported."""
-    by_line, selection = _valid_by_line(submission), submission.pack.selection
+    by_line, selection = valid_by_line(submission.results), submission.pack.selection
     for cell, origin in ((row.cell, row.origin) for row in submission.rows if row.status is Status.MEASURED):
-        cases = [case for case in by_line.get(cell.line, ()) if case.complete and cell.operation in case.run.operations]
+        cases = [case for case in by_line.get(cell.line, ()) if cell.operation in case.run.operations]
         if not cases or not origin:
             yield from submission.over(unchecked, [cell], "no attempts on record to select from")
         elif (best := selected(cases).subject) != origin:
@@ -102,15 +102,6 @@ def best_reported(submission: Submission) -> Iterator[Finding]:
                 best=selection.best,
                 name=selection.operation,
             )
-
-
-def _valid_by_line(submission: Submission) -> dict[Line, list[Case]]:
-    """The valid attempts of each line."""
-    lines: dict[Line, list[Case]] = {}
-    for case in submission.results:
-        if case.valid:
-            lines.setdefault((case.run.target, case.run.launch, case.run.files), []).append(case)
-    return lines
 
 
 def repeated(submission: Submission) -> Iterator[Finding]:
@@ -140,7 +131,7 @@ def steady(submission: Submission) -> Iterator[Finding]:
     variation, explain, drift = (parameter("STA-04", name) for name in ("variation", "explain", "drift"))
     form = doubt(submission.full)
     operations = {operation.id: operation for operation in submission.pack.operations}
-    by_line = _valid_by_line(submission)
+    by_line = valid_by_line(submission.results)
     rows = [row for row in submission.executed_rows if row.status is Status.MEASURED]
     for row in rows:
         cv = row.summary.cv

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -214,10 +214,24 @@ def of_nodes(nodes: Mapping[str, Case]) -> Case:
 
 def by_node(results: Sequence[Case]) -> dict[str, Case]:
     """The reported attempt of each node, where nodes run by themselves; otherwise that of the only entry."""
+    return {node: _of_repetitions(cases) for node, cases in sorted(repetitions(results).items())}
+
+
+def repetitions(results: Iterable[Case]) -> dict[str, list[Case]]:
+    """The attempts of each node, where nodes run by themselves; otherwise one entry with all."""
     nodes: dict[str, list[Case]] = {}
     for case in results:
         nodes.setdefault(case.run.node, []).append(case)
-    return {node: _of_repetitions(cases) for node, cases in sorted(nodes.items())}
+    return nodes
+
+
+def valid_by_line(results: Iterable[Case]) -> dict[tuple[str, str, str], list[Case]]:
+    """The valid attempts of each line of the table with all their results."""
+    lines: dict[tuple[str, str, str], list[Case]] = {}
+    for case in results:
+        if case.valid and case.complete:
+            lines.setdefault((case.run.target, case.run.launch, case.run.files), []).append(case)
+    return lines
 
 
 def _of_repetitions(results: Sequence[Case]) -> Case:

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from campaign.config.counts import EACH, SERIES
-from campaign.config.rules import catalogue, clauses, formulas, output_check, program_check, sweeps
+from campaign.config.rules import catalogue, clauses, formulas, output_check, program_check, programs, sweeps
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, PLACEHOLDERS, PROFILES
+from campaign.config.rules.output_format import DESCRIBED, OutputFormat
 from campaign.config.rules.program_check import NO_PHASES
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
@@ -464,8 +465,11 @@ def _check_over(entry: Values, wanted: Sequence[str], pack: Values) -> str:
 def _check_condition(entry: Values, wanted: Sequence[str], pack: Values) -> str:
     """Check a condition on one execution, or on numbers computed from several; gives the rule that judges it."""
     operations = {formulas.name_of(each["id"]): each for each in pack.entries("operations") if each["id"]}
-    several = [name for name, each in operations.items() if formulas.is_across(each["formula"] or "")]
-    across = any(output_check.may_be(name, each) for name in wanted for each in several)
+    across = any(
+        formulas.is_across(operation["formula"] or "") and output_check.may_be(name, each)
+        for name in wanted
+        for each, operation in operations.items()
+    )
     of_energy = formulas.ENERGY if pack["energy"]["clause"] else ()
     printed = [] if across else [*_printed(pack, entry["phase"]), *of_energy]
     sizes = [*formulas.RUN, formulas.MOVED, *(name for name in _sizes(pack) if name not in printed)]
@@ -506,13 +510,17 @@ def _check_energy(pack: Values) -> None:
 
 
 def _printed(pack: Values, phase: str | None) -> list[str]:
-    """The names of records and facts that an output has: that of a phase, or of the only program."""
-    programs = [each for each in pack.entries("phases") if each["id"] == phase] if phase else []
-    chosen = [each for each in pack.entries("programs") if each["id"] in [one["program"] for one in programs]]
-    found = []
-    for results in [each["results"] for each in (*chosen, pack)]:
-        if results is not None and results["format"]:
-            found += [each["name"] for each in results.entries("records") if each["name"] and not each["check_only"]]
-            found += [name for name, _ in results["facts"] or ()]
-            break
-    return [formulas.name_of(name) for name in found]
+    """The names of records and facts that an output has: that of a phase, or of the only program. Those of mdtest and
+    ior, which have parsers, have none here: operations name their results.
+    """
+    named = [each["program"] for each in pack.entries("phases") if phase and each["id"] == phase]
+    chosen = [each for each in pack.entries("programs") if each["id"] in named]
+    given = [each["results"] for each in (*chosen, pack) if each["results"] and each["results"]["format"]]
+    if given:
+        records = [each["name"] for each in given[0].entries("records") if each["name"] and not each["check_only"]]
+        facts = given[0]["facts"] or ()
+    else:
+        applet = next((each["applet"] or each["id"] for each in chosen), pack["applet"])
+        form = programs.described(applet) if applet in DESCRIBED else OutputFormat("text")
+        records, facts = [each.name for each in form.records], form.facts
+    return [formulas.name_of(name) for name in (*records, *dict(facts))]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config.rules import packs
+from campaign.core import resources
 from campaign.core.errors import InputError
 
 PACK = """id: solve
@@ -76,6 +77,30 @@ def test_a_misspelt_over_is_the_only_error(tmp_path: Path) -> None:
     found = errors(tmp_path, '{holds: max(speed) <= 2, clause: "3", over: repetition}', 'RES-02: "3"')
     assert "over: found repetition; allowed: repetitions or nodes" in found
     assert len(found.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("holds", "expected"),
+    [
+        ("total_2_8 >= 3 * fall_4_1", ""),
+        ("pair_1_1 <= total_1_1", ""),
+        ("latency <= 3", "found latency; allowed: "),
+        ("latency <= 3", "total_{pairs}_{size}"),
+    ],
+)
+def test_records_of_a_built_in_program_with_a_description_may_be_named(
+    holds: str, expected: str, tmp_path: Path
+) -> None:
+    text = (resources.PACKS / "network-contention.yaml").read_text()
+    file = tmp_path / "network-contention.yaml"
+    requires = f'requires: [{{holds: "{holds}", clause: practice}}]\nchecks:\n  RES-01: practice\n'
+    file.write_text(text.replace("\nchecks:\n", f"\n{requires}"))
+    if not expected:
+        assert packs.load(file).requires
+        return
+    with pytest.raises(InputError) as error:
+        packs.load(file)
+    assert expected in str(error.value)
 
 
 @pytest.mark.parametrize(
