@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from campaign.config.format import Declined
 from campaign.config.rules.entries import Operation
 from campaign.core.model import Finding, Severity, State, Status
+from campaign.judge import numbers
 from campaign.judge.rows import with_findings
+from campaign.judge.submission import every_number_traced
 from campaign.report import notes
 from campaign.results.cells import Row
 from tests.support import builders
@@ -27,13 +30,17 @@ def results(formula: str, repetitions: int = 1, **settings: Any) -> Results:
     return Results(campaign=builders.campaign(repetitions=repetitions, **settings), pack=pack)
 
 
-def repeated(formula: str) -> Row:
-    """`ratio` of a run on 4 processes that was repeated three times, beside a single process that was not."""
+def measured(formula: str) -> Results:
+    """A run on 4 processes with three repetitions of different rates, beside those of a single process."""
     made = results(formula, repetitions=3)
     for run in made.runs:
         if run.files == "unique" and run.launch in ("node", "single"):
             made.add_to(run, RATES[run.repetition] if run.launch == "node" else (50.0, 1.0, 1.0))
-    return made.row("node/unique/ratio")
+    return made
+
+
+def repeated(formula: str) -> Row:
+    return measured(formula).row("node/unique/ratio")
 
 
 def test_a_number_is_computed_from_the_reported_ones_of_two_launch_conditions_and_names_their_lines() -> None:
@@ -118,3 +125,26 @@ def test_a_number_computed_from_an_invalid_one_of_another_launch_condition_is_in
     broken = Finding("CMP-04", Severity.ERROR, "scratch/node/unique/create", "the log line has another value")
     judged = {str(each.cell): each.status for each in with_findings(made.rows(), [broken])}
     assert judged["scratch/node/unique/ratio"] is Status.INVALID
+
+
+def test_each_line_is_read_again_also_those_of_repetitions_that_no_other_cell_reports() -> None:
+    made = measured("mean(create) / create@single")
+    given = made.submission()
+    assert list(every_number_traced(replace(given, again=made.records))) == []
+    other = ("scratch.node.unique.r1", 1)
+    create, *rest = made.records[other]
+    changed = {**made.records, other: (replace(create, value=101.0), *rest)}
+    (found,) = every_number_traced(replace(given, again=changed))
+    assert (found.subject, found.expected, found.actual) == (
+        "scratch/node/unique/ratio", "100.0 ops/s", "101.0 ops/s"
+    )  # fmt: skip
+    unread = {key: records for key, records in made.records.items() if key != other}
+    (lacking,) = every_number_traced(replace(given, again=unread))
+    assert (lacking.subject, lacking.checked) == ("scratch/node/unique/ratio", False)
+
+
+def test_repetitions_and_their_variation_are_judged_at_the_cells_that_it_is_computed_from() -> None:
+    given = measured("mean(create)").submission()
+    about = [each.subject for rule in (numbers.repeated, numbers.steady) for each in rule(given)]
+    assert "scratch/node/unique/create" in about
+    assert not {"scratch/node/unique/ratio", "scratch/node/unique/*"} & {*about}

@@ -1,4 +1,4 @@
-"""Patterns of cells."""
+"""Patterns of cells, and the spread of their nodes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.core.model import Cell, matches
-from campaign.results.cells import patterns
+from campaign.core.model import Cell, Status, matches
+from campaign.results.cells import Row, patterns
 
 CELL = Cell("scratch", "node", "unique", "stat")
 
@@ -64,3 +64,13 @@ def test_patterns_match_exactly_their_cells(cells: list[Cell]) -> None:
     assert [cell for cell in ALL if any(matches(cell, glob) for glob in globs)] == [
         cell for cell in ALL if cell in cells
     ]
+
+
+@pytest.mark.parametrize(
+    ("values", "spread"), [((90.0, 110.0), 0.2), ((-1.0, -3.0), 1.0), ((-1.0, 1.0), None), ((0.0, 0.0), None)]
+)
+def test_the_spread_of_nodes_is_a_share_of_their_mean_without_its_sign(
+    values: tuple[float, ...], spread: float | None
+) -> None:
+    row = Row(CELL, "Ry", Status.MEASURED, None, by_node=dict(zip(("n1", "n2"), values, strict=True)))
+    assert row.spread == spread

@@ -33,7 +33,8 @@ def _panel(row: Row) -> shapes.Panel:
         shapes.Line(tuple(places.values()), shapes.colour(0), joined=not few, marked=few),
         shapes.Line((), shapes.colour(0), crossed=tuple(places[node] for node in row.outlying)),
     )
-    title = f"{row.cell}: {len(values)} of {units.several(len(row.nodes), 'node')}, spread {row.spread or 0:.1%}"
+    spread = "" if row.spread is None else f", spread {row.spread:.1%}"
+    title = f"{row.cell}: {len(values)} of {units.several(len(row.nodes), 'node')}{spread}"
     return shapes.Panel(title, x, _axis(values[0][0], values[-1][0], row.unit), marks)
 
 
