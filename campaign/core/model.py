@@ -157,6 +157,7 @@ class Run:
     launcher: Launcher = SRUN
     node: str = ""  # the only node where it may run, of a launch condition with `nodes: each`
     inputs: tuple[Input, ...] = ()
+    gres: str = ""  # generic resources of each node
     energy: str = ""  # what measures it: slurm; SECONDS rapl, SECONDS command PATH or SECONDS once PATH; "": nothing
 
     @property

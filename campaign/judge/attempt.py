@@ -248,6 +248,8 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
                 processes_on(seen.processes, seen.nodes),
                 launch=case.run.launch,
             )
+    if case.run.gres:
+        yield from _resources(case)
     node, ran_on = case.run.node, tuple(dict.fromkeys(seen.node_names or case.evidence.placement))
     if node and not ran_on:
         yield unchecked("the node where it ran is not recorded")
@@ -259,6 +261,16 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
         yield unchecked("threads per process not recorded")
     elif wanted and threads != (wanted,):
         yield violation("processes ran with a different number of threads than planned", wanted, ", ".join(threads))
+
+
+def _resources(case: Case) -> Iterator[Finding]:
+    """What Slurm gave the job of generic resources, which its steps share, as the job recorded it."""
+    given = re.sub("gres[:/]", "", case.evidence.environment.job.get("TresPerNode", ""))
+    if not case.evidence.environment.job:
+        yield unchecked("generic resources of the job not recorded")
+    elif case.run.gres not in given.split(","):
+        wording = "the job had other generic resources than the launch condition {launch} requires"
+        yield violation(wording, case.run.gres, given or "none", launch=case.run.launch)
 
 
 def ended_well(case: Case) -> Iterator[Finding]:

@@ -180,6 +180,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         environment=tuple((each.name, None if each.forbidden else each.value) for each in pack.environment),
         node=node,
         inputs=campaign.inputs,
+        gres=condition.gres,
         energy=campaign.energy.told,
     )
     notes = tuple(_notes(blueprint, run))
@@ -297,7 +298,7 @@ def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
     launcher = () if run.launcher == SRUN else (asdict(run.launcher),)
     where = (run.geometry.nodes, run.geometry.processes, run.directory)
     threads = (f"threads={run.threads}",) if run.threads else ()
-    node = (f"node={run.node}",) if run.node else ()
+    node = (*([f"node={run.node}"] if run.node else []), *([f"gres={run.gres}"] if run.gres else []))
     inputs = [f"input={each.id} {each.sha256}" for each in run.inputs]
     variables = (run.environment,) if run.environment else ()
     parts = [*where, *_words(run.commands), *surroundings, *launcher, *threads, *node, *inputs, *variables]
@@ -327,6 +328,7 @@ def batches(runs: Sequence[Run], allocation: str) -> tuple[tuple[Run, ...], ...]
     groups: dict[tuple[object, ...], list[Run]] = {}
     for run in runs:
         apart: tuple[object, ...] = (run.phase, run.repetition) if allocation == "geometry" or run.phase else ()
+        apart += (run.gres,)
         apart += (run.geometry,) if allocation == "geometry" else ()
         groups.setdefault((run.target, run.node, *apart), []).append(run)
     return tuple(tuple(group) for group in groups.values())

@@ -166,6 +166,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
         "--no-requeue",
         *(f"--{name}={_directive(value)}" for name, value in chosen.items() if value),
         *([f"--nodelist={node}"] if node else []),
+        *([f"--gres={job.steps[0].run.gres}"] if job.steps[0].run.gres else []),
         *own,
     ]
     return tuple(sorted(options))

@@ -145,6 +145,7 @@ def test_an_unknown_placeholder_is_refused_with_those_that_are_known() -> None:
 EXECUTED = {
     "environment": (("OMP_NUM_THREADS", "1"),),
     "node": "n1",
+    "gres": "gpu:4",
     "inputs": (Input("box", "/work/box.in", "ab" * 32),),
     "threads": 2,
     "geometry": Geometry(4, 8),

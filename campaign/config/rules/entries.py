@@ -42,6 +42,11 @@ class LaunchCondition:
         "",
         says_default="not set",
     )
+    gres: str = key(
+        matching(r"[a-z][a-z0-9_]*(:[A-Za-z0-9_.-]+)?:[1-9][0-9]{0,5}", "a kind and a number, such as gpu:4"),
+        "generic resources of each node that Slurm gives the job: `gpu:4`, `gpu:h100:4` (`--gres`)",
+        "",
+    )
     minimum_nodes: int = key(Number(1, 10**6), "minimum number of nodes", 1)
     whole_system: bool = switch("true for the maximum concurrency, which may be written as `all`")
     share: str = ""  # of the partition's nodes, instead of `nodes`

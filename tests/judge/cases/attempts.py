@@ -9,6 +9,7 @@ from campaign.config.rules.entries import Requirement
 from campaign.core.model import Geometry, Input, OutputRemark, Run, Severity, State
 from campaign.results.case import Case
 from campaign.results.environment.facts import Evidence, Witness
+from campaign.results.environment.slurm_text import slurm_fields
 from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
 from tests.support import builders
 
@@ -96,6 +97,13 @@ def placed(holds: str, *nodes: str) -> Case:
     made = required(holds)
     seen = replace(made.seen, processes=None, nodes=None)
     return replace(made, seen=seen, evidence=replace(made.evidence, placement=nodes))
+
+
+def on_gpus(job: str) -> Case:
+    """A run with four accelerators on each node, whose job was this by scontrol."""
+    made = case(builders.run(gres="gpu:a100:4"))
+    environment = replace(made.evidence.environment, recorded=True, job=slurm_fields(job))
+    return replace(made, evidence=replace(made.evidence, environment=environment))
 
 
 def threaded(seen: int | None, *told: str) -> Case:
@@ -408,6 +416,23 @@ EXAMPLES: list[Example] = [
     kept("GEO-02", "all as planned", case()),
     kept("GEO-02", "on its node", on_node("n1", "n1")),
     broken("GEO-02", "ran on another node than planned", on_node("n1", "n2"), "n1", "n2"),
+    kept("GEO-02", "its accelerators", on_gpus("TresPerNode=gres:gpu:a100:4,gres:nvme:1")),
+    kept("GEO-02", "its accelerators, as later versions of Slurm say it", on_gpus("TresPerNode=gres/gpu:a100:4")),
+    broken(
+        "GEO-02",
+        "the job had other generic resources than the launch condition peak requires",
+        on_gpus("TresPerNode=gres:gpu:a100:2"),
+        "gpu:a100:4",
+        "gpu:a100:2",
+    ),
+    broken(
+        "GEO-02",
+        "the job had other generic resources than the launch condition peak requires",
+        on_gpus("JobId=17"),
+        "gpu:a100:4",
+        "none",
+    ),
+    unchecked("GEO-02", "accelerators that nothing says", on_gpus("")),
     unchecked("GEO-02", "its node was not recorded", on_node("n1")),
     unchecked("GEO-02", "no geometry in the output", case(nodes=None)),
     broken(
