@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from campaign.config.counts import EACH, SERIES
-from campaign.config.rules import catalogue, clauses, formulas, output_check, program_check, programs, sweeps
+from campaign.config.rules import catalogue, clauses, formulas, output_check, program_check, requirement_check, sweeps
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, PLACEHOLDERS, PROFILES
-from campaign.config.rules.output_format import DESCRIBED, OutputFormat
-from campaign.config.rules.program_check import NO_PHASES
+from campaign.config.rules.program_check import ids, sizes
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
 from campaign.core.schema import Values
@@ -27,38 +25,32 @@ def check(pack: Values) -> None:
     program_check.check(pack)
     even = next((name for _, text in program_check.command_lines(pack) for name in EQUAL_BLOCKS if name in text), "")
     for condition in pack.entries("launch"):
-        _check_launch(condition, _sizes(pack), even)
+        _check_launch(condition, sizes(pack), even)
     _check_flags(pack)
     _check_placeholders(pack)
     for variable in pack.entries("variables"):
         for case in variable.entries("cases"):
-            case.require(case["launch"], _ids(pack, "launch"), "launch")
-            case.require(case["files"], _ids(pack, "files"), "files")
+            case.require(case["launch"], ids(pack, "launch"), "launch")
+            case.require(case["files"], ids(pack, "files"), "files")
     for given in pack.entries("inputs"):
         if given["path"] and given["sha256"] == "":
             given.problem("required key missing; allowed: the SHA-256 of the file that comes with the pack", "sha256")
     _check_sweeps(pack)
     _check_operations(pack)
     for plot in pack.entries("plots"):
-        _check_plot(plot, _ids(pack, "operations"), _ids(pack, "sweeps"))
+        _check_plot(plot, ids(pack, "operations"), ids(pack, "sweeps"))
     _check_checks(pack)
-    _check_requirements(pack)
-    _check_environment(pack)
-    _check_energy(pack)
+    requirement_check.check(pack)
     output_check.check(pack)
     clauses.check(pack)
     for note in pack.entries("notes"):
         note.require_all("rules", catalogue.CATALOGUE, _RULE)
 
 
-def _ids(pack: Values, key: str) -> list[str]:
-    return [entry["id"] for entry in pack.entries(key) if entry["id"]]
-
-
 def _check_ids(pack: Values, key: str) -> None:
     seen: set[str] = set()
-    of_sweeps = [*_BUILT_IN, *_ids(pack, "variables")]
-    of_inputs = [*of_sweeps, *_ids(pack, "sweeps")]
+    of_sweeps = [*_BUILT_IN, *ids(pack, "variables")]
+    of_inputs = [*of_sweeps, *ids(pack, "sweeps")]
     taken = {"variables": _BUILT_IN, "sweeps": of_sweeps, "inputs": of_inputs}.get(key, [])
     for entry in pack.entries(key):
         name = entry["id"]
@@ -126,7 +118,7 @@ def _texts(pack: Values) -> Iterator[tuple[Place, str, list[str]]]:
     """Every text that may contain placeholders, but those of command lines: its place, the text, and the names known
     there.
     """
-    variables, sweep_ids = _ids(pack, "variables"), _ids(pack, "sweeps")
+    variables, sweep_ids = ids(pack, "variables"), ids(pack, "sweeps")
     for section, keys, known in (
         ("files", ("title",), ["items_total", *variables]),
         ("operations", ("id", "title", "row", "record", "formula"), [*variables, *sweep_ids]),
@@ -142,7 +134,7 @@ def _texts(pack: Values) -> Iterator[tuple[Place, str, list[str]]]:
 
 def _check_placeholders(pack: Values) -> None:
     used: set[str] = set()
-    known = [*_BUILT_IN, *(name for key in ("variables", "sweeps", "inputs") for name in _ids(pack, key))]
+    known = [*_BUILT_IN, *(name for key in ("variables", "sweeps", "inputs") for name in ids(pack, key))]
     for at, text in program_check.command_lines(pack):
         used |= set(_check_computed(at, text, pack))
         used |= set(_check_text(at, formulas.without(text), known, pack))
@@ -187,14 +179,8 @@ def _check_computed(at: Place, text: str, pack: Values) -> Iterator[str]:
             pack.problem(str(error), *at)
             continue
         for name in wanted:
-            pack.require(name, [*formulas.RUN, *_sizes(pack)], *at)
+            pack.require(name, [*formulas.RUN, *sizes(pack)], *at)
         yield from wanted
-
-
-def _sizes(pack: Values) -> list[str]:
-    """The variables that are numbers or sizes."""
-    given = ((entry["id"], [entry[profile] for profile in PROFILES]) for entry in pack.entries("variables"))
-    return [name for name, texts in given if all(text and formulas.is_number(text) for text in texts)]
 
 
 def _check_sweeps(pack: Values) -> None:
@@ -237,9 +223,9 @@ def _sampled(pack: Values, profile: str) -> dict[str, tuple[str, ...]] | None:
 
 
 def _check_operations(pack: Values) -> None:
-    ids, sweep_ids = _ids(pack, "operations"), set(_ids(pack, "sweeps"))
+    operations, sweep_ids = ids(pack, "operations"), set(ids(pack, "sweeps"))
     for files in pack.entries("files"):
-        files.require_all("inflated", ids)
+        files.require_all("inflated", operations)
     for operation in pack.entries("operations"):
         others = sweep_ids.difference(sweeps.names(operation["id"] or ""))
         for key in ("title", "row", "record", "formula"):
@@ -248,7 +234,7 @@ def _check_operations(pack: Values) -> None:
                     operation.problem(f"found {{{name}}}; allowed: sweeps that the id contains", key)
     _check_statistics(pack)
     if pack["selection"] is not None:
-        pack["selection"].require(pack["selection"]["operation"], ids, "operation")
+        pack["selection"].require(pack["selection"]["operation"], operations, "operation")
     for profile in PROFILES:
         if not _check_expanded(pack, profile):
             return
@@ -278,7 +264,7 @@ def _check_expanded(pack: Values, profile: str) -> bool:
     known, sampled = _known(pack, profile), _sampled(pack, profile)
     if sampled is None:
         return False
-    everywhere = set(_ids(pack, "launch"))
+    everywhere = set(ids(pack, "launch"))
     phases = {phase["id"]: set(phase["launch"] or ()) for phase in pack.entries("phases")}
     launches = {
         formulas.name_of(f"{each['id']}-1" if SERIES in each.values() else each["id"]): each["id"]
@@ -407,120 +393,3 @@ def _check_parameters(rule: str, given: dict[str, str | None], pack: Values) -> 
                 catalogue.parse(parameters[name].kind, text)
         except ValueError as error:
             pack.problem(str(error), "checks", rule, name)
-
-
-def _check_requirements(pack: Values) -> None:
-    """Check that conditions use known names, and that the rules which judge them are among the checks."""
-    phases = [phase["id"] for phase in pack.entries("phases") if phase["id"] and phase["program"]]
-    needed = set()
-    for entry in pack.entries("requires"):
-        wanted = formula.Condition.of(sweeps.without(entry["holds"])).names if entry["holds"] else ()
-        for name in sweeps.names(entry["holds"] or ""):
-            entry.require(name, [*GEOMETRY, *_sizes(pack)], "holds")
-        if wanted and entry["over"] is not None:
-            needed.add(_check_over(entry, wanted, pack) if entry["over"] else _check_condition(entry, wanted, pack))
-        if entry["phase"] and not phases:
-            entry.problem(NO_PHASES, "phase")
-        elif entry["phase"] or (formulas.MOVED in wanted and phases):
-            entry.require(entry["phase"], phases, "phase")
-        for key in ("launch", "files"):
-            entry.require_all(key, _ids(pack, key))
-    if any(entry["holds"] is None or entry["over"] is None for entry in pack.entries("requires")):
-        return  # it is not known which rule judges these
-    checked = [rule for rule, _ in pack["checks"] or ()]
-    for rule, about in (("GEO-05", "sizes and counts"), ("RES-01", "results"), ("RES-02", "several results")):
-        if (rule in needed) != (rule in checked):
-            pack.problem(
-                f"allowed: conditions on {about} in `requires` with {rule} among `checks`, or neither", "requires"
-            )
-
-
-def _check_environment(pack: Values) -> None:
-    for name, count in Counter(entry["name"] for entry in pack.entries("environment")).items():
-        if count > 1:
-            pack.problem(f"found {name} {count} times; allowed: once", "environment")
-    for entry in pack.entries("environment"):
-        if entry["forbidden"] and entry["value"]:
-            entry.problem("found `value` of a forbidden variable; remove one of them", "value")
-    if bool(pack.entries("environment")) != ("ENV-06" in [rule for rule, _ in pack["checks"] or ()]):
-        pack.problem("allowed: variables in `environment` with ENV-06 among `checks`, or neither", "environment")
-
-
-def _check_over(entry: Values, wanted: Sequence[str], pack: Values) -> str:
-    """Check a condition over repetitions or nodes; gives the rule that judges it."""
-    executed = [
-        formulas.name_of(each["id"])
-        for each in pack.entries("operations")
-        if each["id"] and not formulas.is_across(each["formula"] or "")
-    ]
-    for name in wanted:
-        of = formula.of_several(name)
-        entry.require(of or name, executed if of else [*formulas.RUN, *_sizes(pack)], "holds")
-    if not any(map(formula.of_several, wanted)):
-        entry.problem("found no operation; allowed with `over`: those of several, such as max(fom)", "holds")
-    _check_without(entry, ("if_printed", "phase"), "beside `over`")
-    return "RES-02"
-
-
-def _check_condition(entry: Values, wanted: Sequence[str], pack: Values) -> str:
-    """Check a condition on one execution, or on numbers computed from several; gives the rule that judges it."""
-    operations = {formulas.name_of(each["id"]): each for each in pack.entries("operations") if each["id"]}
-    across = any(
-        formulas.is_across(operation["formula"] or "") and output_check.may_be(name, each)
-        for name in wanted
-        for each, operation in operations.items()
-    )
-    of_energy = formulas.ENERGY if pack["energy"]["clause"] else ()
-    printed = [] if across else [*_printed(pack, entry["phase"]), *of_energy]
-    sizes = [*formulas.RUN, formulas.MOVED, *(name for name in _sizes(pack) if name not in printed)]
-    for name in wanted:
-        if not any(output_check.may_be(name, result) for result in (*printed, *operations)):
-            entry.require(name, [*sizes, *operations, *printed], "holds")
-    on_results = not {*wanted} <= {*sizes}
-    if on_results and formulas.MOVED in wanted:
-        entry.problem(f"found {formulas.MOVED} together with results; allowed: two conditions", "holds")
-    if across:
-        _check_without(entry, ("if_printed", "phase"), "in a condition on numbers of several executions")
-        return "RES-02"
-    if on_results:
-        return "RES-01"
-    _check_without(entry, ("if_printed", "full_size", "explain"), "in a condition on sizes and counts")
-    return "GEO-05"
-
-
-def _check_without(entry: Values, keys: Sequence[str], where: str) -> None:
-    for key in keys:
-        if entry[key]:
-            entry.problem(f"not allowed {where}; remove it", key)
-
-
-def _check_energy(pack: Values) -> None:
-    """Check that a demand for energy is judged, and that no operation or result has its names."""
-    demand, is_judged = pack["energy"], "RUN-10" in [rule for rule, _ in pack["checks"] or ()]
-    if (demand["level"] or demand["peak"]) and not demand["clause"]:
-        demand.problem("clause is missing; add it", "clause")
-    elif bool(demand["clause"]) != is_judged:
-        pack.problem(
-            "allowed: energy with RUN-10 among `checks`, or neither", "energy" if demand["clause"] else "checks"
-        )
-    names = [*map(formulas.name_of, _ids(pack, "operations")), *_printed(pack, None)]
-    for name in formulas.ENERGY if is_judged else ():
-        if name in names:
-            pack.problem(f"found an operation or a result {name}; allowed beside energy: other names", "energy")
-
-
-def _printed(pack: Values, phase: str | None) -> list[str]:
-    """The names of records and facts that an output has: that of a phase, or of the only program. Those of mdtest and
-    ior, which have parsers, have none here: operations name their results.
-    """
-    named = [each["program"] for each in pack.entries("phases") if phase and each["id"] == phase]
-    chosen = [each for each in pack.entries("programs") if each["id"] in named]
-    given = [each["results"] for each in (*chosen, pack) if each["results"] and each["results"]["format"]]
-    if given:
-        records = [each["name"] for each in given[0].entries("records") if each["name"] and not each["check_only"]]
-        facts = given[0]["facts"] or ()
-    else:
-        applet = next((each["applet"] or each["id"] for each in chosen), pack["applet"])
-        form = programs.described(applet) if applet in DESCRIBED else OutputFormat("text")
-        records, facts = [each.name for each in form.records], form.facts
-    return [formulas.name_of(name) for name in (*records, *dict(facts))]

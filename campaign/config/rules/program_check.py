@@ -43,6 +43,16 @@ def check(pack: Values) -> None:
                 )
 
 
+def ids(pack: Values, key: str) -> list[str]:
+    return [entry["id"] for entry in pack.entries(key) if entry["id"]]
+
+
+def sizes(pack: Values) -> list[str]:
+    """The variables that are numbers or sizes."""
+    given = ((entry["id"], [entry[profile] for profile in PROFILES]) for entry in pack.entries("variables"))
+    return [name for name, texts in given if all(text and formulas.is_number(text) for text in texts)]
+
+
 def command_lines(pack: Values) -> Iterator[tuple[Place, str]]:
     """The texts of phases that may have placeholders, each with its place: words after the program, and the paths and
     contents of files.
@@ -98,12 +108,12 @@ def _check_several(pack: Values) -> None:
     for key in ("programs", "phases"):
         if pack[key] == ():
             pack.problem("required key missing; a pack has both `programs` and `phases`, or neither", key)
-    programs = [program["id"] for program in pack.entries("programs") if program["id"]]
+    programs = ids(pack, "programs")
     conditions = [condition["id"] for condition in pack.entries("launch")]
     launched: list[str] = []
     for phase in pack.entries("phases"):
         _check_phase(phase, programs, conditions)
-        phase.require(phase["input"], [each["id"] for each in pack.entries("inputs") if each["id"]], "input")
+        phase.require(phase["input"], ids(pack, "inputs"), "input")
         if phase["nodes"] == "other" and not launched:
             phase.problem("found other; no earlier phase ran on the job's first nodes", "nodes")
         launched += [phase["program"]] if phase["program"] else []
