@@ -33,7 +33,7 @@ FILE = """\
 name: x
 rules: ./threads.yaml
 profile: rehearsal
-targets: [{name: scratch, directory: /tmp}]
+targets: [{name: scratch, directory: DIRECTORY}]
 launch: {node: {nodes: 1, processes: 2}}
 benchmark: {executable: /bin/true}
 slurm: {environment: {OMP_PLACES: cores}}
@@ -42,7 +42,7 @@ slurm: {environment: {OMP_PLACES: cores}}
 
 def load(folder: Path, pack: str = PACK, file: str = FILE) -> None:
     (folder / "threads.yaml").write_text(pack)
-    (folder / "c.yaml").write_text(file)
+    (folder / "c.yaml").write_text(file.replace("DIRECTORY", str(folder / "scratch")))
     opened.load(folder / "c.yaml")
 
 
