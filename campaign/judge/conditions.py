@@ -79,6 +79,8 @@ def _missed(condition: Condition, known: Mapping[str, float]) -> tuple[str, str]
     if condition.holds(known, **_tolerance(condition)):
         return None
     left, right = (value(side, known) for side in (condition.left, condition.right))
+    if digits(left) == digits(right):  # which would read as if they were equal
+        return f"{condition.sign} {right:.7g}", f"{left:.7g}"
     return f"{condition.sign} {digits(right)}", digits(left)
 
 
