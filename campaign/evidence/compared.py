@@ -236,7 +236,7 @@ def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
         *_environments(data, judged),
         *_plan(data, judged),
         *_source(data, judged),
-        *_bound(data, bag, judged),
+        *_bound(data, bag, judged.chain.ends if judged.chain else ()),
         *_challenged(judged.submission),
     )
     yield from dict.fromkeys(differences)
@@ -275,12 +275,12 @@ def _source(data: Path, judged: Judged) -> Iterator[Finding]:
         yield violation(_SOURCE_DIFFERS, f"tree {', '.join(sorted(recorded))}", f"tree {found}")
 
 
-def _bound(data: Path, bag: Bag, judged: Judged) -> Iterator[Finding]:
-    """The raw outputs of successful attempts have the hashes that the journal recorded at their end. Those of attempts
-    that count were judged with them.
+def _bound(data: Path, bag: Bag, ends: Sequence[int]) -> Iterator[Finding]:
+    """The raw outputs of successful attempts have the hashes that the journal recorded at their end. By the bag's own
+    hashes: the times of its files are the buyer's, those of the journal the vendor's, and either clock may be wrong.
     """
-    bound, counted = 0, {case.subject for case in judged.submission.results}
-    for event in journal.events_at(data / "results" / "journal.jsonl", judged.chain.ends if judged.chain else ()):
+    bound = 0
+    for event in journal.events_at(data / "results" / "journal.jsonl", ends):
         if event["state"] != State.DONE:
             continue
         attempt, written, ended = f"{event['run']}/{event['number']}", event["time"], event["ended"]
@@ -295,7 +295,7 @@ def _bound(data: Path, bag: Bag, judged: Judged) -> Iterator[Finding]:
             place = f"results/runs/{attempt}/{name}"
             found = bag.digests.get(f"{bagit.PAYLOAD}{place}")
             bound += found is not None
-            if found not in (None, digest) and attempt not in counted:
+            if found not in (None, digest):
                 yield records.changed_since(place, digest, found)
     if not bound:
         yield unchecked("the journal has no hashes of the raw outputs")
