@@ -149,7 +149,7 @@ def judge(case: Case) -> tuple[Finding, ...]:
 def _judge(case: Case, rules: Set[str]) -> tuple[Finding, ...]:
     if not case.records:
         counted = case.run.commands[0].geometry and case.attempt.state is State.DONE
-        rules = rules & (OF_COUNTED if counted else WITHOUT_NUMBERS)
+        rules = rules & (OF_COUNTED if counted else OF_FAILED if case.evidence.altered else WITHOUT_NUMBERS)
     elif case.attempt.state is not State.DONE:
         rules = rules & OF_FAILED
     cells = case.run.cells()

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
@@ -65,7 +66,8 @@ def digests(folder: Path, changed_since: float = 0.0) -> dict[str, str]:
     for place, _, names in os.walk(folder):
         for path in (Path(place, name) for name in names):
             try:
-                if path.is_file() and not path.is_symlink() and path.stat().st_ctime >= changed_since:
+                status = path.lstat()
+                if stat.S_ISREG(status.st_mode) and status.st_ctime >= changed_since:
                     with path.open("rb") as file:
                         known[_in_utf8(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
             except OSError as error:

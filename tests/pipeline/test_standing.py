@@ -29,6 +29,15 @@ def test_a_raw_output_that_was_edited_after_its_run_is_a_violation_here_too(tmp_
     }
 
 
+def test_an_edit_that_leaves_no_result_is_told_as_one_too(tmp_path: Path) -> None:
+    made = bundled.make(tmp_path)
+    output = sorted(tmp_path.glob("results/*/runs/*/*/stdout"))[0]
+    output.write_text("edited\n")
+    assert WHY in " ".join(made.call("check", made.file).stdout.split())
+    rows = json.loads(made.call("table", made.file, "--format", "json").stdout)
+    assert {row["run"] for row in rows if row["status"] == "failed"} == {output.parent.parent.name}
+
+
 def test_results_that_were_copied_or_given_other_times_are_not_called_edited(tmp_path: Path) -> None:
     made = bundled.make(tmp_path)
     shutil.copytree(tmp_path / "results", tmp_path / "copy")
