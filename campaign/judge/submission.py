@@ -175,7 +175,7 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
         for record in row.record.measured:
             source = record.source
             same = [each for each in again if (each.operation, each.source) == (record.operation, source)]
-            if (record.value, record.unit) not in [(result.value, result.unit) for result in same]:
+            if {(result.value, result.unit) for result in same} != {(record.value, record.unit)}:
                 yield violation(
                     "{file} line {line} does not contain the reported value",
                     f"{record.value} {record.unit}",
