@@ -97,6 +97,9 @@ class Condition:
             names(side)
         return condition
 
+    def __str__(self) -> str:
+        return f"{self.left} {self.sign} {self.right}"
+
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*names(self.left), *names(self.right))))

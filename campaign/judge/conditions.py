@@ -111,11 +111,7 @@ def _result_holds(case: Case, part: Case, requirement: Requirement, condition: C
     known = recorded(part) | {name: record.value for name, record in printed.items()}
     named = [name for name in condition.names if name in printed]
     alone = [each.id for each in case.operations if [each.name] == named]
-    told = {
-        "operation": "".join(alone),
-        "clause": requirement.clause,
-        "condition": f"{condition.left} {condition.sign} {condition.right}",
-    }
+    told = {"operation": "".join(alone), "clause": requirement.clause, "condition": str(condition)}
     lacking = [name for name in condition.names if name not in known]
     of_energy = formulas.ENERGY if case.pack.energy.clause else ()
     if unrecorded := [name for name in lacking if name in (*formulas.RUN, *of_energy)]:
@@ -168,7 +164,7 @@ def _of_several(submission: Submission) -> Iterator[Finding]:
             if not any(each.across for each in named) or not {*named} <= {*case.pack.operations_of(line[1])}:
                 continue  # of one execution, or of another launch condition
             found = {each.name: record for each in named if each.id in rows and (record := rows[each.id].record)}
-            told = {"clause": requirement.clause, "condition": f"{condition.left} {condition.sign} {condition.right}"}
+            told = {"clause": requirement.clause, "condition": str(condition)}
             cells = [Cell(*line, each.id) for each in named]
             if len(found) < len(named):
                 wording = "clause {clause} requires {condition}: a value is missing"
@@ -196,7 +192,7 @@ def _agree(
         return  # of another launch condition
     found = {each.name: [record for case in cases if (record := case.result(each))] for each in operations}
     cells = [cell for cell in cases[0].run.cells() if cell.operation in {each.id for each in operations}]
-    told = {"clause": requirement.clause, "condition": f"{condition.left} {condition.sign} {condition.right}"}
+    told = {"clause": requirement.clause, "condition": str(condition)}
     if min(map(len, found.values())) < 2:
         wording = "clause {clause} requires {condition}: fewer than two valid results of {over}"
         yield from submission.over(unchecked, cells, wording, **told, over=requirement.over)
