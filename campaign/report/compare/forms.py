@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -21,6 +22,7 @@ MARKS = {
     verdicts.CellVerdict.WITHIN: "~",
     verdicts.CellVerdict.BELOW: "!",
     verdicts.CellVerdict.UNTOLD: "?",
+    verdicts.CellVerdict.CHANGED: "#",
     verdicts.CellVerdict.NONE: "/",
 }
 BEST, NOT_TOLD = "*", "°"
@@ -237,9 +239,11 @@ def _failures(comparison: verdicts.OfferComparison) -> Iterable[str]:
             yield f"{verdicts.letters(place)}: {decision}: {reached}"
     elif not comparison.passed:
         for place, column in enumerate(comparison.cells, 1):
-            worse = sum(cell.verdict is verdicts.CellVerdict.WORSE for cell in column)
-            lacking = f"{sum(cell.fails for cell in column) - worse} have a value on one side only"
-            yield f"{verdicts.letters(place)}: {worse} of {len(column)} cells are worse; {lacking}"
+            found = Counter(cell.verdict for cell in column if cell.fails)
+            worse, changed = (found[verdict] for verdict in (verdicts.CellVerdict.WORSE, verdicts.CellVerdict.CHANGED))
+            lacking = f"{found.total() - worse - changed} have a value on one side only"
+            altered = f"; {changed} changed" if changed else ""
+            yield f"{verdicts.letters(place)}: {worse} of {len(column)} cells are worse; {lacking}{altered}"
         failing = tuple((place, cell) for place, cell in failing if cell.verdict is not verdicts.CellVerdict.WORSE)
     for place, cell in failing[:MOST_SAID]:
         yield f"{verdicts.letters(place)} {cell.cell}: {_verdict(cell)}"

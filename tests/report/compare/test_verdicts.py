@@ -84,7 +84,8 @@ def test_more_repetitions_of_the_same_are_no_better_although_their_highest_is() 
 def test_among_many_cells_a_chance_difference_is_not_called_real() -> None:
     cells = [("scratch", "node", "shared", f"operation-{number}") for number in range(40)]
     first = offer(*(row(LOW, cell) for cell in cells))
-    second = offer(row(HIGH, cells[0]), *(row(LOW, cell) for cell in cells[1:]))
+    again = [value + 1e-6 for value in LOW]  # two measurements never have the same numbers
+    second = offer(row(HIGH, cells[0]), *(row(again, cell) for cell in cells[1:]))
     alone = one(row(LOW), row(HIGH))
     among = verdicts.compare([first, second]).cells[0][0]
     assert alone.p == among.p
@@ -189,6 +190,17 @@ def test_campaigns_without_a_cell_in_common_are_told_how_to_compare_their_target
     assert found.remarks[1][0] == (
         "no cell in common: its targets are burst, the first's scratch; '--map scratch=OTHER' matches two targets"
     )
+
+
+def test_other_numbers_in_a_copy_of_the_first_are_changed_ones_and_fail() -> None:
+    first = offer(*(row(LOW, cell) for cell in offers.CELLS))
+    for values, alone in ([150.0], False), ([], True):  # with or without the column of repetitions
+        told = {"statistics": None, "value": 150.0} if alone else {}
+        rest = [row(LOW, cell, **({"statistics": None} if alone else {})) for cell in offers.CELLS[1:]]
+        found = verdicts.compare([first, offer(row(values or LOW, **told), *rest)])
+        assert [cell.verdict is CellVerdict.CHANGED for cell in found.cells[0]] == [True] + 7 * [False]
+        assert not found.passed and "1 changed" in forms.printed(found, "simple")
+    assert verdicts.compare([first, first]).passed
 
 
 def test_what_limits_a_comparison_is_said() -> None:
