@@ -2,6 +2,7 @@
 #include "witness/machine.h"
 
 #include "common/raw.h"
+#include "witness/ask.h"
 #include "witness/say.h"
 #include "witness/text.h"
 
@@ -37,6 +38,8 @@ char *machine_parameters(char *cmdline)
             }
     return found.bytes != NULL ? found.bytes : text_of("none of those that decide speed");
 }
+
+enum { ASK_S = 60 }; /* without its daemon, nvidia-smi first sets up one GPU after another */
 
 struct numbers {
     int64_t *list;
@@ -170,6 +173,37 @@ static void say_memory(const char *root)
     free(path);
 }
 
+/* A size in MiB, behind those of the devices before. */
+static void add_size(struct text *sizes, long long mib)
+{
+    if (mib > 0)
+        text_add(sizes, "%s%lld", sizes->used > 0 ? " " : "", mib);
+}
+
+/* The memory of each accelerator: as amdgpu's files have it in bytes, or as NVIDIA's tool prints it in MiB. */
+static void say_devices(const char *root)
+{
+    struct text sizes = {0};
+    glob_t found = matching(root, "sys/class/drm/card[0-9]*/device/mem_info_vram_total");
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *line = text_line("%s", found.gl_pathv[i]);
+        add_size(&sizes, line == NULL ? 0 : atoll(line) >> 20);
+        free(line);
+    }
+    globfree(&found);
+    found = matching(root, "proc/driver/nvidia/version");
+    if (found.gl_pathc > 0) {
+        char *said = ask(ASK_S, "nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits", NULL);
+        for (char *rest = said, *line; (line = text_part(&rest, '\n')) != NULL;)
+            add_size(&sizes, atoll(line));
+        free(said);
+    }
+    globfree(&found);
+    if (sizes.used > 0)
+        say(0, "device.memory", "%s MiB", sizes.bytes);
+    text_free(&sizes);
+}
+
 /* Of some files in a folder, what they say, behind a word or without. */
 static void say_joined(const char *fact, const char *folder, const char *const names[][2], size_t count)
 {
@@ -240,6 +274,7 @@ void machine_say(const char *root)
     free(path);
     say_processors(root);
     say_memory(root);
+    say_devices(root);
     for (size_t i = 0; i < sizeof sysctls / sizeof *sysctls; i++) {
         char *fact = text_of("%s", sysctls[i]);
         for (char *at = fact; (at = strchr(at, '/')) != NULL;)

@@ -95,6 +95,13 @@ def environment(slurm: Values, pack: RulePack) -> None:
             )
 
 
+def resources(slurm: Values) -> None:
+    """Generic resources come from one place, since sbatch takes the last of two options."""
+    for index, option in enumerate(slurm["directives"] or ()):
+        if slurm["gres"] and option and option.startswith("--gres="):
+            slurm.problem(f"found {option} and slurm.gres; allowed: one of them", "directives", index)
+
+
 def builds(source: Values, pack: RulePack) -> None:
     for name, _ in source["builds"] or ():
         source.require(name, [program.id for program in pack.programs], "builds", name)

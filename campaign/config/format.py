@@ -89,6 +89,11 @@ class Slurm:
         says_default="1h",
     )
     mpi: str = key(matching(r"[a-z][a-z0-9_.]*", "a plugin of `srun --mpi=list`"), "MPI plugin", "pmix")
+    gres: tuple[str, ...] = key(
+        ListOf(matching(values.GRES, "a kind and a number, such as gpu:4")),
+        "generic resources of each node for which jobs ask (`--gres`), such as `[gpu:4]`; that of a launch condition "
+        "replaces those of its kind",
+    )
     modules: tuple[str, ...] = key(
         ListOf(matching(r"[A-Za-z0-9][A-Za-z0-9_.+@:=/-]*", "a module's name: letters, digits and _.+@:=/-")),
         "environment modules loaded by each job",

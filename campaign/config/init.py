@@ -77,7 +77,7 @@ system:
 {system}
 # The proposed system as facts, which are compared with the measured system (ENV-05).
 # proposed: {{nodes: 512, processor: EPYC 9654, cores: 192, memory: 768G, network: InfiniBand 400 Gb/sec,
-#            file_system: Lustre, mpi: Open MPI 4.1, operating_system: Rocky Linux 9}}
+#            devices: 4, device_memory: 80G, file_system: Lustre, mpi: Open MPI 4.1, operating_system: Rocky Linux 9}}
 
 contact:
 {contact}"""

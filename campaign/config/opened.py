@@ -132,6 +132,7 @@ def load(path: Path | str) -> tuple[Campaign, RulePack]:
         inputs.check(values, pack)
         if values["slurm"]:
             check.environment(values["slurm"], pack)
+            check.resources(values["slurm"])
         if benchmark:
             check.benchmark(benchmark, pack)
         if values["source"]:

@@ -41,6 +41,8 @@ class Proposed:
     processor: str = key(values.LINE, "words of the processor's name, such as EPYC 9654", "")
     cores: int | None = key(Number(1, 10**5), "cores of a compute node")
     memory: int | None = key(values.SIZE, "memory of a compute node, such as 768G")  # bytes
+    devices: int | None = key(Number(1, 1000), "accelerators of a compute node")
+    device_memory: int | None = key(values.SIZE, "memory of an accelerator, such as 80G")  # bytes
     network: str = key(values.LINE, "words of its network adapters, such as InfiniBand 400 Gb/sec", "")
     file_system: str = key(values.LINE, "name of its file system, such as Lustre", "")
     mpi: str = key(values.LINE, "words of the MPI's name and version, such as Open MPI 4.1", "")

@@ -15,6 +15,7 @@ from campaign.core import formula, units, users
 from campaign.core.schema import Text, checked, whole
 from campaign.core.strict_yaml import is_file, shown
 
+GRES = r"[a-z][a-z0-9_]*(:[A-Za-z0-9_.-]+)?:[1-9][0-9]{0,5}"  # a kind of generic resource and its number
 LONGEST_TIME_S = 30 * 86400
 BUILTIN = "builtin"
 ALL, SEARCH, PROJECTED = "all", "search", "projected"

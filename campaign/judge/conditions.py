@@ -85,7 +85,8 @@ def _missed(condition: Condition, known: Mapping[str, float]) -> tuple[str, str]
 
 
 def _tolerance(condition: Condition) -> dict[str, float]:
-    if formulas.MEMORY in condition.names:  # the plan uses what is configured in Slurm: slightly less than a node has
+    # The plan uses what is configured in Slurm, slightly less than a node has, and the nominal memory of a device.
+    if {formulas.MEMORY, formulas.DEVICE_MEMORY} & {*condition.names}:
         return {"within": WITHIN}
     return {"within": PRINTED} if formulas.MOVED in condition.names else {}
 
@@ -244,6 +245,8 @@ def recorded(case: Case) -> dict[str, float]:
         "processes_per_node": processes / nodes if processes and nodes else None,
         "threads": seen.threads or run.threads or None,
         formulas.MEMORY: case.memory / run.geometry.nodes if case.memory else None,
+        formulas.DEVICES: min(map(len, environment.devices), default=None),
+        formulas.DEVICE_MEMORY: min((size for sizes in environment.devices for size in sizes), default=None),
         formulas.CORES: min((float(text) for text in environment.values("cpu.cores") if text.isdigit()), default=None),
         "items_total": run.items_total if seen.files_reported is None else seen.files_reported,
         "items_per_process": run.items_per_process,

@@ -60,6 +60,8 @@ _FACTS = {
     "file_system": "mount.type",
     "operating_system": "os",
 }
+_DEVICES = ("devices", "device_memory")  # which not every system has
+_SIZES = ("memory", "device_memory")
 # Of file systems without a device of their own, such as network file systems: each kernel numbers its mounts itself.
 _ANONYMOUS = "0:"
 
@@ -296,7 +298,7 @@ def as_proposed(submission: Submission) -> Iterator[Finding]:
         return
     fields = asdict(submission.campaign.proposed)
     given = {name: value for name, value in fields.items() if value not in (None, "")}
-    lacking = [name for name in fields if name not in given]
+    lacking = [name for name in fields if name not in given and name not in _DEVICES]
     if lacking and submission.full:
         yield note(
             "proposed system not described under proposed: {names}; not compared with the measured system",
@@ -313,11 +315,11 @@ def as_proposed(submission: Submission) -> Iterator[Finding]:
             unrecorded.append(name)
         elif others:
             label = name.replace("_", " ")
-            shown = format_size(wanted) if name == "memory" else str(wanted)
+            is_size = name in _SIZES
             yield doubt(submission.full)(
                 "the measured system differs from the proposed one: {name}",
-                f"{label} {shown}",
-                ", ".join(map(_shown_memory if name == "memory" else cut, others)),
+                f"{label} {format_size(wanted) if is_size else wanted}",
+                ", ".join(map(_shown_memory if is_size else cut, others)),
                 name=label,
             )
     if unrecorded:
@@ -331,17 +333,21 @@ def _recorded(environment: Environment, field: str) -> Sequence[str]:
     if field == "network":  # all that a node reports of its adapters, as one text
         facts = [name for name in environment.facts if re.fullmatch(r"fabric\..*|net\.(?!core|ipv)[^.]*", name)]
         return ["; ".join(f"{name} {text}" for name in facts for text in environment.values(name))]
+    if field == "devices":
+        return [str(len(sizes)) for sizes in environment.devices]
+    if field == "device_memory":
+        return list(dict.fromkeys(f"{size >> 10} kB" for sizes in environment.devices for size in sizes))
     return environment.values(_FACTS.get(field, ""))
 
 
 def _fits(field: str, wanted: Any, text: str) -> bool:
     """Whether what was recorded of a field is what was proposed."""
-    if field == "memory":
+    if field in _SIZES:
         size = _kibibytes(text)
         return size is not None and wanted * (1 - KEPT_BY_FIRMWARE) <= size * 1024 <= wanted
     if field == "file_system":
         return any(name in wanted.casefold() for name in names_of(text))
-    if field in ("nodes", "cores"):
+    if field in ("nodes", "cores", "devices"):
         return str(wanted) == text
     return all(word in text.casefold() for word in wanted.casefold().replace(",", " ").split())
 

@@ -80,6 +80,8 @@ def _of_script(script: str, run: Run, slurm: Slurm) -> Iterator[_Change]:
     for key in ("partition", "constraint"):
         was = script_text.directive(script, key) or DEFAULT
         yield from _change(f"slurm.{key}", was, getattr(slurm, key) or DEFAULT)
+    if not any(word.startswith("--gres=") for word in slurm.directives):
+        yield from _change("gres", script_text.directive(script, "gres") or NONE, run.gres or NONE)
     listed = script.partition("\n}\n")[0]  # what the job does; its functions are below
     said = [command.words for command in script_text.commands(listed)]
     launchers = (word.removeprefix("--mpi=") for words in said for word in words if word.startswith("--mpi="))

@@ -15,6 +15,7 @@ from campaign.config import inputs, resolution
 from campaign.config.format import Campaign
 from campaign.config.launch import AllCores
 from campaign.config.opened import Opened, load
+from campaign.config.rules import formulas
 from campaign.config.search import Searched
 from campaign.config.values import ALL, SEARCH
 from campaign.core import atomic, journal, resources
@@ -129,14 +130,15 @@ def _with_runs(opened: Opened, planned: Plan, sought: Sequence[searches.Search])
         memory = campaign.slurm.node_memory or (planned.partition.memory_mib << 20) or None
         cores = planned.partition.cores_per_node
         campaign = replace(campaign, slurm=replace(campaign.slurm, node_memory=memory, node_cores=cores))
+    slurm, proposed = campaign.slurm, campaign.proposed
     node = (
-        ("memory", pack.computes_memory, campaign.slurm.node_memory),
-        ("cores", pack.computes_cores, campaign.slurm.node_cores),
+        (formulas.MEMORY, slurm.node_memory, "of a node, which Slurm does not report; set slurm.node_memory"),
+        (formulas.CORES, slurm.node_cores, "of a node, which Slurm does not report"),
+        (formulas.DEVICES, proposed.devices, "(accelerators of a node); set proposed.devices"),
+        (formulas.DEVICE_MEMORY, proposed.device_memory, "(of an accelerator); set proposed.device_memory"),
     )
     lacking = {
-        name: f"the rules need the {name} of a node, which Slurm does not report (for memory, set slurm.node_memory)"
-        for name, needed, value in node
-        if needed and value is None
+        name: f"the rules need {name} {remedy}" for name, value, remedy in node if value is None and pack.computes(name)
     }
     if lacking:
         return replace(planned, unresolved={**planned.unresolved, **lacking})
@@ -203,10 +205,10 @@ def _not_built(path: object) -> str:
 def _partition(opened: Opened, before: Settled) -> tuple[partitions.Partition | None, Shown | None, dict[str, str]]:
     """The partition if it is needed, Slurm's answer if it was asked, and why launch conditions have no geometry."""
     campaign, pack = opened.campaign, opened.pack
-    with_memory = pack.computes_memory and campaign.slurm.node_memory is None
+    with_memory = pack.computes(formulas.MEMORY) and campaign.slurm.node_memory is None
     words = {AllCores: ALL, Searched: SEARCH}
     needed = {name: words[type(wanted)] for name, wanted in campaign.launch.items() if type(wanted) in words}
-    if before.partition is not None or not (needed or with_memory or pack.computes_cores):
+    if before.partition is not None or not (needed or with_memory or pack.computes(formulas.CORES)):
         return before.partition, None, {}
     if resolution.replayed():
         return None, None, {name: f"plan.json does not record the process count of launch.{name}" for name in needed}

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 
 from campaign.config.format import Campaign, Target
 from campaign.config.rules import formulas, sweeps
-from campaign.config.rules.entries import FileConfiguration
+from campaign.config.rules.entries import FileConfiguration, LaunchCondition
 from campaign.config.rules.kinds import GEOMETRY, PLACES
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Phase
@@ -148,7 +148,12 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
     values = {**{name: str(getattr(geometry, name)) for name in GEOMETRY}, **swept_values(pack, geometry)}
     if total is not None:
         values |= {"items_per_process": str(per_process), "items_total": str(total)}
-    of_node = {formulas.MEMORY: campaign.slurm.node_memory, formulas.CORES: campaign.slurm.node_cores}
+    of_node = {
+        formulas.MEMORY: campaign.slurm.node_memory,
+        formulas.CORES: campaign.slurm.node_cores,
+        formulas.DEVICES: campaign.proposed.devices,
+        formulas.DEVICE_MEMORY: campaign.proposed.device_memory,
+    }
     known = {name: str(value) for name, value in of_node.items() if value is not None}
     variables = pack.values_of(*combination)
     values = {**{name: variables[name] for name in pack.varying}, **values}
@@ -180,11 +185,18 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         environment=tuple((each.name, None if each.forbidden else each.value) for each in pack.environment),
         node=node,
         inputs=campaign.inputs,
-        gres=condition.gres,
+        gres=_resources(condition, campaign),
         energy=campaign.energy.told,
     )
     notes = tuple(_notes(blueprint, run))
     return replace(run, notes=notes, fingerprint=fingerprint(run, _surroundings(campaign)))
+
+
+def _resources(condition: LaunchCondition, campaign: Campaign) -> str:
+    """Those of the launch condition, and those of other kinds of the campaign file."""
+    kind = condition.gres.partition(":")[0]
+    others = [each for each in campaign.slurm.gres if each.partition(":")[0] != kind]
+    return ",".join([condition.gres, *others] if kind else others)
 
 
 def _notes(blueprint: Blueprint, run: Run) -> Iterator[str]:

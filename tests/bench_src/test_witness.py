@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -76,6 +77,23 @@ def test_a_node_tells_processors_memory_and_settings(tmp_path: Path, place: Path
         "transparent_hugepage.enabled": "always [madvise] never", "ld.so.preload": "/lib/libspy.so",
     }  # fmt: skip
     assert {name: found.values(name) for name in expected} == {name: (text,) for name, text in expected.items()}
+
+
+def test_a_node_tells_the_memory_of_its_accelerators(tmp_path: Path, place: Path) -> None:
+    assert facts_of(place, tmp_path, tmp_path).devices == ()
+    tree(
+        tmp_path,
+        {
+            "sys/class/drm/card0/device/mem_info_vram_total": "68702699520\n",
+            "sys/class/drm/card1/device/mem_info_vram_total": "68702699520\n",
+            "proc/driver/nvidia/version": "NVRM version: 550\n",
+            "bin/nvidia-smi": '#!/bin/sh\n[ "$1" = --query-gpu=memory.total ] && printf "81559\\n[N/A]\\n"\n',
+        },
+    )
+    (tmp_path / "bin" / "nvidia-smi").chmod(0o755)
+    found = facts_of(place, tmp_path, tmp_path, PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
+    assert found.values("device.memory") == ("65520 65520 81559 MiB",)
+    assert found.devices == ((65520 << 20, 65520 << 20, 81559 << 20),)
 
 
 def test_a_node_without_proc_and_sys_says_who_it_is(tmp_path: Path, place: Path) -> None:

@@ -590,6 +590,13 @@ def test_sbatch_options_that_campaign_sets_are_refused(name: str, problems: Prob
     ]
 
 
+def test_generic_resources_are_given_in_one_place(problems: Problems) -> None:
+    assert problems(f"{VALID}slurm: {{gres: ['gpu:4', gpu], directives: ['--gres=gpu:2', --nice]}}\n") == [
+        '6:25: slurm.gres[1]: found "gpu"; allowed: a kind and a number, such as gpu:4',
+        "6:44: slurm.directives[0]: found --gres=gpu:2 and slurm.gres; allowed: one of them",
+    ]
+
+
 DIRECTIVES = {
     "--exclus": f"found --exclus (abbreviation of --exclusive): campaign requests whole nodes; allowed: {DIRECTIVE}",
     "--ntasks-per-n=2": "found --ntasks-per-n (abbreviation of --ntasks-per-node): the launch condition sets it; "

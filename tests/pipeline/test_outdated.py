@@ -82,8 +82,9 @@ def test_other_counts_of_a_phase_and_other_variables_of_the_rules_are_told(
     with fake_slurm.started(tmp_path, monkeypatch):
         subprocess.run([CAMPAIGN, "run", file], cwd=tmp_path, capture_output=True, timeout=300)
         pack.write_text(PHASES.replace("processes: 1", "processes: 2").replace('value: "1"', 'value: "2"'))
+        file.write_text(file.read_text().replace("time: 1m", "time: 1m, gres: ['gpu:2']"))
         told = [line for line in call("plan", file, cwd=tmp_path).stderr.splitlines() if "not used" in line]
     assert told == [
         "note: not used: 1 run measured with other settings (phase prepare: 1 node, 1 processes -> 1 node, "
-        "2 processes; slurm.environment: GMX_X=1 -> GMX_X=2); 'campaign run' measures again"
+        "2 processes; gres: none -> gpu:2; slurm.environment: GMX_X=1 -> GMX_X=2); 'campaign run' measures again"
     ]

@@ -12,6 +12,7 @@ from campaign.config.format import Benchmark, Slurm, Target
 from campaign.config.opened import open_campaign
 from campaign.config.rules import packs
 from campaign.config.rules.output_format import LAST_LINES
+from campaign.config.system import Proposed
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Geometry, Input, Launcher, Run
 from campaign.plan import matrix
@@ -266,6 +267,26 @@ def test_words_are_computed_of_the_geometry_the_memory_of_a_node_and_variables_a
     assert run.arguments == ("-b", "4608", "-n2")
     with pytest.raises(InputError, match="no value for memory"):
         matrix.expand(builders.campaign(), pack, {"peak": Geometry(2, 8)}, PROGRAM)
+
+
+def test_words_are_computed_of_the_devices_that_the_campaign_file_describes() -> None:
+    words = ("-b", "{= 80% * device_memory * devices / processes_per_node}", "{flags}")
+    pack = replace(builders.with_phase(builders.pack(), arguments=words), items_total={})
+    campaign = builders.campaign(proposed=Proposed(devices=4, device_memory=80 << 30))
+    run = matrix.expand(campaign, pack, {"peak": Geometry(2, 8)}, PROGRAM)[0]
+    assert run.arguments == ("-b", str(64 << 30))
+    with pytest.raises(InputError, match="no value for device"):
+        matrix.expand(builders.campaign(), pack, {"peak": Geometry(2, 8)}, PROGRAM)
+
+
+def test_a_run_has_the_generic_resources_of_its_launch_condition_and_others_of_the_campaign_file() -> None:
+    campaign = builders.campaign(slurm=Slurm(gres=("gpu:a100:2", "nvme:1")))
+    own = tuple(replace(each, gres="gpu:4" if each.id == "peak" else "") for each in builders.pack().launch)
+    geometries = {"peak": Geometry(2, 8), "single": Geometry(1, 1)}
+    runs = matrix.expand(campaign, replace(builders.pack(), launch=own), geometries, PROGRAM)
+    assert {run.launch: run.gres for run in runs} == {"peak": "gpu:4,nvme:1", "single": "gpu:a100:2,nvme:1"}
+    batches = matrix.batches(runs, "one")
+    assert [{run.gres for run in batch} for batch in batches] == [{"gpu:a100:2,nvme:1"}, {"gpu:4,nvme:1"}]
 
 
 PROGRAM = {"mdtest": matrix.Executable("/bench/mdtest")}

@@ -43,7 +43,7 @@ class LaunchCondition:
         says_default="not set",
     )
     gres: str = key(
-        matching(r"[a-z][a-z0-9_]*(:[A-Za-z0-9_.-]+)?:[1-9][0-9]{0,5}", "a kind and a number, such as gpu:4"),
+        matching(values.GRES, "a kind and a number, such as gpu:4"),
         "generic resources of each node that Slurm gives the job: `gpu:4`, `gpu:h100:4` (`--gres`)",
         "",
     )
@@ -287,9 +287,10 @@ class Requirement:
 
     holds: str = needed(
         kinds.CONDITION,
-        "the condition, on `processes`, `nodes`, `processes_per_node`, `threads`, `memory` and `cores` of a node, "
-        "`items_per_process`, `items_total`, `moved` (bytes of each bandwidth) and variables; on results: operations, "
-        "records and facts of `results` (with _ for - and .); `{x}` is the planned value of a variable or a count",
+        "the condition, on `processes`, `nodes`, `processes_per_node`, `threads`, `memory`, `cores` and `devices` of a "
+        "node, `device_memory` of each device, `items_per_process`, `items_total`, `moved` (bytes of each bandwidth) "
+        "and variables; on results: operations, records and facts of `results` (with _ for - and .); `{x}` is the "
+        "planned value of a variable or a count",
     )
     clause: str = needed(kinds.CLAUSE, "clause of the RFP that requires it")
     phase: str = key(

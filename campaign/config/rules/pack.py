@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from campaign.config.rules import catalogue, entries, formulas
-from campaign.config.rules.formulas import CORES, MEMORY
 from campaign.config.rules.kinds import EQUAL_BLOCKS, MEDIAN
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.config.rules.programs import Flag, Phase, Program
@@ -126,16 +125,7 @@ class RulePack(Once):
         """Whether the command lines need the same number of processes on each node."""
         return any(name in word for word in self.arguments for name in EQUAL_BLOCKS)
 
-    @property
-    def computes_memory(self) -> bool:
-        """Whether words of the command line are computed from the memory of a node."""
-        return self._computes(MEMORY)
-
-    @property
-    def computes_cores(self) -> bool:
-        return self._computes(CORES)
-
-    def _computes(self, name: str) -> bool:
+    def computes(self, name: str) -> bool:
         """Whether words of the command line, or threads, are computed from this number of a node."""
         texts = [each for word in self.arguments for each in formulas.computed(word)]
         texts += [condition.threads for condition in self.launch if condition.threads]

@@ -129,6 +129,12 @@ class Environment(Once):
         """A fact's value on each node that reported it, by the node's name."""
         return {self.nodes[node].name: value.text for value in self.facts.get(fact, ()) for node in value.indices}
 
+    @property
+    def devices(self) -> tuple[tuple[int, ...], ...]:
+        """The bytes of memory of each accelerator of a node, once for all nodes that have the same."""
+        sizes = (text.split() for text in self.values("device.memory"))
+        return tuple(tuple(int(size) << 20 for size in each if size.isdecimal()) for each in sizes)
+
     def under(self, beginning: str) -> tuple[str, ...]:
         """The facts whose names begin so."""
         return tuple(name for name in self.facts if name.startswith(beginning))

@@ -81,7 +81,7 @@ def moved(gib: float, profile: str = "full", multiple: float = 1.5, cached: floa
     made = storage(profile)
     rate = replace(made.records[0], unit="MiB/s", moved_bytes=int(gib * 2**30), cached_share=cached)
     pack = replace(made.pack, parameters={("CCH-05", "memory"): multiple} if multiple else {})
-    facts = builders.environment(facts={"memory.total": "25165824 kB"})
+    facts = builders.environment(facts={"memory.total": "25165824 kB", "device.memory": "24576 24576 MiB"})
     evidence = builders.evidence(environment=facts)
     return replace(made, pack=pack, records=(rate, *made.records[1:]), evidence=evidence)
 
@@ -90,6 +90,12 @@ def required(holds: str, profile: str = "full", **filters: tuple[str, ...]) -> C
     """A pack that requires something of what was run: 48 GiB moved, on two nodes of 24 GiB each."""
     made = moved(48, profile)
     return replace(made, pack=replace(made.pack, requires=(Requirement(holds, "4.2", **filters),)))
+
+
+def without_devices(holds: str) -> Case:
+    made = required(holds)
+    facts = builders.environment(facts={"memory.total": "25165824 kB"})
+    return replace(made, evidence=builders.evidence(environment=facts))
 
 
 def placed(holds: str, *nodes: str) -> Case:
@@ -327,6 +333,16 @@ EXAMPLES: list[Example] = [
     unchecked("GEO-05", "ranks that neither output nor job saw", placed("processes == 3")),
     kept("GEO-05", "no requirement", case()),
     kept("GEO-05", "as much as is required", required("moved >= memory * nodes")),
+    kept("GEO-05", "a share of the accelerators' memory", required("moved >= 96% * devices * device_memory")),
+    broken(
+        "GEO-05",
+        "clause 4.2 requires create: moved <= 0.5 * devices * device_memory; found moved 51539607552, "
+        "devices 2, device_memory 25769803776",
+        required("moved <= 0.5 * devices * device_memory"),
+        "<= 25769803776",
+        "51539607552",
+    ),
+    unchecked("GEO-05", "accelerators of which no node says anything", without_devices("moved <= device_memory")),
     kept("GEO-05", "by the memory that Slurm is told, a little less", required("moved == 1.04 * memory * nodes")),
     kept("GEO-05", "as many bytes, but for the digits that IOR does not print", required("moved >= 48.001 * 2^30")),
     kept("GEO-05", "other launch conditions", required("processes == 1", launch=("single",))),
@@ -420,14 +436,14 @@ EXAMPLES: list[Example] = [
     kept("GEO-02", "its accelerators, as later versions of Slurm say it", on_gpus("TresPerNode=gres/gpu:a100:4")),
     broken(
         "GEO-02",
-        "the job had other generic resources than the launch condition peak requires",
+        "the job had other generic resources than planned",
         on_gpus("TresPerNode=gres:gpu:a100:2"),
         "gpu:a100:4",
         "gpu:a100:2",
     ),
     broken(
         "GEO-02",
-        "the job had other generic resources than the launch condition peak requires",
+        "the job had other generic resources than planned",
         on_gpus("JobId=17"),
         "gpu:a100:4",
         "none",

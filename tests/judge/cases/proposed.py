@@ -21,6 +21,7 @@ FACTS = {
     "mount.type": "lustre",
     "os": "Rocky Linux 9.4 (Blue Onyx)",
 }
+ON_DEVICES = {**FACTS, "device.memory": "81559 81559 81559 81559 MiB"}
 SOFTWARE = {"mpirun": "mpirun (Open MPI) 4.1.6", "srun": "slurm 23.11.4"}
 PROPOSED = Proposed(
     nodes=4, processor="EPYC 9654", cores=192, memory=768 << 30, network="InfiniBand 400 Gb/sec",
@@ -48,6 +49,13 @@ EXAMPLES: list[Example] = [
     differs("cores", "cores 128", "192", cores=128),
     differs("memory", "memory 1.5 TiB", "754.4 GiB", memory=1536 << 30),
     differs("nodes", "nodes 512", "4", nodes=512),
+    kept("ENV-05", "its accelerators", against(facts=ON_DEVICES, devices=4, device_memory=80 << 30)),
+    broken("ENV-05", "the measured system differs from the proposed one: devices",
+           against(facts=ON_DEVICES, devices=8), "devices 8", "4", "campaign", Severity.WARNING),
+    broken("ENV-05", "the measured system differs from the proposed one: device memory",
+           against(facts=ON_DEVICES, device_memory=96 << 30), "device memory 96 GiB", "79.65 GiB", "campaign",
+           Severity.WARNING),
+    unchecked("ENV-05", "accelerators of which no node says anything", against(devices=4, device_memory=80 << 30)),
     differs("network", "network Slingshot 200", f"fabric.mlx5_0.1 {FACTS['fabric.mlx5_0.1']}", network="Slingshot 200"),
     differs("file system", "file system GPFS 5", "lustre", file_system="GPFS 5"),
     differs("mpi", "mpi MPICH 4", SOFTWARE["mpirun"], mpi="MPICH 4"),
