@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 NONE = "—"
-KINDS = 29
+KINDS = 30
 
 
 def _quoted(text: str) -> list[str]:

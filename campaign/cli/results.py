@@ -63,7 +63,7 @@ def report(arguments: argparse.Namespace) -> int:
     directory = arguments.output or opened.paths.report
     page = write_report(directory, contents.of(submission))
     ran = contents.executed_text(submission.results)
-    modifications.write(directory, submission.sources, record.patch_of(opened.paths), ran)
+    modifications.write(directory, submission.sources, record.patch_of(opened.paths), opened.pack.build, ran)
     show(f"wrote {page}")
     if arguments.pdf:
         show(f"wrote {pdf.write(page)}")
@@ -124,13 +124,13 @@ def show_modifications(arguments: argparse.Namespace) -> int:
     compared, patch = record.compare(opened.campaign)
     recorded = begun(opened.paths)
     if recorded:
-        record.keep(opened.paths, compared, patch)
+        record.keep(opened.paths, compared, patch, opened.pack.build)
     modified = record.recorded(opened.paths) if recorded else record.planned(opened.campaign, compared, patch)
     judged = standing.current(opened, say, modified)
     ran = contents.executed_text(judged.results)
     if arguments.output:
-        modifications.write(arguments.output, modified, patch, ran)
-    show(modifications.text(modified, ran))
+        modifications.write(arguments.output, modified, patch, opened.pack.build, ran)
+    show(modifications.text(modified, opened.pack.build, ran))
     findings = [finding for finding in judged.all_findings if finding.rule.startswith("SRC-")]
     if findings:
         print("\n" + views.findings_text(opened.pack, findings, width=columns()))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from campaign.config import launcher, values
 from campaign.config.launch import Wanted
-from campaign.config.rules.kinds import CLAUSE, COUNT, INPUT_PATH, PROFILES, SETTING, SHA256
+from campaign.config.rules.kinds import CLAUSE, COUNT, ID, INPUT_PATH, PROFILES, SETTING, SHA256
 from campaign.config.rules.kinds import NAME as PLACEHOLDER
 from campaign.config.sbatch_options import DIRECTIVE
 from campaign.config.search import SEARCH, Projection, SearchSettings
@@ -371,6 +371,12 @@ class Campaign:
     proposed: Proposed = key(record(Proposed), "facts of the proposed system, compared with the measured one (ENV-05)")
     contact: tuple[tuple[str, str], ...] = key(_DESCRIPTION, "the person responsible for the results")
     nonce: str = key(_NONCE, "nonce issued by the buyer; proves that the campaign started after it was issued", "")
+    build: str = key(
+        ID,
+        "the category of the build, one of the pack's `builds`; see docs/modifications.md",
+        "",
+        says_default="the pack's first one",
+    )
     source: SourceTrees = key(
         record(SourceTrees), "origin and build of the benchmark's source; see docs/modifications.md"
     )

@@ -137,6 +137,10 @@ def load(path: Path | str) -> tuple[Campaign, RulePack]:
             check.benchmark(benchmark, pack)
         if values["source"]:
             check.builds(values["source"], pack)
+        if pack.builds or not values["build"]:
+            values.require(values["build"], [each.id for each in pack.builds], "build")
+        else:
+            values.problem(f"rule pack {pack.id} has no categories of builds; remove the key", "build")
         if (settled := _settled(values, pack, launch)) is not None:
             for section in ("declined", "projections", "explanations", "waivers"):
                 check.cells(section, values, settled)
@@ -198,7 +202,7 @@ def _settled(values: Values, pack: RulePack, launch: dict[str, Wanted]) -> RuleP
         elif value is not None:
             given[key] = value
     try:
-        return settle(pack, values["profile"] or "rehearsal", launch, given)
+        return settle(pack, values["profile"] or "rehearsal", launch, given, values["build"] or "")
     except ValueError as error:
         values.problem(f"{error}; correct the variables or the launch conditions", "variables")
         return None

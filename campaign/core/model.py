@@ -123,6 +123,17 @@ SRUN = Launcher()
 ASKED_NAMES = "CAMPAIGN_VARIABLES"  # the variables that are recorded of the ranks, with colons between
 
 
+class ChangeClass(StrEnum):
+    """Classes of changes of a source, most significant first: a file has that of its most significant hunk."""
+
+    MEASUREMENT = "measurement path"
+    OTHER = "other"
+    PORTABILITY = "portability"
+    BUILD = "build"
+    DATA = "data"
+    DOCUMENTATION = "documentation"
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
     """A file that a benchmark reads. `by`: whose word its hash is; both are "" if nobody has given or taken it."""

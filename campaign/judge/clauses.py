@@ -29,6 +29,7 @@ _JUDGED_BY = {
     "requires": ("GEO-05", "RES-01", "RES-02"),
     "selection": ("STA-02",),
     "energy": ("RUN-10",),
+    "builds": ("SRC-03", "SRC-07"),
 }
 _OF_COUNTS = ("GEO-01", "GEO-02")  # judge phases with node and process counts of their own
 

@@ -103,6 +103,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "SRC-04": sources.one_binary,
     "SRC-05": sources.build_recorded,
     "SRC-06": sources.published_build,
+    "SRC-07": sources.flags_of_category,
     "RUN-08": submission.attempts_kept,
     "RUN-10": energy.recorded,
     "CCH-02": timing.servers_took_part,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from campaign.core.model import Finding, State
+from campaign.config.rules.builds import BUILDING, FORBIDDEN, UNKNOWN
+from campaign.core.model import ChangeClass, Finding, State
 from campaign.core.units import listed
 from campaign.judge import attested, ran
 from campaign.judge.attempt import BUILTIN
 from campaign.judge.findings import note, of_rule, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.source.facts import ChangeClass, TreeComparison
+from campaign.results.source.facts import TreeComparison
 
 MOST_FLAGS = 50  # findings of SRC-03; further ones are only counted
 
@@ -105,27 +106,61 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
 
 
 def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
-    """SRC-03: the patch changes only building and running; every other change needs the buyer's waiver."""
-    comparison = submission.sources.comparison
+    """SRC-03: the patch changes only building and running, or what the category of the build allows; every other change
+    needs the buyer's waiver.
+    """
+    comparison, category = submission.sources.comparison, submission.pack.build
     if comparison is None:
         yield unchecked(submission.sources.problem)
         return
+    allowed, classes = BUILDING, "build, portability, documentation and data"
     expected, actual = "changes to building and running only", "a change to what is measured"
-    for flag in comparison.flags[:MOST_FLAGS]:
+    if category and category.changes != BUILDING:
+        allowed, classes = category.changes, ", ".join(category.changes) or "none"
+        expected = f"changes that the {category} allows: {classes}"
+    flags = () if ChangeClass.MEASUREMENT in allowed else comparison.flags
+    for flag in flags[:MOST_FLAGS]:
         yield violation(
             "{place}: the change touches {what}", expected, actual, place=flag.place, what=", ".join(flag.why)
         )
-    if (beyond := len(comparison.flags) - MOST_FLAGS) > 0:
+    if (beyond := len(flags) - MOST_FLAGS) > 0:
         yield violation(
             "{count} more changes to measurement code: see modifications.txt", expected, actual, count=beyond
         )
-    others = [change for change in comparison.changes if change.kind is ChangeClass.OTHER]
+    judged = {*allowed, ChangeClass.MEASUREMENT}
+    others = [change for change in comparison.changes if change.kind not in judged]
     if others:
         yield violation(
-            "changes to files other than build, portability, documentation and data",
+            "changes to files other than {classes}",
             expected,
             listed([f"{change.path} ({change.why})" for change in others], 10),
+            classes=classes,
         )
+
+
+def flags_of_category(submission: Submission) -> Iterator[Finding]:
+    """SRC-07: the builds that ran have all mandatory flags of the category, none that it forbids, and none that it does
+    not know. Before anything ran: all recorded builds.
+    """
+    category = submission.pack.build
+    if category is None or not category.flags.given:
+        return
+    used = {program.sha256 for case in _ended(submission) for program in ran.programs(case)}
+    builds = [build for build in submission.sources.builds if not used or build.binary_sha256 in used]
+    if not any(build.flags for build in builds):
+        yield unchecked("flags of the build not recorded")
+    for build in builds:
+        values = {"build": build.binary_sha256[:12], "category": category}
+        for pattern in category.flags.missing(build.flags) if build.flags else ():
+            message = "build {build} lacks a flag that is mandatory in the {category}"
+            yield violation(message, pattern, build.flags, **values)
+        for flag, kind in category.flags.classes(build.flags):
+            if kind == FORBIDDEN:
+                message = "build {build} has a flag that is forbidden in the {category}"
+                yield violation(message, f"none of {' '.join(category.flags.forbidden)}", flag, **values)
+            elif kind == UNKNOWN:
+                message = "build {build} has a flag that the {category} does not know"
+                yield to_explain(message, "mandatory, portability or optimisation flags of the rules", flag, **values)
 
 
 def one_binary(submission: Submission) -> Iterator[Finding]:

@@ -108,7 +108,7 @@ def run(opened: Opened, request: Request, display: Display) -> Submission:
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
         planning.write(opened, planned)
         record.keep_builds(campaign, opened.paths)
-        record.keep(opened.paths, *compared)
+        record.keep(opened.paths, *compared, opened.pack.build)
         left = checked.missing or planned.searches or store.under_way()
         follower_of(opened, store, display.say).step()
         if left:

@@ -166,7 +166,7 @@ def look_at_sources(opened: Opened, say: Say) -> None:
     """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
     if begun(opened.paths) and not os.access(opened.paths.root, os.W_OK):
         say(f"source not checked: no write permission in {opened.paths.root}")
-    elif begun(opened.paths) and (trouble := record.look_again(opened.campaign, opened.paths)):
+    elif begun(opened.paths) and (trouble := record.look_again(opened.campaign, opened.paths, opened.pack.build)):
         say(f"source not checked: {trouble}")
 
 

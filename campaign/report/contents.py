@@ -87,7 +87,7 @@ def of(submission: Submission, verified: Verdict | None = None) -> Contents:
     return Contents(
         **{**same, "findings": submission.all_findings},
         modifications=(
-            *(Section(*part) for part in modifications.parts(submission.sources)),
+            *(Section(*part) for part in modifications.parts(submission.sources, submission.pack.build)),
             *executed(submission.results),
         ),
         environment=environment(submission.results),

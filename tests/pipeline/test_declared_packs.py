@@ -86,6 +86,20 @@ def test_an_output_that_is_cut_off_gives_no_valid_number(tmp_path: Path, sandbox
     assert "measured" not in {row["status"] for row in case.table(status=1)}
 
 
+def test_a_build_is_judged_by_the_category_that_the_campaign_file_chooses(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = case_of(tmp_path, sandbox, "stream", "node: 1", f"cat {CAPTURES}/stream-5.10.txt")
+    built = "source:\n  build: {compiler: gcc, flags: -O2 -DTUNED -std=c11, libraries: [glibc]}\n"
+    case.file.write_text(f"{case.file.read_text()}{built}")
+    violation = "SRC-07: build [0-9a-f]{12} has a flag that is forbidden in the standard build"
+    assert re.search(violation, " ".join(case.call("run").split()))
+    shown = case.call("modifications", status=1)
+    assert "by class:    mandatory -O2; forbidden -DTUNED; portability -std=c11" in shown
+    assert "SRC-07 [instructions 3 compiler]  build" in shown
+    case.file.write_text(f"{case.file.read_text()}build: tuned\n")
+    assert "Memory bandwidth (MB/s, 10^6 bytes), tuned build: " in case.call("table")
+    assert "Category of the build: tuned build (tuned, clause license). Changes that" in case.call("modifications")
+
+
 def test_fio_itself_runs_by_its_pack_and_its_evidence_is_judged_the_same_again(
     tmp_path: Path, sandbox: Sandbox
 ) -> None:

@@ -222,7 +222,7 @@ CATALOGUE: Mapping[str, RuleEntry] = {
     ),
     "SRC-03": _rule(
         Level.CAMPAIGN,
-        "source changes affect building and launching only",
+        "source changes affect building and launching only, or are those that the category of the build allows",
         "a change to timing or I/O can change the result without the system being faster",
         "undo the change and measure again, or have the buyer sign a waiver for it",
     ),
@@ -246,6 +246,12 @@ CATALOGUE: Mapping[str, RuleEntry] = {
         "the built-in benchmark was built from its published source",
         "a changed benchmark can report any number",
         "build the unchanged source with 'campaign build', and run the campaign again",
+    ),
+    "SRC-07": _rule(
+        Level.CAMPAIGN,
+        "the flags of the build are those that its category allows",
+        "results of programs that were compiled by other rules cannot be compared",
+        "build with the flags of the category and measure again, or choose the category of this build (build)",
     ),
     "INP-01": _rule(
         Level.ATTEMPT,

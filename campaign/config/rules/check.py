@@ -22,6 +22,7 @@ def check(pack: Values) -> None:
     """Record what is wrong between the values of a pack; values with a problem of their own are None."""
     for key in ("launch", "files", "operations", "programs", "phases", "variables", "sweeps", "inputs", "plots"):
         _check_ids(pack, key)
+    _check_ids(pack, "builds")
     program_check.check(pack)
     even = next((name for _, text in program_check.command_lines(pack) for name in EQUAL_BLOCKS if name in text), "")
     for condition in pack.entries("launch"):

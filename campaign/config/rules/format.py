@@ -5,6 +5,7 @@ docs/rule-pack-keys.md.
 from __future__ import annotations
 
 from campaign.config.rules import entries, kinds
+from campaign.config.rules.builds import BuildCategory
 from campaign.config.rules.output_format import RESULTS
 from campaign.config.rules.programs import Flag
 from campaign.config.rules.sweeps import Sweep
@@ -172,6 +173,10 @@ SCHEMA = KeyedMap(
         "`peak_power`",
     ),
     source=Field(record(entries.Pin), "the source that the results must come from (SRC-01)"),
+    builds=Field(
+        ListOf(record(BuildCategory), most=10),
+        "categories of builds, of which a campaign file chooses one (`build`); the first one is the default",
+    ),
     plots=Field(ListOf(record(entries.Plot), most=20), "plots in the report"),
     results=Field(RESULTS, "how to read the output of programs that are not built in"),
     notes=Field(ListOf(record(entries.Note)), "interpretation of unclear or contradictory clauses"),

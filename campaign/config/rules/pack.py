@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from campaign.config.rules import catalogue, entries, formulas
+from campaign.config.rules.builds import BuildCategory
 from campaign.config.rules.kinds import EQUAL_BLOCKS, MEDIAN
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.config.rules.programs import Flag, Phase, Program
@@ -39,6 +40,7 @@ class RulePack(Once):
     parameters: dict[tuple[str, str], float] = field(default_factory=dict)  # by rule and name: other than the defaults
     texts: dict[str, str] = field(default_factory=dict)  # rule -> its requirement in this RFP
     source: entries.Pin = entries.Pin()
+    builds: tuple[BuildCategory, ...] = ()
     energy: entries.EnergyDemand = field(default_factory=entries.EnergyDemand)
     notes: tuple[entries.Note, ...] = ()
     clauses: tuple[entries.Clause, ...] = ()  # the demands of the document; empty if the pack does not list them
@@ -51,6 +53,7 @@ class RulePack(Once):
     launchers: tuple[entries.AllowedLauncher, ...] = ()  # if there are none, a campaign file may choose any
     path: Path | None = None  # the file it was read from
     digest: str = ""  # SHA-256 of that file
+    build: BuildCategory | None = None  # once settled: the chosen one, if the pack has any
     profile: str = ""  # once settled: the profile that it was settled for
     values: dict[str, str] = field(default_factory=dict)  # once settled: of the variables
     given: tuple[tuple[str, str, str], ...] = ()  # once settled: variable, glob over target/launch/files, its value

@@ -1,4 +1,4 @@
-"""What a pack demands of runs beyond its rules' parameters: conditions, environment variables, energy."""
+"""What a pack demands beyond its rules' parameters: conditions, environment variables, energy, categories of builds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from campaign.config.rules import formulas, output_check, programs, sweeps
+from campaign.config.rules.builds import BUILDING
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.config.rules.output_format import DESCRIBED, OutputFormat
 from campaign.config.rules.program_check import NO_PHASES, ids, sizes
@@ -17,6 +18,7 @@ def check(pack: Values) -> None:
     _check_requirements(pack)
     _check_environment(pack)
     _check_energy(pack)
+    _check_builds(pack)
 
 
 def _check_requirements(pack: Values) -> None:
@@ -117,6 +119,15 @@ def _check_energy(pack: Values) -> None:
     for name in formulas.ENERGY if is_judged else ():
         if name in names:
             pack.problem(f"found an operation or a result {name}; allowed beside energy: other names", "energy")
+
+
+def _check_builds(pack: Values) -> None:
+    """Check that the rules which judge categories of builds are among the checks."""
+    categories, checked = pack.entries("builds"), [rule for rule, _ in pack["checks"] or ()]
+    if any(each["changes"] != BUILDING for each in categories) and "SRC-03" not in checked:
+        pack.problem("found `changes`; allowed: with SRC-03 among `checks`", "builds")
+    if any(any(each["flags"].values()) for each in categories if each["flags"]) != ("SRC-07" in checked):
+        pack.problem("allowed: `flags` of a category with SRC-07 among `checks`, or neither", "builds")
 
 
 def _printed(pack: Values, phase: str | None) -> list[str]:

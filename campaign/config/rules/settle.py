@@ -17,9 +17,11 @@ from campaign.core import formula
 from campaign.core.model import Geometry
 
 
-def settle(pack: RulePack, profile: str, launch: Mapping[str, object], given: Mapping[str, str]) -> RulePack:
+def settle(
+    pack: RulePack, profile: str, launch: Mapping[str, object], given: Mapping[str, str], build: str = ""
+) -> RulePack:
     """`launch`: the geometry of each launch condition, or anything else if it is not known. `given`: values of
-    variables instead of the profile's. Raises ValueError if a sweep cannot be expanded.
+    variables instead of the profile's. `build`: the chosen category. Raises ValueError if a sweep cannot be expanded.
     """
     values = {variable.id: variable.full if profile == "full" else variable.rehearsal for variable in pack.variables}
     apart = tuple((*key.partition("@")[::2], value) for key, value in given.items() if "@" in key)
@@ -29,8 +31,11 @@ def settle(pack: RulePack, profile: str, launch: Mapping[str, object], given: Ma
     swept = {condition.id: _swept(pack, values, launch.get(condition.id)) for condition in pack.launch}
     constant = next(iter(swept.values()))
     lists = {sweep.id: ",".join(constant[sweep.id]) for sweep in pack.sweeps if not sweep.by_geometry}
+    category = next((each for each in pack.builds if each.id == build), next(iter(pack.builds), None))
     return replace(
         pack,
+        build=category,
+        caption=f"{pack.caption}, {category.title}" if category else pack.caption,
         phases=tuple(
             replace(phase, arguments=tuple(sweeps.fill(word, {**same, **lists}) for word in phase.arguments))
             for phase in pack.phases

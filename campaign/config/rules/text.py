@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 import textwrap
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 
 from campaign.config.rules import catalogue
+from campaign.config.rules.builds import BuildFlags
 from campaign.config.rules.entries import FileConfiguration, Operation, Variable
 from campaign.config.rules.kinds import PLACES
 from campaign.config.rules.output_format import OutputFormat
@@ -65,6 +66,12 @@ def text(pack: RulePack, width: int = 100) -> str:
             for each in pack.inputs
         ],
         **{title: [_entry(flag.flag, flag.clause, flag.why) for flag in given] for title, given in flags.items()},
+        "Categories of builds (build)": [
+            _entry(
+                each.id, each.clause, each.title, f"changes: {', '.join(each.changes) or 'none'}", *_flags(each.flags)
+            )
+            for each in pack.builds
+        ],
         f"Number of {pack.items_unit} in total": [
             _entry(
                 profile,
@@ -116,6 +123,13 @@ def _files(files: FileConfiguration) -> list[str]:
 def _operation(operation: Operation) -> list[str]:
     shown = ", ".join(part for part in (operation.row, operation.title, operation.unit) if part)
     return _entry(operation.id, "", shown, f"= {operation.formula}" if operation.formula else "")
+
+
+def _flags(flags: BuildFlags) -> Iterator[str]:
+    """The patterns of each class of compiler flags that has any."""
+    for kind in fields(flags):
+        if patterns := getattr(flags, kind.name):
+            yield f"{kind.name}: {' '.join(patterns)}"
 
 
 def _results(pack: RulePack) -> list[list[str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from campaign.results.source.facts import ChangeClass
+from campaign.core.model import ChangeClass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ import hashlib
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
+from campaign.core.model import ChangeClass
 from campaign.results.source import diff
 from campaign.results.source.classes import BRACES, CALL, CONTROL, DIRECTIVE, LINES, PATHS, SOURCE
 from campaign.results.source.diff import Difference, Hunk, apply_patch, lines_of
-from campaign.results.source.facts import Change, ChangeClass, Described, FlaggedHunk, Ignored, Supplied, TreeComparison
+from campaign.results.source.facts import Change, Described, FlaggedHunk, Ignored, Supplied, TreeComparison
 from campaign.results.source.trees import LINK, Tree, TreeEntry, shown, tree_hash, without_products
 
 LONGEST_SHOWN = 60  # lines of a flagged hunk, and

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from typing import Any, TypeVar
 
 from campaign.core.decode import decode
+from campaign.core.model import ChangeClass
 
 FORMAT = 1
-
-
-class ChangeClass(StrEnum):
-    """Classes of changes, most significant first: a file has that of its most significant hunk."""
-
-    MEASUREMENT = "measurement path"
-    OTHER = "other"
-    PORTABILITY = "portability"
-    BUILD = "build"
-    DATA = "data"
-    DOCUMENTATION = "documentation"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,33 +10,39 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from campaign.config.rules.builds import BuildCategory
 from campaign.core import atomic
 from campaign.core.errors import unwritten
+from campaign.core.grouping import grouped
+from campaign.core.model import ChangeClass
 from campaign.core.units import several
 from campaign.results.source import facts
-from campaign.results.source.facts import Build, Change, ChangeClass, Described, Sources, TreeComparison
+from campaign.results.source.facts import Build, Change, Described, Sources, TreeComparison
 
 FACTS, PATCH, TEXT = "modifications.json", "modifications.patch", "modifications.txt"
 MOST_IGNORED = 20  # names that are listed
 
 
-def write(directory: Path, sources: Sources, patch: bytes, ran: str = "") -> None:
+def write(
+    directory: Path, sources: Sources, patch: bytes, category: BuildCategory | None = None, ran: str = ""
+) -> None:
     """Write the facts, the patch and the text into a directory, which is created. Raises InputError or EnvironmentLacks
-    if they cannot be written. `ran`: the text about the executed programs.
+    if they cannot be written. `category`: that of the build; `ran`: the text about the executed programs.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
         atomic.write(directory / PATCH, patch)
-        atomic.write(directory / TEXT, text(sources, ran) + "\n")
+        atomic.write(directory / TEXT, text(sources, category, ran) + "\n")
         atomic.write(directory / FACTS, facts.as_text(sources))
     except OSError as error:
         place = error.filename or directory
         raise unwritten(error, f"{place}: cannot be written: {error.strerror}") from error
 
 
-def text(sources: Sources, ran: str = "") -> str:
+def text(sources: Sources, category: BuildCategory | None = None, ran: str = "") -> str:
     """The output of `campaign modifications`."""
     lines = ["Modifications of the benchmark's source", ""]
+    lines += [*textwrap.wrap(_of_category(category), 120), ""] if category else []
     comparison = sources.comparison
     if comparison is None:
         lines.append(f"Sources not compared: {sources.problem}.")
@@ -49,7 +55,7 @@ def text(sources: Sources, ran: str = "") -> str:
         lines += _flags(comparison)
     for build in sources.builds:
         lines.append("")
-        for name, value in build_lines(build):
+        for name, value in build_lines(build, category):
             lines += textwrap.wrap(f"{name + ':':<13}{value}", 120, subsequent_indent=" " * 13, break_on_hyphens=False)
     return "\n".join([*lines, "", ran] if ran else lines)
 
@@ -86,14 +92,21 @@ def supplied(comparison: TreeComparison) -> Iterator[str]:
         yield f"Supplied patch {patch.name} (SHA-256 {patch.sha256}): {verdict_on_it}."
 
 
-def build_lines(build: Build) -> Iterator[tuple[str, str]]:
-    """The entries of a build record: name and value."""
+def _of_category(category: BuildCategory) -> str:
+    return f"Category of the build: {category}. Changes that it allows: {', '.join(category.changes) or 'none'}."
+
+
+def build_lines(build: Build, category: BuildCategory | None) -> Iterator[tuple[str, str]]:
+    """The entries of a build record: name and value; the flags also by their class in the category."""
+    classes = category.flags.classes(build.flags) if category and category.flags.given else ()
+    by_class = grouped((kind, flag) for flag, kind in classes)
     yield "binary", f"SHA-256 {build.binary_sha256}"
     for name, value in (
         ("version", build.version),
         ("compiler", build.compiler),
         ("command", build.command),
         ("flags", build.flags),
+        ("by class", "; ".join(f"{kind} {' '.join(flags)}" for kind, flags in by_class.items())),
         ("libraries", ", ".join(build.libraries)),
         ("source tree", build.source_tree),
         ("revision", f"{build.revision} with uncommitted changes" if build.dirty else build.revision or ""),
@@ -106,9 +119,11 @@ def build_lines(build: Build) -> Iterator[tuple[str, str]]:
 Part = tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], ...], str]
 
 
-def parts(sources: Sources) -> Iterator[Part]:
+def parts(sources: Sources, category: BuildCategory | None = None) -> Iterator[Part]:
     """The same for a page: title, sentence, columns, rows, and preformatted text."""
     comparison = sources.comparison
+    if category:
+        yield "Category of the build", _of_category(category), (), (), ""
     if comparison is None:
         yield "Source", f"Sources not compared: {sources.problem}.", (), (), ""
     else:
@@ -125,7 +140,7 @@ def parts(sources: Sources) -> Iterator[Part]:
         for flag in comparison.flags:
             yield flag.place, f"Review: changes {', '.join(flag.why)}.", (), (), flag.hunk
     for build in sources.builds:
-        rows = tuple((f"{name}: {value}",) for name, value in build_lines(build))
+        rows = tuple((f"{name}: {value}",) for name, value in build_lines(build, category))
         yield f"Build of the binary {build.binary_sha256[:12]}", "", ("Record",), rows, ""
 
 

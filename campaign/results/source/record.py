@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from campaign import __version__
 from campaign.config.format import Campaign, SourceTrees
+from campaign.config.rules.builds import BuildCategory
 from campaign.core import atomic, resources, untrusted
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths
@@ -134,23 +135,23 @@ def _built_tree(source: SourceTrees, base: Path) -> str:
 # --- kept with the results
 
 
-def keep(paths: Paths, compared: Sources, patch: bytes) -> None:
+def keep(paths: Paths, compared: Sources, patch: bytes, category: BuildCategory | None = None) -> None:
     """Store the modifications as they are now."""
-    modifications.write(paths.source, _with(compared, _kept_builds(paths), patch), patch)
+    modifications.write(paths.source, _with(compared, _kept_builds(paths), patch), patch, category)
 
 
-def look_again(campaign: Campaign, paths: Paths) -> str:
+def look_again(campaign: Campaign, paths: Paths, category: BuildCategory | None = None) -> str:
     """Compare and store; gives the problem, or "". If the trees cannot be read on this machine, the stored comparison
     of the same trees stays.
     """
     try:
-        keep(paths, *compare(campaign))
+        keep(paths, *compare(campaign), category)
         return ""
     except InputError as error:
         kept, source = recorded(paths).comparison, campaign.source
         same_modified = kept is not None and source.modified in ("", kept.modified.name)
         if kept is None or kept.pristine.name != source.pristine or not same_modified:
-            keep(paths, Sources(problem=str(error)), b"")
+            keep(paths, Sources(problem=str(error)), b"", category)
         return str(error)
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.format import Benchmark, SourceTrees
+from campaign.config.rules.builds import BuildCategory, BuildFlags
 from campaign.config.rules.entries import Pin
-from campaign.core.model import Command, Geometry, Launcher, OutputRemark
+from campaign.core.model import ChangeClass, Command, Geometry, Launcher, OutputRemark, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Node, Value, Witness
@@ -161,6 +162,19 @@ def beside(fact: str, path: str, *programs: str, first: str = OTHER, second_node
 def with_another_patch() -> Submission:
     given = sourced()
     return replace(given, sources=replace(given.sources, patch_sha256="0" * 64))
+
+
+CATEGORY = BuildCategory(
+    "base", "base build", "4", ("build",), BuildFlags(("-Ofast",), ("-O2",), ("-D*",), ("-march=*",))
+)
+NAMED = "base build (base, clause 4)"
+
+
+def in_category(given: Submission, words: str = "-O2 -DX=1 -march=native", **changes: Any) -> Submission:
+    """A campaign whose pack has a category of builds, and whose build has these flags."""
+    builds = tuple(replace(build, flags=words) for build in given.sources.builds)
+    pack = replace(given.pack, build=replace(CATEGORY, **changes))
+    return replace(given, pack=pack, sources=replace(given.sources, builds=builds))
 
 
 FOUND = f"tree {PRISTINE.hash}, archive {PRISTINE.archive_sha256}"
@@ -330,6 +344,66 @@ EXAMPLES: list[Example] = [
     kept("SRC-03", "the makefile alone", sourced(MADE)),
     kept("SRC-03", "a directive", sourced(tree("built", mdtest_c=b"#include <limits.h>\n" + CODE))),
     unchecked("SRC-03", "nothing to compare", uncompared()),
+    broken(
+        "SRC-03",
+        "mdtest.c:4: the change touches timing",
+        in_category(sourced(tree("built", mdtest_c=TIMED)), changes=()),
+        f"changes that the {NAMED} allows: none",
+        "a change to what is measured",
+    ),
+    broken(
+        "SRC-03",
+        "changes to files other than build",
+        in_category(sourced(tree("built", mdtest_c=b"#include <limits.h>\n" + CODE))),
+        f"changes that the {NAMED} allows: build",
+        "mdtest.c (preprocessor directives)",
+    ),
+    kept(
+        "SRC-03",
+        "any code, in a category that allows it",
+        in_category(sourced(tree("built", mdtest_c=TIMED, extra_c=b"int x;\n")), changes=tuple(ChangeClass)),
+    ),
+    broken(
+        "SRC-07",
+        f"build {BINARY[:12]} lacks a flag that is mandatory in the {NAMED}",
+        in_category(sourced(), "-DX=1"),
+        "-O2",
+        "-DX=1",
+    ),
+    broken(
+        "SRC-07",
+        f"build {BINARY[:12]} has a flag that is forbidden in the {NAMED}",
+        in_category(sourced(), "-O2 -Ofast"),
+        "none of -Ofast",
+        "-Ofast",
+    ),
+    broken(
+        "SRC-07",
+        f"build {BINARY[:12]} has a flag that the {NAMED} does not know",
+        in_category(sourced(), "-O2 -funroll-loops"),
+        "mandatory, portability or optimisation flags of the rules",
+        "-funroll-loops",
+        severity=Severity.WARNING,
+    ),
+    kept("SRC-07", "flags of all classes", in_category(sourced())),
+    kept("SRC-07", "no categories", sourced()),
+    kept("SRC-07", "a category that leaves the flags open", in_category(sourced(), "-x", flags=BuildFlags())),
+    kept(
+        "SRC-07",
+        "forbidden flags of a build that did not run",
+        replace(
+            in_category(sourced()),
+            sources=Sources(builds=(BUILD, replace(BUILD, binary_sha256=OTHER, flags="-Ofast"))),
+        ),
+    ),
+    broken(
+        "SRC-07",
+        f"build {BINARY[:12]} has a flag that is forbidden in the {NAMED}",
+        replace(in_category(sourced(), "-O2 -Ofast"), results=()),
+        "none of -Ofast",
+        "-Ofast",
+    ),
+    unchecked("SRC-07", "flags that are not recorded", in_category(sourced(), "")),
     broken(
         "SRC-04",
         f"/opt/bench/mdtest differs from the latest attempt's ({NEWEST})",

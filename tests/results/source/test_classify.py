@@ -7,8 +7,9 @@ import hashlib
 import pytest
 from hypothesis import given, settings
 
+from campaign.core.model import ChangeClass
 from campaign.results.source import classify
-from campaign.results.source.facts import Change, ChangeClass
+from campaign.results.source.facts import Change
 from campaign.results.source.trees import LINK, PROGRAM, Tree
 from tests.support import source_trees
 from tests.support.source_trees import entry, tree

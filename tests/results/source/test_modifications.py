@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from campaign.config.rules.builds import BuildCategory, BuildFlags
 from campaign.core.errors import InputError
 from campaign.results.source import classify, modifications
 from campaign.results.source.facts import Build, Sources
@@ -90,6 +91,22 @@ def test_a_page_has_the_same_in_parts() -> None:
     assert [row[1] for row in ignored[3]] == ["mdtest"]
     assert files[3][2] == ("mdtest.c", "changed", "1", "1", "measurement path", "timing")
     assert "+    t[0] = MPI_Wtime() + 1;" in flag[4].splitlines()
+
+
+def test_a_category_of_builds_is_named_with_what_it_allows_and_the_flags_by_class() -> None:
+    category = BuildCategory(
+        "base", "base build", "4", ("build",), BuildFlags(mandatory=("-O*",), portability=("-D*",))
+    )
+    given = Sources(problem="nothing", builds=(replace(BUILD, flags="-O2 -DX -DY -fast"),))
+    lines = modifications.text(given, category).splitlines()
+    about = "Category of the build: base build (base, clause 4). Changes that it allows: build."
+    assert lines[2] == about
+    assert lines[lines.index("flags:       -O2 -DX -DY -fast") + 1] == (
+        "by class:    mandatory -O2; portability -DX -DY; unknown -fast"
+    )
+    parts = list(modifications.parts(given, category))
+    assert parts[0][:2] == ("Category of the build", about)
+    assert ("by class: mandatory -O2; portability -DX -DY; unknown -fast",) in parts[-1][3]
 
 
 def test_three_files_are_written(tmp_path: Path) -> None:
