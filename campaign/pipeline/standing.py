@@ -44,13 +44,13 @@ def standing(
     from campaign.judge import engine
     from campaign.judge.rows import table_rows
 
-    campaign, pack = opened.campaign, opened.pack
+    campaign, pack, paths = opened.campaign, opened.pack, opened.paths
     attempts = store.attempts() if store else []
     results = []
     if store:
-        chain = chain or journal.look(opened.paths.journal)
+        chain = chain or journal.look(paths.journal)
         evidence = dict(store.evidence())
-        for attempt, files in altered(opened.paths, chain).items():
+        for attempt, files in altered(paths, chain).items():
             evidence[attempt] = replace(evidence.get(attempt, NOTHING), altered=files)
         results = engine.measured(
             pack, planned.runs, attempts, store.records(), store.observations(), evidence, opened.answers
@@ -67,14 +67,14 @@ def standing(
             tuple(rows),
             planned.searches,
             again=read_again(
-                opened.paths,
+                paths,
                 pack.output,
                 [(case.run.id, case.attempt.number) for case in results if case.subject in reported],
             ),
             journal=chain,
-            folders=frozenset((a.run, a.number) for a in attempts if opened.paths.attempt(a.run, a.number).is_dir()),
-            unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(opened.paths, a)),
-            sources=source or record.recorded(opened.paths),
+            folders=frozenset((a.run, a.number) for a in attempts if paths.attempt(a.run, a.number).is_dir()),
+            unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(paths, a)),
+            sources=source or record.recorded(paths),
             own_source=record.own_source() if any(each.seen.program.startswith(BUILTIN) for each in results) else None,
             answers=opened.answers,
             partition=planned.partition,

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
@@ -63,16 +62,28 @@ def digests(folder: Path, changed_since: float = 0.0) -> dict[str, str]:
     those that the kernel has not seen changed since then (seconds since 1970).
     """
     known = {}
-    for place, _, names in os.walk(folder):
-        for path in (Path(place, name) for name in names):
-            try:
-                status = path.lstat()
-                if stat.S_ISREG(status.st_mode) and status.st_ctime >= changed_since:
-                    with path.open("rb") as file:
-                        known[_in_utf8(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
-            except OSError as error:
-                pass_on_limit(error)
+    for entry in _files(str(folder)):
+        try:
+            if entry.stat(follow_symlinks=False).st_ctime >= changed_since:
+                path = Path(entry)
+                with path.open("rb") as file:
+                    known[_in_utf8(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            pass_on_limit(error)
     return dict(sorted(known.items()))
+
+
+def _files(folder: str) -> Iterator[os.DirEntry[str]]:
+    """The plain files below a folder; unreadable ones have none."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _files(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    yield entry
+    except OSError as error:
+        pass_on_limit(error)
 
 
 def altered(paths: Paths, chain: Chain) -> dict[tuple[str, int], tuple[Altered, ...]]:

@@ -8,6 +8,7 @@ repetitions. A word of a command line may contain `{= formula}`, with numbers of
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Collection, Mapping
@@ -41,6 +42,7 @@ def place(name: str) -> tuple[str, str]:
     return operation, launch
 
 
+@functools.cache
 def is_across(text: str) -> bool:
     """Whether a formula, which may have placeholders, takes numbers of several executions."""
     try:
