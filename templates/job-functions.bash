@@ -86,8 +86,8 @@ campaign_begin() {
 
 # campaign_run RUN ATTEMPT TOKEN FOLDER DIRECTORY PROBE srun OPTION... [PREFIX...] PROGRAM ARGUMENT...
 # PROBE is WATCHED:NODES:RANKS_ON_EACH:WORDS_OF_THE_LAUNCHER, WATCHED being 1 where the job looks where the ranks are and
-# what they run, otherwise 0. Of several phases each begins with phase=NAME; they run one
-# after another, up to the first that fails. Before the launcher: told=PROBE, of a phase with nodes or ranks of its own;
+# what they run, otherwise 0. Of several phases each begins with phase=NAME, or beside=NAME where it starts together with the
+# one before; they run one after another otherwise, up to the first that fails. Before the launcher: told=PROBE, of a phase with nodes or ranks of its own;
 # file=NAME, a file that the program writes as part of its output; end=PATTERN, the last line of its stdout.
 campaign_run() {
     local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended uptime status=-1 outcome reason=''
@@ -120,16 +120,17 @@ campaign_run() {
 
 # The phases of campaign_run, whose variables they use; a run without names for them has one.
 campaign_phases() {
-    local word words=()
+    local word words=() names=() files=() launch=()
     whole=true
     for word in "$@" phase=; do
-        if [[ $word != phase=* ]]; then
+        if [[ $word != @(phase|beside)=* ]]; then
             words+=("$word")
             continue
         fi
         [[ -z ${words[0]+set} ]] || campaign_phase "${words[@]}" || { whole=false && break; }
+        [[ $word == beside=* || -z ${names[0]+set} ]] || campaign_execute || { whole=false && break; }
         words=()
-        [[ $word == phase= ]] || name=${word#phase=}
+        [[ $word == phase= ]] || name=${word#*=}
     done
 }
 
@@ -184,9 +185,9 @@ campaign_recorded() {
     campaign_closing=''
 }
 
-# One phase of campaign_run, whose variables it uses. What it prints goes into a folder of its name, where it has one.
+# Prepares a phase of campaign_run, whose variables it uses. What it prints goes into a folder of its name, where it has one.
 campaign_phase() {
-    local place=$folder${name:+/$name} told=$told file='' end='' closing='' lost=''
+    local place=$folder${name:+/$name} told=$told file='' end=''
     while [[ $1 == @(told|file|end)=* ]]; do
         local "$1"
         shift
@@ -199,43 +200,50 @@ campaign_phase() {
     fi
     [[ -z $campaign_over ]] || return 1 # it came while the placement was probed
     [[ $made == true ]] || campaign_make_directory || return 1
-    campaign_execute "$place" "$@"
-    campaign_phase_ended "$place" "$1"
+    names+=("$name") files+=("$file")
+    launch+=($# "$place" "$campaign_nodes" "${campaign_per_node##*+*}" "$end" "$@")
 }
 
-# What a phase executes: a function of the job, or a launcher.
-campaign_execute() { # PLACE WORD...
-    local place=$1
-    shift
-    if [[ $1 == campaign_* ]]; then
-        campaign_now
-        campaign_started=$REPLY
-        campaign_started_uptime=$campaign_uptime
-        "$@" >"$place/stdout" 2>"$place/stderr"
-        status=$?
+# Runs what is prepared: a function of the job, or launchers at the same time, in the attempt's own directory. Each is launched
+# again where it never reached the benchmark, and ended where the benchmark does not end behind its last line, which is closing
+# then, or where another has failed (bench-src/witness/launch.h). False where no other phase may follow.
+campaign_execute() {
+    local said="$campaign_job_folder/launched" failed i line lines=() place began ended up closing lost=''
+    campaign_now
+    line="$REPLY $campaign_uptime"
+    if [[ ${launch[5]} == campaign_* ]]; then
+        "${launch[@]:5}" >"${launch[1]}/stdout" 2>"${launch[1]}/stderr"
     else
-        campaign_count_along "$folder" "$probe"
+        [[ -n ${names[1]+set} ]] || campaign_count_along "$folder" "$probe"
         campaign_tell phase
-        campaign_launch "$place" "$@"
-        status=$?
-        campaign_look_for_loss "$place/stderr"
+        "$campaign_program" launch -s "$campaign_look_s,$campaign_again_s" -o "$said" -- "${launch[@]}" </dev/null &
+        campaign_pid=$!
+        campaign_wait_launcher
     fi
-}
-
-campaign_phase_ended() { # PLACE PROGRAM: false where no other phase may follow
-    local said
-    [[ -z $file ]] || campaign_show "$file" >>"$1/stdout" 2>>"$1/stderr"
-    [[ -n $times ]] || { started=$campaign_started && uptime=$campaign_started_uptime; }
-    campaign_now # names of phases are plain
-    [[ -z $name ]] || times+="${times:+, }{\"phase\": \"$name\", \"exit_status\": $status, \"started\": $campaign_started, \"ended\": $REPLY}"
-    [[ $2 == campaign_remove ]] || campaign_count_ends "$folder" "${name:-end}"
+    status=$?
+    campaign_now
+    line="$status ${line% *} $REPLY ${line#* }"
+    [[ ! -e $said ]] || { mapfile -t lines <"$said" && rm -f -- "$said"; }
+    failed=${lines[0]:-$((status == 0 ? -1 : 0))}
+    for i in "${!names[@]}"; do
+        name=${names[i]} place=$folder${names[i]:+/${names[i]}} closing=${lines[2 * i + 2]:-}
+        read -r status began ended up <<<"${lines[2 * i + 1]:-$line}"
+        [[ ${launch[5]} == campaign_* ]] || campaign_look_for_loss "$place/stderr"
+        [[ -z ${files[i]} ]] || campaign_show "${files[i]}" >>"$place/stdout" 2>>"$place/stderr"
+        [[ -n $times ]] || { started=$began && uptime=$up; }
+        # Names of phases are plain.
+        [[ -z $name ]] || times+="${times:+, }{\"phase\": \"$name\", \"exit_status\": $status, \"started\": $began, \"ended\": $ended}"
+        unended+=${closing:+${unended:+; }${name:+$name: }$closing}
+    done
+    # What servers count of several at the same time is none of theirs alone.
+    [[ -n ${names[1]+set} || ${launch[5]} == campaign_remove ]] || campaign_count_ends "$folder" "${name:-end}"
     if [[ -e $directory || -L $directory ]] && ! said=$("$campaign_program" within "$directory"); then
         reason=$said
         return 1
     fi
     [[ -z $lost ]] || return 1
-    unended+=${closing:+${unended:+; }${name:+$name: }$closing}
-    [[ -n $closing ]] || return "$status"
+    [[ $failed -lt 0 ]] || { name=${names[failed]} && read -r status _ <<<"${lines[2 * failed + 1]:-$line}" && return 1; }
+    names=() files=() launch=()
 }
 
 # shellcheck disable=SC2329  # called by the next two
@@ -265,35 +273,15 @@ campaign_show() { # NAME: prints what the program wrote in the directory where i
     done
 }
 
-# Runs the launcher where the job is, in the attempt's own directory, again where it never reached the benchmark, and ends it
-# where the benchmark does not end behind its last line, which is end of campaign_phase (bench-src/witness/launch.h). That
-# line is closing then.
-campaign_launch() { # PLACE LAUNCHER...
-    local place=$1 status said="$campaign_job_folder/launched"
-    shift
-    campaign_now
-    campaign_started=$REPLY campaign_started_uptime=$campaign_uptime
-    # A slurmctld that crashed takes a step for alive that has ended, and would never start another beside it: overlap.
-    SLURM_OVERLAP=1 BENCH_JSON="$place/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes BENCH_EXPECT_PPN=${campaign_per_node##*+*} \
-        "$campaign_program" launch -s "$campaign_look_s,$campaign_again_s" -e "$end" -o "$said" -- "$place" "$@" </dev/null &
-    campaign_pid=$!
-    campaign_wait_launcher
-    status=$?
-    if [[ -e $said ]]; then
-        { read -r campaign_started campaign_started_uptime && IFS= read -r closing; } <"$said"
-        rm -f -- "$said"
-    fi
-    return "$status"
-}
-
-# Sets lost, of campaign_phase, where srun lost a node: it may end with status 0 then. A job's script whose own node is
+# Sets lost, of campaign_execute, where srun lost a node: it may end with status 0 then. A job's script whose own node is
 # lost gets no signal, and no step starts any more; nor where slurmctld was killed before it had written down that the
 # job had started: it starts the job again, beside this script.
 campaign_look_for_loss() { # STDERR
+    local found
     [[ -s $1 ]] || return
-    lost=$(sed -n 's/^srun: error: Node failure on //p
+    found=$(sed -n 's/^srun: error: Node failure on //p
         s/^srun: error: Unable to confirm allocation for \(job [0-9]*\): .*[Jj]ob.*/\1/p' "$1" | sort -u)
-    [[ -z $lost ]] || campaign_over="Slurm lost ${lost//$'\n'/ and } during the run"
+    [[ -z $found ]] || { lost=$found && campaign_over="Slurm lost ${lost//$'\n'/ and } during the run"; }
 }
 
 # For the process $campaign_pid, whose status it gives. It is ended with the job.

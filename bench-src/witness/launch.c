@@ -1,4 +1,4 @@
-/* launch: a launcher, and the last line of its benchmark. */
+/* launch: launchers, and the last lines of their benchmarks. Each has a process of its own, beside the one that was called. */
 #include "witness/launch.h"
 
 #include "common/die.h"
@@ -12,12 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { TAIL_BYTES = 2000, LOOKS = 2, ASK_S = 15, AGAIN_FOR_S = 1200 };
+enum { TAIL_BYTES = 2000, LOOKS = 2, ASK_S = 15, AGAIN_FOR_S = 1200, ANY_S = 3600, OTHER_FAILED = SIGUSR1 };
 
 static const char complete[] = "{\"type\": \"end\", \"status\": \"ok\"";
 
@@ -120,23 +121,21 @@ static void say_to_job(const char *what, const char *line)
     fflush(stdout);
 }
 
-static void write_launched(const char *path, const char *started, const char *ended)
-{
-    FILE *file = fopen(path, "we");
-    bool failed = file == NULL || fprintf(file, "%s\n%s\n", started, ended) < 0;
-    if (file != NULL && fclose(file) != 0)
-        failed = true;
-    if (failed)
-        warn("cannot write '%s': %s", path, strerror(errno));
-}
+/* What a launch came to, as the process of the launch has it: in memory that it shares with the one that was called. */
+struct end {
+    double started_s, ended_s;
+    char uptime[32];            /* at the start, by the kernel's clock that nobody sets */
+    bool told;                  /* it was told to end: by the job, or since another has failed */
+    bool killed;                /* its launcher was, so its step may go on */
+    char line[TAIL_BYTES + 1];  /* the benchmark's last one where it was ended behind that, otherwise "" */
+};
 
-/* Now, and by the kernel's clock that nobody sets. To be freed. */
-static char *clocks(void)
+static void begins(struct end *end)
 {
-    char *uptime = text_line("/proc/uptime"), *text;
-    text = text_of("%.6f %.*s", record_now_s(), uptime == NULL ? 0 : (int)strcspn(uptime, " "), uptime == NULL ? "" : uptime);
+    char *uptime = text_line("/proc/uptime");
+    end->started_s = record_now_s();
+    snprintf(end->uptime, sizeof end->uptime, "%.*s", uptime == NULL ? 0 : (int)strcspn(uptime, " "), uptime == NULL ? "" : uptime);
     free(uptime);
-    return text;
 }
 
 static pid_t start(const struct launch *launch, const sigset_t *before)
@@ -148,6 +147,12 @@ static pid_t start(const struct launch *launch, const sigset_t *before)
     if (pid > 0)
         return pid;
     sigprocmask(SIG_SETMASK, before, NULL);
+    char *json = text_of("%s/bench.jsonl", launch->folder);
+    setenv("BENCH_JSON", json, 1);
+    setenv("BENCH_EXPECT_NODES", launch->nodes, 1);
+    setenv("BENCH_EXPECT_PPN", launch->ranks, 1);
+    setenv("SLURM_OVERLAP", "1", 1); /* a slurmctld that crashed takes a step for alive that has ended, and starts none beside it */
+    free(json);
     for (int i = 0; i < 2; i++) {
         char *path = text_of("%s/%s", launch->folder, names[i]);
         int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -184,74 +189,60 @@ static int next_signal(const sigset_t *signals, int seconds)
     return got > 0 ? got : 0;
 }
 
-/* What a launch came to. */
-struct end {
-    int status;  /* as waitpid has it */
-    bool told;   /* the job has told it to end */
-    char *line;  /* the benchmark's last one where it was ended behind that, otherwise "" */
-};
-
-/* Waits for a launcher. It is asked to end where the benchmark's last line is there at three looks, and made to two later. */
-static struct end wait_for(const struct launch *launch, pid_t pid, const sigset_t *signals)
+/* Waits for a launcher, whose status it gives as waitpid has it. It is asked to end where the benchmark's last line is there at
+ * three looks, and made to two later, as where another of its launches has failed. */
+static int wait_for(const struct launch *launch, pid_t pid, const sigset_t *signals, struct end *end)
 {
-    struct end end = {.line = text_of("%s", "")};
-    bool asked = false;
-    int looks = 0;
+    bool behind_last = false, must_end = false;
+    int status = 0, looks = 0;
     off_t out = 0, err = 0;
-    while (waitpid(pid, &end.status, WNOHANG) == 0) {
+    while (waitpid(pid, &status, WNOHANG) == 0) {
         int got = next_signal(signals, launch->look_s);
-        if (got == SIGTERM || got == SIGINT) {
-            end.told = true;
+        if (got == SIGTERM || got == SIGINT || got == OTHER_FAILED) {
+            end->told = true;
+            must_end = must_end || got == OTHER_FAILED;
+            looks = 0;
             kill(pid, SIGTERM);
         }
         if (got != 0)
             continue;
-        if (asked) {
-            if (++looks == LOOKS) {
-                kill(pid, SIGKILL);
-                end_steps();
-            }
+        if (behind_last || must_end) {
+            if (++looks == LOOKS)
+                end->killed = kill(pid, SIGKILL) == 0;
             continue;
         }
         char *now = ends_with(launch);
-        looks = now[0] != '\0' && strcmp(now, end.line) == 0 ? looks + 1 : 0;
-        free(end.line);
-        end.line = now;
+        looks = now[0] != '\0' && strcmp(now, end->line) == 0 ? looks + 1 : 0;
+        snprintf(end->line, sizeof end->line, "%s", now);
+        free(now);
         if (looks < LOOKS)
             continue;
         out = size_of(launch->folder, "stdout");
         err = size_of(launch->folder, "stderr");
-        asked = true;
+        behind_last = true;
         looks = 0;
         kill(pid, SIGTERM);
     }
-    if (asked) {
+    if (behind_last) {
         cut(launch->folder, "stdout", out, STDOUT_FILENO);
         cut(launch->folder, "stderr", err, STDERR_FILENO);
-        say_to_job("ended a benchmark that did not end after its last line", end.line);
+        say_to_job("ended a benchmark that did not end after its last line", end->line);
     } else {
-        end.line[0] = '\0';
+        end->line[0] = '\0';
     }
-    return end;
+    return status;
 }
 
-int launch_run(const struct launch *launch)
+/* The status of a launch, as a shell has it. */
+static int run(const struct launch *launch, const sigset_t *signals, const sigset_t *before, struct end *end)
 {
-    sigset_t signals, before;
     int64_t until_us = ask_now_us() + AGAIN_FOR_S * (int64_t)1000000;
-    struct end end;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGCHLD);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigprocmask(SIG_BLOCK, &signals, &before);
+    int status = 0;
     for (bool again = true; again;) {
-        char *started = clocks();
-        end = wait_for(launch, start(launch, &before), &signals);
-        write_launched(launch->launched, started, end.line);
-        free(started);
-        free(end.line);
-        again = end.status != 0 && !end.told && ask_now_us() < until_us && reached_nothing(launch);
+        begins(end);
+        status = wait_for(launch, start(launch, before), signals, end);
+        end->ended_s = record_now_s();
+        again = status != 0 && !end->told && ask_now_us() < until_us && reached_nothing(launch);
         if (again) {
             char *line = last_line(launch->folder, "stderr"), *what = text_of("not launched, again in %d s", launch->again_s);
             say_to_job(what, line);
@@ -259,10 +250,77 @@ int launch_run(const struct launch *launch)
             free(line);
             int64_t next_us = ask_now_us() + launch->again_s * (int64_t)1000000;
             while (again && ask_now_us() < next_us) {
-                int got = next_signal(&signals, 1);
-                again = got != SIGTERM && got != SIGINT;
+                int got = next_signal(signals, 1);
+                again = got == 0 || got == SIGCHLD;
             }
         }
     }
-    return WIFSIGNALED(end.status) ? 128 + WTERMSIG(end.status) : WEXITSTATUS(end.status);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void write_ends(const char *path, int failed, const int *statuses, const struct end *ends, int count)
+{
+    FILE *file = fopen(path, "we");
+    bool wrong = file == NULL || fprintf(file, "%d\n", failed) < 0;
+    for (int i = 0; !wrong && i < count; i++)
+        wrong = fprintf(file, "%d %.6f %.6f %s\n%s\n", statuses[i], ends[i].started_s, ends[i].ended_s, ends[i].uptime,
+                        ends[i].line) < 0;
+    if (file != NULL && fclose(file) != 0)
+        wrong = true;
+    if (wrong)
+        warn("cannot write '%s': %s", path, strerror(errno));
+}
+
+static void tell_all(const pid_t *pids, int count, int signal)
+{
+    for (int i = 0; i < count; i++)
+        if (pids[i] > 0)
+            kill(pids[i], signal);
+}
+
+int launch_all(const struct launch *list, int count, const char *launched)
+{
+    sigset_t signals, before;
+    pid_t pids[count];
+    int statuses[count], failed = -1, left = count;
+    bool killed = false;
+    struct end *ends = mmap(NULL, (size_t)count * sizeof *ends, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (ends == MAP_FAILED)
+        die("cannot share memory: %s", strerror(errno));
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, OTHER_FAILED);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    for (int i = 0; i < count; i++) {
+        pids[i] = fork();
+        if (pids[i] < 0) {
+            tell_all(pids, i, SIGTERM);
+            die("cannot start '%s': %s", list[i].words[0], strerror(errno));
+        }
+        if (pids[i] == 0)
+            _exit(run(&list[i], &signals, &before, &ends[i]));
+    }
+    while (left > 0) {
+        for (int i = 0, status; i < count; i++) {
+            if (pids[i] == 0 || waitpid(pids[i], &status, WNOHANG) == 0)
+                continue;
+            statuses[i] = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+            pids[i] = 0;
+            left--;
+            killed = killed || ends[i].killed;
+            if (failed >= 0 || statuses[i] == 0 || ends[i].line[0] != '\0')
+                continue;
+            failed = i;
+            tell_all(pids, count, OTHER_FAILED);
+        }
+        int got = left == 0 ? 0 : next_signal(&signals, ANY_S);
+        if (got == SIGTERM || got == SIGINT)
+            tell_all(pids, count, SIGTERM);
+    }
+    if (killed)
+        end_steps();
+    write_ends(launched, failed, statuses, ends, count);
+    return statuses[failed < 0 ? 0 : failed];
 }

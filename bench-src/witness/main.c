@@ -3,7 +3,8 @@
  *
  *   witness job [options] FOLDER [PREFIX...]   on the first node, started by the job's script (job.h)
  *   witness node [options] [PREFIX...]         on each node, started by that one through srun
- *   witness launch [options] FOLDER LAUNCHER...   runs the launcher of a benchmark (launch.h)
+ *   witness launch [options] WORDS FOLDER NODES RANKS PATTERN LAUNCHER... [WORDS ...]
+ *                                              runs launchers of so many words each at the same time (launch.h)
  *   witness make|within|clear|stale DIRECTORY...  the directories of attempts on the target (owned.h)
  *   witness count FILE COMMAND WHEN            what the target's servers have counted (count.h)
  *   witness hash FILE...                       a line for each file: the node, its SHA-256, its size and its path
@@ -37,7 +38,7 @@
 static const char usage[] =
     "usage: witness job -d DIRECTORY -x EXECUTABLE [-b BOOT,DEVICE:INODE] [-w] [-l ANSWER,READY,END,LOCK] [-i COMMENT]... FOLDER [PREFIX...]\n"
     "       witness node [-d DIRECTORY -x EXECUTABLE [-m MARK]] [-w] [-r ROOT] [PREFIX...]\n"
-    "       witness launch -o LAUNCHED [-e PATTERN] [-s LOOK,AGAIN] FOLDER LAUNCHER...\n"
+    "       witness launch -o LAUNCHED [-s LOOK,AGAIN] WORDS FOLDER NODES RANKS_ON_EACH PATTERN LAUNCHER... [WORDS ...]\n"
     "       witness make|clear DIRECTORY\n"
     "       witness within|stale DIRECTORY [INODE]\n"
     "       witness count FILE COMMAND WHEN\n"
@@ -149,11 +150,40 @@ static bool are_limits(const char *text, struct job_limits *limits)
     return sscanf(text, "%d,%d,%d,%d", &limits->answer, &limits->ready, &limits->end, &limits->lock) == 4;
 }
 
+/* Launchers by what the command line says of each; false where it does not say that. */
+static bool launch_words(char **words, struct launch launch, const char *launched, int *status)
+{
+    enum { BEFORE = 5 };
+    struct launch *list = NULL;
+    int count = 0, left = 0;
+    while (words[left] != NULL)
+        left++;
+    for (int length = left > 0 ? atoi(words[0]) : 0; left > 0; count++) {
+        if (length < 1 || left < BEFORE + length)
+            return false;
+        launch.folder = words[1];
+        launch.nodes = words[2];
+        launch.ranks = words[3];
+        launch.pattern = words[4];
+        launch.words = words + BEFORE;
+        list = text_grow(list, (size_t)count, sizeof *list);
+        list[count] = launch;
+        words += BEFORE + length;
+        left -= BEFORE + length;
+        length = left > 0 ? atoi(words[0]) : 0;
+        words[0] = NULL; /* the words of this one end here */
+    }
+    if (count > 0)
+        *status = launch_all(list, count, launched);
+    free(list);
+    return count > 0;
+}
+
 int main(int argc, char **argv)
 {
     struct job job = {.mark = "", .seen = "", .limits = {45, 20, 60, 15}};
-    struct launch launch = {.pattern = "", .look_s = 30, .again_s = 5};
-    const char *root = "", *mode = argc > 1 ? argv[1] : "";
+    struct launch launch = {.look_s = 30, .again_s = 5};
+    const char *root = "", *launched = NULL, *mode = argc > 1 ? argv[1] : "";
     int option;
     bool wrong = false;
     die_identify("witness", 0, "");
@@ -161,7 +191,7 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     optind = 2;
-    while ((option = getopt(argc, argv, "+d:x:m:wr:l:i:o:e:s:b:")) != -1) {
+    while ((option = getopt(argc, argv, "+d:x:m:wr:l:i:o:s:b:")) != -1) {
         switch (option) {
         case 'd': job.directory = optarg; break;
         case 'x': job.executable = optarg; break;
@@ -169,8 +199,7 @@ int main(int argc, char **argv)
         case 'w': job.watches = 1; break;
         case 'r': root = optarg; break;
         case 'b': submitted_from(&job, optarg); break;
-        case 'o': launch.launched = optarg; break;
-        case 'e': launch.pattern = optarg; break;
+        case 'o': launched = optarg; break;
         case 's': wrong = wrong || sscanf(optarg, "%d,%d", &launch.look_s, &launch.again_s) != 2; break;
         case 'l': wrong = wrong || !are_limits(optarg, &job.limits); break;
         case 'i':
@@ -181,11 +210,8 @@ int main(int argc, char **argv)
         }
     }
     job.prefix = argv + (optind < argc ? optind : argc);
-    if (!wrong && strcmp(mode, "launch") == 0 && launch.launched != NULL && job.prefix[0] != NULL && job.prefix[1] != NULL) {
-        launch.folder = job.prefix[0];
-        launch.words = job.prefix + 1;
-        return launch_run(&launch);
-    }
+    if (!wrong && strcmp(mode, "launch") == 0 && launched != NULL && launch_words(job.prefix, launch, launched, &status))
+        return status;
     bool about = job.directory != NULL && job.executable != NULL;
     if (!wrong && strcmp(mode, "job") == 0 && about && job.prefix[0] != NULL) {
         job.folder = job.prefix[0];

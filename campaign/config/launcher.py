@@ -127,7 +127,7 @@ def _check_allowed(
     given: Values, pack: RulePack, program: str, options: tuple[str, ...], prefix: tuple[str, ...]
 ) -> None:
     """Report what the pack does not allow."""
-    if program != "srun" and any(phase.nodes == "other" for phase in pack.phases):
+    if program != "srun" and any(phase.nodes == "other" or phase.beside for phase in pack.phases):
         given.problem(
             f"found {program}; rule pack {pack.id} runs a phase on other nodes than an earlier phase; allowed: srun",
             "program",

@@ -82,6 +82,7 @@ class Command:
     program: str = ""  # the program's name in the rule pack
     geometry: Geometry | None = None  # nodes and processes of its own; None: the run's
     first_node: int = 0  # the first of the job's nodes where it runs, counted from 0
+    beside: bool = False  # starts together with the command before it, on other nodes
     untimed: bool = False  # a function of the job script that launches nothing
     prefix: tuple[str, ...] = ()  # words before the program: numactl, a container, a wrapper script
     file: str = ""  # a file that it writes as part of its output, relative to its directory; `*` matches any characters
@@ -185,6 +186,14 @@ class Run:
     def launched(self) -> tuple[Command, ...]:
         """The commands that launch a program, unlike those that remove files."""
         return tuple(command for command in self.commands if not command.untimed)
+
+    @property
+    def together(self) -> tuple[tuple[Command, ...], ...]:
+        """Its commands, those together that start at the same time."""
+        groups: list[tuple[Command, ...]] = []
+        for command in self.commands:
+            groups.append((*(groups.pop() if command.beside else ()), command))
+        return tuple(groups)
 
     def geometry_of(self, command: Command) -> Geometry:
         """The nodes and processes of one of its commands."""

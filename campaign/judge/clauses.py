@@ -32,6 +32,7 @@ _JUDGED_BY = {
     "builds": ("SRC-03", "SRC-07"),
 }
 _OF_COUNTS = ("GEO-01", "GEO-02")  # judge phases with node and process counts of their own
+_OF_TOGETHER = ("RUN-09",)  # of phases that start together with another
 
 _WITHOUT = (Status.MISSING, Status.FAILED, Status.DECLINED)
 
@@ -138,8 +139,10 @@ def _checked(clause: Clause, submission: Submission, findings: Sequence[Finding]
 def _rules_of(evidence: CheckedBy, pack: RulePack) -> tuple[str, ...]:
     if evidence.key == "checks":
         return (evidence.name,)
-    counted = evidence.key == "phases" and any(each.counted and each.id == evidence.name for each in pack.phases)
-    rules = (*_JUDGED_BY.get(evidence.key, ()), *(_OF_COUNTS if counted else ()))
+    phase = next((each for each in pack.phases if evidence.key == "phases" and each.id == evidence.name), None)
+    rules = list(_JUDGED_BY.get(evidence.key, ()))
+    if phase:
+        rules += [*(_OF_COUNTS if phase.counted else ()), *(_OF_TOGETHER if phase.beside else ())]
     return tuple(rule for rule in rules if rule in pack.checks)
 
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from campaign.core.model import Completion, Finding, State
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
-from campaign.judge import attested, environment
+from campaign.judge import attested, environment, together
 from campaign.judge.findings import disagreement, note, to_explain, unchecked, violation
 from campaign.judge.numbers import are_their_own
 from campaign.judge.submission import Submission
@@ -258,15 +258,21 @@ def one_sequence(case: Case) -> Iterator[Finding]:
             "the phases that ran differ from the plan (each once, in order)", ", ".join(planned), ", ".join(ran)
         )
         return
-    for first, second in pairwise(completion.phases):
-        if second.started < first.ended - environment.TOLERANCE_S:
-            yield violation(
-                "a phase began before the previous one had ended", f"after the end of {first.phase}", second.phase
-            )
+    times = {each.phase: each for each in completion.phases}
+    for before, group in pairwise(case.run.together):
+        last = max((times[command.phase] for command in before), key=lambda each: each.ended)
+        for phase in (times[command.phase] for command in group):
+            if phase.started < last.ended - environment.TOLERANCE_S:
+                yield violation(
+                    "a phase began before the previous one had ended", f"after the end of {last.phase}", phase.phase
+                )
+    yield from together.at_once(case, times)
     jobs = dict.fromkeys(seen.job_id for seen in case.seen.phases.values() if seen.job_id)
     if len(jobs) > 1:
         yield violation("the phases of one result ran in several jobs", completion.job_id, ", ".join(jobs))
-    steps = [int(step) for seen in case.seen.phases.values() if (step := seen.step_id or "").isdigit()]
+    seen = case.seen.phases
+    said = [[seen[each.phase].step_id or "" for each in group if each.phase in seen] for group in case.run.together]
+    steps = [step for group in said for step in sorted(int(each) for each in group if each.isdigit())]
     if steps != sorted(set(steps)):
         yield violation(
             "the job steps are not in the order of the phases", "ascending step numbers", ", ".join(map(str, steps))
@@ -280,7 +286,7 @@ def _foreign_steps(case: Case, completion: Completion) -> Iterator[Finding]:
     if not steps or not case.run.launcher.is_srun:
         yield unchecked("job steps not in Slurm's accounting: other work between the phases cannot be excluded")
         return
-    began, ended = completion.phases[0].started, completion.phases[-1].ended
+    began, ended = completion.phases[0].started, max(each.ended for each in completion.phases)
     allowed = Counter(command.step for command in case.run.launched)
     timed = [
         (step.get("JobName", ""), times)
@@ -373,7 +379,11 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
                 about=cases[0].subject,
                 job=cases[0].attempt.job_id,
             )
-        yield from _steps_overlap(steps, cases[0])
+        yield from _steps_overlap(
+            steps,
+            cases[0],
+            [span for case in submission.results if case.attempt.job == job for span in together.spans(case)],
+        )
         yield from _steps_lacking(after, cases[0])
     if silent:
         yield unchecked(
@@ -383,19 +393,25 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
         )
 
 
-def _steps_overlap(steps: Sequence[Mapping[str, str]], case: Case) -> Iterator[Finding]:
-    """Measuring steps of one job do not overlap."""
-    times = sorted((*times, row["JobIDRaw"]) for row in steps if (times := environment.times_of(row)))
-    for (_, ended, first), (began, _, second) in pairwise(times):
-        if began < ended - environment.TOLERANCE_S:
-            yield violation(
-                "job steps {first} and {second} of sacct overlap in time",
-                f"after {utc(ended)}",
-                utc(began),
-                about=case.subject,
-                first=first,
-                second=second,
-            )
+def _steps_overlap(
+    steps: Sequence[Mapping[str, str]], case: Case, at_once: Sequence[tuple[float, float]]
+) -> Iterator[Finding]:
+    """Measuring steps of one job do not overlap, but for those of phases that start together."""
+    timed = sorted(((*times, row) for row in steps if (times := environment.times_of(row))), key=lambda each: each[:2])
+    running: list[tuple[float, float, Mapping[str, str]]] = []
+    for began, ended, row in timed:
+        running = [each for each in running if began < each[1] - environment.TOLERANCE_S]
+        for _, until, before in running:
+            if not together.may_overlap(at_once, (before, row)):
+                yield violation(
+                    "job steps {first} and {second} of sacct overlap in time",
+                    f"after {utc(until)}",
+                    utc(began),
+                    about=case.subject,
+                    first=before["JobIDRaw"],
+                    second=row["JobIDRaw"],
+                )
+        running.append((began, ended, row))
 
 
 def _steps_lacking(after: Accounting, case: Case) -> Iterator[Finding]:

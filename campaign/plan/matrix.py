@@ -170,11 +170,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         repetition=1,
         geometry=geometry,
         directory=target.directory,
-        commands=tuple(
-            _of_phase(blueprint, phase, files, geometry, values, numbers)
-            for phase in pack.phases
-            if phase.runs_under(combination[1])
-        ),
+        commands=tuple(_commands(blueprint, combination[1], files, geometry, values, numbers)),
         operations=_all_operations(pack, combination[1]),
         items_per_process=per_process,
         items_total=total,
@@ -231,6 +227,27 @@ def _surroundings(campaign: Campaign) -> list[object]:
     return [slurm.partition, slurm.constraint, slurm.mpi, slurm.modules, slurm.environment, str(slurm.template or "")]
 
 
+def _commands(
+    blueprint: Blueprint,
+    launch: str,
+    files: FileConfiguration,
+    geometry: Geometry,
+    values: Mapping[str, str],
+    numbers: Mapping[str, float],
+) -> Iterator[Command]:
+    """The commands of a run; those that start together are on nodes behind each other."""
+    behind = 0
+    for phase in (phase for phase in blueprint.pack.phases if phase.runs_under(launch)):
+        command = _of_phase(blueprint, phase, files, geometry, values, numbers, behind if phase.beside else 0)
+        behind = command.first_node + (command.geometry or geometry).nodes
+        if phase.beside and phase.nodes not in PLACES and behind > geometry.nodes:
+            raise InputError(
+                f"phase {phase.id}: {behind} nodes with those of the phases that start together; allowed: "
+                f"{geometry.nodes}, as the launch condition {launch} has; change `nodes` of one of them"
+            )
+        yield command
+
+
 def _of_phase(
     blueprint: Blueprint,
     phase: Phase,
@@ -238,16 +255,19 @@ def _of_phase(
     geometry: Geometry,
     values: Mapping[str, str],
     numbers: Mapping[str, float],
+    first: int,
 ) -> Command:
-    """A phase's command with its formulas computed; placeholders of counts are the phase's own, if it has any."""
+    """A phase's command with its formulas computed; placeholders of counts are the phase's own, if it has any. `first`:
+    the node from which on nodes are free for it.
+    """
     own = _counted(phase, geometry, numbers) if phase.counted else None
     if own:
         values = {**values, **{name: str(getattr(own, name)) for name in GEOMETRY}}
         numbers = {**numbers, **formulas.numbers(own, {})}
     command = _command(blueprint, phase, files, own or geometry, values)
-    first = geometry.nodes if phase.program and phase.nodes == "other" else 0
+    first = max(first, geometry.nodes) if phase.program and phase.nodes == "other" else first
     words = tuple(_compute(word, numbers) for word in command.arguments)
-    return replace(command, arguments=words, geometry=own, first_node=first)
+    return replace(command, arguments=words, geometry=own, first_node=first, beside=bool(phase.beside))
 
 
 def _counted(phase: Phase, geometry: Geometry, numbers: Mapping[str, float]) -> Geometry:
@@ -321,7 +341,7 @@ def _words(commands: Sequence[Command]) -> Iterator[object]:
     """The parts of commands that decide what is executed."""
     for command in commands:
         if command.phase:
-            yield [command.phase, command.first_node > 0]
+            yield [command.phase, command.first_node if command.beside else command.first_node > 0]
         if command.geometry:
             yield [command.geometry.nodes, command.geometry.processes]
         if command.file:

@@ -10,9 +10,9 @@ from itertools import takewhile
 from campaign.core.model import Run
 
 # What the line that begins the job and those of its runs begin with, and what marks phases, their geometry, files and
-# last lines of outputs in these.
+# last lines of outputs in these. A phase that starts together with the one before it has BESIDE in place of PHASE.
 BEGIN, INPUTS, STEP, END = "campaign_begin", "campaign_with_inputs", "campaign_run", "campaign_end"
-PHASE, TOLD, FILE, LAST_LINE = "phase=", "told=", "file=", "end="
+PHASE, BESIDE, TOLD, FILE, LAST_LINE = "phase=", "beside=", "told=", "file=", "end="
 
 # Parts of a command's words: what stands in quotes or behind a backslash, and the rest. Only bash knows $'...'.
 _QUOTED = re.compile(r"""'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|\\.""", re.DOTALL)
@@ -93,7 +93,7 @@ def executes(words: Sequence[str], run: Run, token: str) -> bool:
             return False
         words = words[: -len(planned)]
         if command.phase:
-            mark = f"{PHASE}{command.phase}"
+            mark = f"{BESIDE if command.beside else PHASE}{command.phase}"
             if mark not in words:
                 return False
             words = words[: len(words) - 1 - words[::-1].index(mark)]

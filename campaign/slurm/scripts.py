@@ -23,7 +23,7 @@ from campaign.core.model import ASKED_NAMES, Command, Planned, Run
 from campaign.core.resources import TEMPLATES
 from campaign.results.environment.energy import SLURM
 from campaign.slurm import script_text
-from campaign.slurm.script_text import BEGIN, END, FILE, INPUTS, LAST_LINE, PHASE, STEP, TOLD
+from campaign.slurm.script_text import BEGIN, BESIDE, END, FILE, INPUTS, LAST_LINE, PHASE, STEP, TOLD
 
 if TYPE_CHECKING:
     import jinja2
@@ -65,7 +65,8 @@ def _phase(run: Run, command: Command, slurm: Slurm, token: str, told: str = "")
     """The words of a run's step that execute one of its commands. `told`: what `_probe` says of it, if it is other
     than for the run.
     """
-    marks = ((PHASE, command.phase), (TOLD, told), (FILE, command.file), (LAST_LINE, command.end))
+    begins = BESIDE if command.beside else PHASE
+    marks = ((begins, command.phase), (TOLD, told), (FILE, command.file), (LAST_LINE, command.end))
     named = (f"{mark}{name}" for mark, name in marks if name)
     placed = () if command.untimed else launcher(run, slurm, command)
     return (*named, *placed, *command.words(run.attempt_directory(token)))
@@ -93,6 +94,7 @@ def command_lines(run: Run, token: str) -> dict[str, Any]:
     phases = [
         {
             "phase": each.phase,
+            **({"beside": True} if each.beside else {}),
             **({"nodes": each.geometry.nodes, "processes": each.geometry.processes} if each.geometry else {}),
             "argv": list(each.words(directory)),
         }

@@ -610,6 +610,99 @@ def test_a_phase_with_counts_of_its_own_is_launched_expected_and_asked_for_with_
     ]  # fmt: skip
 
 
+def together(job: Job, *words: str, ends: str = "") -> Job:
+    """A job whose run has one phase for each of these words, all at the same time, and one behind them."""
+    phases = [
+        replace(shell(f"load{i}", text), geometry=ONE, first_node=i * ONE.nodes, beside=i > 0, end=ends)
+        for i, text in enumerate(words)
+    ]
+    return phased(job, *phases, shell("look", "ls {directory}"))
+
+
+MET = "echo $BENCH_EXPECT_NODES; touch {directory}/%s; until [ -e {directory}/%s ]; do /bin/sleep 0.02; done; echo %s"
+
+
+def test_phases_that_start_together_run_at_the_same_time_and_each_keeps_its_own_output(
+    tmp_path: Path, cluster: Fake
+) -> None:
+    job = together(Job(tmp_path, cluster), MET % (1, 2, "a"), MET % (2, 1, "b"))  # each waits for the other
+    assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
+    folder = job.steps[0].folder
+    printed = [(folder / name / "stdout").read_text().split() for name in ("load0", "load1", "look")]
+    assert printed == [["1", "a"], ["1", "b"], ["1", "2"]]
+    completion = read_completion(folder, job.steps[0].token)
+    assert completion is not None
+    first, second, last = completion.phases
+    assert [each.phase for each in completion.phases] == ["load0", "load1", "look"]
+    assert max(first.started, second.started) < min(first.ended, second.ended)
+    assert max(first.ended, second.ended) <= last.started
+    places = [next(word for word in words if word.startswith("--relative")) for words, _ in cluster.launched()]
+    assert sorted(places[:2]) == ["--relative=0", f"--relative={ONE.nodes}"]
+    assert {environment["BENCH_JSON"] for _, environment in cluster.launched()} == {
+        f"{folder}/{name}/bench.jsonl" for name in ("load0", "load1", "look")
+    }
+    assert not (job.folder / "launched").exists()
+
+
+@pytest.mark.parametrize("fails", [0, 1])
+def test_where_one_of_those_that_run_together_fails_the_others_are_ended(
+    fails: int, tmp_path: Path, cluster: Fake
+) -> None:
+    words = ["echo begun; touch {directory}/on; exec /bin/sleep 100"] * 2
+    words[fails] = "until [ -e {directory}/on ]; do /bin/sleep 0.02; done; echo out; exit 3"
+    job = together(Job(tmp_path, cluster), *words)
+    before = time.monotonic()
+    job.run()
+    assert time.monotonic() - before < 50
+    assert job.end_of() == ("failed", f"phase load{fails}: the benchmark ended with status 3")
+    record, folder = job.record(), job.steps[0].folder
+    assert record is not None
+    assert [each["phase"] for each in record["phases"]] == ["load0", "load1"]
+    assert [each["exit_status"] for each in record["phases"]][fails] == record["exit_status"] == 3
+    assert record["phases"][1 - fails]["exit_status"] != 0
+    assert "begun" in (folder / f"load{1 - fails}" / "stdout").read_text()
+    assert "out" in (folder / f"load{fails}" / "stdout").read_text()
+    assert not (folder / "look").exists()
+    assert job.left() == []
+
+
+def test_one_that_ignores_being_ended_with_the_others_is_killed(tmp_path: Path, cluster: Fake) -> None:
+    stays = "trap '' TERM; touch {directory}/on; for i in 1 2 3 4 5 6 7 8 9; do /bin/sleep 10; done"
+    job = together(Job(tmp_path, cluster), stays, "until [ -e {directory}/on ]; do /bin/sleep 0.02; done; exit 3")
+    job.constants["campaign_look_s"] = 1
+    before = time.monotonic()
+    job.run()
+    assert time.monotonic() - before < 50
+    record = job.record()
+    assert record is not None
+    assert (record["reason"], record["phases"][0]["exit_status"]) == (
+        "phase load1: the benchmark ended with status 3", 128 + signal.SIGKILL
+    )  # fmt: skip
+
+
+def test_one_of_those_that_run_together_that_does_not_end_is_ended_by_itself(tmp_path: Path, cluster: Fake) -> None:
+    job = together(Job(tmp_path, cluster), "echo fin; exec /bin/sleep 100", "/bin/sleep 5; echo fin", ends="fin")
+    job.constants["campaign_look_s"] = 1
+    assert job.run() == 0, job.complain()
+    record = job.record()
+    assert record is not None
+    assert (record["outcome"], record["unended"]) == ("done", "load0: fin")
+    assert [each["exit_status"] for each in record["phases"]][1:] == [0, 0]
+
+
+def test_all_that_run_together_end_with_the_job_and_are_recorded(tmp_path: Path, cluster: Fake) -> None:
+    words = [f"echo begun; touch {{directory}}/on{number}; exec /bin/sleep 100" for number in (0, 1)]
+    job = together(Job(tmp_path, cluster), *words)
+    process, directory = job.start(), Path(job.steps[0].directory)
+    fake_slurm.wait_until(lambda: all((directory / f"on{number}").exists() for number in (0, 1)), "both have begun")
+    os.kill(process.pid, signal.SIGTERM)
+    process.wait(LIMIT_S)
+    assert job.end_of() == ("terminated", "the job was ended (SIGTERM)")
+    record = job.record()
+    assert record is not None
+    assert [each["exit_status"] != 0 for each in record["phases"]] == [True, True]
+
+
 def test_phases_on_other_nodes_begin_behind_those_of_the_others(tmp_path: Path, cluster: Fake) -> None:
     apart = replace(shell("read", "true"), first_node=ONE.nodes)
     job = phased(Job(tmp_path, cluster), shell("write", "true"), apart)

@@ -320,6 +320,12 @@ CATALOGUE: Mapping[str, RuleEntry] = {
             "storage"
         ),
         "run all phases again with 'campaign rerun FILE CELL'",
+        together=Parameter(
+            Quantity.SHARE,
+            0.9,
+            "shortest share of the time of a phase with results during which the phases that start together with it "
+            "(`beside`) ran too",
+        ),
     ),
     "RUN-10": _rule(
         Level.CAMPAIGN,

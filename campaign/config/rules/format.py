@@ -83,6 +83,12 @@ _PHASE = KeyedMap(
         default="",
         default_says="as many on each node as the launch condition has",
     ),
+    beside=Field(
+        kinds.ID,
+        "the phase with which it starts together, on other nodes: those behind that phase's; both have `nodes`, and "
+        "other phases between them start together with that one too",
+        default="",
+    ),
     launch=Field(ListOf(kinds.ID), "the launch conditions under which it runs", default_says="all"),
     clause=required(kinds.CLAUSE, "clause of the RFP that requires it"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.kinds import PLACES, PROFILES
@@ -17,6 +17,7 @@ _BESIDE_KEYS = {
     "text": "write",
     "input": "write",
     "raw": "write",
+    "beside": "program",
 }  # key -> the kind of phase that may have it
 _OF_ONE = ("applet", "arguments", "fixed", "derived", "allowed")  # keys of a pack with one program
 _FLAGS_MISSING = "{flags} is missing; allowed: the placeholder of the file configuration's flags once"
@@ -117,6 +118,7 @@ def _check_several(pack: Values) -> None:
         if phase["nodes"] == "other" and not launched:
             phase.problem("found other; no earlier phase ran on the job's first nodes", "nodes")
         launched += [phase["program"]] if phase["program"] else []
+    _check_together(list(pack.entries("phases")))
     under = [phase["launch"] for phase in pack.entries("phases") if phase["program"]]
     for condition in pack.entries("launch"):
         if under and not any(not names or condition["id"] in names for names in under):
@@ -155,8 +157,32 @@ def _check_phase(phase: Values, programs: list[str], conditions: list[str]) -> N
             "arguments",
         )
     for word in words:
-        if word.startswith("phase="):  # that is how the job's script begins a phase
-            phase.problem(f"found {word}; allowed: words that do not begin with phase=", "arguments")
+        if word.startswith(("phase=", "beside=")):  # that is how the job's script begins a phase
+            phase.problem(f"found {word}; allowed: words that do not begin with phase= or beside=", "arguments")
+
+
+def _check_together(phases: Sequence[Values]) -> None:
+    """Phases that start together: next to each other, under the same launch conditions, each on nodes of its own."""
+    first: Values | None = None
+    for phase in phases:
+        if phase["beside"] == "":
+            first = phase if phase["program"] else None
+        elif first is None or phase["beside"] != first["id"]:
+            phase.problem(
+                f"found {phase['beside']}; allowed: the phase with a program before it, or of several that start "
+                "together the first one",
+                "beside",
+            )
+        elif phase["launch"] != first["launch"]:
+            phase.problem(
+                f"it starts together with {first['id']}, which has another `launch`; give both the same", "launch"
+            )
+        elif phase["nodes"] == "same" or (first["nodes"] == "same" and phase["nodes"] != "other"):
+            phase.problem(
+                f"it starts together with {first['id']}, on nodes of its own; allowed: a number or a formula such as "
+                "`nodes / 2` for both, or `other` for this one",
+                "nodes",
+            )
 
 
 def _check_phases_of_operations(pack: Values) -> None:

@@ -78,6 +78,7 @@ class Phase:
     nodes: str = "same"  # same | other: nodes that no earlier phase used | a formula: so many of the first nodes
     processes: str = ""  # a formula; "": as many on each node as the launch condition has
     launch: tuple[str, ...] = ()  # the launch conditions under which it runs; all where empty
+    beside: str = ""  # the earlier phase with which it starts together
     copies: bool = False  # the text is the path of an input file, which is copied
     fixed: tuple[Flag, ...] = ()  # must be in the executed argv
     derived: tuple[Flag, ...] = ()  # set by campaign from the geometry; never given by hand
@@ -132,6 +133,7 @@ def _phase(entry: dict[str, Any], allowed: tuple[Flag, ...]) -> Phase:
         entry["nodes"],
         entry["processes"],
         entry["launch"],
+        entry["beside"],
         copies=bool(entry["input"]),
         fixed=tuple(Flag(flag, False, entry["clause"]) for flag in flags),
         allowed=allowed,

@@ -111,7 +111,8 @@ def _command_lines(pack: RulePack) -> dict[str, list[list[str]]]:
         counts = [f"{count} {of}" for count, of in ((phase.nodes, "nodes"), (phase.processes, "processes"))]
         own = " and ".join(text for text in counts if text.partition(" ")[0] not in ("", *PLACES))
         line = " ".join((does, *phase.arguments)).replace(BRACE, "{")
-        entries.append(_entry(phase.id, phase.clause, line, where, f"with {own}" if own else ""))
+        beside = f"at the same time as {phase.beside}" if phase.beside else ""
+        entries.append(_entry(phase.id, phase.clause, line, where, beside, f"with {own}" if own else ""))
     return {"Phases of one execution, one after another in one job and one directory": entries}
 
 

@@ -164,6 +164,64 @@ def test_counts_that_do_not_fit_the_launch_condition_are_refused(tmp_path: Path,
         planned(tmp_path, Geometry(4, 16), change)
 
 
+HALF = ('"1", program: ior, arguments: "-w', '"1", nodes: nodes / 2, program: ior, arguments: "-w')
+BESIDE = ("nodes: other, arg", "nodes: 1, processes: 2, beside: later, arg")
+
+
+def test_phases_that_start_together_are_on_nodes_behind_each_other(tmp_path: Path) -> None:
+    more = (
+        "  - {id: purge",
+        '  - {id: load, clause: "1", beside: later, nodes: 1, program: ior, arguments: "-w"}\n  - {id: purge',
+    )
+    run = planned(tmp_path, Geometry(4, 16), HALF, BESIDE, more)
+    assert [(each.phase, each.first_node, each.geometry) for each in run.commands[1:4]] == [
+        ("later", 0, Geometry(2, 8)), ("apart", 2, Geometry(1, 2)), ("load", 3, Geometry(1, 4)),
+    ]  # fmt: skip
+    assert [[each.phase for each in group] for group in run.together] == [
+        ["config"], ["later", "apart", "load"], ["purge"], ["files"]
+    ]  # fmt: skip
+    assert run.job_nodes == 4
+    assert "at the same time as later" in text.text(read(tmp_path, HALF, BESIDE), width=300)
+
+
+def test_a_phase_on_other_nodes_starts_together_with_one_on_all_nodes_of_the_launch_condition(tmp_path: Path) -> None:
+    run = planned(tmp_path, Geometry(4, 16), ("nodes: other", "nodes: other, beside: later"))
+    assert [(each.beside, each.first_node) for each in run.commands[1:3]] == [(False, 0), (True, 4)]
+    assert run.job_nodes == 8
+
+
+def test_phases_that_start_together_are_another_run_than_one_after_another(tmp_path: Path) -> None:
+    one, other = (planned(tmp_path, Geometry(4, 16), ("nodes: other", f"nodes: other{more}")).fingerprint
+                  for more in ("", ", beside: later"))  # fmt: skip
+    assert one != other
+
+
+def test_phases_that_start_together_must_fit_the_launch_condition(tmp_path: Path) -> None:
+    expected = (
+        r"phase apart: 5 nodes with those of the phases that start together; allowed: 4, as the launch condition one"
+    )
+    with pytest.raises(InputError, match=expected):
+        planned(tmp_path, Geometry(4, 16), HALF, ("nodes: other", "nodes: 3, beside: later"))
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (("nodes: other", "nodes: other, beside: files"), r"\[2\]\.beside: found files; allowed: the phase with a"),
+        (("nodes: other", "nodes: other, beside: config"), r"\[2\]\.beside: found config; allowed"),
+        (("program: mdtest, arg", "nodes: 1, beside: apart, program: mdtest, arg"), r"\[4\]\.beside: found apart"),
+        (("nodes: other", "beside: later"), r"\[2\].*starts together with later, on nodes of its own"),
+        (("nodes: other", "nodes: 1, beside: later"), r"\[2\].*on nodes of its own; allowed: a number"),
+        (("nodes: other", "nodes: other, beside: later, launch: [one]"), r"launch: it starts together with later, whi"),
+        (('"{directory}/data"}', '"{directory}/data", beside: apart}'), r"\[3\]\.beside: a phase has one"),
+        (('arguments: "-r', 'arguments: "beside=x'), r"\[2\]\.arguments: found beside=x; allowed: words that"),
+    ],
+)  # fmt: skip
+def test_phases_that_cannot_start_together_are_refused(tmp_path: Path, change: tuple[str, str], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        read(tmp_path, change)
+
+
 INPUT = ("phases:\n", f'inputs: [{{id: box, sha256: {"a" * 64}, clause: "1"}}]\nphases:\n')
 
 

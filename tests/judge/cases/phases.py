@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from campaign.core.model import Command, Geometry, Observation, PhaseTimes
+from campaign.core.model import Command, Geometry, Observation, PhaseTimes, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting
@@ -67,6 +67,43 @@ def watched(processes: int) -> Submission:
     return replace(given, results=(replace(first, run=run, evidence=evidence), *given.results[1:]))
 
 
+LOAD = PhaseTimes("load", 0, 110.1, 111.9)
+THIRD = {**STEPS[0], "JobIDRaw": "17.2"}
+
+
+def beside(
+    benchmark: PhaseTimes = WRITE,
+    load: PhaseTimes = LOAD,
+    nodes: tuple[tuple[str, ...], tuple[str, ...]] = (("n1",), ("n2",)),
+    steps: tuple[str, str] = ("1", "0"),
+    profile: str = "full",
+    **said: Any,
+) -> Case:
+    """A result of a phase with a load that starts together with it, and of one behind both; `said`: by the output of
+    the first.
+    """
+    made = phased((benchmark, load, READ), steps=(*STEPS, THIRD), read={"step_id": "2"}, write=said)
+    one = Geometry(1, 1)
+    commands = (
+        replace(COMMANDS[0], geometry=one),
+        Command("/opt/bench/ior", ("-w",), "load", "ior", geometry=one, first_node=1, beside=True),
+        COMMANDS[1],
+    )
+    phases = {
+        "write": replace(made.seen.phases["write"], step_id=steps[0], node_names=nodes[0]),
+        "load": Observation(job_id="17", step_id=steps[1], node_names=nodes[1]),
+        "read": made.seen.phases["read"],
+    }
+    operations = tuple(replace(each, phase="write") for each in made.pack.operations)
+    return replace(
+        made,
+        pack=replace(made.pack, profile=profile, operations=operations),
+        run=replace(made.run, commands=commands),
+        seen=replace(made.seen, phases=phases),
+    )
+
+
+SHORT = replace(LOAD, ended=110.5)
 FOREIGN = {"JobIDRaw": "17.2", "JobName": "dd", "Start": "111", "End": "111"}
 EXAMPLES: list[Example] = [
     kept("GEO-01", "a phase with its own process", alone()),
@@ -121,5 +158,23 @@ EXAMPLES: list[Example] = [
         phased(steps=(*STEPS, {**FOREIGN, "JobName": "ior"})), "2 of ior", "1 of ior",
     ),
     unchecked("RUN-09", "the job recorded no phases", phased(())),
+    kept("RUN-09", "a load beside a phase for nearly all its time, with steps in another order", beside()),
+    kept("RUN-09", "a load that runs longer", beside(load=replace(LOAD, started=109.9, ended=111.4))),
+    kept("RUN-09", "a load for all the time that the output says was measured",
+         beside(load=SHORT, began=110.2, ended=110.45)),
+    broken("RUN-09", "phases that start together did not run at the same time",
+           beside(load=replace(LOAD, started=111.2, ended=111.4)),
+           "write and load at the same time", "load began 0.2 s after the end of write"),
+    broken("RUN-09",
+           "phase write was measured for only a part of its time beside the phases that start together with it",
+           beside(load=SHORT), "90% of its time or more", "0.4 s of 1.0 s", severity=Severity.WARNING),
+    broken("RUN-09", "phases that start together ran on the same nodes", beside(nodes=(("n1",), ("n1",))),
+           "nodes of its own for each", "n1"),
+    broken("RUN-09", "a phase began before the previous one had ended", beside(load=replace(LOAD, ended=115.0)),
+           "after the end of load", "read"),
+    broken("RUN-09", "the job steps are not in the order of the phases", beside(steps=("3", "0")),
+           "ascending step numbers", "0, 3, 2"),
+    unchecked("RUN-09", "nodes of a phase that starts together with another were not seen",
+              beside(nodes=(("n1",), ()))),
     unchecked("RUN-09", "Slurm keeps no accounting of steps", phased(steps=None)),
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.config.format import Target
-from campaign.core.model import Attestation, Severity
+from campaign.core.model import Attestation, PhaseTimes, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Altered, Evidence, Node
@@ -100,8 +100,33 @@ def together(
     return replace(given, campaign=campaign, results=tuple(results), attempts=attempts)
 
 
-def ran(number: int, start: int, end: int, name: str = "mdtest", state: str = "COMPLETED") -> dict[str, str]:
-    return {"JobIDRaw": f"17.{number}", "JobName": name, "State": state, "Start": str(start), "End": str(end)}
+def ran(
+    number: int, start: int, end: int, name: str = "mdtest", state: str = "COMPLETED", nodes: str = ""
+) -> dict[str, str]:
+    times = {"Start": str(start), "End": str(end)}
+    return {
+        "JobIDRaw": f"17.{number}",
+        "JobName": name,
+        "State": state,
+        **times,
+        **({"NodeList": nodes} if nodes else {}),
+    }
+
+
+def at_once(*steps: Mapping[str, str]) -> Submission:
+    """A run of two phases that started together, from 110 to 300, with these steps in the accounting."""
+    given = together((110, 300), steps=(*STEPS, *steps))
+    (case,) = given.results
+    (command,) = case.run.commands
+    commands = (replace(command, phase="stat"), replace(command, phase="load", first_node=1, beside=True))
+    times = tuple(PhaseTimes(each.phase, 0, 110.0, 300.0) for each in commands)
+    completion = replace(builders.completion(started=110, ended=300), phases=times)
+    evidence = replace(case.evidence, completion=completion)
+    of_pack = tuple(replace(phase, id=each.phase) for each in commands for phase in case.pack.phases)
+    pack, run = replace(case.pack, phases=of_pack), replace(case.run, commands=commands)
+    changed = replace(case, pack=pack, run=run, evidence=evidence)
+    runs = (changed.run, *(run for run in given.runs if run.id != changed.run.id))
+    return replace(given, results=(changed,), runs=runs)
 
 
 def prefixed(given: Case, *prefix: str) -> Case:
@@ -269,6 +294,17 @@ EXAMPLES: list[Example] = [
     broken("EVD-07", "job steps 17.1 and 17.2 of sacct overlap in time",
            together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 140), ran(2, 112, 114))),
            "after 1970-01-01 00:02:20 UTC", AT_112, FIRST),
+    kept("EVD-07", "steps of phases that start together, on nodes of their own",
+         at_once(ran(1, 110, 300, nodes="n1"), ran(2, 111, 140, nodes="n2"))),
+    broken("EVD-07", "job steps 17.1 and 17.2 of sacct overlap in time",
+           at_once(ran(1, 110, 300, nodes="n[1-2]"), ran(2, 111, 140, nodes="n2")),
+           "after 1970-01-01 00:05:00 UTC", "1970-01-01 00:01:51 UTC", FIRST),
+    broken("EVD-07", "job steps 17.1 and 17.2 of sacct overlap in time",
+           at_once(ran(1, 110, 300), ran(2, 111, 140)),
+           "after 1970-01-01 00:05:00 UTC", "1970-01-01 00:01:51 UTC", FIRST),
+    broken("EVD-07", "job steps 17.1 and 17.2 of sacct overlap in time",
+           at_once(ran(1, 310, 480, nodes="n1"), ran(2, 310, 480, nodes="n2")),
+           "after 1970-01-01 00:08:00 UTC", "1970-01-01 00:05:10 UTC", FIRST),
     broken("EVD-07", "nodes were rebooted during the campaign",
            together((110, 112), (112, 114), boots=("a", "b")), "no reboot of a node",
            f"n1 ({FIRST}, {SECOND})", severity=Severity.WARNING),
