@@ -63,7 +63,7 @@ static void test_the_window_is_a_quarter_mebibyte_at_least_and_holds_what_is_und
     pattern_free(&pattern);
 }
 
-/* Each bit of a transfer, for each kind of data. */
+/* Each byte of a transfer, for each kind of data, in turn with each bit of the bytes of a word. */
 static void test_a_single_flipped_bit_is_seen(void)
 {
     for (int kind = PATTERN_UNIQUE; kind <= PATTERN_OFFSET; kind++) {
@@ -74,15 +74,15 @@ static void test_a_single_flipped_bit_is_seen(void)
         pattern_prepare(&pattern, 7, 3);
         memcpy(data, pattern_data(&pattern, 5, 5 * (int64_t)sizeof data), sizeof data);
         CHECK(pattern_matches(&pattern, data, 5, 5 * (int64_t)sizeof data, &difference));
-        for (size_t bit = 0; bit < 8 * sizeof data; bit++) {
-            unsigned char right = data[bit / 8];
-            data[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        for (size_t byte = 0; byte < sizeof data; byte++) {
+            const unsigned char right = data[byte];
+            data[byte] ^= (unsigned char)(1 << (byte + byte / 8) % 8);
             CHECK(!pattern_matches(&pattern, data, 5, 5 * (int64_t)sizeof data, &difference));
-            CHECK_INT(difference.first, (int64_t)(bit / 8));
+            CHECK_INT(difference.first, (int64_t)byte);
             CHECK_INT(difference.bytes, 1);
             CHECK_INT(difference.expected, right);
-            CHECK_INT(difference.found, data[bit / 8]);
-            data[bit / 8] = right;
+            CHECK_INT(difference.found, data[byte]);
+            data[byte] = right;
         }
         pattern_free(&pattern);
     }
