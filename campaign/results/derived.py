@@ -60,7 +60,8 @@ def by_statistic(record: Record, wanted: str) -> Record:
         return record
     printed = {"mean": record.mean, "minimum": record.minimum}.get(wanted)
     if not record.each:
-        return record if printed is None else replace(record, value=printed, statistic=wanted)
+        true = record.true_value and printed and record.true_value * printed / record.value
+        return record if printed is None else replace(record, value=printed, true_value=true, statistic=wanted)
     order = sorted(range(len(record.each)), key=lambda place: record.each[place].value)
     places = {"first": 0, "last": -1, "minimum": order[0], "maximum": order[-1]}
     middle = order[(len(order) - 1) // 2 : len(order) // 2 + 1]

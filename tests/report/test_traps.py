@@ -136,10 +136,20 @@ def test_an_mdtest_that_prints_no_shift_is_not_taken_at_its_word(tmp_path: Path,
 # --- -S: more is counted than happens
 
 
-def test_an_mdtest_that_inflates_one_file_and_says_no_true_count_is_not_checked(tmp_path: Path) -> None:
-    inflated = told(tmp_path, "mdtest-4.1-two-nodes-one-file.txt", TWO_NODES, Dialect.NODE_OFFSET, "onefile")
-    assert [message.partition(":")[0] for message in inflated.unchecked("PHY-03")] == ["create", "remove"]
-    assert inflated.row("remove").record.true_value is None  # type: ignore[union-attr]
+SHARED = {"1.8.4": None, "4.0.0": 166445.795, "4.1": 62256.73}  # actual removals/s
+
+
+@pytest.mark.parametrize("version", SHARED)
+def test_of_an_mdtest_that_inflates_one_file_the_true_count_follows_from_flags_and_geometry(
+    tmp_path: Path, version: str
+) -> None:
+    dialect = Dialect.RANK_OFFSET if version == "1.8.4" else Dialect.NODE_OFFSET
+    inflated = told(tmp_path, f"mdtest-{version}-two-nodes-one-file.txt", TWO_NODES, dialect, "onefile")
+    assert [inflated.unchecked(rule) for rule in ("PHY-03", "PHY-04", "CCH-03")] == [[], [], []]
+    created = (Severity.INFO, "256 files (created)", "1024 files (by the formula)")
+    assert set(inflated.by("PHY-03")) >= {created}
+    removed = inflated.row("remove").record
+    assert removed and removed.true_value == SHARED[version]
 
 
 def test_the_builtin_benchmark_tells_what_was_performed_beside_what_its_formula_counts(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ def test_a_statistic_that_the_output_does_not_show_leaves_the_number_as_it_is_pr
     alone = printed("create", CREATE, shown=False)
     assert (by_statistic(alone, "mean").value, by_statistic(alone, "minimum").value) == (250.0, 100.0)
     assert by_statistic(alone, "median") == by_statistic(alone, "last") == by_statistic(alone, "") == alone
+    assert by_statistic(replace(alone, true_value=alone.value / 4), "mean").true_value == 62.5
     single = replace(alone, iterations=1)
     assert by_statistic(single, "mean") == single
 

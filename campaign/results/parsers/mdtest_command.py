@@ -75,6 +75,14 @@ def rank_offset(argv: Sequence[str]) -> int | None:
     return int(value) if value is not None and re.fullmatch(r"-?[0-9]{1,9}", value) else None
 
 
+def shared_files(argv: Sequence[str]) -> int | None:
+    """How many files all processes share (-S); None if they do not, or if the number is not given as it stands."""
+    given = dict(options(argv[1:]))
+    count = given.get("n") or ""
+    fixed = {"F", "S"} <= given.keys() and not given.keys() & {"I", "W", "b", "z"}
+    return int(count) if fixed and re.fullmatch(r"[0-9]{1,9}", count) else None
+
+
 def asked(argv: Sequence[str]) -> frozenset[str]:
     """The operations that this command line measures: all of them if it names no phase."""
     given = {name for name, _ in options(argv[1:])}

@@ -39,6 +39,8 @@ _NUMBER = re.compile(r"[0-9]{1,12}\.[0-9]{3}")
 _HEADINGS = re.compile(r"   Operation +(?P<ranks>per Rank: Max +Min +Mean +per Iteration: +)?Max +Min +Mean +Std Dev")
 _RULE = re.compile(r"   -{9}(?: +-+)+")
 _OTHER_HEADINGS = re.compile(r"   Operation +\S.*")
+# These print the rate of the slowest rank, earlier ones that of the fastest, which may have nothing to do.
+_OF_SLOWEST = re.compile(r"mdtest-[4-9]\.")
 _BY_RANK = re.compile(r"mdtest-(?:3\.[34]|1\.9\.3$)")
 # Lines of the heading that are ignored; a creation that -W did not cut short, which leaves no file with its progress.
 _HARMLESS = re.compile(r"WARNING: (?:Backend returned error during statfs|could not read stonewall status file)\.?")
@@ -246,12 +248,15 @@ class _MdtestReader(TextReader):
     # --- the whole
 
     def finish(self, text: str) -> None:
-        program, _, processes, nodes = self._programs[-1] if self._programs else ("", False, None, None)
+        program, own, processes, nodes = self._programs[-1] if self._programs else ("", False, None, None)
         self._check_programs()
         argv = self._argv or ()
         summary = self._chosen(processes)
         if summary is not None:
             self.records = self._asked(summary, argv)
+            files = None if own else mdtest_command.shared_files(argv)
+            if files and processes:
+                self.records |= _performed(self.records, files, processes, _OF_SLOWEST.match(program) is not None)
         placement, per_node = self._placement(processes, nodes)
         requested = mdtest_command.rank_offset(argv) if argv else None
         shift = self._shift if self._shift is not None or requested != 0 else 0
@@ -337,6 +342,21 @@ class _MdtestReader(TextReader):
 
 
 parse = _MdtestReader.parse
+
+
+def _performed(records: Mapping[str, Record], files: int, processes: int, of_slowest: bool) -> dict[str, Record]:
+    """Records of shared files with what was really performed, which follows from -S and is not printed: all ranks
+    create, examine and read the same files, and the first one alone removes them.
+    """
+    found = {}
+    for name in records.keys() & {"create", "stat", "read", "remove"}:
+        record, ranks = records[name], 1 if name == "remove" else processes
+        found[name] = replace(record, operations_done=ranks * files)
+        if processes > 1:
+            known = of_slowest or ranks == processes
+            rate = record.value * ranks / processes if known else None
+            found[name] = replace(found[name], files_true=files, true_value=rate)
+    return found
 
 
 def _tasks(summary: _SummaryTable) -> str:

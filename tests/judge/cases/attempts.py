@@ -54,6 +54,14 @@ def inflated(**changes: Any) -> Case:
     return case(run, records=(create, replace(stat, true_value=None), remove))
 
 
+def by_one_process(rate: float) -> Case:
+    """With an eighth of the counted removals done, by one process, and the rate of the fastest."""
+    made = inflated()
+    create, stat, remove = made.records
+    create = replace(create, true_value=create.value)
+    return replace(made, records=(create, stat, replace(remove, value=rate, operations_done=125)))
+
+
 def one_node(**seen: Any) -> Case:
     run = builders.run(geometry=Geometry(1, 4), arguments=tuple(word for word in builders.run().arguments))
     return case(run, shift_effective=0, **seen)
@@ -484,6 +492,13 @@ EXAMPLES: list[Example] = [
         "500 ops/s (actual)",
     ),
     unchecked("PHY-03", "the output does not say what was done", inflated()),
+    disclosed(
+        "PHY-03",
+        "create: all processes share the same files; the formula counts them once per process",
+        inflated(operations_done=125, files_true=125),
+        "125 files (created)",
+        "1000 files (by the formula)",
+    ),
     disclosed(
         "PHY-03",
         "create: the formula counts more operations than were performed",

@@ -8,7 +8,7 @@ from typing import Any
 from campaign.core.model import Geometry
 from campaign.results.case import Case
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
-from tests.judge.cases.attempts import case, inflated
+from tests.judge.cases.attempts import by_one_process, case, inflated
 from tests.support import builders
 
 LINK = "InfiniBand, 4: ACTIVE, 200 Gb/sec (4X HDR), 20.35.1012"
@@ -49,6 +49,12 @@ EXAMPLES: list[Example] = [
     kept("PHY-04", "an inflated rate whose actual one is possible", inflated(true_value=1e4)),
     kept("PHY-04", "a limit that the buyer lowered", lowered(rates(50e6, 1), call=0.01e-6)),
     unchecked("PHY-04", "an inflated rate without the actual one", inflated()),
+    disclosed(
+        "PHY-04",
+        "remove: one process alone performed these operations, and this benchmark prints the rate of its fastest "
+        "process: the time of one operation is not in its output",
+        by_one_process(1e9),
+    ),
     broken("PHY-04", "create: bandwidth above what the nodes' memory can deliver", carried(9000, nodes=2),
            "at most 8,000 GB/s", "9,000 GB/s"),
     broken("PHY-04", OF_BYTES, carried(51), "at most 25 GB/s for each of 2 nodes", "51 GB/s"),

@@ -14,7 +14,7 @@ from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Served
 from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
-from tests.judge.cases.attempts import case, inflated
+from tests.judge.cases.attempts import by_one_process, case, inflated
 from tests.judge.cases.submissions import whole
 from tests.support import builders
 
@@ -192,6 +192,13 @@ EXAMPLES: list[Example] = [
     kept("CCH-03", "no rate of operations", sized(case(), unit="MiB/s", value=1e9)),
     kept("CCH-03", "the formula's rate is inflated, the true one is not", slow_in_truth()),
     unchecked("CCH-03", "an inflated rate alone", sized(inflated())),
+    kept("CCH-03", "an eighth of the formula's rate at most", sized(by_one_process(4e6))),
+    disclosed(
+        "CCH-03",
+        "remove: one process alone performed these operations, and this benchmark prints the rate of its fastest "
+        "process: the time of one operation is not in its output",
+        sized(by_one_process(8e6)),
+    ),
     disclosed("CCH-03", QUICK, rates(1e4, 1e6, 1e4, nodes=1), "10us or more", "stat 8 us"),
     rehearsed("CCH-03", QUICK, replace(rates(1e4, 1e6, 1e4), pack=case().pack), "10us or more", "stat 8 us"),
     broken(

@@ -69,6 +69,31 @@ def test_a_version_that_does_not_say_its_shift_leaves_it_open() -> None:
     assert (seen.shift_requested, seen.shift_effective, seen.placement) == (2, None, None)
 
 
+SHARED = {  # by version: the actual rate of removal, which one of 4 processes performs
+    "1.8.4-two-nodes-one-file": None,  # its rate is that of the fastest process, which removes nothing
+    "3.3.0-two-nodes-one-file": None,
+    "4.0.0-two-nodes-one-file": 665783.180 / 4,
+    "4.1-two-nodes-one-file": 249026.920 / 4,
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_what_was_performed_on_shared_files_follows_from_the_command_line(name: str) -> None:
+    found = {record.operation: record for record in read(f"mdtest-{name}.txt")[0]}
+    for operation in ("create", "stat"):
+        record = found[operation]
+        assert (record.operations_done, record.files_true, record.true_value) == (1024, 256, record.value)
+    removed = found["remove"]
+    assert (removed.operations_done, removed.files_true, removed.true_value) == (256, 256, SHARED[name])
+    assert found["tree_create"].operations_done is None
+
+
+def test_on_files_that_are_not_shared_or_not_counted_nothing_is_derived() -> None:
+    text = (DATA / "mdtest-4.1-two-nodes-one-file.txt").read_text()
+    for change in (("'-S'", "'-u'"), ("'256'", "'2x'"), ("'-S'", "'-S' '-W' '9'"), ("'-S'", "'-S' '-I' '2'")):
+        assert {record.operations_done for record in parse(text.replace(*change), "stdout")[0]} == {None}
+
+
 def test_a_faked_topology_is_an_error() -> None:
     _, seen = read("mdtest-4.1-two-nodes-shift-trap.txt")
     assert all("faked" in line for line in said(seen.errors))
