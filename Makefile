@@ -35,9 +35,9 @@ help: ## this list
 
 # Debian's Slurm 26.05 has no PMIx plugin: Open MPI's own launcher is used.
 PMIX := $(wildcard $(addsuffix /mpi_pmix*.so,/usr/lib/*/slurm* /usr/lib64/slurm* /usr/lib/slurm* /usr/local/lib/slurm*))
-EXAMPLE = docs/examples/crossroads-$(if $(STORAGE),gluster,$(if $(PMIX),rehearsal,mpirun)).yaml
+EXAMPLE = $(or $(RFP),docs/examples/crossroads-$(if $(STORAGE),gluster,$(if $(PMIX),rehearsal,mpirun)).yaml)
 
-run: setup run-needs ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers; STORAGE=gluster: its nodes with a network file system
+run: setup run-needs ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers; STORAGE=gluster: its nodes with a network file system; RFP=docs/examples/rfp/response.yaml: a whole RFP
 	$(BIN)/campaign run --sandbox $(if $(STORAGE),--storage $(STORAGE)) $(EXAMPLE)
 
 # The tests compiled with their assertions are kept: otherwise each process would do that again, which takes it seconds.
@@ -83,7 +83,7 @@ build-needs:
 
 # Where a Slurm answers, none is started here.
 run-needs:
-	$(needs) $(RUN_NEEDS) $(if $(shell timeout 10 sinfo >/dev/null 2>&1 && echo there),,$(SANDBOX_NEEDS) $(if $(STORAGE),$(STORAGE_NEEDS)))
+	$(needs) $(RUN_NEEDS) $(if $(shell timeout 10 sinfo >/dev/null 2>&1 && echo there),,$(SANDBOX_NEEDS) $(if $(STORAGE),$(STORAGE_NEEDS))) $(if $(RFP),hpcc:hpcc)
 
 test-needs:
 	$(needs) $(RUN_NEEDS) $(TEST_NEEDS)

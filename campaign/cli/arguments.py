@@ -120,6 +120,7 @@ class Verb:
 
 
 FILE = Option("file", type=Path, metavar="FILE", help="campaign file")
+PART = Option("--part", default="", metavar="PART", help="only this part of a campaign file that answers an RFP")
 JSON = Option("--json", action="store_true", help="print JSON")
 JUNIT = Option("--junit", type=Path, metavar="OUT", help="also write the findings to this file as JUnit XML, for CI")
 OUT = Option("-o", "--output", type=Path, metavar="OUT", help="write to this file")
@@ -179,6 +180,7 @@ VERBS = (
     Verb("plan", "running",
          "check the campaign against the cluster and show runs, results and command lines; submits nothing", [
         FILE,
+        PART,
         JSON,
         Option("--probe", action="store_true", help="submit a short job that checks directories, modules and the "
                "benchmark on each node"),
@@ -186,6 +188,7 @@ VERBS = (
     ]),
     Verb("run", "running", "submit missing runs, wait for them, print the tables; run it again to resume", [
         FILE,
+        PART,
         Option("--only", action="append", default=[], metavar="CELL", help="only these results: cells, or a status "
                "(failed, invalid or missing); repeatable"),
         Option("--failed", action="store_true", help="the same as --only failed"),
@@ -197,34 +200,39 @@ VERBS = (
     ], RESULTS_STATUS),
     Verb("status", "running", "list all runs: state, attempt, job, reason for waiting", [
         FILE,
+        PART,
         JSON,
         Option("--watch", action="store_true", help="repeat until all jobs have ended"),
     ], STATUS_STATUS),
     Verb("rerun", "running", "measure these results again; earlier attempts are kept", [
         FILE,
+        PART,
         Option("cells", nargs="+", metavar="CELL", help="such as 'scratch/node/*/*'"),
         *UNDER_WAY,
     ], RESULTS_STATUS),
-    Verb("cancel", "running", "cancel this campaign's jobs and end a run under way", [FILE]),
+    Verb("cancel", "running", "cancel this campaign's jobs and end a run under way", [FILE, PART]),
     Verb("collect", "running", "read all raw outputs again; rebuilds a lost database", [
         FILE,
+        PART,
         Option("--recover", action="store_true", help="first recover a damaged journal: keep the lines that the rest "
                "of it proves, and record what is lost; the damaged file is kept as evidence"),
     ]),
     Verb("table", "results", "print the result table", [
         FILE,
+        PART,
         table_format("csv, json, xlsx, or a tabulate format such as simple, github, latex_booktabs, html"),
         OUT,
         Option("--clauses", action="store_true",
                help="the compliance matrix: each clause of the RFP with its answer, evidence and state"),
     ], RESULTS_STATUS),
     Verb("report", "results", "write tables, findings and plots, with an HTML page that shows all of them", [
-        FILE, directory("directory (default: report in the results)"),
+        FILE, PART, directory("directory (default: report in the results)"),
         Option("--pdf", action="store_true",
                help="also print the page to index.pdf, with an installed Chromium or Chrome"),
     ], RESULTS_STATUS),
     Verb("check", "results", "check the results, or another party's table, against the run rules", [
         FILE,
+        PART,
         JSON,
         Option("--waiver", type=int, metavar="N",
                help="print the text to sign for the campaign file's Nth waiver"),
@@ -249,15 +257,17 @@ VERBS = (
         OUT,
     ]),
     Verb("modifications", "results", "source changes against the published benchmark: patch and report", [
-        FILE, directory("write modifications.patch, .txt and .json to this directory"),
+        FILE, PART, directory("write modifications.patch, .txt and .json to this directory"),
     ], aliases=("diff",)),
     Verb("bundle", "bundles", "pack tables, logs and scripts so that the buyer can verify every number", [
         FILE,
+        PART,
         directory("new directory, or a new .zip or .tar.gz", required=True),
         Option("--sign", type=Path, metavar="KEY", help="sign it with this SSH key (ssh-keygen -Y)"),
     ], RESULTS_STATUS),
     Verb("head", "bundles", "print the journal's head, a hash over all outputs so far, to send to the buyer", [
         FILE,
+        PART,
         JSON,
         Option("--query", type=Path, metavar="OUT", help="also write a time-stamp request (RFC 3161) to send "
                "to a public authority"),
@@ -308,7 +318,7 @@ VERBS = (
         JSON,
     ]),
     Verb("rules", "verbs", "list the rule packs; show one with its clauses", [
-        Option("id", nargs="?", metavar="ID", help="id of a rule pack, or a path to one (default: list all)"),
+        Option("id", nargs="?", metavar="ID", help="id of a rule pack, or a path to one or an RFP (default: list all)"),
         Option("--test", nargs="+", metavar=("PACK", "LOG"),
                help="show what the pack reads from outputs: each number with its line, and every unrecognised line"),
         Option("--clauses", action="store_true", help="list the clauses of ID and how each is accounted for"),

@@ -26,7 +26,7 @@ NOT_SAMPLED = "the bundle cannot be re-evaluated"
 
 def pack(arguments: argparse.Namespace) -> int:
     bundle.check_place(arguments.output)
-    opened, names = bundle.open_recorded(arguments.file)
+    opened, names = bundle.open_recorded(arguments.file, arguments.part)
     planned, attempts = standing.on_record(opened, say)
     if begun(opened.paths):
         planning.write(opened, planned)
@@ -69,11 +69,11 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
 
 
 def show_head(arguments: argparse.Namespace) -> int:
-    opened = open_campaign(arguments.file)
+    opened = open_campaign(arguments.file, arguments.part)
     if not begun(opened.paths):
         raise InputError(
             f"no journal: campaign {opened.campaign.name} has not been run; start with 'campaign run "
-            f"{typed(arguments.file)}'"
+            f"{typed(arguments.file, arguments.part)}'"
         )
     chain = journal.look(opened.paths.journal)
     if chain.problem:
@@ -99,8 +99,7 @@ def _intact(arguments: argparse.Namespace, asked: Asked, problem: str) -> Iterat
 def draw_sample(arguments: argparse.Namespace) -> int:
     asked = Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, whole):
-        file = whole.campaign.path.read_text(encoding="utf-8")
-        challenge = sample.challenge(whole, file, verified.chain.head, arguments.cells, arguments.seed)
+        challenge = sample.challenge(whole, verified.chain.head, arguments.cells, arguments.seed)
         if arguments.output.exists():
             raise InputError(f"{arguments.output}: already exists; name a new file")
         write(challenge, arguments.output)

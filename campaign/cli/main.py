@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import gc
 import os
 import resource
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +20,7 @@ from campaign.cli.arguments import check_verb, parser
 from campaign.cli.output import say
 from campaign.core import users, waiting
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, is_full
+from campaign.core.strict_yaml import has_key
 
 PACKAGE = Path(__file__).parents[1]
 TELLING = ("run", "rerun", "status", "check", "verify", "collect")  # verbs whose exit status scripts use
@@ -34,8 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         streams.use()
         os.umask(os.umask(0o077) | 0o002)  # others must not be able to change results and scripts of jobs
+    return guarded(words[0] if words else "", lambda: _do(words))
+
+
+def guarded(verb: str, do: Callable[[], int]) -> int:
+    """Do what a verb does; gives the exit status. Errors are printed."""
     try:
-        return _do(words)
+        return do()
     except CampaignError as error:
         _last(f"campaign: {error}")
         return error.exit_status
@@ -45,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if isinstance(error, BrokenPipeError) and streams.is_one(error):
             # The reader has gone, as in `campaign table | head`. Verbs whose status is used must not return OK.
-            return INTERRUPTED if words[:1] and words[0] in TELLING else OK
+            return INTERRUPTED if verb in TELLING else OK
         _last(f"campaign: {_in_words(error)}")
         return ENVIRONMENT
     except MemoryError:
@@ -62,10 +69,21 @@ def _do(words: Sequence[str]) -> int:
         arguments = parser(sandbox=words[:1] == ["sandbox"]).parse_args(words)
         with waiting.told_to(_ignore if "--json" in words else say):
             module, name = arguments.do
-            status: int = import_module(f"campaign.cli.{module}").FUNCTIONS[name](arguments)
+            verb: Callable[[argparse.Namespace], int] = import_module(f"campaign.cli.{module}").FUNCTIONS[name]
+            status = _for_parts(name, verb, arguments) if getattr(arguments, "part", None) == "" else verb(arguments)
     finally:  # also if argparse ends it, after --help
         sys.stdout.flush()
     return status
+
+
+def _for_parts(name: str, verb: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
+    """For each part, if the campaign file has some."""
+    if not has_key(arguments.file, "parts"):
+        return verb(arguments)
+    from campaign.cli import parts
+    from campaign.config import response
+
+    return parts.do(name, verb, arguments, response.read(arguments.file))
 
 
 def _ignore(_text: str) -> None:

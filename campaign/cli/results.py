@@ -26,7 +26,7 @@ from campaign.results.store import begun
 
 
 def print_table(arguments: argparse.Namespace) -> int:
-    opened = open_campaign(arguments.file)
+    opened = open_campaign(arguments.file, arguments.part)
     style = table_format(arguments.format, arguments.output)
     if style == "xlsx" and arguments.output is None:
         raise InputError("--format xlsx needs -o OUT, since a workbook cannot be printed")
@@ -57,7 +57,7 @@ def _matrix(submission: Submission, style: str, width: int) -> str:
 
 
 def report(arguments: argparse.Namespace) -> int:
-    opened = open_campaign(arguments.file)
+    opened = open_campaign(arguments.file, arguments.part)
     standing.look_at_sources(opened, say)
     submission = standing.current(opened, say)
     directory = arguments.output or opened.paths.report
@@ -73,7 +73,7 @@ def report(arguments: argparse.Namespace) -> int:
 def check(arguments: argparse.Namespace) -> int:
     if foreign.is_table(arguments.file):
         return _check_table(arguments)
-    opened = open_campaign(arguments.file)
+    opened = open_campaign(arguments.file, arguments.part)
     if arguments.waiver is not None:
         return _print_waiver(opened, arguments.waiver)
     return _print_findings(arguments, standing.from_raw_outputs(opened, say))
@@ -120,7 +120,7 @@ def compare(arguments: argparse.Namespace) -> int:
 
 
 def show_modifications(arguments: argparse.Namespace) -> int:
-    opened = standing.with_source_rules(open_campaign(arguments.file))
+    opened = standing.with_source_rules(open_campaign(arguments.file, arguments.part))
     compared, patch = record.compare(opened.campaign)
     recorded = begun(opened.paths)
     if recorded:

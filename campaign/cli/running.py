@@ -39,14 +39,15 @@ NOTIFY_S = 60.0  # seconds for the user's command
 
 
 def plan(arguments: argparse.Namespace) -> int:
-    opened = open_campaign(arguments.file)
+    opened = open_campaign(arguments.file, arguments.part)
     checked = preflight.check(opened, planning.plan(opened), Request())
     attempts = standing.attempts(opened)
     written = preflight.write_scripts(opened, checked, arguments.scripts) if arguments.scripts else None
     if arguments.json:
         print(json.dumps(planning.plan_json(opened, checked.plan), indent=1))
     else:
-        show(views.plan_text(opened, checked.plan, attempts, columns(), sys.stdout.isatty()))
+        brief = getattr(arguments, "brief", False)  # of several parts
+        show(views.plan_text(opened, checked.plan, attempts, columns(), sys.stdout.isatty(), brief))
     given = dict(opened.campaign.answers)
     unanswered = [clause.id for clause in opened.pack.clauses if clause.answered and clause.id not in given]
     if unanswered and opened.pack.profile == "full":  # a rehearsal is not handed in
@@ -76,19 +77,23 @@ def _probe(opened: Opened, checked: Checked) -> int:
 def run_campaign(arguments: argparse.Namespace) -> int:
     only = [*arguments.only, *["failed"] * arguments.failed]
     request = Request.of(only)
-    if arguments.storage and not arguments.sandbox:
-        raise InputError(
-            f"--storage {arguments.storage}: allowed only with --sandbox, which starts a cluster with this storage"
-        )
-    if not arguments.sandbox:
-        return _run(arguments, request)
-    with _cluster(arguments.storage) as stops:
+    with sandboxed(arguments) as stops:
         return _run(arguments, request, stops)
 
 
 @contextmanager
-def _cluster(storage: str) -> Iterator[bool]:
-    """A Slurm to run on: the one that answers, otherwise a new sandbox, which is stopped at the end."""
+def sandboxed(arguments: argparse.Namespace) -> Iterator[bool]:
+    """With --sandbox, a Slurm to run on: the one that answers, otherwise a new sandbox, which is stopped at the end.
+    Gives whether it is.
+    """
+    storage = getattr(arguments, "storage", "")
+    if not getattr(arguments, "sandbox", False):
+        if storage:
+            raise InputError(
+                f"--storage {storage}: allowed only with --sandbox, which starts a cluster with this storage"
+            )
+        yield False
+        return
     shape = Shape(storage=Storage.parse(storage))
     if commands.reachable() is None:
         if storage:
@@ -121,11 +126,11 @@ def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = 
         most_jobs=_jobs(arguments.max_jobs),
     )
     try:
-        opened = open_campaign(arguments.file)
+        opened = open_campaign(arguments.file, arguments.part)
     except KeyboardInterrupt:
         _say_interrupted("interrupted; this command has submitted nothing")
         return INTERRUPTED
-    name, command = opened.campaign.name, arguments.notify
+    name = opened.campaign.name
     try:
         status = _drive(arguments, opened, request)
     except KeyboardInterrupt:
@@ -134,15 +139,15 @@ def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = 
     except BaseException as error:
         ended = error.exit_status if isinstance(error, CampaignError) else INTERRUPTED
         why = str(error) or type(error).__name__
-        _notify(command, name, ended, f"campaign {name}: stopped with status {ended}: {why}")
+        notify(arguments.notify, name, ended, f"campaign {name}: stopped with status {ended}: {why}")
         raise
     if not request.detach:
         told = f"campaign {name}: ended with status {status}; results: {opened.paths.root}"
-        _notify(command, name, status, told)
+        notify(arguments.notify, name, status, told)
     return status
 
 
-def _notify(command: str | None, name: str, status: int, text: str) -> None:
+def notify(command: str | None, name: str, status: int, text: str) -> None:
     """Run the user's command with the campaign's outcome; its failure is reported and has no effect."""
     if command is None:
         return
@@ -208,7 +213,7 @@ def _say_interrupted(text: str, opened: Opened | None = None) -> None:
 
 def _left_behind(opened: Opened, arguments: argparse.Namespace, sandbox_stops: bool) -> str:
     """What an interrupted driver leaves behind."""
-    file = typed(arguments.file)
+    file = typed(arguments.file, arguments.part)
     try:
         ids = standing.jobs_under_way(opened)
     except KeyboardInterrupt:
@@ -229,7 +234,7 @@ def _left_behind(opened: Opened, arguments: argparse.Namespace, sandbox_stops: b
 def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
     ids = standing.jobs_under_way(opened)
     if ids:
-        file = typed(arguments.file)
+        file = typed(arguments.file, arguments.part)
         show(
             f"{several(len(ids), 'job')} of this campaign in Slurm: {listed(ids)}\n'campaign status {file}' shows "
             f"them, 'campaign run {file}' follows them"
@@ -237,7 +242,7 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
     else:
         show(
             "no job of this campaign is in Slurm: nothing is left to run, or Slurm refused all jobs\n'campaign status "
-            f"{typed(arguments.file)}' shows all runs"
+            f"{typed(arguments.file, arguments.part)}' shows all runs"
         )
 
 
@@ -274,7 +279,7 @@ def _cell_line(row: Row, cells: str) -> str:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    opened = open_campaign(arguments.file)
+    opened = open_campaign(arguments.file, arguments.part)
     while True:
         submission = standing.current(opened, say)
         states = views.states(submission)
@@ -289,13 +294,13 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def cancel(arguments: argparse.Namespace) -> int:
-    number = run.cancel(open_campaign(arguments.file), say)
+    number = run.cancel(open_campaign(arguments.file, arguments.part), say)
     show(f"cancelled {several(number, 'job')}" if number else "no jobs to cancel")
     return OK
 
 
 def collect(arguments: argparse.Namespace) -> int:
-    opened = open_campaign(arguments.file)
+    opened = open_campaign(arguments.file, arguments.part)
     if arguments.recover and not recovery.recover(opened, show):
         show(f"nothing to recover: {opened.paths.journal} is not damaged")
         return OK

@@ -11,10 +11,11 @@ from pathlib import Path
 from campaign.cli import completion
 from campaign.cli.arguments import check_verb, of_verb, parser
 from campaign.cli.output import columns, show
-from campaign.config import init
+from campaign.config import init, rfp
 from campaign.config.rules import packs, text
 from campaign.core import resources
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
+from campaign.core.strict_yaml import has_key
 from campaign.pipeline import building, places
 from campaign.report import samples
 from campaign.slurm.sandbox import command
@@ -51,6 +52,9 @@ def show_rules(arguments: argparse.Namespace) -> int:
 
         pack = packs.load(arguments.id)
         show(clauses.coverage_json(pack) if arguments.json else clauses.coverage(pack, columns()))
+        return OK
+    if arguments.id and has_key(Path(arguments.id), "parts"):
+        show(rfp.text(*rfp.with_packs(Path(arguments.id))))
         return OK
     show(text.text(packs.load(arguments.id), columns()) if arguments.id else text.listing(packs.available()))
     return OK

@@ -6,7 +6,7 @@ between them and the rule pack, are in `check` and `search`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from campaign.config import launcher, values
@@ -20,7 +20,7 @@ from campaign.config.waivers import Explanation, Waiver
 from campaign.core.keys import key, needed, record, switch
 from campaign.core.model import Input, Launcher
 from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching
-from campaign.core.strict_yaml import Place
+from campaign.core.strict_yaml import Document, Place
 
 NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _, a letter or digit first", longest=40)
 _NONCE = matching(r"[A-Za-z0-9._:+/=-]+", "letters, digits and ._:+/=-", longest=200)
@@ -294,6 +294,9 @@ class SourceTrees:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Campaign:
     path: Path  # the campaign file
+    document: Document | None = field(default=None, compare=False, repr=False)  # as it, or its part, was read
+    rfp: Path | None = None  # that the file answers a part of
+    part: str = ""
     name: str = needed(NAME, "name of the campaign and of its directory under `results`")
     rules: str = needed(values.PACK, "the rule pack; a path is relative to the campaign file's directory")
     profile: str = needed(

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config import check, confidential, inputs, launcher, resolution
+from campaign.config import check, confidential, inputs, launcher, resolution, response
 from campaign.config.format import REPETITIONS, SCHEMA, Campaign
 from campaign.config.launch import Wanted, read_launch, read_series
+from campaign.config.rfp import Part
 from campaign.config.rules import packs
 from campaign.config.rules.check import variable_in_texts
 from campaign.config.rules.output_format import BUILT_IN
@@ -48,8 +49,9 @@ class Opened:
         return Paths(self.campaign.results)
 
 
-def open_campaign(file: Path) -> Opened:
-    campaign, pack = load(file)
+def open_campaign(file: Path, part: str = "") -> Opened:
+    """`part`: of a file that answers an RFP of several parts."""
+    campaign, pack = load(file, part)
     for program in pack.programs:
         if program.applet not in BUILT_IN and campaign.benchmark.path(program.id) is None:
             key = "benchmark.programs" if pack.phases[0].id else "benchmark.executable"
@@ -99,9 +101,9 @@ def _granted(campaign: Campaign, pack: RulePack, waiver: Waiver, signers: Path |
     return Granted(waiver, signer.by, signer.problem)
 
 
-def load(path: Path | str) -> tuple[Campaign, RulePack]:
-    """Read a campaign file, check it against its rule pack, and settle the pack for it. Raises InputError with
-    everything that is wrong in the file.
+def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
+    """Read a campaign file, or a part of it, check it against its rule pack, and settle the pack for it. Raises
+    InputError with everything that is wrong in the file.
 
     What is outside of the file (whether the benchmark or a target exists) is checked by pipeline/preflight.py, since a
     plan may be made on another machine.
@@ -117,13 +119,16 @@ def load(path: Path | str) -> tuple[Campaign, RulePack]:
     if path.suffix.lower() in OTHERS:
         raise InputError(f"{path}: not a campaign file: {OTHERS[path.suffix.lower()]}")
     document = Document.open(path)
+    answered = _part(path, document, resolution.part() or part)
+    if answered is not None:
+        document = response.document_of(*answered)
     values = schema.read(SCHEMA, document)
     confidential.check(document)
     if values is None:
         document.finish()
     launch: dict[str, Wanted] = {}
     benchmark, settled = values["benchmark"], None
-    pack = _pack(values, path)
+    pack = _pack(values, path, answered[1].version if answered else None)
     check.targets(values)
     if pack is not None:
         pack = unfold(pack, read_series(values, pack))
@@ -164,17 +169,43 @@ def load(path: Path | str) -> tuple[Campaign, RulePack]:
     check.path(values, values["allowed_signers"], path, "allowed_signers", optional=True)
     document.finish()
     assert settled is not None, "what has no problem is settled"
-    campaign = _campaign(values, launch, path, launcher=launched)
+    of_part: dict[str, Any] = {"document": document}
+    if answered is not None:
+        whole, asked = answered
+        name = f"{values['name']}-{asked.id}"
+        results = beside(path, values["results"]) / values["name"] / asked.id
+        of_part |= {"name": name, "results": results, "rfp": whole.rfp.path, "part": asked.id}
+    campaign = _campaign(values, launch, path, launcher=launched, **of_part)
     return replace(campaign, inputs=tuple(inputs.of_both(campaign.inputs, settled))), settled
 
 
-def _pack(values: Values, path: Path) -> RulePack | None:
+def _part(path: Path, document: Document, part: str) -> tuple[response.Response, Part] | None:
+    """The file and its part; None if it answers one rule pack."""
+    if not response.is_whole(document):
+        if part:
+            raise InputError(f"{path}: has no parts; leave out --part {part}")
+        return None
+    whole = response.read(path, document)
+    ids = [each.id for each in whole.parts]
+    if part not in ids:
+        found = f"--part {part}: {schema.suggestion(part, ids)}" if part else f"name one of its parts: {', '.join(ids)}"
+        raise InputError(f"{path}: {found}")
+    return whole, whole.rfp.part(part)
+
+
+def _pack(values: Values, path: Path, version: int | None) -> RulePack | None:
+    """The rule pack, of this version if one is demanded."""
+    if not values["rules"]:
+        return None
     try:
-        return packs.load(keys.make(PACK, values["rules"], path)) if values["rules"] else None
+        pack = packs.load(keys.make(PACK, values["rules"], path))
     except InputError as error:
         for problem in error.problems:
             values.problem(problem, "rules")
         return None
+    if version not in (None, pack.version):
+        values.problem(f"the RFP asks for version {version} of {pack.id}; found version {pack.version}", "rules")
+    return pack
 
 
 def _settled(values: Values, pack: RulePack, launch: dict[str, Wanted]) -> RulePack | None:
@@ -214,12 +245,12 @@ def _campaign(values: Values, launch: dict[str, Wanted], path: Path, **read: Any
     if isinstance(repetitions, Values):
         read["sequential"] = keys.make(REPETITIONS, repetitions, path)
         repetitions = repetitions["least"]
+    read = {"results": beside(path, values["results"]) / values["name"], **read}
     campaign: Campaign = keys.make(
         SCHEMA,
         values,
         path,
         path=path.absolute(),
-        results=beside(path, values["results"]) / values["name"],
         variables=dict(values["variables"]),
         repetitions=repetitions,
         launch=launch,

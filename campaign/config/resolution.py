@@ -16,14 +16,15 @@ from pathlib import Path
 
 @dataclass
 class Names:
-    """`pack` and `files`: the files to read in place of the campaign's rule pack and its other files, when values come
-    from a record.
+    """When values come from a record: `pack` and `files` are the files to read in place of the campaign's rule pack and
+    its other files, `part` the part of the campaign file that it is about.
     """
 
     variables: dict[str, str] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     replayed: bool = False
     pack: Path | None = None
+    part: str = ""
     files: dict[str, Path] = field(default_factory=dict)
 
 
@@ -52,6 +53,11 @@ def replayed() -> bool:
 def pack() -> Path | None:
     """The file to read in place of the rule pack that the campaign file names."""
     return _names().pack
+
+
+def part() -> str:
+    """The part of the campaign file that a record is about; "" without one."""
+    return _names().part
 
 
 def variable(name: str, look_up: Callable[[], str]) -> str:

@@ -107,7 +107,10 @@ def too_long(length: object, longest: object) -> str:
     return f"found {length} characters; allowed: up to {longest}"
 
 
-def typed(path: Path | str) -> str:
-    """A path as typed in a command that a message gives in single quotes: itself in double quotes if it needs any."""
+def typed(path: Path | str, part: str = "") -> str:
+    """A path as typed in a command that a message gives in single quotes: itself in double quotes if it needs any.
+    `part`: of the campaign file.
+    """
     text = str(path)
-    return text if re.fullmatch(r"[\w@%+=:,./-]+", text) else '"' + re.sub(r'([\\"$`])', r"\\\1", text) + '"'
+    text = text if re.fullmatch(r"[\w@%+=:,./-]+", text) else '"' + re.sub(r'([\\"$`])', r"\\\1", text) + '"'
+    return f"{text} --part {part}" if part else text

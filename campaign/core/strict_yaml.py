@@ -9,6 +9,7 @@ Used as: `document = Document.open(path)`, `values = schema.read(document)`, fur
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 from collections.abc import Iterator
@@ -99,6 +100,13 @@ class Document:
             raise InputError(f"{path}: cannot be read: {why}; give a YAML file") from error
         return cls(data, str(path))
 
+    def with_root(self, root: YamlNode) -> Document:
+        """The same file, read as another tree that is made of its nodes."""
+        other = copy.copy(self)
+        other.root, other._problems, other._places = root, list(self._problems), set()
+        other._marks = dict(_marks(root, ()))
+        return other
+
     def problem(self, at: Place, message: str, node: YamlNode | None = None) -> None:
         """Record a problem with the value at `at`: its line is that of `node`, or of the nearest value on the path."""
         near = at
@@ -176,9 +184,9 @@ class Document:
                 if event.version or event.tags:
                     self._stop(line, column, "YAML directives (%) are not supported; remove the line")
                 root = self._node(next(self._events), ())
-                self._marks[()] = (root.line, root.column)
         if root is None:
             self._stop(1, 1, "the file is empty; allowed: a mapping of keys to values")
+        self._marks = dict(_marks(root, ()))
         return root
 
     def _node(self, event: Any, at: Place) -> YamlNode:
@@ -203,24 +211,51 @@ class Document:
         elif isinstance(event, yaml.SequenceStartEvent):
             items: list[YamlNode] = []
             while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
-                items.append(self._value(inner, (*at, len(items))))
+                items.append(self._node(inner, (*at, len(items))))
             node = Sequence(line, column, tuple(items))
         else:
             pairs = []
             while not isinstance(inner := next(self._events), yaml.MappingEndEvent):
                 key = self._node(inner, (*at, "key"))
                 name = key.text if isinstance(key, Scalar) else "key"
-                pairs.append((key, self._value(next(self._events), (*at, name))))
+                pairs.append((key, self._node(next(self._events), (*at, name))))
             node = Mapping(line, column, tuple(pairs))
         if event.tag is not None:
             self.problem(at, f"YAML tags ({shown(event.tag)}) are not supported; remove it", broken)
             return broken
         return node
 
-    def _value(self, event: Any, at: Place) -> YamlNode:
-        node = self._node(event, at)
-        self._marks[at] = (node.line, node.column)
-        return node
+
+def _marks(node: YamlNode, at: Place) -> Iterator[tuple[Place, tuple[int, int]]]:
+    """The line and the column of each value of a tree."""
+    yield at, (node.line, node.column)
+    if isinstance(node, Sequence):
+        for index, item in enumerate(node.items):
+            yield from _marks(item, (*at, index))
+    elif isinstance(node, Mapping):
+        for key, value in node.pairs:
+            yield from _marks(value, (*at, key.text if isinstance(key, Scalar) else "key"))
+
+
+def plain(node: YamlNode) -> Any:
+    """A tree as the data that YAML makes of it."""
+    import yaml
+
+    if isinstance(node, Mapping):
+        return {key.text: plain(value) for key, value in node.pairs if isinstance(key, Scalar)}
+    if isinstance(node, Sequence):
+        return [plain(item) for item in node.items]
+    assert isinstance(node, Scalar), "the file was read without a problem"
+    return yaml.safe_load(node.text) if node.plain else node.text
+
+
+def has_key(path: Path, key: str) -> bool:
+    """Whether a file has such a key at its left margin; False if it cannot be read. It is not parsed."""
+    try:
+        with path.open("rb") as file:
+            return re.search(rb"^%s\s*:" % key.encode(), file.read(MAX_BYTES), re.MULTILINE) is not None
+    except (OSError, ValueError):
+        return False
 
 
 def is_file(path: Path) -> bool:

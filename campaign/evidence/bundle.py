@@ -62,10 +62,10 @@ class Written:
     judged: Judged
 
 
-def open_recorded(file: Path) -> tuple[Opened, Names]:
+def open_recorded(file: Path, part: str = "") -> tuple[Opened, Names]:
     """Open the campaign and record the values of its variables and paths on this machine."""
     with resolution.using(Names()) as names:
-        opened = open_campaign(file)
+        opened = open_campaign(file, part)
         planning.binaries(opened, planning.settled(opened))
     return opened, names
 
@@ -134,17 +134,16 @@ def _beside(out: Path) -> Iterator[Path]:
 
 
 def _check(opened: Opened, attempts: Sequence[Attempt]) -> None:
-    file = opened.campaign.path
     if not begun(opened.paths):
         raise InputError(
             f"nothing to bundle: campaign {opened.campaign.name} has not been run; start with 'campaign run "
-            f"{typed(file)}'"
+            f"{typed(opened.campaign.path, opened.campaign.part)}'"
         )
     if active := [attempt for attempt in attempts if attempt.state.active]:
         raise InputError(
             f"{several(len(active), 'attempt')} not ended (first: {active[0].run}); wait with 'campaign run "
-            f"{typed(file)}' or stop with "
-            f"'campaign cancel {typed(file)}'"
+            f"{typed(opened.campaign.path, opened.campaign.part)}' or stop with "
+            f"'campaign cancel {typed(opened.campaign.path, opened.campaign.part)}'"
         )
 
 
@@ -173,7 +172,7 @@ def _copy_evidence(
     kept = {str(path): f"files/{number}-{path.name}" for number, path in enumerate(named, 1)}
     for path, name in kept.items():
         _copy(Path(path), data / name)
-    _write(data / "names.json", replay.names_as_json(names, campaign.rules, pack.path, kept))
+    _write(data / "names.json", replay.names_as_json(names, campaign, pack.path, kept))
     jobs = {attempt.job for attempt in attempts if (attempt.run, attempt.number) in counted}
     for name, entry in bagit.files(paths.root):
         top, *parts = name.split("/")
@@ -198,7 +197,7 @@ def _named(campaign: Campaign) -> Iterator[Path]:
     paths = [log for projection in campaign.projections for log in projection.logs]
     paths += [counter.log for counter in campaign.server_counters if counter.log]
     paths += [waiver.signature for waiver in campaign.waivers if waiver.signature]
-    paths += [path for path in (campaign.allowed_signers, campaign.slurm.template) if path]
+    paths += [path for path in (campaign.allowed_signers, campaign.slurm.template, campaign.rfp) if path]
     yield from dict.fromkeys(path for path in paths if path.is_file())
 
 

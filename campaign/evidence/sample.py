@@ -20,7 +20,7 @@ from typing import Any
 from campaign.core import temporary
 from campaign.core.errors import InputError
 from campaign.core.model import Status
-from campaign.core.strict_yaml import shown
+from campaign.core.strict_yaml import plain, shown
 from campaign.core.units import utc
 from campaign.evidence import bundle, verify
 from campaign.judge.engine import BUNDLE_RULES
@@ -88,7 +88,7 @@ def drawn(rows: Sequence[Row], number: int, seed: str) -> list[Row]:
     return [row for row in measured if str(row.cell) in first]
 
 
-def challenge(whole: Submission, file: str, head: str, number: int, seed: str) -> str:
+def challenge(whole: Submission, head: str, number: int, seed: str) -> str:
     """The campaign file for the buyer's sample. Raises InputError if it cannot be drawn."""
     import yaml
 
@@ -96,12 +96,14 @@ def challenge(whole: Submission, file: str, head: str, number: int, seed: str) -
         raise InputError(f"--seed {shown(seed[:80])}: allowed: up to 64 letters, digits and . _ -")
     chosen = drawn(whole.rows, number, seed)
     lines, every = ({row.cell.line for row in rows} for rows in (chosen, whole.rows))
-    settings: dict[str, Any] = yaml.safe_load(file)
-    settings["name"] = f"{whole.campaign.name}-sample"
+    campaign = whole.campaign
+    assert campaign.document is not None, "the campaign was read from its file"
+    settings: dict[str, Any] = plain(campaign.document.root)
+    settings["name"] = f"{campaign.name[:33]}-sample"
     settings["nonce"] = Challenge(head, seed, ()).nonce
     # The reported geometry of each launch condition: nothing is searched for again.
     sizes = {row.cell.launch: row.geometry for row in whole.rows if row.geometry}
-    for name in settings["launch"].keys() & sizes.keys():
+    for name in settings.get("launch", {}).keys() & sizes.keys():
         settings["launch"][name] = {"nodes": sizes[name].nodes, "processes": sizes[name].processes}
     for part in ("search", "projections", "explanations", "waivers", "server_counters"):
         settings.pop(part, None)
@@ -154,8 +156,7 @@ def _other_settings(asked: Challenge, file: Path, whole: Submission) -> tuple[st
     """Keys whose values differ from the drawn ones. Raises InputError if they do not describe the machine."""
     import yaml
 
-    written = whole.campaign.path.read_text(encoding="utf-8")
-    texts = challenge(whole, written, asked.head, len(asked.cells), asked.seed), file.read_text(encoding="utf-8")
+    texts = challenge(whole, asked.head, len(asked.cells), asked.seed), file.read_text(encoding="utf-8")
     wanted, found = (yaml.safe_load(text) for text in texts)
     for settings in (wanted, found):
         for given in settings.get("inputs", ()):

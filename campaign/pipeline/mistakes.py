@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from campaign.config.format import Campaign
 from campaign.core.errors import InputError
-from campaign.core.strict_yaml import Document, Place, is_file, path_text
+from campaign.core.strict_yaml import Place, path_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +23,9 @@ class Mistake:
 def refusal(campaign: Campaign, mistakes: Iterable[Mistake]) -> InputError:
     """An error with all of them, each with file:line:column and key, in the order of the file."""
     distinct = list(dict.fromkeys(mistakes))
-    if not is_file(campaign.path):
+    if campaign.document is None:
         return InputError(*(f"{path_text(mistake.at)}: {mistake.text}" for mistake in distinct))
-    # As typed: without the current directory, if the file is in it.
-    here = campaign.path.is_relative_to(Path.cwd())
-    document = Document.open(campaign.path.relative_to(Path.cwd()) if here else campaign.path)
+    document = campaign.document.with_root(campaign.document.root)
     for mistake in distinct:
         document.problem(mistake.at, mistake.text)
     try:

@@ -108,7 +108,7 @@ def _owner(opened: Opened, before: Settled) -> str:
     if resolution.replayed() or not file.is_file() or file.samefile(opened.campaign.path):
         return ""
     try:
-        return before.file if load(file)[0].results == opened.campaign.results else ""
+        return before.file if load(file, opened.campaign.part)[0].results == opened.campaign.results else ""
     except InputError:  # the file is being edited
         return before.file
 

@@ -280,7 +280,7 @@ class _Work:
         if driver.is_cancelled():
             driver.display.warn(
                 "the campaign was cancelled; nothing more is submitted. 'campaign run "
-                f"{typed(driver.opened.campaign.path)}' continues"
+                f"{typed(driver.opened.campaign.path, driver.opened.campaign.part)}' continues"
             )
             commands.cancel(_not_ended(own))  # submitted since
             return True

@@ -216,7 +216,7 @@ def collect(opened: Opened) -> tuple[int, Chain | None]:
     if not begun(opened.paths):
         raise InputError(
             f"campaign {opened.campaign.name} has no results yet; start with 'campaign run "
-            f"{typed(opened.campaign.path)}'"
+            f"{typed(opened.campaign.path, opened.campaign.part)}'"
         )
     with Store(opened.paths) as store, store.transaction():
         store.rebuild()

@@ -50,30 +50,14 @@ def html(
     searches: Sequence[SearchSummary],
 ) -> str:
     """`directory` is where the page will be."""
-    import jinja2
     from markupsafe import Markup
 
     campaign, pack, rows = contents.campaign, contents.pack, contents.rows
     numbers = {str(row.cell): number for number, row in enumerate(rows, 1)}
-    style, script = ((TEMPLATES / name).read_text(encoding="utf-8") for name in (STYLE, SCRIPT))
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=lambda value: (
-            escaping.plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
-        ),
-    )
-    return environment.get_template(TEMPLATE).render(
+    return rendered(
+        TEMPLATE,
         campaign=campaign,
         pack=pack,
-        program=__version__,
-        style=Markup(style),
-        script=Markup(script),
-        policy=_policy(style, script),
         verdict=verdict.verdict(contents),
         verified=contents.verified,
         counts=verdict.counted(rows),
@@ -100,6 +84,28 @@ def html(
         runs=contents.runs,
         words=_words,
     )
+
+
+def rendered(template: str, **values: Any) -> str:
+    """A page by a template, which escapes every text."""
+    import jinja2
+    from markupsafe import Markup
+
+    style, script = ((TEMPLATES / name).read_text(encoding="utf-8") for name in (STYLE, SCRIPT))
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=lambda value: (
+            escaping.plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+        ),
+    )
+    policy = _policy(style, script)
+    named = {"program": __version__, "style": Markup(style), "script": Markup(script), "policy": policy}
+    return environment.get_template(template).render(**named, **values)
 
 
 def _policy(style: str, script: str) -> str:

@@ -35,9 +35,10 @@ def plan_text(
     attempts: Sequence[Attempt] = (),
     width: int = printing.WIDEST,
     folded_commands: bool = False,
+    brief: bool = False,
 ) -> str:
     """`plan`'s output: the runs by geometry with their command lines (each on one line, or folded so that a shell can
-    read it), and what is not settled.
+    read it), and what is not settled. `brief`: without the runs.
     """
     campaign, pack = opened.campaign, opened.pack
     planned = replace(planned, runs=tuple(run for run in planned.runs if not left_out(campaign, run.cells())))
@@ -55,6 +56,10 @@ def plan_text(
     ]
     if planned.partition is not None:
         lines[-1:] = [planned.partition.account, ""]
+    unsettled = [f"not settled: {reason}" for reason in planned.unresolved.values()]
+    unsettled.append(estimate(campaign, planned.runs, planned.searches, attempts, bool(planned.unresolved)).text)
+    if brief:
+        return "\n".join([*lines[:-1], *unsettled])
     headers = ["run", "nodes", "processes"]
     body = [[run.id, str(run.geometry.nodes), str(run.geometry.processes)] for run in planned.runs]
     if pack.items_total:
@@ -83,9 +88,7 @@ def plan_text(
             "note: with search.per: operation the operations of one row come from different runs, which violates "
             f"STA-01 (clause {pack.checks['STA-01']}); use per: configuration"
         )
-    lines += [f"not settled: {reason}" for reason in planned.unresolved.values()]
-    lines.append(estimate(campaign, planned.runs, planned.searches, attempts, bool(planned.unresolved)).text)
-    return "\n".join(lines)
+    return "\n".join([*lines, *unsettled])
 
 
 def _command(words: Sequence[str], width: float) -> list[str]:

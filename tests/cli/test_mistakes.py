@@ -288,9 +288,10 @@ ON_COMMAND_LINES = (
     OnCommandLine("an option that campaign does not have", "-x plan c.yaml",
                   "campaign: unknown option -x; allowed: -h, --help, --version"),
     OnCommandLine("an option of another name", "run c.yaml --cell */*/*/*",
-                  "usage: campaign run [-h] [--only CELL] [--failed] [--detach] [--fail-fast | --keep-going] "
-                  "[--max-node-hours N]\n"
-                  "                    [--notify CMD] [--max-jobs N] [-v | -q] [--sandbox] [--storage KIND]\n"
+                  "usage: campaign run [-h] [--part PART] [--only CELL] [--failed] [--detach] "
+                  "[--fail-fast | --keep-going]\n"
+                  "                    [--max-node-hours N] [--notify CMD] [--max-jobs N] [-v | -q] [--sandbox] "
+                  "[--storage KIND]\n"
                   "                    FILE\n"
                   "campaign run: error: unknown option --cell; did you mean --only?"),
     OnCommandLine("the beginning of a pack's id", "rules ior",
@@ -324,14 +325,14 @@ ON_COMMAND_LINES = (
     OnCommandLine("a bundle that was unpacked into a directory", "verify unpacked",
                   "campaign: unpacked: not a bundle: bagit.txt not found; did you mean unpacked/offer?"),
     OnCommandLine("an option with a typo", "table c.yaml --fromat csv",
-                  "usage: campaign table [-h] [--format F] [-o OUT] [--clauses] FILE\n"
+                  "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--clauses] FILE\n"
                   "campaign table: error: unknown option --fromat; did you mean --format?"),
     OnCommandLine("an option that is nothing like one", "table c.yaml --xyzzy",
-                  "usage: campaign table [-h] [--format F] [-o OUT] [--clauses] FILE\n"
+                  "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--clauses] FILE\n"
                   "campaign table: error: unknown option --xyzzy; allowed: -h, --help, --format, -o, --output, "
                   "--clauses"),
     OnCommandLine("two campaign files", "table c.yaml d.yaml",
-                  "usage: campaign table [-h] [--format F] [-o OUT] [--clauses] FILE\n"
+                  "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--clauses] FILE\n"
                   "campaign table: error: unexpected arguments: d.yaml"),
     OnCommandLine("a format with a typo", "table c.yaml --format exel",
                   "campaign: --format exel: unknown format; did you mean xlsx?"),
@@ -360,7 +361,7 @@ ON_COMMAND_LINES = (
                   "usage: campaign [-h] [--version] VERB ...\n"
                   "campaign: error: the following arguments are required: VERB; 'campaign help' lists the verbs"),
     OnCommandLine("no campaign file", "status",
-                  "usage: campaign status [-h] [--json] [--watch] FILE\n"
+                  "usage: campaign status [-h] [--part PART] [--json] [--watch] FILE\n"
                   "campaign status: error: the following arguments are required: FILE; give the campaign file; "
                   "'campaign init FILE' writes a new one"),
     OnCommandLine("a bundle without a place", "bundle c.yaml",

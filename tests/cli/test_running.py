@@ -53,7 +53,7 @@ def test_a_notification_that_does_not_end_is_ended_with_all_that_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(running, "NOTIFY_S", 3.0)
-    running._notify(f"sleep 300 & echo $! >{tmp_path}/pid; wait", "scripted", 0, "ended")
+    running.notify(f"sleep 300 & echo $! >{tmp_path}/pid; wait", "scripted", 0, "ended")
     stat = Path("/proc") / (tmp_path / "pid").read_text().strip() / "stat"
 
     def ended() -> bool:

@@ -11,6 +11,7 @@ from campaign.cli.main import main
 from campaign.config.opened import Opened, open_campaign
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Input, Status
+from campaign.core.strict_yaml import Document
 from campaign.evidence import sample
 from campaign.plan import matrix
 from campaign.results.cells import Row
@@ -66,15 +67,15 @@ def test_what_is_no_challenge_is_refused(tmp_path: Path) -> None:
 def test_a_sample_is_measured_with_the_same_input_wherever_it_is(tmp_path: Path) -> None:
     given, file = whole(), tmp_path / "challenge.yaml"
     written = "name: x\nlaunch: {}\ninputs: [{id: box, path: in put}]\n"
-    (tmp_path / "c.yaml").write_text(written)
+    document = Document(written.encode(), "c.yaml")
     box = Input("box", "/work/in put", "ab" * 32)
     offer = replace(
         given,
-        campaign=replace(given.campaign, path=tmp_path / "c.yaml"),
+        campaign=replace(given.campaign, document=document),
         rows=ROWS,
         runs=tuple(replace(run, inputs=(box,)) for run in given.runs),
     )
-    drawn = sample.challenge(offer, written, "head", 1, "a")
+    drawn = sample.challenge(offer, "head", 1, "a")
     assert f"inputs:\n- id: box\n  path: in put\n  sha256: {box.sha256}\n" in drawn
     file.write_text(drawn.replace("in put", "elsewhere"))
     assert sample._other_settings(sample.read(file), file, offer) == ()

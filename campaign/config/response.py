@@ -1,0 +1,167 @@
+"""A campaign file that answers an RFP of several parts: what all parts share, what those on one class of nodes share,
+and each part's own keys. Each part is a campaign of its own.
+
+    rules: rfp/rfp.yaml
+    slurm: {partition: batch}
+    node_classes: {gpu: {slurm: {partition: gpu}}}
+    parts: {metadata: {launch: …}, stream: {targets: [scratch]}}
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign.config import resolution, rfp
+from campaign.config.format import NAME, SCHEMA
+from campaign.config.rfp import Part, Rfp
+from campaign.config.values import beside
+from campaign.core import schema
+from campaign.core.schema import Field, KeyedMap, MapOf
+from campaign.core.strict_yaml import Document, Mapping, Place, Scalar, Sequence, YamlNode
+
+OF_THE_FILE = ("name", "rules", "results")  # keys that a part does not have
+# Keys that only parts have: they name results, or words of a rule pack.
+OF_A_PART = (
+    *("items_total", "variables", "launch", "search", "projections", "inputs", "declined", "server_counters"),
+    *("explanations", "answers", "waivers"),
+)
+
+
+class _Keys:
+    """A mapping with keys of a campaign file, which are read where the part is."""
+
+    allowed = "a mapping with keys of a campaign file"
+
+    def read(self, node: YamlNode, at: Place, document: Document) -> Any:
+        if isinstance(node, Scalar) and not node.text:
+            return Mapping(node.line, node.column, ())
+        if not isinstance(node, Mapping):
+            return document.problem(at, f"allowed: {self.allowed}", node)
+        for key, _ in node.pairs:
+            if isinstance(key, Scalar) and key.text in OF_THE_FILE:
+                document.problem((*at, key.text), "is a key of the whole file; move it to the left margin", key)
+        return node
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """A key of all parts, which is read with each; or one that only a part can have."""
+
+    shared: bool
+    allowed: str = "as in a campaign file of one rule pack"
+
+    def read(self, node: YamlNode, at: Place, document: Document) -> YamlNode:
+        if not self.shared:
+            document.problem(at, "is a key of a part; move it below parts, to the part's name", node)
+        return node
+
+
+_WHOLE = KeyedMap(
+    **{name: Field(_Shared(name not in OF_A_PART), "") for name in SCHEMA.fields},
+    node_classes=Field(MapOf(NAME, _Keys()), "keys of the parts that run on a class of nodes of the RFP, by its name"),
+    parts=Field(MapOf(NAME, _Keys()), "keys of each part of the RFP, by its name", required=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A campaign file of several parts, as written; `parts`: those that it answers, in the RFP's order."""
+
+    document: Document
+    rfp: Rfp
+    parts: tuple[Part, ...]
+
+    @property
+    def unanswered(self) -> tuple[Part, ...]:
+        """The mandatory parts that the file does not have."""
+        return tuple(part for part in self.rfp.parts if part.mandatory and part not in self.parts)
+
+
+def is_whole(document: Document) -> bool:
+    """Whether a campaign file has parts."""
+    return "parts" in _keys(document.root)
+
+
+def read(path: Path, document: Document | None = None) -> Response:
+    """Read what parts the file has. Raises InputError if these, or the RFP, are wrong."""
+    document = document or Document.open(path)
+    values = schema.read(_WHOLE, document)
+    known: Rfp | None = None
+    if values is not None:
+        rules = values["rules"]
+        if isinstance(rules, Scalar) and rules.text:
+            known = rfp.load(resolution.content(beside(path, rules.text)))
+            for section, names in (
+                ("parts", [part.id for part in known.parts]),
+                ("node_classes", [name for name, _ in known.node_classes]),
+            ):
+                for name, _ in values[section] or ():
+                    values.require(name, names, section, name)
+        else:
+            values.problem("required key missing; allowed: the path of an RFP (rfp.yaml)", "rules")
+    document.finish()
+    assert known is not None, "without an RFP there is a problem"
+    given = dict(values["parts"])
+    return Response(document, known, tuple(part for part in known.parts if part.id in given))
+
+
+def document_of(response: Response, part: Part) -> Document:
+    """The campaign file of a part: the shared keys, those of its class of nodes, and its own, each at its line."""
+    root = _keys(response.document.root)
+    merged = {name: pair for name, pair in root.items() if name not in ("node_classes", "parts")}
+    for section, name in (("node_classes", part.node_class), ("parts", part.id)):
+        merged = _over(merged, _inner(_inner(root, section), name))
+    key, rules = root["rules"]
+    assert isinstance(rules, Scalar), "the response was read"
+    pack = part.pack
+    if rfp.is_path(pack):
+        pack = os.path.join(os.path.dirname(rules.text), pack)  # noqa: PTH118, PTH120  # as written, for the record
+    merged["rules"] = key, Scalar(rules.line, rules.column, pack, plain=False)
+    if part.build:
+        build = Scalar(rules.line, rules.column, part.build, plain=False)
+        merged["build"] = Scalar(key.line, key.column, "build", plain=True), build
+    if "targets" in merged:
+        key, targets = merged["targets"]
+        merged["targets"] = key, _chosen(targets, root["targets"][1] if "targets" in root else targets)
+    return response.document.with_root(_mapping(merged, response.document.root))
+
+
+Keys = dict[str, tuple[Scalar, YamlNode]]  # the keys of a mapping, each with its value
+
+
+def _keys(node: YamlNode) -> Keys:
+    pairs = node.pairs if isinstance(node, Mapping) else ()
+    return {key.text: (key, value) for key, value in pairs if isinstance(key, Scalar)}
+
+
+def _inner(keys: Keys, name: str) -> Keys:
+    return _keys(keys[name][1]) if name in keys else {}
+
+
+def _mapping(keys: Keys, at: YamlNode) -> Mapping:
+    return Mapping(at.line, at.column, tuple(keys.values()))
+
+
+def _over(below: Keys, above: Keys) -> Keys:
+    """Mappings are joined key by key; any other value of `above` replaces that of `below`."""
+    joined = dict(below)
+    for name, (key, node) in above.items():
+        both = isinstance(node, Mapping) and name in below and isinstance(below[name][1], Mapping)
+        joined[name] = key, _mapping(_over(_inner(below, name), _keys(node)), node) if both else node
+    return joined
+
+
+def _chosen(targets: YamlNode, shared: YamlNode) -> YamlNode:
+    """The targets of a part, in which a name stands for the shared target of that name."""
+    if not isinstance(targets, Sequence) or not isinstance(shared, Sequence):
+        return targets
+    names = {}
+    for each in shared.items:
+        _, name = _keys(each).get("name", (None, None))
+        if isinstance(name, Scalar):
+            names[name.text] = each
+    items = (names.get(each.text, each) if isinstance(each, Scalar) else each for each in targets.items)
+    return Sequence(targets.line, targets.column, tuple(items))

@@ -1,0 +1,172 @@
+"""An RFP of several benchmarks, which a buyer hands out: its parts with their rule packs, the scores computed across
+them, and its forms (`rfp.yaml`, docs/rfp.md).
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign.config.format import NAME
+from campaign.config.rules import packs
+from campaign.config.rules.kinds import CLAUSE, FORMULA
+from campaign.config.rules.kinds import NAME as FIGURE
+from campaign.config.rules.pack import RulePack
+from campaign.config.values import CELLS, INPUT, LINE
+from campaign.core import formula, keys, schema
+from campaign.core.keys import key, needed, record
+from campaign.core.schema import Boolean, Choice, ListOf, MapOf, Number, Text, Values, whole
+from campaign.core.strict_yaml import Document
+
+MEANS = ("geometric", "arithmetic", "harmonic")
+_RESULT = f"part/{CELLS.allowed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A benchmark of the RFP, by a rule pack."""
+
+    id: str = needed(NAME, "name of the part in campaign files, cells and forms")
+    pack: str = needed(Text("the id of a rule pack, or its file"), "its rule pack; a path is relative to this file")
+    version: int | None = key(Number(1, 10**6), "version of the rule pack", says_default="any")
+    title: str = key(LINE, "its name for people", "", says_default="the pack's")
+    clause: str = key(CLAUSE, "clause of the RFP that demands it", "")
+    mandatory: bool = key(Boolean(), "false: an offer may leave it out", True, says_default="true")
+    node_class: str = key(NAME, "one of `node_classes`", "", says_default="any nodes")
+    build: str = key(NAME, "category of builds of the pack that it is measured with", "", says_default="as answered")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A number of a score."""
+
+    formula: str = needed(FORMULA, "of names of `figures`, and of scores above this one")
+    reference: float = key(INPUT, "value that it is divided by", 1.0)
+    weight: float = key(INPUT, "weight in the mean", 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A number across parts: the weighted mean of its terms, each divided by its reference."""
+
+    id: str = needed(FIGURE, "name of the score")
+    title: str = needed(LINE, "its name for people")
+    of: tuple[Term, ...] = needed(ListOf(record(Term), least=1), "its terms")
+    mean: str = key(Choice(MEANS), "kind of the mean", "geometric")
+    clause: str = key(CLAUSE, "clause of the RFP that defines it", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rfp:
+    path: Path
+    digest: str  # SHA-256 of its file
+    id: str = needed(NAME, "name of the RFP")
+    version: int = needed(Number(1, 10**6), "raised with each change")
+    title: str = needed(LINE, "its name for people")
+    document: str = key(LINE, "where its text is", "")
+    node_classes: tuple[tuple[str, str], ...] = key(MapOf(NAME, LINE), "kinds of nodes, by name, in words")
+    parts: tuple[Part, ...] = needed(ListOf(record(Part), least=1), "the benchmarks")
+    figures: tuple[tuple[str, str], ...] = key(
+        MapOf(FIGURE, Text(_RESULT, whole(r"[^/\s]+(/[^/\s]+){4}", _RESULT)), most=1000),
+        "results that scores are computed from: `name: part/target/launch/files/operation`, `*` for a target that the "
+        "vendor names",
+    )
+    scores: tuple[Score, ...] = key(ListOf(record(Score)), "numbers computed across parts")
+
+    def part(self, id: str) -> Part:
+        return next(part for part in self.parts if part.id == id)
+
+
+SCHEMA = record(Rfp)
+
+
+def load(path: Path) -> Rfp:
+    """Read an RFP. Raises InputError with everything that is wrong in it."""
+    document = Document.open(path)
+    values = schema.read(SCHEMA, document)
+    if values is not None:
+        _check(values)
+    document.finish()
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    rfp: Rfp = keys.make(SCHEMA, values, path, path=path.absolute(), digest=digest)
+    return rfp
+
+
+def with_packs(path: Path) -> tuple[Rfp, dict[str, RulePack]]:
+    """The RFP and the packs of its parts. Raises InputError also for what these do not have."""
+    rfp = load(path)
+    found = {part.id: packs.load(pack_of(rfp, part)) for part in rfp.parts}
+    document = Document.open(path)
+    for index, part in enumerate(rfp.parts):
+        if part.version not in (None, found[part.id].version):
+            problem = f"found version {part.version}; the pack is version {found[part.id].version}"
+            document.problem(("parts", index, "version"), problem)
+    for name, result in rfp.figures:
+        id, _, *words = result.split("/")
+        pack = found[id]
+        of_pack = (
+            [launch.id for launch in pack.launch],
+            [files.id for files in pack.files],
+            [operation.id for operation in pack.operations],
+        )
+        for word, ids in zip(words, of_pack, strict=True):
+            swept = [re.sub(r"\{[^}]*\}", "*", id) for id in ids]  # over values that the campaign decides
+            if not fnmatch.filter(ids, word) and not any(fnmatch.fnmatchcase(word, each) for each in swept):
+                problem = f"{pack.id} has no {word}; {schema.suggestion(word, ids)}"
+                document.problem(("figures", name), problem)
+    document.finish()
+    return rfp, found
+
+
+def pack_of(rfp: Rfp, part: Part) -> str | Path:
+    """The id or the file of a part's pack."""
+    return rfp.path.parent / part.pack if is_path(part.pack) else part.pack
+
+
+def is_path(pack: str) -> bool:
+    return "/" in pack or pack.endswith(".yaml")
+
+
+def text(rfp: Rfp, found: Mapping[str, RulePack]) -> str:
+    """The RFP with its parts and scores, for `campaign rules`."""
+    lines = [f"{rfp.id} version {rfp.version}: {rfp.title}", ""]
+    for part in rfp.parts:
+        pack, clause = found[part.id], f" [{part.clause}]" if part.clause else ""
+        duty = "mandatory" if part.mandatory else "optional"
+        lines.append(f"  {part.id}{clause}  {pack.id} version {pack.version}, {duty}: {part.title or pack.title}")
+    for score in rfp.scores:
+        terms = ", ".join(f"{term.formula} / {term.reference:g} (weight {term.weight:g})" for term in score.of)
+        lines.append(f"  score {score.id}: {score.title}: {score.mean} mean of {terms}")
+    return "\n".join(lines)
+
+
+def _check(values: Values) -> None:
+    parts, figures = values.entries("parts"), dict(values["figures"] or ())
+    classes = dict(values["node_classes"] or ())
+    ids: list[Any] = []
+    for index, part in enumerate(parts):
+        if part["id"] in ids:
+            values.problem(f"found {part['id']} twice; give each part a name of its own", "parts", index, "id")
+        ids.append(part["id"])
+        part.require(part["node_class"], classes, "node_class")
+    for name, result in figures.items():
+        if result:
+            values.require(result.partition("/")[0], ids, "figures", name)
+    known = dict(figures)
+    for score in values.entries("scores"):
+        for index, term in enumerate(score.entries("of")):
+            names = formula.names(term["formula"]) if term["formula"] else ()
+            for name in (formula.of_several(name) or name for name in names):
+                allowed = f"{', '.join(known)}: figures, and scores above this one"
+                score.require(name, known, "of", index, "formula", allowed=allowed)
+            for each in ("reference", "weight"):
+                if term[each] is not None and term[each] <= 0:
+                    score.problem(f"found {term[each]:g}; allowed: a number above 0", "of", index, each)
+        if score["id"] in known:
+            score.problem(f"found {score['id']}, which is already a name; choose another", "id")
+        known[score["id"]] = ""

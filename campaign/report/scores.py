@@ -1,0 +1,150 @@
+"""The scores of an RFP: numbers computed across its parts, each traced to the results that it is from. Pure."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from campaign.config.rfp import Rfp, Score
+from campaign.core import formula
+from campaign.core.model import Status, matches
+from campaign.judge.submission import Submission
+from campaign.report.origins import place
+
+DRAWN = 1000  # scores, for an interval
+COUNTS = (Status.MEASURED, Status.PROJECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A result that a score is computed from: `name` is `part/target/launch/files/operation`."""
+
+    name: str
+    value: float | None
+    unit: str
+    status: str
+    origin: str  # its run, job, file and line
+    cv: float | None = None  # coefficient of variation of its repetitions
+    repetitions: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredTerm:
+    formula: str
+    reference: float
+    weight: float
+    value: float  # of the formula
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A score with its derivation; `why`: why it has no value. `low` and `high`: its 95% interval, by the variation of
+    the repetitions, if every figure has some.
+    """
+
+    id: str
+    title: str
+    mean: str
+    value: float | None
+    terms: tuple[ScoredTerm, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    why: str = ""
+    low: float | None = None
+    high: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def of_parts(parts: Mapping[str, Submission]) -> Iterator[Figure]:
+    """The results of all parts."""
+    for part, judged in parts.items():
+        for row in judged.rows:
+            value = row.value if row.status in COUNTS else None
+            name = f"{part}/{row.cell}"
+            yield Figure(name, value, row.unit, row.status, place(row), row.summary.cv, max(row.summary.n, 1))
+
+
+def scores(rfp: Rfp, results: Iterable[Figure]) -> list[Scored]:
+    """All scores of the RFP, from the results of its parts."""
+    there = list(results)
+    found = {name: [each for each in there if matches(each.name, pattern)] for name, pattern in rfp.figures}
+    intervals = _intervals(rfp, found)
+    return [replace(each, low=low, high=high) for each, (low, high) in zip(_scored(rfp, found), intervals, strict=True)]
+
+
+Found = Mapping[str, Sequence[Figure]]  # the results of each name in formulas
+
+
+def _scored(rfp: Rfp, found: Found) -> list[Scored]:
+    """Without intervals."""
+    scored: dict[str, Scored] = {}
+    for score in rfp.scores:
+        names = [formula.of_several(name) or name for term in score.of for name in formula.names(term.formula)]
+        used = tuple(dict.fromkeys(each for name in names for each in found.get(name, ())))
+        terms: tuple[ScoredTerm, ...] = ()
+        value, why = None, ""
+        try:
+            if missing := [each for each in used if each.value is None]:
+                raise ValueError(f"{missing[0].name} is {missing[0].status}")
+            terms = _terms(score, found, {id: each.value for id, each in scored.items()})
+            value = _mean(score, terms)
+        except ValueError as error:
+            why = str(error)
+        scored[score.id] = Scored(score.id, score.title, score.mean, value, terms, used, why)
+    return list(scored.values())
+
+
+def _terms(score: Score, found: Found, above: Mapping[str, float | None]) -> tuple[ScoredTerm, ...]:
+    """Raises ValueError if a term has no value."""
+    terms = []
+    for term in score.of:
+        known: dict[str, float] = {}
+        for name in formula.names(term.formula):
+            of = formula.of_several(name) or name
+            values = [above[of]] if of in above else [each.value for each in found[of]]
+            numbers = [value for value in values if value is not None]
+            if not numbers:
+                raise ValueError(f"{of} has no result")
+            if of == name and len(numbers) > 1:
+                raise ValueError(f"{name} is {len(numbers)} results: name one of them, or write mean({name})")
+            known[name] = numbers[0] if of == name else formula.aggregate(name, {of: numbers})
+        terms.append(ScoredTerm(term.formula, term.reference, term.weight, formula.value(term.formula, known)))
+    return tuple(terms)
+
+
+def _mean(score: Score, terms: Sequence[ScoredTerm]) -> float:
+    """The weighted mean. Raises ValueError if it has none, as a geometric mean of a negative number."""
+    ratios, weights = [term.value / term.reference for term in terms], [term.weight for term in terms]
+    if score.mean == "arithmetic":
+        return statistics.fmean(ratios, weights)
+    if min(ratios) <= 0:
+        raise ValueError(f"a {score.mean} mean needs numbers above 0; found {min(ratios):g}")
+    if score.mean == "harmonic":
+        return statistics.harmonic_mean(ratios, weights)
+    return math.exp(statistics.fmean([math.log(ratio) for ratio in ratios], weights))
+
+
+def _intervals(rfp: Rfp, found: Found) -> Iterator[tuple[float | None, float | None]]:
+    """The interval of each score that has one, from many draws in which each figure varies as the mean of its
+    repetitions does.
+    """
+    chance = random.Random(rfp.id)
+    drawn: dict[str, list[float]] = {score.id: [] for score in rfp.scores}
+    repeated = all(each.cv is not None for figures in found.values() for each in figures)
+    for _ in range(DRAWN if repeated else 0):
+        for scored in _scored(rfp, {name: [_varied(each, chance) for each in found[name]] for name in found}):
+            drawn[scored.id] += [] if scored.value is None else [scored.value]
+    for values in drawn.values():
+        at = sorted(values)
+        yield (at[round(0.025 * len(at))], at[round(0.975 * len(at)) - 1]) if at else (None, None)
+
+
+def _varied(figure: Figure, chance: random.Random) -> Figure:
+    if figure.value is None or figure.cv is None:
+        return figure
+    return replace(figure, value=figure.value * math.exp(chance.gauss(0.0, figure.cv / math.sqrt(figure.repetitions))))

@@ -1,0 +1,90 @@
+"""What people read of an answer to an RFP of several parts: headings, scores with their derivation, and the page."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from campaign.config.response import Response
+from campaign.config.rfp import Part
+from campaign.core import atomic, units
+from campaign.core.errors import unwritten
+from campaign.judge.submission import Submission
+from campaign.report import page, printing, table, verdict
+from campaign.report.scores import Scored
+
+TEMPLATE = "whole.html.j2"
+
+
+def heading(part: Part) -> str:
+    title = f": {part.title}" if part.title else ""
+    return f"=== part {part.id}{title}{'' if part.mandatory else ' (optional)'} ==="
+
+
+def as_json(response: Response, texts: Mapping[str, str], scored: Sequence[Scored]) -> str:
+    """The JSON of each part, with the scores."""
+    rfp = response.rfp
+    whole: dict[str, Any] = {
+        "format": 1,
+        "rfp": {"id": rfp.id, "version": rfp.version, "sha256": rfp.digest},
+        "parts": {part: json.loads(text) for part, text in texts.items()},
+        "unanswered": [part.id for part in response.unanswered],
+        "scores": [each.as_json() for each in scored],
+    }
+    return json.dumps(whole, indent=1) + "\n"
+
+
+def scores_text(scored: Sequence[Scored], width: int) -> str:
+    """Each score, and below it the numbers that it is computed from."""
+    lines = []
+    for each in scored:
+        lines.append(f"{each.id}: {value(each)}   {each.title}")
+        for term in each.terms:
+            share = f"{units.digits(term.value)} / {term.reference:g}, weight {term.weight:g}"
+            lines += printing.wrapped(f"{term.formula}: {share}", width, "  ", "      ")
+        for figure in each.figures:
+            lines += printing.wrapped(f"{figure.name}: {figure.origin}", width, "    ", "      ")
+    return "\n".join(lines)
+
+
+def value(score: Scored) -> str:
+    """A score with its interval, or why it has no value."""
+    if score.value is None:
+        return f"no value ({score.why})"
+    if score.low is None or score.high is None:
+        return units.digits(score.value)
+    return f"{units.digits(score.value)} (95% interval {units.digits(score.low)} to {units.digits(score.high)})"
+
+
+def write_page(
+    directory: Path,
+    response: Response,
+    parts: Mapping[str, Submission],
+    reports: Mapping[str, Path],
+    scored: Sequence[Scored],
+) -> Path:
+    """Write the page of all parts, as judged; `reports`: the directories of their own. Gives the path."""
+    folded = [
+        {
+            "part": part,
+            "verdict": verdict.verdict(judged),
+            "counts": verdict.counted(judged.rows),
+            "table": table.printed(judged.rows, judged.campaign, judged.pack, "simple"),
+            "link": os.path.relpath(reports[part.id] / "index.html", directory),
+        }
+        for part in response.parts
+        for judged in [parts[part.id]]
+    ]
+    path = directory / "index.html"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        atomic.write(
+            path,
+            page.rendered(TEMPLATE, response=response, scored=scored, parts=folded, value=value, digits=units.digits),
+        )
+    except OSError as error:
+        raise unwritten(error, f"{path}: cannot be written: {error.strerror}") from error
+    return path

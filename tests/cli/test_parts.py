@@ -1,0 +1,141 @@
+"""The verbs on a campaign file that answers an RFP of several parts, on the fake Slurm."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from campaign.cli.parts import groups
+from campaign.config.opened import open_campaign
+from tests.support import fake_slurm, rfp
+from tests.support.command_line import CAMPAIGN
+from tests.support.fake_slurm import Fake
+from tests.support.rfp import ANSWER
+
+PARTS = ("fast", "slow")
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+        rfp.write(tmp_path, answer=ANSWER.replace("  fat: {{slurm: {{constraint: fat}}}}", "  fat: {{}}"))
+        yield fake
+
+
+def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([CAMPAIGN, *words], cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def test_one_command_runs_all_parts_and_every_verb_works_on_the_whole_and_on_a_part(
+    tmp_path: Path, cluster: Fake
+) -> None:
+    planned = called(tmp_path, "plan", "c.yaml")
+    assert "=== part fast: The fast tier ===" in planned.stdout
+    assert "=== part slow ===" in planned.stdout
+    assert "mdtest -F" not in planned.stdout, "the command lines are those of a part"
+    assert "mdtest -F" in called(tmp_path, "plan", "c.yaml", "--part", "slow").stdout
+
+    done = called(tmp_path, "run", "c.yaml")
+    for part in PARTS:
+        assert f"{part}: 36 cells: 36 " in done.stdout, "the numbers of the fake are invalid"
+    again = called(tmp_path, "run", "c.yaml")
+    assert "submitted" not in again.stdout
+
+    status = json.loads(called(tmp_path, "status", "c.yaml", "--json").stdout)
+    states = {run["state"] for runs in status["parts"].values() for run in runs}
+    assert (list(status["parts"]), states) == ([*PARTS], {"done"})
+    table = json.loads(called(tmp_path, "table", "c.yaml", "--format", "json").stdout)
+    assert [len(table["parts"][part]) for part in PARTS] == [36, 36]
+    assert [(score["id"], score["why"]) for score in table["scores"]] == [
+        ("both", "fast/scratch/single/shared/create is invalid"),
+        ("total", "fast/scratch/single/shared/create is invalid"),
+    ]
+    assert table["scores"][0]["figures"][0]["origin"].endswith("runs/scratch.single.shared.r1/1/stdout line 14")
+    rows = list(csv.DictReader(io.StringIO(called(tmp_path, "table", "c.yaml", "--format", "csv").stdout)))
+    assert [row["part"] for row in rows] == ["fast"] * 36 + ["slow"] * 36
+    printed = called(tmp_path, "table", "c.yaml").stdout
+    assert "both: no value (fast/scratch/single/shared/create is invalid)" in printed
+
+    reported = called(tmp_path, "report", "c.yaml", "-o", "page")
+    assert reported.stdout.endswith("wrote page/index.html\n")
+    page = (tmp_path / "page/index.html").read_text()
+    assert page.index("Both tiers") < page.index('href="fast/index.html"') < page.index('href="slow/index.html"')
+    assert (tmp_path / "page/fast/index.html").is_file()
+
+    rerun = called(tmp_path, "rerun", "c.yaml", "slow/home/single/shared/*")
+    assert "slow: home/single/shared/create" in rerun.stdout
+    assert "fast" not in rerun.stdout
+    refused = called(tmp_path, "rerun", "c.yaml", "home/single/shared/stat")
+    assert refused.returncode == 2
+    assert "home/single/shared/stat: allowed: part/target/launch/files/operation; parts: fast, slow" in refused.stderr
+
+
+def test_a_mandatory_part_without_an_answer_is_said_and_the_answer_is_not_complete(
+    tmp_path: Path, cluster: Fake
+) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(file.read_text().partition("  slow:")[0].replace("node_classes:\n  fat: {}\n", ""))
+    done = called(tmp_path, "run", "c.yaml", "--only", "fast/scratch/single/shared/*")
+    assert done.returncode == 1
+    assert "mandatory parts of RFP small that are not answered: slow" in done.stderr
+
+
+def test_ctrl_c_reaches_all_parts_and_the_same_command_continues(tmp_path: Path, cluster: Fake) -> None:
+    running = subprocess.Popen(
+        [CAMPAIGN, "run", "c.yaml"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    journal = tmp_path / "results/offer/slow/journal.jsonl"
+    fake_slurm.wait_until(lambda: journal.exists() and "submitted" in journal.read_text(), "a job is submitted")
+    os.kill(running.pid, signal.SIGINT)
+    told, _ = running.communicate(timeout=120)
+    assert running.returncode == 130, told
+    assert "campaign: interrupted" in told
+    assert "'campaign run c.yaml --part " in told
+    done = called(tmp_path, "run", "c.yaml")
+    assert [done.stdout.count(f"{part}: 36 cells: 36 ") for part in PARTS] == [1, 1]
+
+
+def test_parts_that_share_storage_or_a_partition_run_one_after_another(tmp_path: Path) -> None:
+    def grouped(answer: str) -> list[list[str]]:
+        file = rfp.write(tmp_path, answer=answer)
+        return list(groups({part: open_campaign(file, part) for part in PARTS}, PARTS))
+
+    assert grouped(ANSWER) == [["fast", "slow"]], "one partition"
+    apart = ANSWER.replace("constraint: fat", "partition: fat")
+    assert grouped(apart) == [["fast"], ["slow"]]
+    assert grouped(apart.replace("targets: [home]", "targets: [scratch]")) == [["fast", "slow"]], "one target"
+    assert grouped(
+        apart.replace("name: home", "name: home, storage: lustre").replace(
+            "name: scratch", "name: scratch, storage: lustre"
+        )
+    ) == [["fast", "slow"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("status", "--part", "slwo"), "--part slwo: did you mean slow?"),
+        (("run", "--max-node-hours", "2"), "--max-node-hours: is for one part; name it with --part"),
+    ],
+)
+def test_what_is_meant_for_a_part_has_to_name_it(
+    tmp_path: Path, cluster: Fake, words: tuple[str, ...], text: str
+) -> None:
+    refused = called(tmp_path, words[0], "c.yaml", *words[1:])
+    assert refused.returncode == 2
+    assert text in refused.stderr
+
+
+def test_a_figure_that_the_pack_does_not_have_is_told_before_anything_runs(tmp_path: Path) -> None:
+    rfp.write(tmp_path, rfp=rfp.RFP.replace("shared/stat", "shared/sta"))
+    shown = called(tmp_path, "rules", "rfp.yaml")
+    assert shown.returncode == 2
+    assert "figures.stat: crossroads-mdtest has no sta; did you mean stat?" in shown.stderr
