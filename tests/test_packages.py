@@ -29,6 +29,7 @@ USERS = {
         "slurm.sandbox",
         "pipeline.building",
         "report.pdf",
+        "cli.parts",
         "cli.running",
     },
     "sqlite3": {"results.store"},

@@ -36,13 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         streams.use()
         os.umask(os.umask(0o077) | 0o002)  # others must not be able to change results and scripts of jobs
-    return guarded(words[0] if words else "", lambda: _do(words))
-
-
-def guarded(verb: str, do: Callable[[], int]) -> int:
-    """Do what a verb does; gives the exit status. Errors are printed."""
     try:
-        return do()
+        return _do(words)
     except CampaignError as error:
         _last(f"campaign: {error}")
         return error.exit_status
@@ -52,7 +47,7 @@ def guarded(verb: str, do: Callable[[], int]) -> int:
     except OSError as error:
         if isinstance(error, BrokenPipeError) and streams.is_one(error):
             # The reader has gone, as in `campaign table | head`. Verbs whose status is used must not return OK.
-            return INTERRUPTED if verb in TELLING else OK
+            return INTERRUPTED if words[:1] and words[0] in TELLING else OK
         _last(f"campaign: {_in_words(error)}")
         return ENVIRONMENT
     except MemoryError:

@@ -8,14 +8,14 @@ import io
 import os
 import selectors
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from copy import copy
 from pathlib import Path
 
 from campaign.cli import running
-from campaign.cli.main import guarded
 from campaign.cli.output import columns, say, show, table_format, write
 from campaign.config.opened import Opened, open_campaign
 from campaign.config.response import Response
@@ -34,7 +34,7 @@ BLOCK = 1 << 16
 def do(name: str, verb: Verb, arguments: argparse.Namespace, response: Response) -> int:
     """Do a verb for all parts; gives the worst of their exit statuses."""
     if name in ("run", "rerun"):
-        return _run(verb, arguments, response)
+        return _run(name, arguments, response)
     style = table_format(arguments.format, arguments.output) if name == "table" and not arguments.clauses else ""
     if style in ONE_FILE:
         arguments.format = style
@@ -106,34 +106,35 @@ def _table(texts: Mapping[str, str]) -> str:
 # --- running the parts
 
 
-def _run(verb: Verb, arguments: argparse.Namespace, response: Response) -> int:
+def _run(name: str, arguments: argparse.Namespace, response: Response) -> int:
     """Parts that share storage or a partition run one after another, others side by side."""
     if arguments.max_node_hours is not None:
         raise InputError("--max-node-hours: is for one part; name it with --part")
     with running.sandboxed(arguments):
-        chosen = dict(_chosen(arguments, response))
-        status = _side_by_side(verb, chosen, list(groups(opened(arguments, response), list(chosen))))
-    name = response.rfp.id
-    running.notify(arguments.notify, name, status, f"campaign for RFP {name}: ended with status {status}")
+        chosen = dict(_chosen(name, arguments, response))
+        status = _side_by_side(chosen, list(groups(opened(arguments, response), list(chosen))))
+    told = f"campaign for RFP {response.rfp.id}: ended with status {status}"
+    running.notify(arguments.notify, response.rfp.id, status, told)
     return _complete(response, status)
 
 
-def _chosen(arguments: argparse.Namespace, response: Response) -> Iterator[tuple[str, argparse.Namespace]]:
-    """The arguments of each part that is to run: cells are named `part/target/launch/files/operation`."""
-    name = "cells" if "cells" in arguments else "only"
-    cells = [cell for cell in getattr(arguments, name) if "/" in cell]
+def _chosen(verb: str, arguments: argparse.Namespace, response: Response) -> Iterator[tuple[str, list[str]]]:
+    """The command of each part that is to run: cells are named `part/target/launch/files/operation`."""
+    given = arguments.cells if verb == "rerun" else arguments.only
+    cells = [cell for cell in given if "/" in cell]
     ids = [part.id for part in response.parts]
     for cell in cells:
         if cell.partition("/")[0] not in ids:
             raise InputError(f"{cell}: allowed: part/target/launch/files/operation; parts: {', '.join(ids)}")
+    flags = ("failed", "detach", "keep_going", "verbose", "quiet")
+    options = [f"--{flag.replace('_', '-')}" for flag in flags if getattr(arguments, flag, False)]
     for part in ids:
-        given = _of_part(arguments, part, part)
         own = [cell.partition("/")[2] for cell in cells if cell.partition("/")[0] == part]
-        others = [cell for cell in getattr(arguments, name) if cell not in cells]
-        given.sandbox, given.notify, given.storage = False, None, ""
-        setattr(given, name, [*own, *others])
-        if own or others or not cells:
-            yield part, given
+        own += [cell for cell in given if cell not in cells]
+        if own or not cells:
+            named = own if verb == "rerun" else [f"--only={cell}" for cell in own]
+            program = [sys.executable, "-m", "campaign", verb, str(arguments.file), *named]
+            yield part, [*program, "--part", part, "--max-jobs", arguments.max_jobs, *options]
 
 
 def groups(parts: Mapping[str, Opened], chosen: Sequence[str]) -> Iterator[list[str]]:
@@ -155,27 +156,28 @@ def _used(part: Opened) -> set[tuple[str, str]]:
     return {("partition", campaign.slurm.partition), *targets}
 
 
-def _side_by_side(verb: Verb, chosen: Mapping[str, argparse.Namespace], queues: Sequence[list[str]]) -> int:
-    """Run the parts of each queue one after another, each in a process; their lines begin with the part's name."""
+def _side_by_side(chosen: Mapping[str, list[str]], queues: Sequence[list[str]]) -> int:
+    """Run the parts of each queue one after another; their lines begin with the part's name."""
     worst, children = OK, selectors.DefaultSelector()
 
     def begin(queue: list[str]) -> None:
         if queue:
             part = queue.pop(0)
-            child, pipe = _forked(verb, chosen[part])
-            children.register(pipe, selectors.EVENT_READ, (part, child, queue, b""))
+            # In a group of its own: Ctrl-C reaches this program, which passes it on.
+            child = subprocess.Popen(chosen[part], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, process_group=0)
+            assert child.stdout is not None, "it is a pipe"
+            children.register(child.stdout, selectors.EVENT_READ, (part, child, queue, b""))
 
     for queue in queues:
         begin(queue)
     while children.get_map():
         try:
             ready = children.select()
-        except KeyboardInterrupt:  # the parts were interrupted too: they say what they leave
-            worst = INTERRUPTED
+        except KeyboardInterrupt:  # the parts say what they leave
             for key in children.get_map().values():
-                key.data[2].clear()
-                with suppress(ProcessLookupError):
-                    os.kill(key.data[1], signal.SIGINT)
+                _, child, queue, _ = key.data
+                queue.clear()
+                child.send_signal(signal.SIGINT)
             continue
         for key, _ in ready:
             part, child, queue, begun = key.data
@@ -187,27 +189,8 @@ def _side_by_side(verb: Verb, chosen: Mapping[str, argparse.Namespace], queues: 
                 children.modify(key.fileobj, selectors.EVENT_READ, (part, child, queue, rest))
                 continue
             children.unregister(key.fileobj)
-            os.close(key.fd)
-            _, ended = os.waitpid(child, 0)
-            worst = max(worst, os.waitstatus_to_exitcode(ended) if os.WIFEXITED(ended) else INTERRUPTED)
+            child.stdout.close()
+            status = child.wait()
+            worst = max(worst, status if status >= 0 else INTERRUPTED)
             begin(queue)
     return worst
-
-
-def _forked(verb: Verb, arguments: argparse.Namespace) -> tuple[int, int]:
-    """A process that does the verb; gives it, and what it prints."""
-    read, written = os.pipe()
-    sys.stdout.flush()
-    child = os.fork()
-    if child:
-        os.close(written)
-        return child, read
-    status = INTERRUPTED
-    try:
-        os.setpgid(0, 0)  # Ctrl-C reaches this program, which passes it on
-        os.close(read)
-        os.dup2(written, 1)
-        os.dup2(written, 2)
-        status = guarded("run", lambda: verb(arguments))
-    finally:
-        os._exit(status)

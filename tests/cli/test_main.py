@@ -104,7 +104,7 @@ def test_wrong_usage_ends_with_status_2(words: list[str]) -> None:
 
 
 def test_diff_is_another_name_of_modifications() -> None:
-    assert call("diff", "--help").stdout.startswith("usage: campaign modifications [-h] [-o DIR] FILE")
+    assert call("diff", "--help").stdout.startswith("usage: campaign modifications [-h] [--part PART] [-o DIR] FILE")
     assert "modifications (diff)" in call("--help").stdout
 
 
@@ -124,7 +124,7 @@ def test_a_file_below_what_this_user_may_not_enter_is_told_with_whose_that_is(
     closed.mkdir(mode=0o500)
     plan = closed / "offer" / "plan.json"
 
-    def refuse(_arguments: object) -> NoReturn:
+    def refuse(*_arguments: object) -> NoReturn:
         raise PermissionError(errno.EACCES, "Permission denied", str(plan))
 
     monkeypatch.setattr(results, "open_campaign", refuse)
@@ -144,7 +144,7 @@ def test_a_file_below_what_is_no_directory_is_told_with_what_is_in_the_way(
 ) -> None:
     (tmp_path / "jobs").write_text("")
 
-    def refuse(_arguments: object) -> NoReturn:
+    def refuse(*_arguments: object) -> NoReturn:
         (tmp_path / "jobs" / "first").mkdir()
         raise AssertionError
 
@@ -268,7 +268,7 @@ def test_closed_streams_are_none_of_the_files_that_are_written(file: Path) -> No
 def test_an_operation_that_fails_without_a_files_name_is_not_taken_for_the_output(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(_arguments: object) -> NoReturn:
+    def refuse(*_arguments: object) -> NoReturn:
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")  # of another process that ended
 
     monkeypatch.setattr(results, "open_campaign", refuse)

@@ -44,7 +44,7 @@ SBATCH = "an sbatch option as --name or --name=value, except those that campaign
 KEYS = (
     "name, rules, profile, results, items_total, variables, repetitions, targets, launch, search, projections, slurm, "
     "launcher, benchmark, inputs, energy, declined, server_counters, explanations, answers, waivers, allowed_signers, "
-    "system, proposed, contact, nonce, source"
+    "system, proposed, contact, nonce, build, source"
 )
 PEAK = "(clause 8.5: The minimal number of MPI processes on multiple compute nodes that achieves the peak results.)"
 OFFER = (
@@ -329,8 +329,8 @@ ON_COMMAND_LINES = (
                   "campaign table: error: unknown option --fromat; did you mean --format?"),
     OnCommandLine("an option that is nothing like one", "table c.yaml --xyzzy",
                   "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--clauses] FILE\n"
-                  "campaign table: error: unknown option --xyzzy; allowed: -h, --help, --format, -o, --output, "
-                  "--clauses"),
+                  "campaign table: error: unknown option --xyzzy; allowed: -h, --help, --part, --format, -o, "
+                  "--output, --clauses"),
     OnCommandLine("two campaign files", "table c.yaml d.yaml",
                   "usage: campaign table [-h] [--part PART] [--format F] [-o OUT] [--clauses] FILE\n"
                   "campaign table: error: unexpected arguments: d.yaml"),
@@ -365,7 +365,7 @@ ON_COMMAND_LINES = (
                   "campaign status: error: the following arguments are required: FILE; give the campaign file; "
                   "'campaign init FILE' writes a new one"),
     OnCommandLine("a bundle without a place", "bundle c.yaml",
-                  "usage: campaign bundle [-h] -o DIR [--sign KEY] FILE\n"
+                  "usage: campaign bundle [-h] [--part PART] -o DIR [--sign KEY] FILE\n"
                   "campaign bundle: error: the following arguments are required: -o/--output"),
     OnCommandLine("a comparison with nothing", "compare c.yaml",
                   "campaign: compare needs two or more campaigns; found 1 (the others are compared with the first)"),
