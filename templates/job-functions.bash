@@ -107,7 +107,7 @@ campaign_run() {
     uptime=$campaign_uptime
     [[ -n $campaign_refusal ]] || campaign_is_still_there
     reason=$campaign_refusal
-    [[ -n $reason || -z $campaign_inputs ]] || campaign_ask hash "$folder"
+    [[ -n $reason || -z $campaign_inputs ]] || { campaign_ask hash "$folder" && reason=$REPLY; }
     [[ -n $reason ]] || campaign_phases "$@"
     campaign_now
     ended=$REPLY

@@ -11,6 +11,7 @@
 #include "witness/script.h"
 #include "witness/storage.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,10 @@ static void obey(char *line)
         script_answer("%s", attempt_closed());
     } else if (strcmp(word, "leave") == 0) {
         lock_release();
+    } else if (strcmp(word, "over") != 0) { /* a script that asks would wait for its answer until the job's limit */
+        script_answer("%s does not know '%s', which the job's script says: they are of different versions; build the benchmark "
+                      "again (make build) and plan again",
+                      program_invocation_name, word);
     }
 }
 

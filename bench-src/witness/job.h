@@ -1,7 +1,7 @@
 /* job: on the job's first node, between its script and the witnesses on its nodes. It takes the target for the job, starts the
  * witnesses by srun once, puts together what they say, and writes environment.json and ran.txt. It obeys its standard input, in
- * words with tabs between, and answers on its standard output, a line to each of those that ask something. A line that begins
- * with a tab is for the job's own output, and no answer.
+ * words with tabs between, and answers on its standard output, a line to each of those that ask something, and to each that it
+ * does not know. A line that begins with a tab is for the job's own output, and no answer.
  *
  *   lock                                   why nothing may be measured on the target, "itself" where this very job holds it already,
  *                                          or nothing: it is this job's now. The nodes are asked from then on

@@ -384,6 +384,15 @@ def test_a_witness_that_waits_for_the_target_wakes_the_script_each_second(tmp_pa
         assert process.wait(60) == 0
 
 
+def test_a_witness_says_of_a_request_that_it_does_not_know_that_it_is_of_another_version(tmp_path: Path) -> None:
+    command = [resources.witness(), "job", "-d", tmp_path, "-x", "/bench", "--", tmp_path]
+    done = subprocess.run(command, input=b"over\ninvent\tx\n", capture_output=True, timeout=60, check=True)
+    (said,) = done.stdout.decode().splitlines()
+    assert said.startswith(
+        f"{resources.witness()} does not know 'invent', which the job's script says: they are of differ"
+    )
+
+
 # --- runs
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from campaign.core import resources
 from campaign.core.model import Geometry, Launcher
 from campaign.results.environment import reading
 from campaign.results.environment.facts import Evidence, HashedInput
@@ -79,6 +80,19 @@ def test_nodes_that_do_not_hash_the_input_files_fail_no_run(job: Job) -> None:
     job.plan().read(job.root / "box")
     assert job.run() == 0
     assert (job.steps[0].folder / "inputs.txt").read_text() == ""
+
+
+def test_a_witness_of_another_version_refuses_what_it_cannot_do(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, older = resources.witness(), job.root / "witness"
+    reads = f"[[ $1 != job ]] || exec {own} \"$@\" < <(sed -u 's/^inputs/newly/')"
+    older.write_text(f'#!/bin/bash\n{reads}\nexec {own} "$@"\n')
+    older.chmod(0o755)
+    monkeypatch.setattr(resources, "witness", lambda: older)
+    job.plan().read(job.root / "box")
+    assert job.run() == 1
+    outcome, reason = job.end_of()
+    assert outcome == "refused"
+    assert "does not know 'newly', which the job's script says" in reason
 
 
 def test_a_job_leaves_only_its_record(job: Job) -> None:
