@@ -159,7 +159,7 @@ def _names(node: ast.expr) -> Iterator[str]:
     """Raises ValueError for what is not arithmetic."""
     if aggregated := _aggregate(node):
         yield aggregated
-    elif isinstance(node, ast.Name) and _name(node) not in (*_OF_ONE, *_OF_SEVERAL):
+    elif isinstance(node, ast.Name):
         yield _name(node)
     elif not isinstance(node, ast.Constant) or type(node.value) not in (int, float):
         for part in _operation(node)[1]:

@@ -42,11 +42,16 @@ def test_words_of_python_are_names_like_any_other() -> None:
     assert formula.value("is * lambda", {"is": 2, "lambda": 3}) == 6
 
 
+def test_a_result_may_be_called_as_a_function_is() -> None:
+    assert formula.names("mean / 2 + max(mean, sum) + max(mean) + sqrt(sqrt)") == ("mean", "sum", "max(mean)", "sqrt")
+    assert formula.value("mean / 2 + max(mean, sum)", {"mean": 2, "sum": 3}) == 4
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "", "1 +", "a b", "__import__('os')", "a.b", "a[0]", "(lambda: 1)()", "[1]", "'text'", "a if b else c", "a < b",
-        "a and b", "not a", "1j", "f(a)", "sqrt", "sqrt()", "sqrt(1, 2)", "min(1)", "max(*a)", "exp(x=1)",
+        "a and b", "not a", "1j", "f(a)", "sqrt()", "sqrt(1, 2)", "min(1)", "max(*a)", "exp(x=1)",
         "geomean(1)", "a // b", "a % b", "a @ b", "a << b", "~a", "a := 1", "{}", "...", "a; b", "a\nb",
     ],
 )  # fmt: skip
