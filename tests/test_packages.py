@@ -43,6 +43,8 @@ USERS = {
     "rich": {"cli.progress"},
     "xlsxwriter": {"report.workbook"},
     "openpyxl": {"results.tabular"},
+    "lxml": {"results.tabular"},
+    "docx": {"results.tabular"},
     "numpy": {"statistics.contention", "statistics.scaling", "plan.search"},
     "scipy": {"statistics.contention", "statistics.scaling"},
 }

@@ -30,13 +30,17 @@ STATUS_STATUS = f"""exit status:
 0  all results valid
 1  results are missing, failed or invalid, or jobs are under way{RESULTS_ONLY}"""
 
+FILL_STATUS = """exit status:
+0  every marked or mapped cell is filled
+1  a cell is left empty, since it has no valid result"""
+
 CHECK_STATUS = """exit status:
 0  all results valid, and no rule violated
 1  a rule is violated, or results are missing or failed"""
 
 VERIFY_STATUS = """exit status:
 0  compliant and fully checked
-1  altered, contradictory, in violation of a rule, or incomplete
+1  altered, contradictory, in violation of a rule, or incomplete; or --table is not the bundle's
 2  wrong usage, or not a bundle
 4  nothing wrong found, but not everything was checked or explained
 5  as 4, for a rehearsal, which is never compliant"""
@@ -134,6 +138,9 @@ WAIVER_SIGNERS = Option(
     help="public keys of those who may grant waivers (same format); without it waivers have no effect",
 )
 SIGNERS = Option("--signers", type=Path, metavar="FILE", help="trusted public keys (format of ssh's allowed_signers)")
+MAPPING = Option(
+    "--mapping", type=Path, metavar="MAP", help="which cells of the form hold which results: a file (docs/forms.md)"
+)
 PACK = "crossroads-mdtest"
 
 
@@ -230,6 +237,13 @@ VERBS = (
         Option("--pdf", action="store_true",
                help="also print the page to index.pdf, with an installed Chromium or Chrome"),
     ], RESULTS_STATUS),
+    Verb("fill", "results", "fill the results into the buyer's form; RESPONSE.origins.csv says where each is from", [
+        FILE,
+        Option("form", type=Path, metavar="FORM", help="the buyer's form (.xlsx, .csv or .docx), with cells that are "
+               "marked as in {{ scratch/peak/shared/stat }} or mapped"),
+        Option("-o", "--output", type=Path, metavar="RESPONSE", required=True, help="the filled form"),
+        MAPPING,
+    ], FILL_STATUS),
     Verb("check", "results", "check the results, or another party's table, against the run rules", [
         FILE,
         PART,
@@ -238,6 +252,7 @@ VERBS = (
                help="print the text to sign for the campaign file's Nth waiver"),
         Option("--rules", default=PACK, metavar="ID", help="rule pack if FILE is a table (.csv, .xlsx or .json as "
                "'campaign table' writes it; default: %(default)s)"),
+        MAPPING,
         JUNIT,
     ], CHECK_STATUS),
     Verb("compare", "results", "cell-by-cell comparison with statistical significance", [
@@ -253,6 +268,9 @@ VERBS = (
                help="acceptance test on the reported values only, without confidence intervals"),
         Option("--map", action="append", default=[], metavar="NAME=OTHER",
                help="target NAME of the first campaign is called OTHER in the others"),
+        MAPPING,
+        Option("--rules", default=PACK, metavar="ID", help="with --mapping: rule pack of the forms (default: "
+               "%(default)s)"),
         table_format("csv, json, or a tabulate format such as simple, github, html"),
         OUT,
     ]),
@@ -284,6 +302,9 @@ VERBS = (
         Option("--rules", metavar="PACK", help="re-evaluate with this rule pack, an id or a path (default: the "
                "installed pack with the bundle's id)"),
         WAIVER_SIGNERS,
+        Option("--table", type=Path, metavar="FILE", help="also compare this table (.csv, .xlsx, .json), page (.html) "
+               "or filled form (with --mapping) with the bundle, cell by cell"),
+        MAPPING,
         JSON,
         JUNIT,
         directory("write the report of the re-evaluation to this directory"),

@@ -6,13 +6,15 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 
 from campaign.cli.output import columns, say, show, table_format, verdict, write
+from campaign.config import forms as form_mappings
 from campaign.config.opened import open_campaign
 from campaign.core import journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.units import several
-from campaign.evidence import bundle, rebuild, sample, text, verify
+from campaign.evidence import bundle, handed, rebuild, sample, text, verify
 from campaign.evidence.verify import Asked, VerifiedBundle
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
@@ -49,23 +51,30 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
         tuple(arguments.timestamp),
         arguments.authority,
     )
+    mapping = form_mappings.load(arguments.mapping) if arguments.mapping else None
+    differing: list[handed.CellDifference] = []
     with verify.verify(arguments.bundle, asked) as verified:
         judged = verified.judged
+        if arguments.table and judged:
+            differing = handed.differences(arguments.table, judged.submission, mapping)
         if arguments.junit:
             write(text.as_junit(verified), arguments.junit)
         if arguments.json:
-            print(json.dumps(text.as_json(verified), indent=1))
+            of_table = {"table": {"file": str(arguments.table), "differences": list(map(asdict, differing))}}
+            print(json.dumps(text.as_json(verified) | (of_table if arguments.table and judged else {}), indent=1))
         else:
             show(text.as_text(verified, columns()))
             if judged is not None:
                 whole = judged.submission
                 print(f"\n{table.printed(whole.rows, whole.campaign, whole.pack, 'simple', columns())}")
             show(text.conclusion(verified))
+            if arguments.table and judged:
+                show(text.of_table(arguments.table, differing))
         if arguments.output and judged is not None:
             tell = say if arguments.json else show
             path = write_report(arguments.output, text.for_report(verified, judged))
             tell(f"wrote {path}")
-    return verified.conclusion.exit_status
+    return INCOMPLETE if differing else verified.conclusion.exit_status
 
 
 def show_head(arguments: argparse.Namespace) -> int:

@@ -8,17 +8,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from campaign.cli.output import columns, say, show, table_format, verdict, write
+from campaign.config import forms
 from campaign.config.opened import Opened, open_campaign
+from campaign.config.rules import packs
 from campaign.config.waivers import statement
 from campaign.core.errors import INCOMPLETE, OK, InputError
-from campaign.core.units import several
+from campaign.core.grouping import grouped
+from campaign.core.units import listed, several
 from campaign.judge import foreign
 from campaign.judge.clauses import matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import clauses, contents, junit, pdf, table, views
-from campaign.report.compare import forms, sources, verdicts
+from campaign.report import clauses, contents, filled, junit, pdf, table, views
+from campaign.report.compare import forms as printed
+from campaign.report.compare import sources, verdicts
 from campaign.report.workbook.write import workbook
 from campaign.report.write import write_report
 from campaign.results.source import modifications, record
@@ -70,8 +74,26 @@ def report(arguments: argparse.Namespace) -> int:
     return verdict(submission.rows)
 
 
+def fill(arguments: argparse.Namespace) -> int:
+    form, response = arguments.form, arguments.output
+    if response.suffix.lower() != form.suffix.lower() or response.resolve() == form.resolve():
+        raise InputError(f"-o {response}: name another file than the form, ending in {form.suffix}")
+    whole = standing.current(open_campaign(arguments.file), say)
+    done = filled.fill(form, {"": whole}, forms.load(arguments.mapping) if arguments.mapping else None)
+    origins = response.with_suffix(".origins.csv")
+    write(done.origins, origins)
+    write(done.content, response)
+    show(f"wrote {response}: {len(done.cells) - len(done.empty)} of {several(len(done.cells), 'cell')} filled")
+    show(f"wrote {origins}")
+    for reason, cells in grouped((cell.reason, cell) for cell in done.empty).items():
+        show(f"left empty ({reason}): {listed(f'{cell.place.spot} {cell.place.entry.name}' for cell in cells)}")
+    if not whole.full:
+        say(f"{response}: {whole.campaign.profile} size: not a compliant result")
+    return INCOMPLETE if done.empty else OK
+
+
 def check(arguments: argparse.Namespace) -> int:
-    if foreign.is_table(arguments.file):
+    if arguments.mapping or foreign.is_table(arguments.file):
         return _check_table(arguments)
     opened = open_campaign(arguments.file, arguments.part)
     if arguments.waiver is not None:
@@ -105,16 +127,18 @@ def _print_waiver(opened: Opened, number: int) -> int:
 
 
 def _check_table(arguments: argparse.Namespace) -> int:
-    whole = foreign.read(arguments.file, arguments.rules)
+    mapping = forms.load(arguments.mapping) if arguments.mapping else None
+    whole = foreign.read(arguments.file, arguments.rules, mapping)
     findings = foreign.judge_table(whole)
     return _print_findings(arguments, replace(whole, rows=with_findings(whole.rows, findings), findings=findings))
 
 
 def compare(arguments: argparse.Namespace) -> int:
     terms = verdicts.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
-    comparison = sources.compare(arguments.campaigns, terms, verdicts.parse_targets(arguments.map))
+    form = (forms.load(arguments.mapping), packs.load(arguments.rules)) if arguments.mapping else None
+    comparison = sources.compare(arguments.campaigns, terms, verdicts.parse_targets(arguments.map), form)
     style = table_format(arguments.format, arguments.output)
-    text = forms.printed(comparison, style, columns(arguments.output))
+    text = printed.printed(comparison, style, columns(arguments.output))
     write(text, arguments.output)
     return OK if comparison.passed else INCOMPLETE
 
@@ -140,6 +164,7 @@ def show_modifications(arguments: argparse.Namespace) -> int:
 FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "table": print_table,
     "report": report,
+    "fill": fill,
     "check": check,
     "compare": compare,
     "modifications": show_modifications,

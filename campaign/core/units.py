@@ -126,6 +126,20 @@ def may_be_negative(unit: str) -> bool:
     return not _RATE_TIME_OR_SIZE.fullmatch(unit)
 
 
+_PREFIXES: dict[str, float] = {"": 1, "n": 1e-9, "u": 1e-6, "m": 1e-3}
+_PREFIXES |= {name: 1000**power for power, name in enumerate("kMGTPE", 1)}
+_PREFIXES |= {f"{name}i": 1024**power for power, name in enumerate("KMGTPE", 1)}
+
+
+def converted(value: float, unit: str, wanted: str) -> float:
+    """A number in another unit, which has the same name with another prefix: MiB/s in GB/s, us in s."""
+    for prefix, factor in _PREFIXES.items():
+        for other, by in _PREFIXES.items():
+            if unit.startswith(prefix) and wanted == other + unit.removeprefix(prefix):
+                return value * factor / by
+    raise ValueError(f"found unit {wanted}; allowed: {unit}, also with another prefix such as k, M, Mi")
+
+
 def digits(value: float) -> str:
     """A number as it is printed: whole from 100 on, below that 3 significant digits."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

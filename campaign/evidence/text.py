@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.escaping import plain
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
+from campaign.core.units import several
+from campaign.evidence.handed import CellDifference
 from campaign.evidence.replay import Judged
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
@@ -20,6 +23,7 @@ from campaign.report.verdict import sentence
 
 # Rules that are printed for a bundle only if they have findings, and what they are about.
 _OTHERS = {"WVR-01": "waivers", "RUN-08": "the campaign as a whole", "EVD-06": "agreement of duplicate records"}
+MOST_SHOWN = 50  # cells of a table
 TOLD = 3  # problems of the bundle in the last line
 
 
@@ -41,6 +45,16 @@ def as_json(verified: VerifiedBundle) -> dict[str, Any]:
         "campaign_findings": [finding.as_json() for finding in verified.broad],
         "verdict": json.loads(verified.judged.files["verdict.json"]) if verified.judged else None,
     }
+
+
+def of_table(path: Path, differing: Sequence[CellDifference]) -> str:
+    """The output of `verify --table`."""
+    if not differing:
+        return f"{path}: the bundle's numbers in every cell"
+    lines = [f"  {plain(each.place)}: expected {plain(each.expected)}, found {plain(each.found)}" for each in differing]
+    more = len(lines) - MOST_SHOWN
+    told = [f"{path}: NOT this bundle's: {several(len(lines), 'cell')} with other contents", *lines[:MOST_SHOWN]]
+    return "\n".join([*told, f"  and {more} more; --json lists all"] if more > 0 else told)
 
 
 def as_junit(verified: VerifiedBundle) -> str:

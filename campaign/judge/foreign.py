@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from campaign.config.format import Campaign, Target
+from campaign.config.forms import FormMapping
 from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import largest_members, settle, unfold
@@ -24,7 +25,7 @@ from campaign.judge import numbers, submission
 from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
-from campaign.results.tabular import table
+from campaign.results.tabular import places, table
 from campaign.results.tabular.table import NOT_A_NUMBER, table_without_rows
 from campaign.statistics import intervals
 
@@ -38,11 +39,15 @@ def is_table(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def read(path: Path, pack: str) -> Submission:
-    """A table as a submission: at full size, with the targets that it names, without any records. Raises InputError
-    with the place that cannot be read.
+def read(path: Path, pack: str, mapping: FormMapping | None = None, part: str = "") -> Submission:
+    """A table, or the results of a form, in an RFP those of one part, as a submission: at full size, with the targets
+    that it names, without any records. Raises InputError with the place that cannot be read.
     """
-    entries, loaded = _entries(path), packs.load(pack)
+    loaded = packs.load(pack)
+    if mapping:
+        entries = [Entry(row.where, row.fields) for row in places.rows(path, mapping, {part: loaded})]
+    else:
+        entries = table_entries(path)
     loaded = unfold(loaded, largest_members(loaded, [str(entry.fields.get("launch")) for entry in entries]))
     try:
         settled = settle(loaded, "full", {}, {})
@@ -56,20 +61,20 @@ def read(path: Path, pack: str) -> Submission:
     return Submission(campaign, settled, (), (), (), rows)
 
 
-def _entries(path: Path) -> list[_Entry]:
+def table_entries(path: Path) -> list[Entry]:
     if path.suffix.lower() == ".json" and path.is_file():
         entries = _of_json(path, untrusted.content(path, table.LARGEST))
         if not entries:
             raise InputError(table_without_rows(path))
         return entries
-    return [_Entry(row.where, row.fields) for row in table.read(path)]
+    return [Entry(row.where, row.fields) for row in table.read(path)]
 
 
-def _of_json(path: Path, data: bytes) -> list[_Entry]:
+def _of_json(path: Path, data: bytes) -> list[Entry]:
     rows = untrusted.parse(str(path), data, table.ALLOWED)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: not a table; expected a list of objects as 'campaign table --format json' writes it")
-    return [_Entry(f"{path}: entry {number}", _flat(row)) for number, row in enumerate(rows, 1)]
+    return [Entry(f"{path}: entry {number}", _flat(row)) for number, row in enumerate(rows, 1)]
 
 
 def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,6 +83,8 @@ def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("source", "statistics"):
         if isinstance(inner := entry.get(key), dict):
             flat |= inner
+    if isinstance(values := flat.get("values"), list):
+        flat["values"] = " ".join(map(repr, values))
     if isinstance(inner := entry.get("iterations"), dict):
         flat |= {"iterations": inner.get("count"), "statistic": inner.get("statistic")}
     if isinstance(parts := entry.get("parts"), list):
@@ -86,7 +93,7 @@ def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class Entry:
     """A line of the table, with its place for error messages."""
 
     where: str

@@ -34,6 +34,7 @@ VERBS = (
     "collect",
     "table",
     "report",
+    "fill",
     "check",
     "bundle",
     "head",

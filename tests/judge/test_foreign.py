@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from campaign.cli.main import main
+from campaign.config import forms as mappings
 from campaign.config.rules import packs
 from campaign.core.errors import InputError
 from campaign.core.model import Finding, Severity, Status
@@ -18,7 +19,10 @@ from campaign.judge import foreign
 from campaign.judge.rows import with_findings
 from campaign.report import table
 from campaign.report.workbook.write import workbook
+from campaign.results.tabular import form as form_files
+from campaign.results.tabular import places
 from tests.report.test_write import contents
+from tests.support import forms
 from tests.support.results import everything
 
 PUBLISHED = Path(__file__).parents[1] / "data" / "tables" / "crossroads-published.csv"
@@ -265,6 +269,34 @@ def test_check_takes_a_table_in_place_of_a_campaign_file(capsys: pytest.CaptureF
     assert main(["check", str(PUBLISHED), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert {"STA-05", "PHY-01", "PHY-02", "PHY-03", "PRJ-01"} <= {one["rule"] for one in found if one["checked"]}
+
+
+def test_a_form_in_another_layout_is_judged_by_its_mapping(capsys: pytest.CaptureFixture[str]) -> None:
+    form = forms.DATA / "crossroads-mdtest-published.csv"
+    whole = foreign.read(form, PACK, mappings.load(forms.DATA / "crossroads-mdtest.yaml"))
+    found = [one for one in foreign.judge_table(whole) if one.checked]
+    repeated = {one.subject: one.actual for one in found if one.rule == "PRJ-01"}
+    assert repeated["scratch/max/shared/*"] == "create 40919, stat 104354, remove 18845" and len(repeated) == 3
+    inflated = {one.subject for one in found if one.rule == "PHY-03"}
+    assert inflated == {
+        f"scratch/{launch}/onefile/{name}" for launch in ("peak", "max") for name in ("create", "remove")
+    }
+    assert main(["check", str(form), "--mapping", str(forms.DATA / "crossroads-mdtest.yaml")]) == 1
+    assert "36 cells: 36 invalid" in capsys.readouterr().out
+    assert main(["check", str(form)]) == 2
+    assert "no column target" in capsys.readouterr().err
+
+
+def test_the_retyped_table_of_the_rfp_has_stat_slower_than_create(tmp_path: Path) -> None:
+    rows = {str(row.cell): row.value for row in foreign.read(PUBLISHED, PACK).rows}
+    form, mapping = tmp_path / "retyped.csv", mappings.load(forms.DATA / "crossroads-mdtest.yaml")
+    empty = form_files.read(forms.DATA / "crossroads-mdtest.csv")
+    spots = {each.spot: each.entry.result for each in places.places(form, empty, mapping)}
+    form.write_bytes(
+        empty.filled({spot: {"": rows[name.replace("scratch", "lustre")] or ""} for spot, name in spots.items()})
+    )
+    found = [one for one in foreign.judge_table(foreign.read(form, PACK, mapping)) if one.checked]
+    assert {one.subject for one in found if one.rule == "PHY-05"} == {"scratch/node/unique/stat"}
 
 
 def test_a_breach_makes_a_number_of_a_table_invalid() -> None:

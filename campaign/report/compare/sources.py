@@ -15,7 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from campaign.config.forms import FormMapping
 from campaign.config.opened import open_campaign
+from campaign.config.rules.pack import RulePack
 from campaign.core import archives, untrusted
 from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.bagit import MANIFEST
@@ -23,7 +25,7 @@ from campaign.core.errors import InputError
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import Offer, read
 from campaign.report.compare.verdicts import OfferComparison, Terms
-from campaign.results.tabular import table
+from campaign.results.tabular import places, table
 
 MAX_BYTES = 64 * 1024 * 1024  # of a table or a manifest
 MAX_MEMBERS = 1_000_000  # of an archive
@@ -43,17 +45,22 @@ _TABLE = "a table; its values are not verified"
 
 
 def compare(
-    paths: Sequence[Path], terms: Terms | None = None, targets: Mapping[str, str] | None = None
+    paths: Sequence[Path],
+    terms: Terms | None = None,
+    targets: Mapping[str, str] | None = None,
+    form: tuple[FormMapping, RulePack] | None = None,
 ) -> OfferComparison:
-    """Compare the first of the campaigns with each other one. Raises InputError."""
+    """Compare the first of the campaigns with each other one. `form`: how tables are read that are filled forms, and
+    their rule pack. Raises InputError.
+    """
     if len(paths) < 2:
         raise InputError(
             f"compare needs two or more campaigns; found {len(paths)} (the others are compared with the first)"
         )
-    return verdicts.compare([load(path) for path in paths], terms, targets)
+    return verdicts.compare([load(path, form) for path in paths], terms, targets)
 
 
-def load(path: Path) -> Offer:
+def load(path: Path, form: tuple[FormMapping, RulePack] | None = None) -> Offer:
     """Read one offer. Raises InputError with the file and the place in it."""
     try:
         if path.is_dir():
@@ -64,8 +71,8 @@ def load(path: Path) -> Offer:
             return _campaign(path)
         if path.name.endswith((".zip", ".tar.gz", ".tgz")):
             return _bundled(str(path), _from_archive(path))
-        if path.suffix.lower() in table.SUFFIXES:
-            return _tabular(path)
+        if path.suffix.lower() in table.SUFFIXES or (form and path.suffix != ".json"):
+            return _tabular(path, form)
         return replace(read(str(path), _parsed(path)), remark=_TABLE)
     except FileNotFoundError as error:
         raise InputError(f"{error.filename or path}: not found; give {ALLOWED}") from error
@@ -80,9 +87,9 @@ def _campaign(path: Path) -> Offer:
     return read(str(path), [row.as_json() for row in rows])
 
 
-def _tabular(path: Path) -> Offer:
-    """A table as text, converted to the rows of its JSON form."""
-    rows = table.read(path)
+def _tabular(path: Path, form: tuple[FormMapping, RulePack] | None) -> Offer:
+    """A table as text, or a filled form, converted to the rows of its JSON form."""
+    rows = places.rows(path, form[0], {"": form[1]}) if form else table.read(path)
     remark = (
         _TABLE
         if all(row.fields.get("best") for row in rows)

@@ -6,7 +6,7 @@ import csv
 import difflib
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ class TabularRow:
     """`where`: its place in the file, for messages. `fields` are text, or numbers of a workbook."""
 
     where: str
-    fields: Mapping[str, Any]
+    fields: dict[str, Any]
 
 
 def read(path: Path) -> list[TabularRow]:

@@ -35,8 +35,8 @@ def sheets(path: Path, data: bytes) -> Iterator[Iterator[TabularLine]]:
     """The lines of each sheet, one sheet after another. Raises InputError."""
     import openpyxl
 
-    with _readable(path):
-        _check(path, data)
+    with readable(path):
+        check(path, data, MOST_UNPACKED)
         warnings.filterwarnings("ignore", module="openpyxl")  # it warns about unknown styles
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets[:MOST_SHEETS]:
@@ -45,7 +45,7 @@ def sheets(path: Path, data: bytes) -> Iterator[Iterator[TabularLine]]:
 
 
 def _lines(path: Path, sheet: Any) -> Iterator[TabularLine]:
-    with _readable(path):
+    with readable(path):
         values = sheet.iter_rows(max_col=MOST_COLUMNS, values_only=True)
         for line, fields in enumerate(itertools.islice(values, MOST_LINES), 1):
             if fields.count(None) < len(fields):
@@ -54,18 +54,18 @@ def _lines(path: Path, sheet: Any) -> Iterator[TabularLine]:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Turns the many kinds of exceptions that the library raises for a damaged workbook into InputError."""
+def readable(path: Path, otherwise: str = "an XLSX workbook: {why}; save it as .xlsx or .csv") -> Iterator[None]:
+    """Turns the many kinds of exceptions that the library raises for a damaged file into InputError."""
     try:
         yield
     except CampaignError:
         raise
     except Exception as error:
         why = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(f"{path}: not an XLSX workbook: {why}; save it as .xlsx or .csv") from error
+        raise InputError(f"{path}: not {otherwise.format(why=why)}") from error
 
 
-def _check(path: Path, data: bytes) -> None:
+def check(path: Path, data: bytes, most_unpacked: int) -> None:
     """Raises InputError for what the library would trust."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
@@ -73,9 +73,9 @@ def _check(path: Path, data: bytes) -> None:
             excess = f"{len(members)} parts"
             raise InputError(f"{path}: {excess}; give a table of up to {MOST_MEMBERS} parts")
         size = sum(member.file_size for member in members)  # reading stops there, whatever follows
-        if size > MOST_UNPACKED or any(member.compress_type not in _BOUNDED_METHODS for member in members):
+        if size > most_unpacked or any(member.compress_type not in _BOUNDED_METHODS for member in members):
             excess = f"unpacks to {size} bytes or by an unusual method"
-            raise InputError(f"{path}: {excess}; give a table of up to {MOST_UNPACKED} bytes")
+            raise InputError(f"{path}: {excess}; give a table of up to {most_unpacked} bytes")
         for member in members:
             if member.filename.lower().startswith("xl/externallinks/"):
                 raise InputError(

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from campaign.cli.main import main
 from campaign.core import bagit
 from campaign.core.errors import InputError
 from campaign.core.model import Status
@@ -23,7 +24,7 @@ from campaign.report.compare import sources
 from campaign.report.compare.offers import Offer, read
 from campaign.report.workbook.write import workbook
 from tests.report.test_write import contents
-from tests.support import offers
+from tests.support import forms, offers, reference
 from tests.support.offers import CELLS, row
 from tests.support.results import everything
 
@@ -384,3 +385,10 @@ def test_a_damaged_archive_is_read_or_refused(tmp_path: Path, zipped: bool, plac
 def test_two_campaigns_are_the_fewest() -> None:
     with pytest.raises(InputError, match="compare needs two or more campaigns; found 1"):
         sources.compare([Path("a.json")])
+
+
+def test_filled_forms_are_compared_by_their_mapping(capsys: pytest.CaptureFixture[str]) -> None:
+    form, mapping = forms.DATA / "crossroads-mdtest-published.csv", forms.DATA / "crossroads-mdtest.yaml"
+    assert main(["compare", str(reference.BUNDLE), str(form), "--mapping", str(mapping), "--format", "csv"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("scratch,max,shared,stat,"))
+    assert line.split(",")[4:6] == ["ops/s", "highest"] and "104354" in line

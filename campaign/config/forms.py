@@ -1,0 +1,95 @@
+"""The mapping of a buyer's form: which of its cells hold which results. Its keys are the fields of the dataclasses;
+described in docs/forms.md.
+
+Results have the names that cells have in commands, `target/launch/files/operation`, in an RFP of several parts with
+the part before them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.config import values
+from campaign.core import keys, schema
+from campaign.core.keys import key, needed, record
+from campaign.core.schema import ListOf, MapOf, Text, matching
+from campaign.core.strict_yaml import Document
+
+FIELDS = ("value", "processes", "nodes", "processes_per_node", "unit", "status", "note")
+ANSWERS = "answers/"  # before a clause: the campaign file's answer to it
+TOGETHER = " | "  # between texts of one heading that are in several cells
+AXES = ("sheets", "row_groups", "rows", "column_groups", "columns")  # placeholders, and where their texts are found
+_ENTRY = re.compile(rf"(?P<result>.+?)(\.(?P<field>{'|'.join(FIELDS)}))?( in (?P<unit>\S+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class FormEntry:
+    """What a cell of a form holds: a field of a result, a number in `unit` if that is given; or an answer."""
+
+    name: str  # as the mapping or the form has it
+    result: str
+    field: str = "value"
+    unit: str = ""  # "": that of the rule pack
+
+    @classmethod
+    def of(cls, name: str) -> FormEntry:
+        """`scratch/peak/shared/stat.processes`, `scratch/peak/shared/stat in kops/s`, `answers/8.2.2`."""
+        match = None if ANSWERS in name else _ENTRY.fullmatch(name)
+        return cls(name, match["result"], match["field"] or "value", match["unit"] or "") if match else cls(name, name)
+
+
+_NAME = "a result such as scratch/peak/shared/stat, with .processes or ' in GB/s' behind it; or answers/CLAUSE"
+_ENTRY_NAME = Text(_NAME, longest=300)
+_CELL = matching(r"([^!]+!)?[A-Z]{1,3}[1-9][0-9]{0,6}", "a cell such as D7 or Results!D7")
+_HEADINGS = MapOf(
+    Text("a heading's text", longest=300, numbers=True), Text("a part of a result's name", longest=100, numbers=True)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FormTable:
+    """A table whose cells are found by the texts of their headings, each of which stands for a part of the name."""
+
+    result: str = needed(
+        _ENTRY_NAME,
+        "the result in a cell, in which {rows}, {columns}, {row_groups}, {column_groups} and {sheets} stand for what "
+        "the cell's headings mean: `scratch/{rows}/{row_groups}/{columns} in kops/s`",
+    )
+    rows: tuple[tuple[str, str], ...] = needed(
+        _HEADINGS, "text of each row's heading, and what it means; ` | ` joins texts that are in several cells of a row"
+    )
+    columns: tuple[tuple[str, str], ...] = needed(_HEADINGS, "the same for columns")
+    row_groups: tuple[tuple[str, str], ...] = key(
+        _HEADINGS, "the same for the headings of groups of rows: a group goes as far as the heading of the next one"
+    )
+    column_groups: tuple[tuple[str, str], ...] = key(_HEADINGS, "the same for groups of columns")
+    sheets: tuple[tuple[str, str], ...] = key(
+        _HEADINGS,
+        "names of the sheets that have the table, and what they mean; in a DOCX `table 1`, `table 2`, …",
+        says_default="the first sheet",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FormMapping:
+    """The cells of one form. Cells that are marked in the form itself need no mapping."""
+
+    file: str = key(values.LINE, "the form; a path is relative to this file's directory", "")
+    cells: tuple[tuple[str, str], ...] = key(
+        MapOf(_CELL, _ENTRY_NAME, most=2000), "single cells with their results; without a sheet, those of the first one"
+    )
+    tables: tuple[FormTable, ...] = key(ListOf(record(FormTable)), "tables whose cells are found by headings")
+
+
+SCHEMA = record(FormMapping)
+
+
+def load(path: Path) -> FormMapping:
+    """A mapping in a file of its own. Raises InputError with everything that is wrong in it."""
+    document = Document.open(path)
+    given = schema.read(SCHEMA, document)
+    document.finish()
+    mapping: FormMapping = keys.make(SCHEMA, given, path)
+    return mapping

@@ -1,0 +1,149 @@
+"""A buyer's form with the results in its cells, and for each cell where its number comes from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign.config.forms import ANSWERS, FormEntry, FormMapping
+from campaign.config.rules.pack import RulePack
+from campaign.core import units
+from campaign.core.errors import InputError
+from campaign.core.model import Status
+from campaign.core.schema import near
+from campaign.core.strict_yaml import shown
+from campaign.core.units import listed
+from campaign.judge.submission import Submission
+from campaign.report import notes, printing, table
+from campaign.results.cells import Row
+from campaign.results.tabular import form as forms
+from campaign.results.tabular.form import Box, Spot, Value
+from campaign.results.tabular.places import FormPlace, places
+
+COLUMNS = (
+    "cell",
+    "result",
+    "written",
+    "unit",
+    "status",
+    "run",
+    "attempt",
+    "job_id",
+    "file",
+    "line",
+    "parts",
+    "left_empty",
+)
+VALID = (Status.MEASURED, Status.PROJECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class FilledCell:
+    """`value`: what was written; None if the cell is left empty. `source`: a result, or an answer."""
+
+    place: FormPlace
+    value: Value | None
+    source: Row | str
+
+    @property
+    def reason(self) -> str:
+        """Why it is left empty; "" if it is not."""
+        if self.value is not None:
+            return ""
+        if isinstance(self.source, str):
+            return "no answer in the campaign file"
+        return f"{self.source.status} {self.source.note}".strip()
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """Its line in the list of origins."""
+        row = dict.fromkeys(COLUMNS) | (table.flattened(self.source) if isinstance(self.source, Row) else {})
+        entry, written = self.place.entry.name, forms.written(self.value)
+        return row | {"cell": str(self.place.spot), "result": entry, "written": written, "left_empty": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class FilledForm:
+    content: bytes
+    cells: Sequence[FilledCell]
+
+    @property
+    def empty(self) -> list[FilledCell]:
+        return [cell for cell in self.cells if cell.value is None]
+
+    @property
+    def origins(self) -> str:
+        """As CSV."""
+        return printing.as_csv(COLUMNS, (cell.origin for cell in self.cells))
+
+
+def fill(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None = None) -> FilledForm:
+    """`parts`: the submission of each part of an RFP, or that of "" for results without a part in their names. Without
+    a mapping, only the cells are filled that are marked in the form. Raises InputError with everything that is wrong.
+    """
+    form, known = forms.read(path), _known(parts)
+    placed = list(places(path, form, mapping))
+    times = Counter((place.spot, place.part) for place in placed)
+    cells, problems = [], []
+    for place in placed:
+        box = form.box(place.spot)
+        try:
+            _check(place, box, times[place.spot, place.part], known)
+            source, pack = known[place.entry.result]
+            cells.append(FilledCell(place, _value(place.entry, source, pack), source))
+        except ValueError as error:
+            problems.append(f"{path}: cell {place.spot}: {place.entry.name}: {error}")
+    if problems or not placed:
+        raise InputError(
+            *problems or [f"{path}: no cell is marked or mapped; mark one as {{{{ {next(iter(known))} }}}}"]
+        )
+    values: dict[Spot, dict[str, Value]] = {}
+    for cell in cells:
+        values.setdefault(cell.place.spot, {})[cell.place.part] = "" if cell.value is None else cell.value
+    return FilledForm(form.filled(values), cells)
+
+
+Source = tuple[Row | str, RulePack]  # a result or an answer
+
+
+def _known(parts: Mapping[str, Submission]) -> dict[str, Source]:
+    """All results and answers by name."""
+    known: dict[str, Source] = {}
+    for part, whole in parts.items():
+        before, answers = f"{part}/" if part else "", dict(whole.campaign.answers)
+        known |= {f"{before}{row.cell}": (row, whole.pack) for row in whole.rows}
+        asked = [clause.id for clause in whole.pack.clauses if clause.answered]
+        known |= {f"{before}{ANSWERS}{clause}": (answers.get(clause, ""), whole.pack) for clause in asked}
+    return known
+
+
+def _check(place: FormPlace, box: Box, times: int, known: Mapping[str, Source]) -> None:
+    """Raises ValueError if nothing can be written there."""
+    if (name := place.entry.result) not in known:
+        meant = near(name, known)
+        raise ValueError(f"no result {name}; {f'did you mean {meant}?' if meant else f'allowed: {listed(known)}'}")
+    if times > 1:
+        raise ValueError(f"one of {times} results for this cell; map one")
+    if box.closed:
+        raise ValueError(f"cannot be written: {box.closed}")
+    if not place.part and box.text.strip():
+        raise ValueError(f"found {shown(box.text)} in the cell; clear it, or map another one")
+
+
+def _value(entry: FormEntry, row: Row | str, pack: RulePack) -> Value | None:
+    if isinstance(row, str):
+        return row or None
+    if entry.field == "note":
+        return "; ".join(notes.notes([[row]], pack).texts)
+    if entry.field == "status":
+        return str(row.status)
+    if row.value is None or row.status not in VALID:
+        return None
+    if entry.field == "unit":
+        return entry.unit or row.unit
+    if entry.field == "value":
+        return units.converted(row.value, row.unit, entry.unit or row.unit)
+    return float(getattr(row.geometry, entry.field)) if row.geometry else None

@@ -1,0 +1,205 @@
+"""The buyer's form with the results in it: three public shapes there and back, what changes, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import docx
+import openpyxl
+import pytest
+
+from campaign.config import forms as mappings
+from campaign.config.forms import FormMapping
+from campaign.config.rules import packs
+from campaign.core.errors import InputError
+from campaign.judge import foreign
+from campaign.judge.submission import Submission
+from campaign.report import filled
+from tests.support import forms
+from tests.support.forms import DATA
+from tests.support.results import everything
+
+SSNI = FormMapping(
+    cells=tuple((f"D{row}", f"scratch/peak/shared/{name}.nodes") for row, name in enumerate(forms.SCORE, 5)),
+    tables=(
+        mappings.FormTable(
+            "scratch/peak/shared/{rows} in {columns}",
+            rows=tuple((name.title(), name) for name in forms.SCORE),
+            columns=(("FOM", "kops/s"),),
+        ),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def whole() -> Iterator[Submission]:
+    clauses = packs.load("crossroads-mdtest").clauses  # the pack of that campaign had none yet
+    with forms.full_size() as found:
+        yield replace(found, pack=replace(found.pack, clauses=clauses))
+
+
+def rates(whole: Submission) -> dict[str, float]:
+    return {str(row.cell): row.value for row in whole.rows if row.value is not None}
+
+
+def filled_in(tmp_path: Path, form: Path, whole: Submission, mapping: FormMapping | None) -> Path:
+    done = filled.fill(form, {"": whole}, mapping)
+    path = tmp_path / f"response{form.suffix}"
+    path.write_bytes(done.content)
+    return path
+
+
+def test_the_crossroads_table_has_36_of_36_and_is_read_back(tmp_path: Path, whole: Submission) -> None:
+    form, mapping = DATA / "crossroads-mdtest.csv", mappings.load(DATA / "crossroads-mdtest.yaml")
+    path = filled_in(tmp_path, form, whole, mapping)
+    before, after = (list(csv.reader(io.StringIO(each.read_text()))) for each in (form, path))
+    cells = [pair for lines in zip(before, after, strict=True) for pair in zip(*lines, strict=True)]
+    assert [old for old, new in cells if old != new] == 36 * [""]
+    read = foreign.read(path, "crossroads-mdtest", mapping)
+    assert {str(row.cell): row.value for row in read.rows} == rates(whole)
+    assert {row.unit for row in read.rows} == {"ops/s"}
+
+
+def test_a_sheet_of_three_headings_a_row_has_numbers_in_its_own_unit(tmp_path: Path, whole: Submission) -> None:
+    form, mapping = DATA / "esif-hpc-4-mdtest.csv", mappings.load(DATA / "esif-hpc-4-mdtest.yaml")
+    path = filled_in(tmp_path, form, whole, mapping)
+    before, after = form.read_text().splitlines(), path.read_text().splitlines()
+    assert [old for old, new in zip(before, after, strict=True) if old != new] == ["Standard,Target,As-is,,,,,"]
+    row = next(row for row in whole.rows if str(row.cell) == "scratch/peak/shared/stat")
+    assert row.value is not None and row.geometry is not None
+    numbers = after[3].split(",")[3:]
+    assert numbers[:2] == [str(row.geometry.processes_per_node), str(row.geometry.processes)]
+    assert float(numbers[3]) == pytest.approx(row.value / 1000, rel=1e-14)
+    read = {str(row.cell): row.value for row in foreign.read(path, "crossroads-mdtest", mapping).rows}
+    assert read == pytest.approx({cell: value for cell, value in rates(whole).items() if "/peak/shared/" in cell})
+
+
+def test_a_workbook_computes_its_score_from_the_filled_cells(tmp_path: Path, whole: Submission) -> None:
+    form = forms.scored(tmp_path / "form.xlsx")
+    path = filled_in(tmp_path, form, whole, SSNI)
+    known = {name: rates(whole)[f"scratch/peak/shared/{name}"] / 1000 for name in forms.SCORE}
+    cells = forms.values(path, "SSNI")
+    assert [cells[f"E{row}"] for row in (5, 6, 7)] == pytest.approx(list(known.values()), rel=1e-14)
+    formulas, inputs = {"G5", "G6", "G7", "H5", "H6", "H7", "H9"}, {"D5", "D6", "D7", "E5", "E6", "E7"}
+    assert forms.changed_cells(form, path) == {f"sheet1!{cell}" for cell in formulas | inputs}
+    assert {cell: cells[cell] for cell in formulas} == {cell: forms.values(form, "SSNI")[cell] for cell in formulas}
+    book = openpyxl.load_workbook(path, data_only=True)
+    assert book.calculation.fullCalcOnLoad and book["SSNI"]["H9"].value is None
+    if shutil.which("soffice"):
+        words = ["soffice", f"-env:UserInstallation=file://{tmp_path}/profile", "--headless", "--convert-to", "csv"]
+        subprocess.run([*words, "--outdir", tmp_path, path], check=True, timeout=120, capture_output=True)
+        line = list(csv.reader(io.StringIO((tmp_path / "response.csv").read_text())))[8]
+        weights = dict(zip(forms.SCORE, (0.5, 0.3, 0.2), strict=True))
+        score = math.exp(math.fsum(weights[name] * math.log(rate / 20.5) for name, rate in known.items()))
+        assert float(line[7]) == pytest.approx(score, rel=1e-3)
+
+
+def test_marks_are_filled_without_a_mapping_and_keep_the_text_around_them(tmp_path: Path, whole: Submission) -> None:
+    whole = replace(whole, campaign=replace(whole.campaign, answers=(("8.2.2 tuning", "none & <as delivered>"),)))
+    form = forms.scored(tmp_path / "form.xlsx", marked=True)
+    done = filled.fill(form, {"": whole})
+    (tmp_path / "response.xlsx").write_bytes(done.content)
+    assert forms.values(tmp_path / "response.xlsx", "Terms") == {"A1": "Offeror's answer: none & <as delivered>"}
+    unanswered = filled.fill(form, {"": replace(whole, campaign=replace(whole.campaign, answers=()))})
+    assert [(str(cell.place.spot), cell.reason) for cell in unanswered.empty] == [
+        ("Terms!A1", "no answer in the campaign file")
+    ]
+    (tmp_path / "response.xlsx").write_bytes(unanswered.content)
+    assert forms.values(tmp_path / "response.xlsx", "Terms") == {"A1": "Offeror's answer: "}
+
+
+def test_a_word_form_keeps_its_runs_and_everything_else(tmp_path: Path, whole: Submission) -> None:
+    form = forms.document(tmp_path / "form.docx")
+    table = mappings.FormTable(
+        "scratch/peak/shared/{rows} in {columns}",
+        rows=(("Remove", "remove"),),
+        columns=(("Rate", "kops/s"),),
+        sheets=(("table 1", "-"),),
+    )
+    path = filled_in(tmp_path, form, whole, FormMapping(tables=(table,)))
+    known = rates(whole)
+    made = docx.Document(str(path))
+    stat, remove = (known[f"scratch/peak/shared/{name}"] for name in ("stat", "remove"))
+    assert made.paragraphs[0].text == f"Peak: {stat:.15g} ops/s, measured."
+    assert [(run.text, run.bold) for run in made.paragraphs[0].runs] == [
+        ("Peak: ", None),
+        (f"{stat:.15g}", False),
+        ("", True),
+        ("", False),
+        (" ops/s, measured.", True),
+    ]
+    cells = [[cell.text for cell in row.cells] for row in made.tables[0].rows]
+    assert cells[1:] == [["Create", "ops/s", ""], ["Remove", "", f"{remove / 1000:.15g}"]]
+    old, new = forms.contents(form), forms.contents(path)
+    assert [name for name in old if old[name] != new[name]] == ["word/document.xml"]
+    assert list(old) == list(new)
+
+
+def test_a_part_of_an_rfp_has_its_name_before_its_results(tmp_path: Path, whole: Submission) -> None:
+    form = tmp_path / "form.csv"
+    result = "scratch/peak/shared/stat"
+    form.write_bytes(
+        f"{{{{ meta/{result} }}}};{{{{ data/{result}.note }}}};{{{{ data/answers/8.2.2 tuning }}}}\r\n".encode()
+    )
+    done = filled.fill(form, {"meta": whole, "data": whole})
+    rate, note, answer = next(csv.reader(io.StringIO(done.content.decode()), delimiter=";"))
+    assert float(rate) == rates(whole)["scratch/peak/shared/stat"] and done.content.endswith(b"\r\n")
+    assert "GEO-04 several" in note and answer == ""
+    origin = next(csv.DictReader(io.StringIO(done.origins)))
+    row = next(row for row in whole.rows if str(row.cell) == "scratch/peak/shared/stat")
+    assert row.record is not None and row.attempt is not None
+    assert [origin[key] for key in ("cell", "result", "run", "job_id", "file", "line", "left_empty")] == [
+        "A1", "meta/scratch/peak/shared/stat", "scratch.peak.shared.r1", row.attempt.job_id, row.record.source.file,
+        str(row.record.source.line), "",
+    ]  # fmt: skip
+
+
+def test_cells_without_a_valid_result_stay_empty_and_are_listed(tmp_path: Path) -> None:
+    form = tmp_path / "form.csv"
+    names = [
+        "single/shared/create",
+        "peak/unique/stat",
+        "max/onefile/stat",
+        "peak/shared/create",
+        "peak/shared/create.status",
+    ]
+    form.write_text("".join(f'"{{{{ scratch/{name} }}}}"\n' for name in names))
+    done = filled.fill(form, {"": everything().submission()})
+    assert done.content.decode() == '1309.4\n""\n""\n""\ninvalid\n'
+    assert [(str(cell.place.spot), cell.reason.split(" ")[0]) for cell in done.empty] == [
+        ("A2", "failed"), ("A3", "declined"), ("A4", "invalid"),
+    ]  # fmt: skip
+    assert "declined no time left" in done.origins
+
+
+STAT = "scratch/peak/shared/stat"
+
+
+@pytest.mark.parametrize(
+    ("cells", "problem"),
+    [
+        ({"D5": f"{STAT}s"}, f"cell SSNI!D5: {STAT}s: no result {STAT}s; did you mean {STAT}?"),
+        ({"D5": "xyz"}, "cell SSNI!D5: xyz: no result xyz; allowed: scratch/single/shared/create, "),
+        ({"D5": f"{STAT} in MB/s"}, "found unit MB/s; allowed: ops/s, also with another prefix such as k, M, Mi"),
+        ({"D5": STAT, "SSNI!D5": STAT}, "one of 2 results for this cell; map one"),
+        ({"B5": STAT}, "cannot be written: the sheet is protected, and the cell is locked"),
+        ({"Terms!B3": STAT}, "cannot be written: it is merged into another cell"),
+        ({"Terms!A1": STAT}, 'found "nothing to fill in" in the cell; clear it, or map another one'),
+        ({"Results!A1": STAT}, "form.xlsx: no sheet 'Results'; allowed: SSNI, Terms"),
+        ({}, "form.xlsx: no cell is marked or mapped; mark one as {{ scratch/"),
+    ],
+)
+def test_what_cannot_be_filled_is_told_with_its_place(
+    tmp_path: Path, whole: Submission, cells: dict[str, str], problem: str
+) -> None:
+    form = forms.scored(tmp_path / "form.xlsx")
+    with pytest.raises(InputError) as error:
+        filled.fill(form, {"": whole}, FormMapping(cells=tuple(cells.items())))
+    assert problem in str(error.value)
