@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.bench_binary import SOURCES, make
+from tests.support.examples import examples
 
 PLAIN, BINARY, MIXED = range(3)
 INT64 = (-(2**63), 2**63 - 1)
@@ -99,7 +100,7 @@ number_like = st.one_of(
 
 
 def test_numbers_with_suffixes_mean_what_python_says(c: ctypes.CDLL) -> None:
-    @settings(max_examples=200)
+    @settings(max_examples=examples(200))
     @given(number_like, st.sampled_from([PLAIN, BINARY, MIXED]))
     def holds(text: str, suffix: int) -> None:
         assert parse(c, text, suffix) == expected_number(text, suffix)
@@ -176,7 +177,7 @@ def test_sha256_is_hashlibs_however_the_data_is_cut(options: list[str], tmp_path
 
 
 def test_a_random_order_visits_every_place_once(c: ctypes.CDLL) -> None:
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(st.integers(1, 3000), st.integers(0, 2**64 - 1))
     def holds(n: int, seed: int) -> None:
         permute = Permute()
@@ -258,7 +259,7 @@ def test_any_text_becomes_a_json_string_that_reads_back(c: ctypes.CDLL, tmp_path
     )
     texts = st.text(max_size=10).map(lambda text: text.encode("utf-8", "replace"))
 
-    @settings(max_examples=300)
+    @settings(max_examples=examples(300))
     @given(st.lists(st.one_of(texts, pieces, st.binary(max_size=4)), max_size=6).map(b"".join))
     def holds(raw: bytes) -> None:
         value = raw.replace(b"\0", b"")

@@ -19,6 +19,7 @@ from campaign.core import units
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry
 from tests.support import schemas
+from tests.support.examples import examples
 
 ROOT = Path(__file__).parents[2]
 HEAD = "name: demo\nrules: crossroads-mdtest\nprofile: rehearsal\n"
@@ -38,7 +39,7 @@ NAME = "letters, digits, - and _, a letter or digit first"
 Load = Callable[[str], Campaign]
 Problems = Callable[[str], list[str]]
 
-PACKS = ", ".join(pack.id for pack in packs.available())
+PACKS = ", ".join(sorted(path.stem for path in packs.PACKS.glob("*.yaml")))
 
 
 @pytest.fixture(autouse=True)
@@ -669,7 +670,9 @@ benchmark:
 declined: [{cells: "*/max/*/*", reason: y}]
 system: {cores: 8}
 """
-fuzz = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=200)
+fuzz = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=examples(200)
+)
 
 
 @fuzz

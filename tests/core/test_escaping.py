@@ -20,6 +20,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import escaping
 from campaign.report import printing, table
 from tests.support import builders
+from tests.support.examples import examples
 from tests.support.results import Results, everything
 
 STYLES = sorted(tabulate.tabulate_formats)
@@ -171,7 +172,7 @@ def test_tab_separated_values_hold_no_formula() -> None:
             assert not cell.strip().startswith("="), line
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(hostile)
 def test_comma_separated_values_keep_their_columns_and_hold_no_formula(text: str) -> None:
     done = everything()

@@ -14,8 +14,9 @@ from campaign.core import events as journal_events
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.events import START, Event, hash_of
+from tests.support.examples import examples
 
-quick = settings(max_examples=60)
+quick = settings(max_examples=examples(60))
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 events = st.dictionaries(
     texts.filter(lambda key: key not in ("event", "format", "time", "previous")), texts, max_size=3

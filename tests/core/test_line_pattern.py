@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.core import line_pattern
+from tests.support.examples import examples
 
 
 def test_a_pattern_matches_the_whole_line_and_names_its_parts() -> None:
@@ -48,7 +49,7 @@ def test_no_pattern_takes_long(text: str) -> None:
 _PIECES = st.sampled_from(["a", "b", " ", ".", "[ab]", r"\d", "(a)", "(?:b|c)", "a*", "b+", ".*", "[^b]*", "(?:a+b)?"])
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(_PIECES, max_size=8), st.text(alphabet="ab c1", max_size=12))
 def test_what_matches_is_what_matches_in_python(pieces: list[str], line: str) -> None:
     text = "".join(pieces)
@@ -58,7 +59,7 @@ def test_what_matches_is_what_matches_in_python(pieces: list[str], line: str) ->
         assert ours.groups() == python.groups()
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text(alphabet="ab.*+?()[]{}|\\d1,^$-P<>:", max_size=20))
 def test_any_text_is_a_pattern_or_refused(text: str) -> None:
     try:

@@ -23,6 +23,7 @@ from campaign.results.tabular import form as form_files
 from campaign.results.tabular import places
 from tests.report.test_write import contents
 from tests.support import forms
+from tests.support.examples import examples
 from tests.support.results import everything
 
 PUBLISHED = Path(__file__).parents[1] / "data" / "tables" / "crossroads-published.csv"
@@ -254,7 +255,7 @@ def test_a_table_that_is_not_there_is_wrong_input(tmp_path: Path, capsys: pytest
     assert "absent.csv: not found; give a table (.csv, .json or .xlsx)" in capsys.readouterr().err
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=100)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=examples(100))
 @given(st.sampled_from([".csv", ".json"]), st.binary(max_size=300))
 def test_whatever_a_table_holds_it_is_read_or_refused(tmp_path: Path, suffix: str, content: bytes) -> None:
     path = tmp_path / f"table{suffix}"

@@ -14,6 +14,7 @@ from campaign.config.rules.entries import Selection
 from campaign.core.model import State, Status
 from campaign.judge.rows import table_rows
 from tests.support import builders
+from tests.support.examples import examples
 from tests.support.results import Results
 
 
@@ -33,7 +34,7 @@ names = st.sampled_from([f"{run.launch}.{run.files}" for run in builders.expand(
 rates = st.lists(st.floats(-1, 1e6), min_size=3, max_size=3)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.tuples(names, rates | st.none(), states), max_size=12))
 def test_whatever_comes_in_there_are_36_rows_and_only_valid_numbers_are_measured(
     came: list[tuple[str, list[float] | None, State]],

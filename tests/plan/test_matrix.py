@@ -18,8 +18,9 @@ from campaign.core.model import Cell, Geometry, Input, Launcher, Run
 from campaign.plan import matrix
 from campaign.plan.dialect import Dialect, offset_argument
 from tests.support import builders
+from tests.support.examples import examples
 
-quick = settings(max_examples=100)
+quick = settings(max_examples=examples(100))
 counts = st.integers(1, 200)
 geometries = st.builds(lambda nodes, per_node: Geometry(nodes, nodes * per_node), counts, counts)
 targets = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=True)

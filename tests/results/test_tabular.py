@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from campaign.core.errors import InputError
 from campaign.results.tabular import table, xlsx
+from tests.support.examples import examples
 
 HEAD = ("target", "launch", "files", "operation", "value")
 ROW = ("scratch", "node", "unique", "create", 1234.5)
@@ -154,7 +155,7 @@ def test_a_size_that_a_sheet_says_of_itself_is_not_believed(tmp_path: Path) -> N
 
 
 @given(st.binary(max_size=300), st.integers(0, 5000))
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_damaged_workbook_is_read_or_refused(tmp_path: Path, noise: bytes, place: int) -> None:
     path = workbook(tmp_path / "t.xlsx", [HEAD, ROW])
     data = path.read_bytes()

@@ -14,6 +14,7 @@ from campaign.core.model import Command, Planned
 from campaign.slurm import script_text, scripts
 from tests.slurm.test_scripts import JOB, ROOT, job
 from tests.support import builders
+from tests.support.examples import examples
 
 # Texts that packs write, and whatever may be in one but a NUL, which no argv holds.
 SPECIAL = (
@@ -35,7 +36,7 @@ def planned(words: list[str]) -> list[Planned]:
     return [Planned(run, 1, f"{number:08x}", ROOT / "runs" / run.id / "1") for number, run in enumerate(runs, 1)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(WORDS)
 def test_every_text_that_is_rendered_is_read_back_as_it_was(words: list[str]) -> None:
     steps = planned(words)
@@ -57,7 +58,7 @@ PARTS = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.lists(PARTS, max_size=10).map("".join), min_size=1, max_size=20))
 def test_a_command_has_the_words_that_bash_gives_it(lines: list[str]) -> None:
     text = "".join(f"campaign_run {line}\n" for line in lines)

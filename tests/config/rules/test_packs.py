@@ -19,6 +19,7 @@ from campaign.core.errors import InputError
 from campaign.core.formula import ALLOWED
 from campaign.core.resources import PACKS
 from tests.support import builders
+from tests.support.examples import examples
 
 ROOT = Path(__file__).parents[3]
 CROSSROADS = ROOT / "rules" / "crossroads-mdtest.yaml"
@@ -496,7 +497,7 @@ def test_the_text_of_crossroads_names_every_clause_and_rule() -> None:
     assert max(map(len, text.splitlines())) <= 120
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=examples(200))
 @given(st.integers(0, len(SMALL)), st.integers(0, 12), st.text(alphabet="aN0-/$'\":{}[],|>&*!#~ \n^", max_size=6))
 def test_a_mangled_pack_is_read_or_refused_but_never_breaks_the_reader(
     tmp_path: Path, start: int, removed: int, added: str

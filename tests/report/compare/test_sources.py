@@ -25,6 +25,7 @@ from campaign.report.compare.offers import Offer, read
 from campaign.report.workbook.write import workbook
 from tests.report.test_write import contents
 from tests.support import forms, offers, reference
+from tests.support.examples import examples
 from tests.support.offers import CELLS, row
 from tests.support.results import everything
 
@@ -368,7 +369,7 @@ def test_a_header_that_claims_a_huge_length_is_not_believed(tmp_path: Path) -> N
     assert "damaged tar archive" in refused(path)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=examples(150))
 @given(st.booleans(), st.integers(0, 400), st.integers(0, 255), st.integers(0, 200))
 def test_a_damaged_archive_is_read_or_refused(tmp_path: Path, zipped: bool, place: int, byte: int, cut: int) -> None:
     members = {"bagit.txt": b"", "manifest-sha256.txt": manifest(), sources.TABLE: TABLE}

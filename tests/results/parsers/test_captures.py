@@ -13,10 +13,11 @@ from campaign.config.rules.output_format import BUILT_IN
 from campaign.results.parsers import bench_jsonl, output
 from tests.support import captures
 from tests.support.captures import DATA, Capture, said
+from tests.support.examples import examples
 
 ALL = captures.find()
 RUNS = [capture for capture in ALL if (capture.path / "bench.jsonl").is_file()]
-FAILED = [capture for capture in RUNS if capture.read()[1].failed_operations]
+FAILED = [capture for capture in RUNS if capture.expected()["observation"].get("failed_operations")]
 PLAIN = [capture for capture in ALL if capture.applet not in ("declared", "mdtest")]  # numbers as in their lines
 WRONG_DATA = "ior/ior-3.3.0-wrong-data.txt"  # shows the bytes that differ
 PARSE = {applet: output.parser(applet)[1] for applet in BUILT_IN}
@@ -89,7 +90,7 @@ def test_windows_line_ends_change_no_number(capture: Capture) -> None:
     assert capture.parse(capture.text.replace("\n", "\r\n"), "f")[0] == capture.parse(capture.text, "f")[0]
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.sampled_from(PLAIN), st.integers(0, 2**32))
 def test_a_damaged_output_never_gives_a_number_that_is_not_in_its_line(capture: Capture, seed: int) -> None:
     text = captures.damaged(capture.text, seed)
@@ -99,7 +100,7 @@ def test_a_damaged_output_never_gives_a_number_that_is_not_in_its_line(capture: 
     assert all(isinstance(line, str) for line in (*said(seen.errors), *said(seen.warnings), *said(seen.unparsed)))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.sampled_from(sorted(PARSE)), st.text(max_size=300))
 def test_any_text_is_read_or_refused_but_nothing_raises(applet: str, text: str) -> None:
     PARSE[applet](text, "stdout")

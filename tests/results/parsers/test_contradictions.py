@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from campaign.results.parsers import output
 from tests.support import captures
+from tests.support.examples import examples
 
 # Each number of these stands in them twice, or follows from others. Not mdtest 1.9.3: its rows may be of all ranks.
 TEXTS = [
@@ -29,7 +30,7 @@ TEXTS = [
 ROUNDED = 0.005  # relative: a bandwidth of 1.52 MB/s, with two decimals
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.sampled_from(TEXTS), st.integers(0, 2**32), st.sampled_from("0123456789"))
 def test_a_changed_digit_is_found_out_or_changes_no_number(capture: tuple[str, str], place: int, digit: str) -> None:
     (_, parse), text = output.parser(capture[0]), captures.DATA.joinpath(*capture).read_text()

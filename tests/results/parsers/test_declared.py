@@ -19,6 +19,7 @@ from campaign.results.parsers import declared, output
 from tests.support import captures
 from tests.support.builders import COMPLETION
 from tests.support.captures import DATA, declared_form
+from tests.support.examples import examples
 
 CAPTURES = DATA / "declared"
 ALL = [capture.path.name for capture in captures.find() if capture.applet == "declared"]
@@ -229,7 +230,7 @@ def damaged(text: str, seed: int) -> str:
     return text
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.sampled_from(ALL), st.integers(0, 2**32))
 def test_damage_gives_no_other_number_without_saying_that_something_is_wrong(name: str, seed: int) -> None:
     records, seen = declared.parse(declared_form(name), damaged((CAPTURES / name).read_text(), seed), name)
@@ -247,7 +248,7 @@ def test_a_cut_output_that_has_a_closing_line_is_not_complete(name: str) -> None
         )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.sampled_from(ALL), st.text(max_size=300))
 def test_any_text_is_read_or_refused_but_nothing_raises(name: str, text: str) -> None:
     declared.parse(declared_form(name), text, "stdout")

@@ -12,6 +12,7 @@ from campaign.results.source import classify
 from campaign.results.source.facts import Change
 from campaign.results.source.trees import LINK, PROGRAM, Tree
 from tests.support import source_trees
+from tests.support.examples import examples
 from tests.support.source_trees import entry, tree
 
 CODE = b"""\
@@ -256,7 +257,7 @@ def test_a_long_hunk_is_shown_around_what_is_flagged_and_always_printable() -> N
     assert lines[-1] == "+x = fsync(1); /* \\xff�[31m */"
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(source_trees.pairs())
 def test_any_two_trees_are_compared(pair: tuple[Tree, Tree]) -> None:
     comparison, _ = classify.compare(*pair)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from campaign.results.source import diff, trees
 from campaign.results.source.trees import LINK, PROGRAM, Tree
 from tests.support import source_trees
+from tests.support.examples import examples
 from tests.support.source_trees import entry, tree
 
 
@@ -32,7 +33,7 @@ GIT = ["env", "GIT_DIR=/nowhere", "git", "apply", "--whitespace=nowarn", "-"]
 PATCH = ["patch", "--quiet", "--strip=1", "--force", "--no-backup-if-mismatch"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(source_trees.pairs())
 def test_git_applies_whatever_differs(pair: tuple[Tree, Tree]) -> None:
     old, new = pair

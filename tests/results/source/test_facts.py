@@ -11,6 +11,7 @@ from campaign.results.source import classify, facts
 from campaign.results.source.facts import Build, Sources
 from campaign.results.source.trees import Tree
 from tests.support import source_trees
+from tests.support.examples import examples
 
 BUILD = Build("ab" * 32, compiler="gcc", libraries=("libmpi",), dirty=True, unix_time=1.5)
 
@@ -19,7 +20,7 @@ def again(sources: Sources) -> Sources:
     return facts.from_json(Sources, json.loads(facts.as_text(sources)))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(source_trees.pairs())
 def test_facts_are_the_same_when_read_again(pair: tuple[Tree, Tree]) -> None:
     comparison, _ = classify.compare(*pair, "1.8.4", ("ours.patch", b"words"))

@@ -21,6 +21,7 @@ from campaign.results.source import trees
 from campaign.results.source.facts import Ignored
 from campaign.results.source.trees import LINK, PLAIN, PROGRAM, Tree, TreeEntry
 from tests.support import source_trees
+from tests.support.examples import examples
 from tests.support.source_trees import entry, tree
 
 GIVEN = tree(
@@ -287,7 +288,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     return made
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_a_damaged_archive_is_read_or_refused(
     archives: list[bytes], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
