@@ -79,17 +79,18 @@ def fill(arguments: argparse.Namespace) -> int:
     if response.suffix.lower() != form.suffix.lower() or response.resolve() == form.resolve():
         raise InputError(f"-o {response}: name another file than the form, ending in {form.suffix}")
     whole = standing.current(open_campaign(arguments.file), say)
-    done = filled.fill(form, {"": whole}, forms.load(arguments.mapping) if arguments.mapping else None)
+    content, cells = filled.fill(form, {"": whole}, forms.load(arguments.mapping) if arguments.mapping else None)
     origins = response.with_suffix(".origins.csv")
-    write(done.origins, origins)
-    write(done.content, response)
-    show(f"wrote {response}: {len(done.cells) - len(done.empty)} of {several(len(done.cells), 'cell')} filled")
+    write(filled.origins(cells), origins)
+    write(content, response)
+    empty = grouped((cell.reason, cell) for cell in cells if cell.value is None)
+    show(f"wrote {response}: {sum(cell.value is not None for cell in cells)} of {several(len(cells), 'cell')} filled")
     show(f"wrote {origins}")
-    for reason, cells in grouped((cell.reason, cell) for cell in done.empty).items():
-        show(f"left empty ({reason}): {listed(f'{cell.place.spot} {cell.place.entry.name}' for cell in cells)}")
+    for reason, left in empty.items():
+        show(f"left empty ({reason}): {listed(f'{cell.place.spot} {cell.place.entry.name}' for cell in left)}")
     if not whole.full:
         say(f"{response}: {whole.campaign.profile} size: not a compliant result")
-    return INCOMPLETE if done.empty else OK
+    return INCOMPLETE if empty else OK
 
 
 def check(arguments: argparse.Namespace) -> int:

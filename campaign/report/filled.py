@@ -65,24 +65,17 @@ class FilledCell:
         return row | {"cell": str(self.place.spot), "result": entry, "written": written, "left_empty": self.reason}
 
 
-@dataclass(frozen=True, slots=True)
-class FilledForm:
-    content: bytes
-    cells: Sequence[FilledCell]
-
-    @property
-    def empty(self) -> list[FilledCell]:
-        return [cell for cell in self.cells if cell.value is None]
-
-    @property
-    def origins(self) -> str:
-        """As CSV."""
-        return printing.as_csv(COLUMNS, (cell.origin for cell in self.cells))
+def origins(cells: Sequence[FilledCell]) -> str:
+    """As CSV."""
+    return printing.as_csv(COLUMNS, (cell.origin for cell in cells))
 
 
-def fill(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None = None) -> FilledForm:
-    """`parts`: the submission of each part of an RFP, or that of "" for results without a part in their names. Without
-    a mapping, only the cells are filled that are marked in the form. Raises InputError with everything that is wrong.
+def fill(
+    path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None = None
+) -> tuple[bytes, list[FilledCell]]:
+    """The filled form, and its cells. `parts`: the submission of each part of an RFP, or that of "" for results without
+    a part in their names. Without a mapping, only the cells are filled that are marked in the form. Raises InputError
+    with everything that is wrong.
     """
     form, known = forms.read(path), _known(parts)
     placed = list(places(path, form, mapping))
@@ -103,7 +96,7 @@ def fill(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | Non
     values: dict[Spot, dict[str, Value]] = {}
     for cell in cells:
         values.setdefault(cell.place.spot, {})[cell.place.part] = "" if cell.value is None else cell.value
-    return FilledForm(form.filled(values), cells)
+    return form.filled(values), cells
 
 
 Source = tuple[Row | str, RulePack]  # a result or an answer

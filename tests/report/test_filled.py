@@ -50,9 +50,8 @@ def rates(whole: Submission) -> dict[str, float]:
 
 
 def filled_in(tmp_path: Path, form: Path, whole: Submission, mapping: FormMapping | None) -> Path:
-    done = filled.fill(form, {"": whole}, mapping)
     path = tmp_path / f"response{form.suffix}"
-    path.write_bytes(done.content)
+    path.write_bytes(filled.fill(form, {"": whole}, mapping)[0])
     return path
 
 
@@ -104,14 +103,13 @@ def test_a_workbook_computes_its_score_from_the_filled_cells(tmp_path: Path, who
 def test_marks_are_filled_without_a_mapping_and_keep_the_text_around_them(tmp_path: Path, whole: Submission) -> None:
     whole = replace(whole, campaign=replace(whole.campaign, answers=(("8.2.2 tuning", "none & <as delivered>"),)))
     form = forms.scored(tmp_path / "form.xlsx", marked=True)
-    done = filled.fill(form, {"": whole})
-    (tmp_path / "response.xlsx").write_bytes(done.content)
+    (tmp_path / "response.xlsx").write_bytes(filled.fill(form, {"": whole})[0])
     assert forms.values(tmp_path / "response.xlsx", "Terms") == {"A1": "Offeror's answer: none & <as delivered>"}
-    unanswered = filled.fill(form, {"": replace(whole, campaign=replace(whole.campaign, answers=()))})
-    assert [(str(cell.place.spot), cell.reason) for cell in unanswered.empty] == [
+    unanswered, cells = filled.fill(form, {"": replace(whole, campaign=replace(whole.campaign, answers=()))})
+    assert [(str(cell.place.spot), cell.reason) for cell in cells if cell.value is None] == [
         ("Terms!A1", "no answer in the campaign file")
     ]
-    (tmp_path / "response.xlsx").write_bytes(unanswered.content)
+    (tmp_path / "response.xlsx").write_bytes(unanswered)
     assert forms.values(tmp_path / "response.xlsx", "Terms") == {"A1": "Offeror's answer: "}
 
 
@@ -148,11 +146,11 @@ def test_a_part_of_an_rfp_has_its_name_before_its_results(tmp_path: Path, whole:
     form.write_bytes(
         f"{{{{ meta/{result} }}}};{{{{ data/{result}.note }}}};{{{{ data/answers/8.2.2 tuning }}}}\r\n".encode()
     )
-    done = filled.fill(form, {"meta": whole, "data": whole})
-    rate, note, answer = next(csv.reader(io.StringIO(done.content.decode()), delimiter=";"))
-    assert float(rate) == rates(whole)["scratch/peak/shared/stat"] and done.content.endswith(b"\r\n")
+    done, cells = filled.fill(form, {"meta": whole, "data": whole})
+    rate, note, answer = next(csv.reader(io.StringIO(done.decode()), delimiter=";"))
+    assert float(rate) == rates(whole)["scratch/peak/shared/stat"] and done.endswith(b"\r\n")
     assert "GEO-04 several" in note and answer == ""
-    origin = next(csv.DictReader(io.StringIO(done.origins)))
+    origin = next(csv.DictReader(io.StringIO(filled.origins(cells))))
     row = next(row for row in whole.rows if str(row.cell) == "scratch/peak/shared/stat")
     assert row.record is not None and row.attempt is not None
     assert [origin[key] for key in ("cell", "result", "run", "job_id", "file", "line", "left_empty")] == [
@@ -171,12 +169,12 @@ def test_cells_without_a_valid_result_stay_empty_and_are_listed(tmp_path: Path) 
         "peak/shared/create.status",
     ]
     form.write_text("".join(f'"{{{{ scratch/{name} }}}}"\n' for name in names))
-    done = filled.fill(form, {"": everything().submission()})
-    assert done.content.decode() == '1309.4\n""\n""\n""\ninvalid\n'
-    assert [(str(cell.place.spot), cell.reason.split(" ")[0]) for cell in done.empty] == [
+    done, cells = filled.fill(form, {"": everything().submission()})
+    assert done.decode() == '1309.4\n""\n""\n""\ninvalid\n'
+    assert [(str(cell.place.spot), cell.reason.split(" ")[0]) for cell in cells if cell.value is None] == [
         ("A2", "failed"), ("A3", "declined"), ("A4", "invalid"),
     ]  # fmt: skip
-    assert "declined no time left" in done.origins
+    assert "declined no time left" in filled.origins(cells)
 
 
 STAT = "scratch/peak/shared/stat"

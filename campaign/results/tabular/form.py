@@ -1,15 +1,20 @@
-"""A buyer's form, XLSX, CSV or DOCX: its cells, and the file with values in some of them."""
+"""A buyer's form, XLSX, CSV or DOCX: its cells, and the file with values in some of them.
+
+In XLSX and DOCX, all that is not filled in stays as it is. Formulas lose their last values, which are of other numbers,
+and are computed when the workbook is opened.
+"""
 
 from __future__ import annotations
 
 import codecs
 import csv
 import io
+import posixpath
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from campaign.core import untrusted
 from campaign.core.errors import InputError
@@ -17,11 +22,18 @@ from campaign.core.escaping import spreadsheet
 from campaign.results.tabular import xlsx
 from campaign.results.tabular.table import ALLOWED_CSV
 
+if TYPE_CHECKING:
+    from docx.text.paragraph import Paragraph
+
 LARGEST = 16 << 20  # bytes
 LARGEST_UNPACKED = 32 << 20
+MOST_BOXES = 500_000  # cells of a sheet
 ALLOWED = ".xlsx, .xlsm, .csv or .docx"
 MERGED = "it is merged into another cell"
+TEXT = "text"  # the sheet of the paragraphs of a DOCX that are in no table
 _SEPARATORS = ",;\t"
+_BOOK, _RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
+_SPACES = "{http://www.w3.org/XML/1998/namespace}space"
 
 
 class Spot(NamedTuple):
@@ -72,16 +84,14 @@ class BuyersForm:
 
 def read(path: Path, computed: bool = False) -> BuyersForm:
     """`computed`: formulas are read as the values that they had last. Raises InputError."""
-    from campaign.results.tabular import document, workbook
-
     if not path.is_file():
         raise InputError(f"{path}: not found; give a form ({ALLOWED})")
     suffix, data = path.suffix.lower(), untrusted.content(path, LARGEST)
     if suffix in (".xlsx", ".xlsm"):
-        return workbook.read(path, data, computed)
+        return _of_workbook(path, data, computed)
     if suffix not in (".csv", ".docx"):
         raise InputError(f"{path}: not a form; allowed: {ALLOWED}")
-    return document.read(path, data) if suffix == ".docx" else _of_csv(path, data)
+    return (_of_csv if suffix == ".csv" else _of_document)(path, data)
 
 
 def written(value: Any) -> str:
@@ -125,3 +135,145 @@ def _of_csv(path: Path, data: bytes) -> BuyersForm:
         return out.getvalue().encode("utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8")
 
     return BuyersForm(("",), boxes, filled, "its line has no such field")
+
+
+# --- XLSX
+
+
+def _of_workbook(path: Path, data: bytes, computed: bool) -> BuyersForm:
+    import openpyxl
+
+    boxes: dict[Spot, Box] = {}
+    cell: Any
+    with xlsx.readable(path):
+        xlsx.check(path, data, LARGEST_UNPACKED)
+        book = openpyxl.load_workbook(io.BytesIO(data), data_only=computed, keep_links=False)
+        for sheet in book.worksheets:
+            if sheet.max_row * sheet.max_column > MOST_BOXES:
+                raise InputError(f"{path}: sheet {sheet.title!r}: more than {MOST_BOXES} cells; clear unused ones")
+            for cell in (cell for row in sheet.iter_rows() for cell in row):
+                boxes[Spot(sheet.title, cell.row, cell.column)] = Box(cell.value, _closed(sheet, cell))
+
+    def filled(values: Values) -> bytes:
+        new = {spot: content(boxes.get(spot, Box()).text, parts) for spot, parts in values.items()}
+        with xlsx.readable(path), zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return replaced(data, _changed(archive, new))
+
+    return BuyersForm([sheet.title for sheet in book.worksheets], boxes, filled)
+
+
+def _closed(sheet: Any, cell: Any) -> str:
+    from openpyxl.cell import MergedCell
+
+    if isinstance(cell, MergedCell):
+        return MERGED
+    locked = sheet.protection.sheet and cell.protection.locked
+    return "the sheet is protected, and the cell is locked" if locked else ""
+
+
+def _changed(archive: zipfile.ZipFile, new: dict[Spot, Value]) -> dict[str, bytes]:
+    """The members of the archive that are others with these values."""
+    from lxml import etree
+
+    def parsed(member: str) -> Any:
+        return etree.fromstring(archive.read(member), etree.XMLParser(resolve_entities=False))
+
+    book = parsed(_BOOK)
+    space = book.tag.removesuffix("workbook")
+    for settings in book.iterfind(f"{space}calcPr"):  # without them, everything is computed
+        settings.set("fullCalcOnLoad", "1")
+    targets = {each.get("Id"): posixpath.join("/xl", each.get("Target"))[1:] for each in parsed(_RELATIONS)}
+    changed = {_BOOK: book}
+    for sheet in book.find(f"{space}sheets"):
+        member = targets[next(value for name, value in sheet.items() if name.endswith("}id"))]
+        root, spots = parsed(member), sorted(spot for spot in new if spot.sheet == sheet.get("name"))
+        last = root.findall(f".//{space}c[{space}f]/{space}v")
+        for value in last:
+            value.getparent().remove(value)
+        for spot in spots:
+            row = _child(root.find(f"{space}sheetData"), f"{space}row", spot.row, str(spot.row))
+            _write(_child(row, f"{space}c", spot.column, spot.reference), new[spot])
+        if last or spots:
+            changed[member] = root
+    return {
+        member: etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
+        for member, root in changed.items()
+    }
+
+
+def _child(parent: Any, tag: str, number: int, reference: str) -> Any:
+    """The row or cell with that number, a new one if the sheet has none."""
+    from openpyxl.utils.cell import column_index_from_string, coordinate_from_string
+
+    new = parent.makeelement(tag, r=reference)
+    for child in parent:
+        name = child.get("r")
+        there = int(name) if name.isdecimal() else column_index_from_string(coordinate_from_string(name)[0])
+        if there >= number:
+            if there > number:
+                child.addprevious(new)
+            return child.getprevious() if there > number else child
+    parent.append(new)
+    return new
+
+
+def _write(cell: Any, value: Value) -> None:
+    """A number, or a text; "" clears the cell."""
+    from lxml.etree import SubElement
+
+    space = cell.tag.removesuffix("c")
+    for child in list(cell):
+        cell.remove(child)
+    cell.attrib.pop("t", None)
+    if value and isinstance(value, str):
+        cell.set("t", "inlineStr")
+        SubElement(SubElement(cell, f"{space}is"), f"{space}t", {_SPACES: "preserve"}).text = value
+    elif value != "":
+        SubElement(cell, f"{space}v").text = written(value)
+
+
+# --- DOCX
+
+
+def _of_document(path: Path, data: bytes) -> BuyersForm:
+    import docx
+
+    found: dict[Spot, list[Paragraph]] = {}
+    with xlsx.readable(path, "a DOCX document: {why}; save it as .docx"):
+        xlsx.check(path, data, LARGEST_UNPACKED)
+        document = docx.Document(io.BytesIO(data))
+        for number, table in enumerate(document.tables, 1):
+            seen = []  # a merged cell is at each of its places
+            for row, of_row in enumerate(table.rows, 1):
+                for column, cell in enumerate(of_row.cells, 1):
+                    found[Spot(f"table {number}", row, column)] = [] if cell._tc in seen else cell.paragraphs
+                    seen.append(cell._tc)
+        found |= {Spot(TEXT, number, 1): [paragraph] for number, paragraph in enumerate(document.paragraphs, 1)}
+    boxes = {spot: Box("\n".join(map(_text, there)), "" if there else MERGED) for spot, there in found.items()}
+
+    def filled(values: Values) -> bytes:
+        for spot, parts in values.items():
+            for part, value in parts.items():
+                _put(next(each for each in found[spot] if part in _text(each)), part, written(value))
+        return replaced(data, {document.part.partname.lstrip("/"): document.part.blob})
+
+    return BuyersForm(tuple(dict.fromkeys(spot.sheet for spot in boxes)), boxes, filled, "its table has no such cell")
+
+
+def _text(paragraph: Paragraph) -> str:
+    """What can be replaced: not the texts of links."""
+    return "".join(run.text for run in paragraph.runs)
+
+
+def _put(paragraph: Paragraph, part: str, text: str) -> None:
+    """A text in place of a part of a paragraph, which may be cut into several runs; it has the format of the first."""
+    if not part:
+        paragraph.add_run(text)
+        return
+    letters = [(number, letter) for number, run in enumerate(paragraph.runs) for letter in run.text]
+    start = _text(paragraph).index(part)
+    letters[start : start + len(part)] = [(letters[start][0], text)]
+    for number, run in enumerate(paragraph.runs):
+        new = "".join(letter for place, letter in letters if place == number)
+        if new != run.text:
+            run.text = new

@@ -1,14 +1,20 @@
-"""Forms as cells: CSV in all its forms, values in texts, and files that are no forms."""
+"""Forms as cells: CSV, XLSX and DOCX with values in them, and files that are no forms."""
 
 from __future__ import annotations
 
+import io
+import re
+import zipfile
 from pathlib import Path
 
+import openpyxl
 import pytest
+import xlsxwriter
 
 from campaign.core.errors import InputError
 from campaign.results.tabular import form
 from campaign.results.tabular.form import Spot
+from tests.support import forms
 
 
 @pytest.mark.parametrize(
@@ -52,3 +58,46 @@ def test_what_is_no_form_is_told(tmp_path: Path, name: str, data: bytes, problem
     with pytest.raises(InputError) as error:
         form.read(tmp_path / name)
     assert problem in str(error.value)
+
+
+def test_cells_and_rows_that_the_sheet_does_not_have_yet_are_put_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "form.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("A")
+        for place in ("C3", "E3", "C7"):
+            sheet.write_string(place, "x")
+        book.add_worksheet("Empty")
+    spots = {"B3": 1.0, "D3": 2.0, "F3": 3.0, "AA3": 4.0, "B1": 5.0, "D5": 6.0, "A9": 7.0}
+    values = {Spot("A", *openpyxl.utils.cell.coordinate_to_tuple(name)): {"": value} for name, value in spots.items()}
+    changed = form.read(path).filled(values | {Spot("Empty", 2, 2): {"": "text"}})
+    (tmp_path / "response.xlsx").write_bytes(changed)
+    assert forms.values(tmp_path / "response.xlsx", "A") == {**spots, "C3": "x", "E3": "x", "C7": "x"}
+    assert forms.values(tmp_path / "response.xlsx", "Empty") == {"B2": "text"}
+    with zipfile.ZipFile(io.BytesIO(changed)) as archive:
+        written = archive.read("xl/worksheets/sheet1.xml").decode()
+    assert re.findall(r'<row r="(\d+)"', written) == ["1", "3", "5", "7", "9"]
+    assert re.findall(r'<c r="([A-Z]+)3"', written) == ["B", "C", "D", "E", "F", "AA"]
+
+
+def test_formulas_are_computed_anew_whatever_the_workbook_says(tmp_path: Path) -> None:
+    whole = forms.scored(tmp_path / "whole.xlsx")
+    for settings in (b"", b'<calcPr calcId="1" fullCalcOnLoad="0"/>'):
+        path = tmp_path / "form.xlsx"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in forms.contents(whole).items():
+                archive.writestr(
+                    name, re.sub(rb"<calcPr[^>]*/>", settings, data) if name == "xl/workbook.xml" else data
+                )
+        (tmp_path / "response.xlsx").write_bytes(form.read(path).filled({Spot("SSNI", 5, 5): {"": 2.0}}))
+        book = forms.contents(tmp_path / "response.xlsx")["xl/workbook.xml"].decode()
+        assert re.findall("<calcPr[^>]*>", book) == ['<calcPr calcId="1" fullCalcOnLoad="1"/>'] * bool(settings)
+        assert forms.changed_cells(path, tmp_path / "response.xlsx") > {"sheet1!E5", "sheet1!H9"}
+
+
+def test_tables_are_sheets_with_their_merged_cells_closed(tmp_path: Path) -> None:
+    read = form.read(forms.document(tmp_path / "form.docx"))
+    assert read.sheets == ("table 1", "text")
+    assert read.box(Spot("text", 1, 1)).text == "Peak: {{ scratch/peak/shared/stat }} ops/s, measured."
+    assert [read.box(Spot("table 1", 1, column)).text for column in (1, 2, 3)] == ["Operation", "", "Rate"]
+    assert read.box(Spot("table 1", 1, 2)).closed == "it is merged into another cell"
+    assert read.box(Spot("table 1", 9, 1)).closed == "its table has no such cell"
