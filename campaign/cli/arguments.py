@@ -139,8 +139,9 @@ WAIVER_SIGNERS = Option(
 )
 SIGNERS = Option("--signers", type=Path, metavar="FILE", help="trusted public keys (format of ssh's allowed_signers)")
 MAPPING = Option(
-    "--mapping", type=Path, metavar="MAP", help="which cells of the form hold which results: a file (docs/forms.md)"
+    "--mapping", type=Path, metavar="MAP", help="which cells of a form have which results (docs/forms.md), or an RFP"
 )
+OF_PART = Option("--part", dest="of_part", default="", metavar="PART", help="with an RFP as MAP: the part compared")
 PACK = "crossroads-mdtest"
 
 
@@ -269,6 +270,7 @@ VERBS = (
         Option("--map", action="append", default=[], metavar="NAME=OTHER",
                help="target NAME of the first campaign is called OTHER in the others"),
         MAPPING,
+        OF_PART,
         Option("--rules", default=PACK, metavar="ID", help="with --mapping: rule pack of the forms (default: "
                "%(default)s)"),
         table_format("csv, json, or a tabulate format such as simple, github, html"),
@@ -305,6 +307,7 @@ VERBS = (
         Option("--table", type=Path, metavar="FILE", help="also compare this table (.csv, .xlsx, .json), page (.html) "
                "or filled form (with --mapping) with the bundle, cell by cell"),
         MAPPING,
+        OF_PART,
         JSON,
         JUNIT,
         directory("write the report of the re-evaluation to this directory"),

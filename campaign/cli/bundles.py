@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 from campaign.cli.output import columns, say, show, table_format, verdict, write
-from campaign.config import forms as form_mappings
+from campaign.config import rfp
 from campaign.config.opened import open_campaign
 from campaign.core import journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
@@ -51,12 +51,12 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
         tuple(arguments.timestamp),
         arguments.authority,
     )
-    mapping = form_mappings.load(arguments.mapping) if arguments.mapping else None
+    mapping, _ = rfp.form_of(arguments.mapping, arguments.table or arguments.bundle, "", arguments.of_part)
     differing: list[handed.CellDifference] = []
     with verify.verify(arguments.bundle, asked) as verified:
         judged = verified.judged
         if arguments.table and judged:
-            differing = handed.differences(arguments.table, judged.submission, mapping)
+            differing = handed.differences(arguments.table, judged.submission, mapping, arguments.of_part)
         if arguments.junit:
             write(text.as_junit(verified), arguments.junit)
         if arguments.json:

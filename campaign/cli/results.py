@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from campaign.cli.output import columns, say, show, table_format, verdict, write
-from campaign.config import forms
+from campaign.config import forms, response, rfp
 from campaign.config.opened import Opened, open_campaign
 from campaign.config.rules import packs
 from campaign.config.waivers import statement
 from campaign.core.errors import INCOMPLETE, OK, InputError
 from campaign.core.grouping import grouped
+from campaign.core.strict_yaml import has_key
 from campaign.core.units import listed, several
 from campaign.judge import foreign
 from campaign.judge.clauses import matrix
@@ -75,21 +76,28 @@ def report(arguments: argparse.Namespace) -> int:
 
 
 def fill(arguments: argparse.Namespace) -> int:
-    form, response = arguments.form, arguments.output
-    if response.suffix.lower() != form.suffix.lower() or response.resolve() == form.resolve():
-        raise InputError(f"-o {response}: name another file than the form, ending in {form.suffix}")
-    whole = standing.current(open_campaign(arguments.file), say)
-    content, cells = filled.fill(form, {"": whole}, forms.load(arguments.mapping) if arguments.mapping else None)
-    origins = response.with_suffix(".origins.csv")
+    form, out = arguments.form, arguments.output
+    if out.suffix.lower() != form.suffix.lower() or out.resolve() == form.resolve():
+        raise InputError(f"-o {out}: name another file than the form, ending in {form.suffix}")
+    mapping = forms.load(arguments.mapping) if arguments.mapping else None
+    parts, absent = {"": ""}, []
+    if has_key(arguments.file, "parts"):
+        answer = response.read(arguments.file)
+        parts = {part.id: part.id for part in answer.parts}
+        absent = [part.id for part in answer.rfp.parts if part not in answer.parts]
+        mapping = mapping or answer.rfp.form(form)
+    judged = {name: standing.current(open_campaign(arguments.file, part), say) for name, part in parts.items()}
+    content, cells = filled.fill(form, judged, mapping, absent)
+    origins = out.with_suffix(".origins.csv")
     write(filled.origins(cells), origins)
-    write(content, response)
+    write(content, out)
     empty = grouped((cell.reason, cell) for cell in cells if cell.value is None)
-    show(f"wrote {response}: {sum(cell.value is not None for cell in cells)} of {several(len(cells), 'cell')} filled")
+    show(f"wrote {out}: {sum(cell.value is not None for cell in cells)} of {several(len(cells), 'cell')} filled")
     show(f"wrote {origins}")
     for reason, left in empty.items():
         show(f"left empty ({reason}): {listed(f'{cell.place.spot} {cell.place.entry.name}' for cell in left)}")
-    if not whole.full:
-        say(f"{response}: {whole.campaign.profile} size: not a compliant result")
+    if not all(whole.full for whole in judged.values()):
+        say(f"{out}: rehearsal size: not a compliant result")
     return INCOMPLETE if empty else OK
 
 
@@ -128,15 +136,24 @@ def _print_waiver(opened: Opened, number: int) -> int:
 
 
 def _check_table(arguments: argparse.Namespace) -> int:
-    mapping = forms.load(arguments.mapping) if arguments.mapping else None
-    whole = foreign.read(arguments.file, arguments.rules, mapping)
-    findings = foreign.judge_table(whole)
-    return _print_findings(arguments, replace(whole, rows=with_findings(whole.rows, findings), findings=findings))
+    mapping, of_parts = rfp.form_of(arguments.mapping, arguments.file, arguments.rules, arguments.part)
+    status = OK
+    for part, pack in of_parts.items():
+        whole = foreign.read(arguments.file, pack, mapping, part)
+        if part and not whole.rows:
+            continue
+        if part:
+            show(f"=== part {part} ===")
+        findings = foreign.judge_table(whole)
+        judged = replace(whole, rows=with_findings(whole.rows, findings), findings=findings)
+        status = max(status, _print_findings(arguments, judged))
+    return status
 
 
 def compare(arguments: argparse.Namespace) -> int:
     terms = verdicts.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
-    form = (forms.load(arguments.mapping), packs.load(arguments.rules)) if arguments.mapping else None
+    mapping, pack = rfp.form_of(arguments.mapping, arguments.campaigns[-1], arguments.rules, arguments.of_part)
+    form = (mapping, {part: packs.load(each) for part, each in pack.items()}) if mapping else None
     comparison = sources.compare(arguments.campaigns, terms, verdicts.parse_targets(arguments.map), form)
     style = table_format(arguments.format, arguments.output)
     text = printed.printed(comparison, style, columns(arguments.output))

@@ -12,16 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from campaign.config import forms
 from campaign.config.format import NAME
+from campaign.config.forms import FormMapping
 from campaign.config.rules import packs
 from campaign.config.rules.kinds import CLAUSE, FORMULA
 from campaign.config.rules.kinds import NAME as FIGURE
 from campaign.config.rules.pack import RulePack
 from campaign.config.values import CELLS, INPUT, LINE
 from campaign.core import formula, keys, schema
+from campaign.core.errors import InputError
 from campaign.core.keys import key, needed, record
 from campaign.core.schema import Boolean, Choice, ListOf, MapOf, Number, Text, Values, whole
-from campaign.core.strict_yaml import Document
+from campaign.core.strict_yaml import Document, has_key
 
 MEANS = ("geometric", "arithmetic", "harmonic")
 _RESULT = f"part/{CELLS.allowed}"
@@ -77,9 +80,19 @@ class Rfp:
         "vendor names",
     )
     scores: tuple[Score, ...] = key(ListOf(record(Score)), "numbers computed across parts")
+    forms: tuple[FormMapping, ...] = key(
+        ListOf(record(FormMapping)),
+        "the forms of the response, with the results that are in their cells (docs/forms.md)",
+    )
 
     def part(self, id: str) -> Part:
         return next(part for part in self.parts if part.id == id)
+
+    def form(self, path: Path) -> FormMapping | None:
+        """The mapping of a form by the file's name, or else of the only form of its kind."""
+        named = [form for form in self.forms if Path(form.file).name == path.name]
+        alike = named or [form for form in self.forms if Path(form.file).suffix == path.suffix]
+        return alike[0] if len(alike) == 1 else None
 
 
 SCHEMA = record(Rfp)
@@ -121,6 +134,20 @@ def with_packs(path: Path) -> tuple[Rfp, dict[str, RulePack]]:
                 document.problem(("figures", name), problem)
     document.finish()
     return rfp, found
+
+
+def form_of(path: Path | None, form: Path, pack: str, part: str) -> tuple[FormMapping | None, dict[str, str | Path]]:
+    """The mapping of a form, from a file of its own or an RFP, and the rule packs of its parts, or of this one alone.
+    `pack`: that of results without a part in their names. Raises InputError.
+    """
+    if path is None or not has_key(path, "parts"):
+        return (forms.load(path) if path else None), {"": pack}
+    rfp = load(path)
+    mapping, parts = rfp.form(form), [each for each in rfp.parts if part in ("", each.id)]
+    if mapping is None or not parts:
+        known = ", ".join([*(each.file for each in rfp.forms), *(each.id for each in rfp.parts)])
+        raise InputError(f"{path}: no form {form.name}, or no part {part or 'at all'}; its forms and parts are {known}")
+    return mapping, {each.id: pack_of(rfp, each) for each in parts}
 
 
 def pack_of(rfp: Rfp, part: Part) -> str | Path:

@@ -15,6 +15,7 @@ from typing import Any
 
 from campaign.config.forms import FormMapping
 from campaign.core import untrusted
+from campaign.core.errors import InputError
 from campaign.judge import foreign
 from campaign.judge.submission import Submission
 from campaign.report import contents
@@ -37,9 +38,11 @@ class CellDifference:
     found: str
 
 
-def differences(path: Path, whole: Submission, mapping: FormMapping | None = None) -> list[CellDifference]:
-    """The cells that are not the bundle's. `mapping`: of a filled form. A number may be rounded to 3 digits or more.
-    Raises InputError.
+def differences(
+    path: Path, whole: Submission, mapping: FormMapping | None = None, part: str = ""
+) -> list[CellDifference]:
+    """The cells that are not the bundle's. `mapping`: of a filled form; `part`: of an RFP, in the names of its results.
+    A number may be rounded to 3 digits or more. Raises InputError.
     """
     suffix = path.suffix.lower()
     if mapping is None and (suffix == ".html" or (suffix == ".xlsx" and PROVENANCE in form.read(path).sheets)):
@@ -48,7 +51,9 @@ def differences(path: Path, whole: Submission, mapping: FormMapping | None = Non
             read = _of_page if suffix == ".html" else _of_workbook
             expected, found = read(page if suffix == ".html" else page.with_name("table.xlsx")), read(path)
     else:
-        expected, found = _of_rows(path, whole, mapping)
+        expected, found = _of_rows(path, whole, mapping, part)
+    if not found:
+        raise InputError(f"{path}: no result found to compare; a form needs --mapping, and one of an RFP --part")
     both = ((place, expected.get(place), found.get(place)) for place in {**expected, **found})
     return [CellDifference(place, form.written(a), form.written(b)) for place, a, b in both if not _same(a, b)]
 
@@ -79,9 +84,9 @@ def _of_workbook(path: Path) -> Texts:
     return {str(spot): box.value for spot, box in boxes.items() if spot.sheet not in JUDGED and box.text}
 
 
-def _of_rows(path: Path, whole: Submission, mapping: FormMapping | None) -> tuple[Texts, Texts]:
+def _of_rows(path: Path, whole: Submission, mapping: FormMapping | None, part: str) -> tuple[Texts, Texts]:
     """What the bundle and the table have in the columns of the table; of a form, only its own cells."""
-    rows = places.rows(path, mapping, {"": whole.pack}) if mapping else foreign.table_entries(path)
+    rows = places.rows(path, mapping, {part: whole.pack}) if mapping else foreign.table_entries(path)
     given = {"/".join(str(row.fields[name]) for name in COLUMNS[:4]): row.fields for row in rows}
     columns = [name for name in COLUMNS[4:] if name != "findings" and any(name in each for each in given.values())]
     known = {str(row.cell): flattened(row) for row in whole.rows}

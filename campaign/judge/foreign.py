@@ -39,7 +39,7 @@ def is_table(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def read(path: Path, pack: str, mapping: FormMapping | None = None, part: str = "") -> Submission:
+def read(path: Path, pack: str | Path, mapping: FormMapping | None = None, part: str = "") -> Submission:
     """A table, or the results of a form, in an RFP those of one part, as a submission: at full size, with the targets
     that it names, without any records. Raises InputError with the place that cannot be read.
     """
@@ -56,7 +56,7 @@ def read(path: Path, pack: str, mapping: FormMapping | None = None, part: str = 
     rows = tuple(entry.row(settled) for entry in entries)
     targets = tuple(Target(name, "") for name in dict.fromkeys(row.cell.target for row in rows))
     campaign = Campaign(
-        path=path, name=path.stem, rules=pack, profile="full", results=path.parent, targets=targets, launch={}
+        path=path, name=path.stem, rules=str(pack), profile="full", results=path.parent, targets=targets, launch={}
     )
     return Submission(campaign, settled, (), (), (), rows)
 

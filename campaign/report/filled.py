@@ -71,17 +71,21 @@ def origins(cells: Sequence[FilledCell]) -> str:
 
 
 def fill(
-    path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None = None
+    path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None = None, absent: Sequence[str] = ()
 ) -> tuple[bytes, list[FilledCell]]:
     """The filled form, and its cells. `parts`: the submission of each part of an RFP, or that of "" for results without
-    a part in their names. Without a mapping, only the cells are filled that are marked in the form. Raises InputError
-    with everything that is wrong.
+    a part in their names; `absent`: parts without an answer. Without a mapping, only the cells are filled that are
+    marked in the form. Raises InputError with everything that is wrong.
     """
     form, known = forms.read(path), _known(parts)
     placed = list(places(path, form, mapping))
     times = Counter((place.spot, place.part) for place in placed)
-    cells, problems = [], []
+    cells: list[FilledCell] = []
+    problems: list[str] = []
     for place in placed:
+        if place.entry.result.partition("/")[0] in absent:
+            cells.append(FilledCell(place, None, ""))
+            continue
         box = form.box(place.spot)
         try:
             _check(place, box, times[place.spot, place.part], known)

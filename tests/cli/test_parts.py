@@ -139,3 +139,36 @@ def test_a_figure_that_the_pack_does_not_have_is_told_before_anything_runs(tmp_p
     shown = called(tmp_path, "rules", "rfp.yaml")
     assert shown.returncode == 2
     assert "figures.stat: crossroads-mdtest has no sta; did you mean stat?" in shown.stderr
+
+
+FORMS = """
+forms:
+  - file: form.csv
+    tables:
+      - result: "{row_groups}/single/shared/{columns}"
+        row_groups: {Fast: fast/scratch, Slow: slow/home, Later: later/scratch}
+        rows: {Rates: x}
+        columns: {Create: create, Stat: stat}
+"""
+
+
+def test_a_form_of_the_rfp_is_filled_from_all_parts_and_read_by_part(tmp_path: Path, cluster: Fake) -> None:
+    rfp.write(
+        tmp_path, rfp=rfp.RFP + FORMS, answer=ANSWER.replace("  fat: {{slurm: {{constraint: fat}}}}", "  fat: {{}}")
+    )
+    (tmp_path / "form.csv").write_text(",,Create,Stat\nFast,Rates,,\nSlow,Rates,,\nLater,Rates,,\n")
+    done = called(tmp_path, "fill", "c.yaml", "form.csv", "-o", "response.csv")
+    assert done.returncode == 1, "nothing has run"
+    assert "wrote response.csv: 0 of 6 cells filled" in done.stdout
+    _, _, unanswered = done.stdout.partition("left empty (no answer in the campaign file)")
+    assert "D4 later/scratch/single/shared/stat" in unanswered
+    (tmp_path / "response.csv").write_text(",,Create,Stat\nFast,Rates,8000,400\nSlow,Rates,1000,4000\nLater,Rates,,\n")
+    judged = called(tmp_path, "check", "response.csv", "--mapping", "rfp.yaml")
+    assert judged.stdout.count("=== part") == 3 and judged.returncode == 1
+    assert "PHY-05" in judged.stdout.partition("=== part slow ===")[0].partition("Not checked")[0]
+    one = called(tmp_path, "check", "response.csv", "--mapping", "rfp.yaml", "--part", "slow")
+    assert "=== part slow ===" in one.stdout and "=== part fast ===" not in one.stdout
+    compared = called(tmp_path, "compare", "response.csv", "response.csv", "--mapping", "rfp.yaml", "--part", "fast")
+    assert "scratch/single/shared/create" in compared.stdout and compared.returncode == 0
+    unknown = called(tmp_path, "check", "other.xlsx", "--mapping", "rfp.yaml")
+    assert "rfp.yaml: no form other.xlsx, or no part at all; its forms and parts are form.csv, fast" in unknown.stderr

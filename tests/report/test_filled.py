@@ -15,12 +15,15 @@ import docx
 import openpyxl
 import pytest
 
+from campaign.cli import results
+from campaign.cli.main import main
 from campaign.config import forms as mappings
 from campaign.config.forms import FormMapping
 from campaign.config.rules import packs
 from campaign.core.errors import InputError
 from campaign.judge import foreign
 from campaign.judge.submission import Submission
+from campaign.pipeline import standing
 from campaign.report import filled
 from tests.support import forms
 from tests.support.forms import DATA
@@ -201,3 +204,27 @@ def test_what_cannot_be_filled_is_told_with_its_place(
     with pytest.raises(InputError) as error:
         filled.fill(form, {"": whole}, FormMapping(cells=tuple(cells.items())))
     assert problem in str(error.value)
+
+
+def test_the_command_writes_form_and_origins_or_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], whole: Submission
+) -> None:
+    form, response = forms.scored(tmp_path / "form.xlsx", marked=True), tmp_path / "response.xlsx"
+    mapping = tmp_path / "map.yaml"
+    mapping.write_text("cells: {E5: scratch/peak/shared/create, E6: scratch/peak/shared/sta}")
+    monkeypatch.setattr(standing, "current", lambda *_: whole)
+    monkeypatch.setattr(results, "open_campaign", lambda *_: None)
+    words = ["fill", str(tmp_path / "c.yaml"), str(form), "--mapping", str(mapping), "-o"]
+    assert main([*words, str(response)]) == 2
+    assert "did you mean scratch/peak/shared/stat?" in capsys.readouterr().err
+    assert main([*words, str(form)]) == 2 and "name another file than the form" in capsys.readouterr().err
+    assert main([*words, str(tmp_path / "response.csv")]) == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"form.xlsx", "map.yaml"}
+    mapping.write_text("cells: {E5: scratch/peak/shared/create, E6: scratch/peak/shared/stat}")
+    assert main([*words, str(response)]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert told == [
+        f"wrote {response}: 2 of 3 cells filled",
+        f"wrote {tmp_path / 'response.origins.csv'}",
+        "left empty (no answer in the campaign file): Terms!A1 answers/8.2.2 tuning",
+    ]

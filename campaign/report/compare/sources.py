@@ -48,10 +48,10 @@ def compare(
     paths: Sequence[Path],
     terms: Terms | None = None,
     targets: Mapping[str, str] | None = None,
-    form: tuple[FormMapping, RulePack] | None = None,
+    form: tuple[FormMapping, Mapping[str, RulePack]] | None = None,
 ) -> OfferComparison:
     """Compare the first of the campaigns with each other one. `form`: how tables are read that are filled forms, and
-    their rule pack. Raises InputError.
+    their rule packs by part. Raises InputError.
     """
     if len(paths) < 2:
         raise InputError(
@@ -60,7 +60,7 @@ def compare(
     return verdicts.compare([load(path, form) for path in paths], terms, targets)
 
 
-def load(path: Path, form: tuple[FormMapping, RulePack] | None = None) -> Offer:
+def load(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None = None) -> Offer:
     """Read one offer. Raises InputError with the file and the place in it."""
     try:
         if path.is_dir():
@@ -87,9 +87,9 @@ def _campaign(path: Path) -> Offer:
     return read(str(path), [row.as_json() for row in rows])
 
 
-def _tabular(path: Path, form: tuple[FormMapping, RulePack] | None) -> Offer:
+def _tabular(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None) -> Offer:
     """A table as text, or a filled form, converted to the rows of its JSON form."""
-    rows = places.rows(path, form[0], {"": form[1]}) if form else table.read(path)
+    rows = places.rows(path, *form) if form else table.read(path)
     remark = (
         _TABLE
         if all(row.fields.get("best") for row in rows)

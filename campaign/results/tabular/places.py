@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaign.config.forms import AXES, TOGETHER, FormEntry, FormMapping, FormTable
+from campaign.config.forms import ANSWERS, AXES, TOGETHER, FormEntry, FormMapping, FormTable
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.errors import InputError
@@ -95,9 +95,12 @@ def rows(path: Path, mapping: FormMapping, packs: Mapping[str, RulePack]) -> lis
     for place in places(path, form, mapping):
         entry, value = place.entry, form.box(place.spot).value
         part, _, name = ("", "", entry.result) if "" in packs else entry.result.partition("/")
-        cell = dict(zip(("target", "launch", "files", "operation"), name.split("/"), strict=False))
-        if len(cell) < 4 or part not in packs:  # an answer
+        if part not in packs or ANSWERS in entry.result:
             continue
+        if name.count("/") != 3:
+            allowed = "target/launch/files/operation, in an RFP with its part before it"
+            raise InputError(f"{path}: cell {place.spot}: found {entry.name}; allowed: {allowed}")
+        cell = dict(zip(("target", "launch", "files", "operation"), name.split("/"), strict=True))
         operation = next((each for each in packs[part].operations if each.id == cell["operation"]), None)
         unit = entry.unit or (operation.unit if operation else "")
         if operation and entry.field == "value" and isinstance(given := number(value), float | int):
