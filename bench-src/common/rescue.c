@@ -18,14 +18,15 @@ static struct sigaction before[SIGNALS];
 static bool armed;
 static void (*cleaner)(void);
 
-/* Lasts LINGER_NS on every rank; the whole of it is for those who remove files. */
+/* Lasts LINGER_NS on every rank. All the time those who remove do it again: other ranks, which have not got the signal yet, may still
+ * be making files. */
 static void on_signal(int number)
 {
     struct timespec start, now, pause = {0, 10000000};
     clock_gettime(CLOCK_MONOTONIC, &start);
-    if (cleaner != NULL)
-        cleaner();
     do {
+        if (cleaner != NULL)
+            cleaner();
         nanosleep(&pause, NULL);
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while ((now.tv_sec - start.tv_sec) * 1000000000LL + (now.tv_nsec - start.tv_nsec) < LINGER_NS);
@@ -42,14 +43,13 @@ struct entry {
     char name[];
 };
 
-/* True where the directory is gone. */
-static bool remove_below(int parent, const char *name)
+static void remove_below(int parent, const char *name)
 {
     _Alignas(struct entry) char entries[4096];
     long bytes;
     int directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (directory < 0)
-        return errno == ENOENT;
+        return;
     while ((bytes = syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0)
         for (long at = 0; at < bytes;) {
             struct entry *entry = (struct entry *)(entries + at);
@@ -59,13 +59,12 @@ static bool remove_below(int parent, const char *name)
             at += entry->length;
         }
     close(directory);
-    return unlinkat(parent, name, AT_REMOVEDIR) == 0;
+    unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 void rescue_remove(const char *directory)
 {
-    for (int attempt = 0; attempt < 50 && !remove_below(AT_FDCWD, directory); attempt++)
-        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    remove_below(AT_FDCWD, directory);
 }
 
 void rescue_arm(void (*clean)(void))

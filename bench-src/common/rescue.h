@@ -5,12 +5,12 @@
 #pragma once
 
 /* From now on SIGTERM, SIGINT and SIGHUP call clean, which may only do what a signal handler may (system calls, nothing that
- * allocates), and end the process some time later. NULL: there is nothing to do here but to stay. A signal that nohup or a
+ * allocates), again and again for some time, and then end the process. NULL: there is nothing to do here but to stay. A signal that nohup or a
  * shell told the process to ignore stays ignored. */
 void rescue_arm(void (*clean)(void));
 
-/* For clean: removes a directory of the run's own with all that is in it, following no links. Other ranks may still be making
- * files: tries again for half a second. */
+/* For clean: removes a directory of the run's own with all that is in it, following no links; what other ranks make meanwhile is
+ * left to the next call. */
 void rescue_remove(const char *directory);
 
 /* Signals end the process again as before rescue_arm. */

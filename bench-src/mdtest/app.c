@@ -106,13 +106,17 @@ static bool iterate(struct mdtest_test *test)
         sleep((unsigned)config->pause_s);
     test->phases_done = 0;
     if (config->run[MDTEST_CREATE]) {
+        mdtest_test_dir_look(test);
+        if (!no_faults(test))
+            return false;
+        mdtest_test_dir_guard(test);
+        MPI_Barrier(test->place.comm); /* a rank that dies from here on leaves others that remove what it made */
         bool made = mdtest_test_dir_make(test);
         if (!no_faults(test)) {
             if (made)
                 mdtest_test_dir_remove(test);
             return false;
         }
-        mdtest_test_dir_guard(test);
         if (!config->time_unique && mdtest_phase_tree(test, true) > 0) {
             mdtest_dirs_undo(test);
             return false;
@@ -177,8 +181,8 @@ static int64_t run_test(const struct mdtest_config *config, const struct mdtest_
     for (; test.iteration < config->iterations; test.iteration++) {
         test.items = items;
         bool measured = iterate(&test);
+        report_phases(&test, &rows); /* from here on no rank removes anything any more */
         rescue_disarm();
-        report_phases(&test, &rows);
         if (!measured)
             break;
     }

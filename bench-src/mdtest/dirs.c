@@ -107,25 +107,39 @@ static bool is_rescued(const struct mdtest_test *test)
     return config->run[MDTEST_CREATE] && config->run[MDTEST_REMOVE] && !config->no_storage;
 }
 
+static const char left[] = "if an earlier run left it, remove it with -r or by hand";
+
+void mdtest_test_dir_look(struct mdtest_test *test)
+{
+    char base[PATH_MAX];
+    struct stat found;
+    if (!has_root(test) || test->config->no_storage)
+        return;
+    mdtest_base(test, test->place.rank, base);
+    char *end = base + strlen(base);
+    for (int64_t dir = 0; dir < test->tree.test_dirs; dir++) {
+        number_base(end, dir);
+        if (lstat(base, &found) == 0) {
+            faults_add(&test->faults, "mkdir", base, EEXIST, left);
+            return;
+        }
+    }
+}
+
 bool mdtest_test_dir_make(struct mdtest_test *test)
 {
     char base[PATH_MAX];
     if (!has_root(test))
         return false;
     mdtest_base(test, test->place.rank, base);
-    memcpy(doomed[0], base, sizeof base);
-    doomed_count = 1;
-    doomed_dirs = 0;
-    if (is_rescued(test))
-        rescue_arm(remove_doomed);
-    for (char *end = base + strlen(base); doomed_dirs < test->tree.test_dirs; doomed_dirs++) {
-        number_base(end, doomed_dirs);
+    char *end = base + strlen(base);
+    for (int64_t made = 0; made < test->tree.test_dirs; made++) {
+        number_base(end, made);
         if (make_directory(test->config, base) == 0)
             continue;
-        faults_add(&test->faults, "mkdir", base, errno,
-                   errno == EEXIST ? "if an earlier run left it, remove it with -r or by hand" : NULL);
-        while (doomed_dirs-- > 0) {
-            number_base(end, doomed_dirs);
+        faults_add(&test->faults, "mkdir", base, errno, errno == EEXIST ? left : NULL);
+        while (made-- > 0) {
+            number_base(end, made);
             remove_directory(test->config, base);
         }
         return false;

@@ -18,12 +18,15 @@ void mdtest_root_remove(const struct mdtest_config *config, const struct place *
 /* Where the names of `owner` (-1: shared names) are, up to the number of the test directory: "/scratch/u/test-dir.0-". */
 void mdtest_base(const struct mdtest_test *test, int owner, char base[PATH_MAX]);
 
-/* Makes this iteration's test directories; one that exists is an error. True where this rank made all of its own. */
-bool mdtest_test_dir_make(struct mdtest_test *test);
+/* One of this iteration's test directories that exists is an error: it is not this run's. */
+void mdtest_test_dir_look(struct mdtest_test *test);
 
-/* Once all are made: until rescue_disarm a signal that ends a run with -r removes them, by the first and the last rank of
+/* Once none is there: until rescue_disarm a signal that ends a run with -r removes them, by the first and the last rank of
  * each node. */
 void mdtest_test_dir_guard(const struct mdtest_test *test);
+
+/* Makes them; one that exists is an error. True where this rank made all of its own. */
+bool mdtest_test_dir_make(struct mdtest_test *test);
 void mdtest_test_dir_remove(struct mdtest_test *test);
 
 /* Makes or removes the directories of the trees that are this rank's share. Returns how many it tried. */

@@ -1,6 +1,7 @@
 /* faulty_io: a library for LD_PRELOAD whose file calls fail on request, in one rank and for one file.
  *
- * FAULT_CALL   write, read, pwrite, pread, fsync or close: the call that fails
+ * FAULT_CALL   write, read, pwrite, pread, fsync or close: the call that fails; mkdir or rmdir: the process is killed, after it has made
+ *              the directory, before it removes it
  * FAULT_PATH   part of the file's name
  * FAULT_RANK   the rank in which it fails (default: all)
  * FAULT_AFTER  calls that work before (default 0); all after them fail
@@ -9,9 +10,11 @@
  * CLOCK_SPEED  how many times faster than it should the monotonic clock runs */
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,15 +38,18 @@ __attribute__((constructor)) static void read_environment(void)
     other_rank = rank != NULL && (own_rank == NULL || strcmp(rank, own_rank) != 0);
 }
 
+static int is_meant_for(const char *call, const char *path)
+{
+    if (wanted == NULL || strcmp(wanted, call) != 0 || part == NULL || other_rank || strstr(path, part) == NULL)
+        return 0;
+    return seen++ >= after;
+}
+
 static int is_meant(const char *call, int fd)
 {
     char link[64], path[4096] = "";
-    if (wanted == NULL || strcmp(wanted, call) != 0 || part == NULL || other_rank)
-        return 0;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    if (readlink(link, path, sizeof path - 1) < 0 || strstr(path, part) == NULL)
-        return 0;
-    return seen++ >= after;
+    return wanted != NULL && strcmp(wanted, call) == 0 && readlink(link, path, sizeof path - 1) >= 0 && is_meant_for(call, path);
 }
 
 static int fault_errno(void)
@@ -128,6 +134,21 @@ int close(int fd)
 {
     int fails = is_meant("close", fd), error = REAL(int (*)(int), "close")(fd);
     return fails ? errno = fault_errno(), -1 : error;
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    int status = REAL(int (*)(const char *, mode_t), "mkdir")(path, mode);
+    if (is_meant_for("mkdir", path))
+        kill(getpid(), SIGKILL);
+    return status;
+}
+
+int rmdir(const char *path)
+{
+    if (is_meant_for("rmdir", path))
+        kill(getpid(), SIGKILL);
+    return REAL(int (*)(const char *), "rmdir")(path);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now)

@@ -19,7 +19,7 @@ import pytest
 from campaign import __version__
 from campaign.results.parsers import bench_jsonl
 from tests.support.bench_binary import AT_ONCE, Reply, build, launch, run_group, shell_words
-from tests.support.bench_faults import launch_and_lose_a_rank, sanitizers_said, under_sanitizers
+from tests.support.bench_faults import faulty, launch_and_lose_a_rank, sanitizers_said, under_sanitizers
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
 
@@ -1017,6 +1017,22 @@ def test_nothing_of_a_run_with_removal_is_left_when_a_rank_dies(tmp_path: Path, 
     reply = launch_and_lose_a_rank(tmp_path, lost, 1.5, "mdtest", *tree, "-d", f"{tmp_path}@{tmp_path}/b", ranks=3)
     assert reply.status != 0 and reply.of("end") == []
     assert [name for name in names_below(tmp_path) if name not in ("b", "bench.jsonl")] == []
+
+
+@pytest.mark.parametrize("call", ["mkdir", "rmdir"])
+def test_a_rank_that_dies_where_an_iteration_begins_or_ends_leaves_nothing(tmp_path: Path, call: str) -> None:
+    """Once it has made the second test directory, or before it removes that."""
+    dies = faulty("test-dir.1-0", call, rank=0, after=0 if call == "mkdir" else 1)
+    reply = launch(tmp_path, "mdtest", "-F", "-n", 4, "-i", 3, "-d", tmp_path, ranks=3, env=dies)
+    assert reply.status != 0 and reply.of("end") == []
+    assert [name for name in names_below(tmp_path) if name != "bench.jsonl"] == []
+
+
+def test_what_an_earlier_run_left_is_not_removed(tmp_path: Path) -> None:
+    (tmp_path / "test-dir.1-0").mkdir()
+    reply = launch(tmp_path, "mdtest", "-n", 4, "-i", 3, "-d", tmp_path, ranks=2)
+    assert reply.status != 0
+    assert [name for name in names_below(tmp_path) if name != "bench.jsonl"] == ["test-dir.1-0"]
 
 
 def test_ranks_that_run_another_binary_are_noticed(tmp_path: Path) -> None:
