@@ -3,16 +3,18 @@
 # shellcheck disable=SC2034,SC2154  # it shares its variables
 
 campaign_lock=''    # the lock on the target that this job holds
+campaign_shared=''  # set where it takes none
 campaign_here=()    # option of the witness: the machine that submitted the job, and which directory it sees as the target
 
-campaign_submitted_from() { # BOOT DEVICE:INODE: the machine, and the target as it sees it ('' where it does not)
-    campaign_here=(-b "$1,$2")
-}
+campaign_submitted_from() { campaign_here+=(-b "$1,$2"); } # BOOT DEVICE:INODE: the machine, and the target as it sees it, '' for not
+
+# shellcheck disable=SC2329  # called where the job measures nothing on the target, which others may use meanwhile
+campaign_shares_target() { campaign_here+=(-n) && campaign_shared=yes; }
 
 # Waits for the target, which two jobs must not use at once, and looks at whether it is the one that was meant.
 campaign_take_target() { # DIRECTORY
     campaign_ask_whether lock
-    [[ -n $campaign_over$campaign_refusal ]] || campaign_lock="$1/.campaign-lock"
+    [[ -n $campaign_over$campaign_refusal$campaign_shared ]] || campaign_lock="$1/.campaign-lock"
 }
 
 # Not measured on the directory below its mount point.

@@ -14,9 +14,7 @@ campaign_witness=()     # what the witness says and hears, while it runs
 campaign_witness_pid=''
 
 # shellcheck disable=SC2329  # called where targets have storage of their own
-campaign_independent_storage() { # MARK...: the comments of jobs on targets of other storage
-    campaign_independent=("$@")
-}
+campaign_independent_storage() { campaign_independent=("$@"); } # MARK...: the comments of jobs on targets of other storage
 
 campaign_start_witness() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
     local mark options=(-d "$2" -x "$3" "${campaign_here[@]}" -l "$campaign_answer_s,$campaign_ready_s,$campaign_end_s,$campaign_lock_s")

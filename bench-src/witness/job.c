@@ -39,7 +39,7 @@ static void answer(char *text)
 
 static void take_target(void)
 {
-    char *refusal = lock_take(serve.job);
+    char *refusal = serve.job->shares ? NULL : lock_take(serve.job);
     if (refusal == NULL && !script_over())
         refusal = storage_same_mount(serve.job);
     if (refusal == NULL && !script_over())

@@ -33,6 +33,7 @@ struct job {
     const char *boot, *seen; /* of the machine that submitted the job: its boot, NULL where that is not known, and DEVICE:INODE of the
                                 directory, "" where it does not see it */
     int watches;      /* whether runs are looked at */
+    int shares;       /* whether it measures nothing on the target, which other jobs may use meanwhile: it takes no lock */
     struct job_limits limits;
     char **independent; /* comments of jobs on other storage */
     int independent_count;

@@ -191,12 +191,13 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     optind = 2;
-    while ((option = getopt(argc, argv, "+d:x:m:wr:l:i:o:s:b:")) != -1) {
+    while ((option = getopt(argc, argv, "+d:x:m:wnr:l:i:o:s:b:")) != -1) {
         switch (option) {
         case 'd': job.directory = optarg; break;
         case 'x': job.executable = optarg; break;
         case 'm': job.mark = optarg; break;
         case 'w': job.watches = 1; break;
+        case 'n': job.shares = 1; break;
         case 'r': root = optarg; break;
         case 'b': submitted_from(&job, optarg); break;
         case 'o': launched = optarg; break;

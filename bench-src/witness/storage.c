@@ -31,7 +31,7 @@ static char *kind_of(const char *directory)
 
 static bool keep(const char *path, const char *text)
 {
-    char *new_path = text_of("%s.new", path), *folder = text_of("%.*s", (int)(strrchr(path, '/') - path), path);
+    char *new_path = text_of("%s.%s.new", path, say_node()), *folder = text_of("%.*s", (int)(strrchr(path, '/') - path), path);
     mkdir(folder, 0777);
     FILE *file = fopen(new_path, "we");
     bool failed = file == NULL || fprintf(file, "%s\n", text) < 0;

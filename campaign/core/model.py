@@ -195,6 +195,13 @@ class Run:
             groups.append((*(groups.pop() if command.beside else ()), command))
         return tuple(groups)
 
+    @property
+    def shares_target(self) -> bool:
+        """Whether other jobs may use its target meanwhile: it runs on a node by itself, and the words of its programs
+        name no directory there.
+        """
+        return bool(self.node) and not any("{directory}" in word for each in self.launched for word in each.arguments)
+
     def geometry_of(self, command: Command) -> Geometry:
         """The nodes and processes of one of its commands."""
         return command.geometry or self.geometry

@@ -311,8 +311,8 @@ def _is_launched(step: Mapping[str, str]) -> bool:
 
 
 def one_story(submission: Submission) -> Iterator[Finding]:
-    """EVD-07: runs on one storage do not overlap, each job ran the benchmark as often as it has attempts, and restarts
-    of nodes are reported.
+    """EVD-07: runs that measure one storage do not overlap, each job ran the benchmark as often as it has attempts, and
+    restarts of nodes are reported.
     """
     done = [case for case in submission.results if case.attempt.state is State.DONE]
     if not done:
@@ -329,7 +329,7 @@ def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Findi
     last: dict[str, Case] = {}  # by target: the attempt that ended last
     targets = submission.campaign.targets
     others = {target.name: matrix.apart(targets, target.name) for target in targets}
-    for case in sorted((case for case in done if case.evidence.completion), key=_window):
+    for case in sorted((case for case in done if case.evidence.completion and not case.run.shares_target), key=_window):
         began, apart = _window(case)[0], others[case.run.target]
         for target, before in last.items():
             # The clocks of two jobs' first nodes may differ.

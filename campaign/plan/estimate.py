@@ -113,9 +113,7 @@ def estimate(
         left_over = max(0.0, standing.sought.settings.budget_node_s - spent)
         to_come |= {run.id: run for run in _expected(standing, campaign.repetitions, lengths, left_over)}
         budget += left_over
-    seconds: dict[str, float] = {}
-    for run in to_come.values():
-        seconds[run.target] = seconds.get(run.target, 0.0) + lengths.of(run)
+    seconds = _by_target((run, lengths.of(run)) for run in to_come.values())
     return Estimate(
         jobs=len(matrix.batches(tuple(to_come.values()), campaign.slurm.allocation)),
         runs=len(to_come),
@@ -149,6 +147,16 @@ def _repetitions_beside(campaign: Campaign, runs: Sequence[Run], undecided: Sequ
     searched = sum(len(standing.sought.files) for standing in undecided)
     families = len({repetitions.family(run) for run in runs}) + searched
     return max(0, families * campaign.sequential.most - len(runs) - searched * campaign.repetitions)
+
+
+def _by_target(lengths: Iterable[tuple[Run, float]]) -> dict[str, float]:
+    """The seconds of each target, from those of runs: all of them, but of nodes beside each other the longest."""
+    by_node: dict[str, dict[str, float]] = {}
+    for run, seconds in lengths:
+        nodes = by_node.setdefault(run.target, {"": 0.0})
+        node = run.node if run.shares_target else ""
+        nodes[node] = nodes.get(node, 0.0) + seconds
+    return {target: nodes.pop("") + max(nodes.values(), default=0.0) for target, nodes in by_node.items()}
 
 
 def side_by_side(targets: Iterable[Target], seconds: Mapping[str, float]) -> float:
@@ -188,21 +196,22 @@ def time_left(
     left = [run for run in runs if not attempts.get(run.id) or attempts[run.id][-1].state.active]
     if not left or not lengths.known:
         return None
-    seconds: dict[str, float] = {}
+    expected_s = []
     for run in left:
         expected = lengths.of(run)
         token = attempts[run.id][-1].token if attempts.get(run.id) else ""
         if token in running_since:
             elapsed = max(0.0, now - running_since[token])
             expected = max(expected - elapsed, elapsed * GOES_ON)
-        seconds[run.target] = seconds.get(run.target, 0.0) + expected
+        expected_s.append((run, expected))
     begun = {attempt.job for attempt in every if attempt.started or attempt.token in running_since}
     jobs = {attempts[run.id][-1].job: run for run in left if attempts.get(run.id)}
     later = matrix.batches([run for run in left if not attempts.get(run.id)], campaign.slurm.allocation)
     wait_s = _wait(every)
     for run in [*(run for job, run in jobs.items() if job not in begun), *(batch[0] for batch in later)]:
-        seconds[run.target] += wait_s
-    return TimeLeft(side_by_side(campaign.targets, seconds), sum(not lengths.has(run) for run in left))
+        expected_s.append((run, wait_s))
+    seconds = side_by_side(campaign.targets, _by_target(expected_s))
+    return TimeLeft(seconds, sum(not lengths.has(run) for run in left))
 
 
 def _wait(attempts: Sequence[Attempt]) -> float:

@@ -362,7 +362,7 @@ def batches(runs: Sequence[Run], allocation: str) -> tuple[tuple[Run, ...], ...]
         apart: tuple[object, ...] = (run.phase, run.repetition) if allocation == "geometry" or run.phase else ()
         apart += (run.gres,)
         apart += (run.geometry,) if allocation == "geometry" else ()
-        groups.setdefault((run.target, run.node, *apart), []).append(run)
+        groups.setdefault((run.target, run.node, run.shares_target, *apart), []).append(run)
     return tuple(tuple(group) for group in groups.values())
 
 

@@ -204,6 +204,7 @@ def rendered(job: JobScript, template: Path = TEMPLATE) -> str:
         job,
         boot=job.boot,
         seen=job.seen,
+        shares_target=job.steps[0].run.shares_target,
         independent=job.independent,
         begin=_begin(job),
         counters=job.counters,

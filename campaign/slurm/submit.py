@@ -156,14 +156,17 @@ class _Sender:
             )
             self._say(self.given_up)
         if answer.job_id:
-            self._latest[job.steps[0].run.target] = answer.job_id
+            if not job.steps[0].run.shares_target:
+                self._latest[job.steps[0].run.target] = answer.job_id
             self._active += 1
         return self._record(job, answer)
 
     def _before(self, job: scripts.JobScript) -> list[str]:
         """Ids of the jobs that this one has to wait for: those of this campaign, except on independent targets, and
-        this user's others on this target.
+        this user's others on this target. None for one that may run beside others.
         """
+        if job.steps[0].run.shares_target:
+            return []
         apart = matrix.apart(self._opened.campaign.targets, job.steps[0].run.target)
         previous = [job_id for other, job_id in self._latest.items() if other not in apart]
         ids = {self._jobs[name].job_id for name in self._under_way if self._jobs[name].target not in apart}
@@ -362,7 +365,8 @@ def script_of(
     target = steps[0].run.target
     counters = next((each.server_counters for each in campaign.targets if each.name == target), "")
     apart = matrix.apart(campaign.targets, target)
-    independent = tuple(scripts.target_mark(each.directory) for each in campaign.targets if each.name in apart)
+    own = {target} if steps[0].run.shares_target else set[str]()
+    independent = tuple(scripts.target_mark(each.directory) for each in campaign.targets if each.name in apart | own)
     return scripts.JobScript(
         title,
         name,

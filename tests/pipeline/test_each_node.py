@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ selection: {operation: rate, best: highest, clause: "1"}
 checks: {GEO-01: "1", GEO-02: "1", GEO-03: "1", RUN-01: "1", STA-01: "1", STA-02: "1"}
 """
 # Rank 0 says a rate that is its node's number: 101 on n1, 102 on n2; the others say nothing.
-PRINTS = 'test "$SLURM_PROCID" != 0 || { echo HPL; echo on 2; echo "rate 10${SLURMD_NODENAME##*[!0-9]}"; }'
+PRINTS = 'sleep 8; test "$SLURM_PROCID" != 0 || { echo HPL; echo on 2; echo "rate 10${SLURMD_NODENAME##*[!0-9]}"; }'
 
 
 def test_every_node_runs_by_itself_and_one_cell_has_the_distribution(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -46,7 +47,23 @@ def test_every_node_runs_by_itself_and_one_cell_has_the_distribution(tmp_path: P
     assert (row["status"], row["value"], row["by_node"]["nodes"], row["nodes"]) == ("measured", 101, 4, 1)
     assert row["by_node"]["values"] == dict(zip(names, (101, 102, 103, 104), strict=True))
     assert "minimum of 4 of 4 nodes, each by itself: 101 to 104, mean 102" in case.call("table")
+    windows = [(done["started"], done["ended"]) for done in case.completions()]
+    assert max(began for began, _ in windows) < min(ended for _, ended in windows), "all at the same time"
+    told = case.call("check")
+    assert "measured at the same time" not in told
+    assert "other jobs were running" not in told
     case.call("rerun", f"scratch/node/all/rate@{names[2]}")
     (row,) = case.table()
     assert len(list((case.results / "runs").glob("*/2"))) == 1
     case.bundle_is_intact(tmp_path / "evidence.zip")
+
+
+def test_nodes_whose_program_is_told_the_target_run_one_after_another(tmp_path: Path, sandbox: Sandbox) -> None:
+    (tmp_path / "packs").mkdir()
+    (tmp_path / "packs" / "gflops.yaml").write_text(PACK.replace('"{flags}"', '"{flags} {directory}/data"'))
+    case = case_of(tmp_path, sandbox, "gflops", "{}", PRINTS.replace("sleep 8", "sleep 1"), tmp_path / "packs")
+    case.file.write_text(case.file.read_text().replace("launch:\n  {}\n", ""))
+    case.call("run")
+    windows = sorted((done["started"], done["ended"]) for done in case.completions())
+    assert len(windows) == 4
+    assert all(ended <= began for (_, ended), (began, _) in pairwise(windows))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from campaign.config.format import Target
@@ -74,6 +76,20 @@ def test_targets_of_different_storage_run_side_by_side_and_others_one_after_anot
     assert together("one", "two", "two") == 100
     assert together("one", "one", "two") == 160
     assert together("one", "two", "") == 130
+
+
+def test_nodes_beside_each_other_take_as_long_as_the_longest() -> None:
+    campaign = builders.campaign()
+    words = replace(builders.run().commands[0], arguments=("-n", "1"))
+    runs = [
+        replace(builders.run(id=f"{node}.r{number}"), node=node, commands=(words,))
+        for node in ("n1", "n2", "n3")
+        for number in (1, 2)
+    ]
+    done = builders.attempt(runs[0], submitted=BEGIN, started=BEGIN, ended=BEGIN + 100)
+    assert time_left(campaign, runs, matrix.attempts_by_run(runs, [done]), {}, BEGIN) == TimeLeft(200, 0)
+    stored = [replace(run, commands=builders.run().commands) for run in runs]
+    assert time_left(campaign, stored, matrix.attempts_by_run(runs, [done]), {}, BEGIN) == TimeLeft(500, 0)
 
 
 def of_kind(launch: str, files: str = "unique", processes: int = 1, nodes: int = 1, target: str = "scratch") -> Run:

@@ -525,6 +525,23 @@ def test_a_job_is_told_which_jobs_measure_on_other_storage(
     assert sorted(lines) == sorted([[marks[2]], [marks[2]], [" ".join(marks[:2])]])
 
 
+def test_nodes_by_themselves_whose_programs_use_no_storage_wait_for_nobody(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driving(tmp_path, monkeypatch, targets=1)
+    run, *_ = driver.runs
+    commands = (replace(run.commands[0], arguments=("-n", "1")),)
+    alone = [replace(run, id=f"{run.id}.{node}", node=node, commands=commands) for node in ("n1", "n2")]
+    driver.send([*alone, run, replace(run, id=f"{run.id}.n3", node="n3")])
+    *beside, third, fourth = cluster.jobs()
+    assert [job["after"] for job in beside] == [[], []]
+    assert [third["after"], fourth["after"]] == [[], [third["id"]]]
+    mark = scripts.target_mark(run.directory)
+    said = [path.read_text() for path in driver.paths.root.glob("jobs/*/job.sbatch")]
+    lines = ("campaign_shares_target", f"campaign_independent_storage {mark}")
+    assert sorted(all(f"    {line}\n" in text for line in lines) for text in said) == [False, False, True, True]
+
+
 def test_another_attempt_waits_for_the_jobs_of_the_target_that_have_not_ended(driver: Driving, cluster: Fake) -> None:
     cluster.fault("bench-sleep", 0.2)
     driver.send(driver.runs[:1])
