@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 import xlsxwriter
 
+from campaign.config import rfp
 from campaign.config.forms import FormMapping, FormTable
 from campaign.config.rules import packs
 from campaign.core.errors import InputError
 from campaign.results.tabular import form, places
+
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "rfp" / "rfp.yaml"
 
 
 def found(path: Path, table: FormTable) -> dict[str, str]:
@@ -78,3 +82,23 @@ def test_numbers_are_read_in_the_units_of_the_pack_if_they_can_be(tmp_path: Path
     ]
     assert [other.fields[key] for key in ("launch", "value", "unit")] == ["max", "1.5", "MB/s"]
     assert (one.where, one.fields["best"]) == (f"{tmp_path / 'form.csv'}: cell A1", "highest")
+
+
+def test_the_forms_of_the_example_rfp_are_for_results_of_its_packs() -> None:
+    known, packs_of = rfp.with_packs(EXAMPLE)
+    assert {mapping.file for mapping in known.forms} == {"form.xlsx", "form.docx"}
+    for mapping in known.forms:
+        path = EXAMPLE.with_name(mapping.file)
+        read = form.read(path)
+        placed = list(places.places(path, read, mapping))
+        assert len(placed) == {"form.xlsx": 12, "form.docx": 6}[mapping.file]
+        for place in placed:
+            part, _, *words = place.entry.result.split("/")
+            if place.entry.result != "metadata/answers/8.2.2 tuning":
+                launch, files, operation = words
+                assert launch in [each.id for each in packs_of[part].launch]
+                assert files in [each.id for each in packs_of[part].files]
+                assert any(
+                    re.fullmatch(re.sub(r"\{.*?\}", ".*", each.id), operation) for each in packs_of[part].operations
+                )
+            assert not read.box(place.spot).closed and (place.part or not read.box(place.spot).text)
