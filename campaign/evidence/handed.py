@@ -26,6 +26,7 @@ from campaign.report.write import write_report
 from campaign.results.tabular import form, places
 from campaign.results.tabular.table import LARGEST
 
+NOISE = Decimal("1e-12")  # of numbers that were converted to the form's unit and back
 JUDGED = ("Summary", CLAUSES, "Findings")  # sheets in which a bundle's rules are also judged
 _LINK = re.compile(r'<a href="#([^"]+)"[^>]*>(.*?)</a>(?:</th><td data-label="Value">([^<]*)<)?')
 Texts = Mapping[str, Any]  # by place
@@ -62,7 +63,7 @@ def _same(expected: Any, found: Any) -> bool:
     try:
         exact, given = Decimal(str(expected)), Decimal(form.written(found))
         last = Decimal(1).scaleb(min(given.adjusted() - 2, int(given.as_tuple().exponent)))
-        return abs(exact - given) <= last
+        return abs(exact - given) <= last / 2 + abs(exact) * NOISE
     except (InvalidOperation, ValueError):
         return form.written(expected) == form.written(found).strip()
 
@@ -88,6 +89,8 @@ def _of_rows(path: Path, whole: Submission, mapping: FormMapping | None, part: s
     """What the bundle and the table have in the columns of the table; of a form, only its own cells."""
     rows = places.rows(path, mapping, {part: whole.pack}) if mapping else foreign.table_entries(path)
     given = {"/".join(str(row.fields[name]) for name in COLUMNS[:4]): row.fields for row in rows}
+    if len(given) < len(rows):
+        raise InputError(f"{path}: a result is there twice; remove one of its lines")
     columns = [name for name in COLUMNS[4:] if name != "findings" and any(name in each for each in given.values())]
     known = {str(row.cell): flattened(row) for row in whole.rows}
     if mapping:

@@ -13,6 +13,7 @@ import openpyxl
 import pytest
 
 from campaign.config import forms as mappings
+from campaign.core.errors import InputError
 from campaign.evidence import handed
 from campaign.report import filled
 from tests.support import forms
@@ -76,6 +77,28 @@ def test_a_table_with_less_lines_lacks_them_and_rounded_numbers_are_the_same(tmp
             writer.writeheader()
             writer.writerows({**row, "value": f"{row['value']:.0f}"} for row in rows[1:])
         assert [each.place for each in handed.differences(path, whole)] == [f"{whole.rows[0].cell} value"]
+        lines = path.read_text().splitlines()
+        with pytest.raises(InputError, match="a result is there twice"):
+            path.write_text("\n".join([*lines, lines[-1]]))
+            handed.differences(path, whole)
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "same"),
+    [
+        (16, 17, False),
+        (2018742.184, "2018742", True),
+        (2018742.184, "2.02e6", True),
+        (2018742.184, "2e6", False),
+        (2018742.184, "2018743", False),
+        (None, "", True),
+        (None, 0.0, False),
+        ("scratch.r1", " scratch.r1", True),
+        (float("nan"), "nan", True),
+    ],
+)
+def test_a_number_may_be_rounded_to_three_digits(expected: object, found: object, same: bool) -> None:
+    assert handed._same(expected, found) is same
 
 
 def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:
