@@ -160,6 +160,16 @@ PRINTED = {  # by pack: launch conditions, what its programs do, and how many of
         4,
     ),
     "uk-nnss-omb": ("nodes: {nodes: 2, processes: 3}", f"cat {CAPTURES}/omb-7.5.2.txt", 2),
+    "esif-hpc-4-lammps": (
+        "nodes-1: {processes: 2}\n  nodes-2: {processes: 2}\n  nodes-4: {processes: 4}\n  nodes-8: {processes: 8}\n"
+        "declined:\n  - {cells: scratch/nodes-8/*/*, reason: the sandbox has four nodes}\n"
+        "  - {cells: scratch/*/*-gpu/*, reason: the sandbox has no accelerators}",
+        'if [ "${0##*/}" = bzip2 ]; then mv "$2" "${2%.bz2}"; '
+        'else case "$2" in small*) n=744000;; medium*) n=5952000;; *) n=47616000; esac; '
+        f'sed "s/with 5952000/with $n/; s/on 64 procs/on $SLURM_NTASKS procs/" {CAPTURES}/esif-lammps-29Aug2024.txt; '
+        "fi",
+        27,
+    ),
     "uk-nnss-lammps": ("system: {nodes: 1, processes: 1}", f"cat {CAPTURES}/lammps-22Jul2025.txt", 4),
 }
 RUN_ABOVE = {"stream", "fio"}

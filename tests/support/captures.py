@@ -35,6 +35,7 @@ PACKS = {
     "gromacs": resources.PACKS / "jupiter-gromacs.yaml",
     "omb": resources.PACKS / "uk-nnss-omb.yaml",
     "lammps": resources.PACKS / "uk-nnss-lammps.yaml",
+    "esif": resources.PACKS / "esif-hpc-4-lammps.yaml",
     "mlperf": resources.PACKS / "mlperf-storage.yaml",
     "mdworkbench": resources.PACKS / "md-workbench.yaml",
     "io500": resources.PACKS / "io500-app.yaml",
