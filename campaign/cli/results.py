@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from campaign.cli.output import columns, say, show, table_format, verdict, write
-from campaign.config import forms, response, rfp
+from campaign.config import response, rfp
 from campaign.config.opened import Opened, open_campaign
 from campaign.config.rules import packs
 from campaign.config.waivers import statement
@@ -79,14 +79,14 @@ def fill(arguments: argparse.Namespace) -> int:
     form, out = arguments.form, arguments.output
     if out.suffix.lower() != form.suffix.lower() or out.resolve() == form.resolve():
         raise InputError(f"-o {out}: name another file than the form, ending in {form.suffix}")
-    mapping = forms.load(arguments.mapping) if arguments.mapping else None
-    parts, absent = {"": ""}, []
+    mapping, _ = rfp.form_of(arguments.mapping, form, "", "")
+    parts, absent = [""], []
     if has_key(arguments.file, "parts"):
         answer = response.read(arguments.file)
-        parts = {part.id: part.id for part in answer.parts}
+        parts = [part.id for part in answer.parts]
         absent = [part.id for part in answer.rfp.parts if part not in answer.parts]
         mapping = mapping or answer.rfp.form(form)
-    judged = {name: standing.current(open_campaign(arguments.file, part), say) for name, part in parts.items()}
+    judged = {part: standing.current(open_campaign(arguments.file, part), say) for part in parts}
     content, cells = filled.fill(form, judged, mapping, absent)
     origins = out.with_suffix(".origins.csv")
     write(filled.origins(cells), origins)
@@ -137,6 +137,8 @@ def _print_waiver(opened: Opened, number: int) -> int:
 
 def _check_table(arguments: argparse.Namespace) -> int:
     mapping, of_parts = rfp.form_of(arguments.mapping, arguments.file, arguments.rules, arguments.part)
+    if len(of_parts) > 1 and (arguments.json or arguments.junit):
+        raise InputError("--json and --junit are for one part of the RFP; name it with --part")
     status = OK
     for part, pack in of_parts.items():
         whole = foreign.read(arguments.file, pack, mapping, part)

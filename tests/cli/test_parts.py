@@ -170,5 +170,7 @@ def test_a_form_of_the_rfp_is_filled_from_all_parts_and_read_by_part(tmp_path: P
     assert "=== part slow ===" in one.stdout and "=== part fast ===" not in one.stdout
     compared = called(tmp_path, "compare", "response.csv", "response.csv", "--mapping", "rfp.yaml", "--part", "fast")
     assert "scratch/single/shared/create" in compared.stdout and compared.returncode == 0
+    several = called(tmp_path, "check", "response.csv", "--mapping", "rfp.yaml", "--json")
+    assert "name it with --part" in several.stderr
     unknown = called(tmp_path, "check", "other.xlsx", "--mapping", "rfp.yaml")
     assert "rfp.yaml: no form other.xlsx, or no part at all; its forms and parts are form.csv, fast" in unknown.stderr
