@@ -123,7 +123,8 @@ campaign_phases() {
     local word words=() names=() files=() launch=()
     whole=true
     for word in "$@" phase=; do
-        if [[ $word != @(phase|beside)=* ]]; then
+        # The text of a file may begin with any word.
+        if [[ $word != @(phase|beside)=* || (${words[0]:-} == campaign_write && -z ${words[2]+set}) ]]; then
             words+=("$word")
             continue
         fi

@@ -17,6 +17,21 @@ launchers:
   - {program: numactl, clause: practice}
   - {program: wrapper, clause: practice}
 """
+TWO = """\
+id: two
+version: 1
+title: Two
+document: Two
+caption: Two
+programs: [{{id: ior}}]
+phases:
+  - {{id: first, clause: "1", nodes: 1, program: ior, arguments: "-w"}}
+  - {{id: second, clause: "1", {where}, program: ior, arguments: "-w"}}
+launch: [{{id: one, title: One, clause: "1"}}]
+files: [{{id: all, title: All, clause: "1"}}]
+operations: [{{id: write, phase: first, record: write, title: Write, unit: MiB/s}}]
+selection: {{operation: write, best: highest, clause: "1"}}
+"""
 OPEN_MPI = ("-n", "{processes}", "--map-by", "ppr:{processes_per_node}:node")
 
 
@@ -75,6 +90,19 @@ def test_mpirun_places_ranks_by_open_mpis_words_and_another_by_those_that_are_gi
 )
 def test_what_would_change_the_placement_is_refused(tmp_path: Path, launcher: str, says: str) -> None:
     assert says in problem(tmp_path, launcher)
+
+
+@pytest.mark.parametrize("where", ["nodes: other", "nodes: 1, beside: first"])
+def test_only_srun_places_phases_on_other_nodes(tmp_path: Path, where: str) -> None:
+    (tmp_path / "two.yaml").write_text(TWO.format(where=where))
+    (tmp_path / "c.yaml").write_text(
+        f"name: demo\nrules: {tmp_path}/two.yaml\nprofile: rehearsal\nlauncher: {{program: mpirun}}\n"
+        "targets: [{name: scratch, directory: /scratch/u}]\n"
+    )
+    with pytest.raises(
+        InputError, match="found mpirun; rule pack two runs a phase on other nodes than an earlier phase"
+    ):
+        config.load(tmp_path / "c.yaml")
 
 
 def test_a_pack_that_names_launchers_allows_no_other(tmp_path: Path) -> None:

@@ -610,6 +610,14 @@ def test_a_phase_with_counts_of_its_own_is_launched_expected_and_asked_for_with_
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("word", ["phase=io\n", "beside=x", "phase=", "end=1", "file=a"])
+def test_a_text_may_begin_as_the_script_begins_a_phase(tmp_path: Path, cluster: Fake, word: str) -> None:
+    write = Command("campaign_write", ("{directory}/put", word), "input", untimed=True)
+    job = phased(Job(tmp_path, cluster), write, shell("read", "cat {directory}/put"))
+    assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
+    assert (job.steps[0].folder / "read" / "stdout").read_text() == f"{word}\n"
+
+
 def together(job: Job, *words: str, ends: str = "") -> Job:
     """A job whose run has one phase for each of these words, all at the same time, and one behind them."""
     phases = [
