@@ -26,8 +26,9 @@ campaign_start_witness() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
 }
 
 campaign_tell() { # WORD...: see bench-src/witness/job.h
-    local IFS=$'\t'
-    [[ -z ${campaign_witness[1]:-} ]] || { printf '%s\n' "$*" >&"${campaign_witness[1]}"; } 2>/dev/null
+    local IFS=$'\t' line
+    line=$* # one, whatever names of directories have in them
+    [[ -z ${campaign_witness[1]:-} ]] || { printf '%s\n' "${line//$'\n'/ }" >&"${campaign_witness[1]}"; } 2>/dev/null
 }
 
 # shellcheck disable=SC2329  # called where there are input files
