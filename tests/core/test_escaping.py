@@ -115,7 +115,7 @@ def innocent(text: str, style: str) -> str:
 
 
 @pytest.mark.parametrize("style", STYLES)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(text=hostile)
 def test_no_text_changes_the_structure_of_a_table(style: str, text: str) -> None:
     # Long texts are folded in some formats and a wide table comes in parts, as one of innocent words as wide does.
@@ -129,7 +129,7 @@ MARKUP = (
 
 
 @pytest.mark.parametrize("style", ["html", "unsafehtml"])
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(text=hostile | st.just(MARKUP))
 def test_a_page_shows_the_text_as_it_is(style: str, text: str) -> None:
     page = Tags(printed(text, style))

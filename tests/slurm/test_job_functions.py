@@ -20,6 +20,7 @@ from campaign.core.model import Command, Geometry
 from campaign.results.completion import read_completion
 from campaign.results.environment import reading
 from tests.support import fake_slurm
+from tests.support.examples import examples
 from tests.support.fake_slurm import Fake
 from tests.support.jobs import FUNCTIONS, LIMIT_S, ONE, Job, cluster, job
 
@@ -379,13 +380,13 @@ def as_json(texts: list[bytes]) -> list[Any]:
     return [json.loads(line) for line in done.stdout.decode("utf-8").split("\n")[:-1]]
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.lists(st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20), min_size=20, max_size=40))
 def test_text_comes_back_from_the_jobs_json(texts: list[str]) -> None:
     assert as_json([text.encode() for text in texts]) == texts
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.lists(st.binary(max_size=20).map(lambda data: data.replace(b"\0", b"")), min_size=20, max_size=40))
 def test_any_bytes_give_json_that_can_be_read(texts: list[bytes]) -> None:
     assert len(as_json(texts)) == len(texts)

@@ -16,10 +16,11 @@ from campaign.results.source import diff
 from campaign.results.source.diff import apply_patch
 from campaign.results.source.trees import PROGRAM, Tree
 from tests.support import source_trees
+from tests.support.examples import examples
 from tests.support.source_trees import entry, tree
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(source_trees.pairs())
 def test_what_was_made_gives_the_tree(pair: tuple[Tree, Tree]) -> None:
     old, new = pair
@@ -113,7 +114,7 @@ def test_words_around_a_patch_are_passed_over() -> None:
     assert apply_patch(text, SMALL.entries)["a.c"].data == b"1\ntwo\n3\n"
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.sampled_from([*WRONG, *b"".join(WRONG).splitlines(keepends=True)]), max_size=8).map(b"".join))
 def test_a_strangers_patch_is_applied_or_refused(text: bytes) -> None:
     try:
@@ -123,7 +124,7 @@ def test_a_strangers_patch_is_applied_or_refused(text: bytes) -> None:
     assert not any(path.startswith("/") or ".." in path.split("/") for path in result)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(source_trees.pairs(), st.data())
 def test_a_damaged_patch_is_applied_or_refused(pair: tuple[Tree, Tree], data: st.DataObject) -> None:
     old, new = pair
