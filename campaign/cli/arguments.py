@@ -125,6 +125,7 @@ class Verb:
 
 FILE = Option("file", type=Path, metavar="FILE", help="campaign file")
 PART = Option("--part", default="", metavar="PART", help="only this part of a campaign file that answers an RFP")
+OF_BUNDLE = Option("--part", default="", metavar="PART", help="only this part of a bundle that answers an RFP")
 JSON = Option("--json", action="store_true", help="print JSON")
 JUNIT = Option("--junit", type=Path, metavar="OUT", help="also write the findings to this file as JUnit XML, for CI")
 OUT = Option("-o", "--output", type=Path, metavar="OUT", help="write to this file")
@@ -294,6 +295,7 @@ VERBS = (
     ]),
     Verb("verify", "bundles", "re-evaluate a bundle offline from its raw logs", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
+        OF_BUNDLE,
         SIGNERS,
         Option("--nonce", metavar="TEXT", help="nonce the buyer issued before the campaign"),
         Option("--head", action="append", default=[], metavar="HASH",
@@ -303,17 +305,18 @@ VERBS = (
         Option("--authority", type=Path, metavar="PEM", help="certificates of the authority that made the time stamps"),
         Option("--rules", metavar="PACK", help="re-evaluate with this rule pack, an id or a path (default: the "
                "installed pack with the bundle's id)"),
+        Option("--rfp", type=Path, metavar="RFP", help="your own copy of the RFP that the bundle answers"),
         WAIVER_SIGNERS,
         Option("--table", type=Path, metavar="FILE", help="also compare this table (.csv, .xlsx, .json), page (.html) "
                "or filled form (with --mapping) with the bundle, cell by cell"),
         MAPPING,
-        OF_PART,
         JSON,
         JUNIT,
         directory("write the report of the re-evaluation to this directory"),
     ], VERIFY_STATUS),
     Verb("sample", "bundles", "draw random cells from a bundle, to be measured again on the installed system", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
+        OF_BUNDLE,
         Option("--cells", type=int, default=3, metavar="N", help="how many (default: %(default)s)"),
         Option("--seed", required=True, metavar="TEXT", help="seed of the drawing: publish its hash before the "
                "bundle is submitted, and the seed afterwards"),
@@ -324,6 +327,7 @@ VERBS = (
     ]),
     Verb("accept", "bundles", "compare the measured sample with the bundle (drawn cells only)", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
+        OF_BUNDLE,
         Option("challenge", type=Path, metavar="CHALLENGE",
                help="campaign file written by 'campaign sample' and measured with 'campaign run'"),
         AT_LEAST,
@@ -335,6 +339,7 @@ VERBS = (
     ]),
     Verb("rebuild", "bundles", "build the benchmark again from a bundle's source and compare the binaries", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
+        OF_BUNDLE,
         Option("--mpicc", default="", metavar="CMD", help="MPI's compiler wrapper (default: $MPICC, otherwise mpicc)"),
         Option("--cflags", default="", metavar="FLAGS", help="flags for the compiler, such as the recorded ones"),
         Option("--foreign-source", action="store_true", help="also build a source that is not that of your version: "

@@ -7,19 +7,26 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 from campaign.cli.output import columns, say, show, table_format, verdict, write
-from campaign.config import rfp
+from campaign.config import rfp as rfps
 from campaign.config.opened import open_campaign
+from campaign.config.response import Response
+from campaign.config.rfp import Rfp
 from campaign.core import journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.units import several
-from campaign.evidence import bundle, handed, rebuild, sample, text, verify
+from campaign.evidence import bundle, handed, rebuild, sample, text, verify, whole
+from campaign.evidence.bundle import Written
 from campaign.evidence.verify import Asked, VerifiedBundle
+from campaign.evidence.whole import VerifiedResponse
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
 from campaign.report import table
 from campaign.report.compare import forms, verdicts
+from campaign.report.whole import scores_text
 from campaign.report.write import write_report
 from campaign.results.store import begun
 
@@ -27,18 +34,36 @@ NOT_SAMPLED = "the bundle cannot be re-evaluated"
 
 
 def pack(arguments: argparse.Namespace) -> int:
-    bundle.check_place(arguments.output)
-    opened, names = bundle.open_recorded(arguments.file, arguments.part)
-    planned, attempts = standing.on_record(opened, say)
-    if begun(opened.paths):
-        planning.write(opened, planned)
-    written = bundle.write(opened, names, planned, attempts, arguments.output, arguments.sign)
+    written = _packed(arguments, arguments.output, arguments.part)
     show(f"wrote {arguments.output}: {several(written.files, 'file')}, {several(written.attempts, 'attempt')}")
     if written.left_out:
         show(f"{several(written.left_out, 'attempt')} without raw output: listed only in the bundle's index")
     show(f"journal head (send it to the buyer): {written.judged.head}")
     show(f"verify:  campaign verify {typed(arguments.output)}")
     return verdict(written.judged.submission.rows)
+
+
+def _packed(arguments: argparse.Namespace, out: Path, part: str) -> Written:
+    bundle.check_place(out)
+    opened, names = bundle.open_recorded(arguments.file, part)
+    planned, attempts = standing.on_record(opened, say)
+    if begun(opened.paths):
+        planning.write(opened, planned)
+    return bundle.write(opened, names, planned, attempts, out, arguments.sign)
+
+
+def pack_whole(arguments: argparse.Namespace, response: Response) -> int:
+    """All parts in one bundle."""
+    bundle.check_place(arguments.output)
+    with bundle.beside(arguments.output) as place:
+        root = place / "bag"
+        written = {part.id: _packed(arguments, root / verify.PARTS / part.id, part.id) for part in response.parts}
+        files = whole.write(response.rfp, root, written, arguments.output, arguments.sign)
+    show(f"wrote {arguments.output}: {several(files, 'file')}, {several(len(written), 'part')}")
+    for part, each in written.items():
+        show(f"journal head of {part} (send it to the buyer): {each.judged.head}")
+    show(f"verify:  campaign verify {typed(arguments.output)}")
+    return max(verdict(each.judged.submission.rows) for each in written.values())
 
 
 def verify_bundle(arguments: argparse.Namespace) -> int:
@@ -51,30 +76,81 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
         tuple(arguments.timestamp),
         arguments.authority,
     )
-    mapping, _ = rfp.form_of(arguments.mapping, arguments.table or arguments.bundle, "", arguments.of_part)
-    differing: list[handed.CellDifference] = []
-    with verify.verify(arguments.bundle, asked) as verified:
-        judged = verified.judged
-        if arguments.table and judged:
-            differing = handed.differences(arguments.table, judged.submission, mapping, arguments.of_part)
-        if arguments.junit:
-            write(text.as_junit(verified), arguments.junit)
+    verify.buyers_rules(asked)
+    with verify.opened(arguments.bundle) as bag:
+        parts = verify.parts_of(bag)
+        if parts and not arguments.part:
+            with whole.verified(arguments.bundle.name, bag, asked, arguments.rfp) as all_parts:
+                return _print_parts(arguments, all_parts)
+    with verify.verify(arguments.bundle, asked, arguments.part if parts else "") as verified:
+        differing = _differing(arguments, {arguments.part: verified}, None)
         if arguments.json:
-            of_table = {"table": {"file": str(arguments.table), "differences": list(map(asdict, differing))}}
-            print(json.dumps(text.as_json(verified) | (of_table if arguments.table and judged else {}), indent=1))
-        else:
-            show(text.as_text(verified, columns()))
-            if judged is not None:
-                whole = judged.submission
-                print(f"\n{table.printed(whole.rows, whole.campaign, whole.pack, 'simple', columns())}")
-            show(text.conclusion(verified))
-            if arguments.table and judged:
-                show(text.of_table(arguments.table, differing))
-        if arguments.output and judged is not None:
-            tell = say if arguments.json else show
-            path = write_report(arguments.output, text.for_report(verified, judged))
-            tell(f"wrote {path}")
+            print(json.dumps(text.as_json(verified) | _of_table(arguments, differing), indent=1))
+        _print_verified(arguments, verified, arguments.junit, arguments.output)
+        if differing is not None and not arguments.json:
+            show(text.of_table(arguments.table, differing))
     return INCOMPLETE if differing else verified.conclusion.exit_status
+
+
+Differing = list[handed.CellDifference] | None  # None: no table was handed in, or nothing can be compared with it
+
+
+def _differing(arguments: argparse.Namespace, parts: Mapping[str, VerifiedBundle], rfp: Rfp | None) -> Differing:
+    """What the table or form that was handed in does not have from the bundle."""
+    judged = {part: each.judged.submission for part, each in parts.items() if each.judged}
+    if arguments.table is None or not judged:
+        return None
+    mapping, _ = rfps.form_of(arguments.mapping, arguments.table, "", arguments.part)
+    if mapping is None and rfp is not None:
+        mapping = rfp.form(arguments.table)
+    return handed.differences(arguments.table, judged, mapping)
+
+
+def _of_table(arguments: argparse.Namespace, differing: Differing) -> dict[str, Any]:
+    """For the JSON."""
+    if differing is None:
+        return {}
+    return {"table": {"file": str(arguments.table), "differences": list(map(asdict, differing))}}
+
+
+def _print_verified(
+    arguments: argparse.Namespace, verified: VerifiedBundle, junit: Path | None, output: Path | None
+) -> None:
+    judged = verified.judged
+    if junit:
+        write(text.as_junit(verified), junit)
+    if not arguments.json:
+        show(text.as_text(verified, columns()))
+        if judged is not None:
+            submission = judged.submission
+            table_text = table.printed(submission.rows, submission.campaign, submission.pack, "simple", columns())
+            print(f"\n{table_text}")
+        show(text.conclusion(verified))
+    if output and judged is not None:
+        path = write_report(output, text.for_report(verified, judged))
+        (say if arguments.json else show)(f"wrote {path}")
+
+
+def _print_parts(arguments: argparse.Namespace, verified: VerifiedResponse) -> int:
+    """Each part, then the verdict on the whole."""
+    differing = _differing(arguments, verified.parts, verified.rfp)
+    if arguments.json:
+        parts = {part: text.as_json(each) for part, each in verified.parts.items()}
+        of_whole = {"format": 1, "bundle": verified.name, **verified.as_json(), **_of_table(arguments, differing)}
+        print(json.dumps({**of_whole, "parts": parts}, indent=1))
+    for part, each in verified.parts.items():
+        if not arguments.json:
+            show(f"=== part {part} ===")
+        junit = arguments.junit and arguments.junit.with_stem(f"{arguments.junit.stem}-{part}")
+        _print_verified(arguments, each, junit, arguments.output and arguments.output / part)
+    if not arguments.json:
+        show("\n".join(["", "=== all parts ===", *whole.texts(verified)]))
+        if verified.scored:
+            show(scores_text(verified.scored, columns()))
+        if differing is not None:
+            show(text.of_table(arguments.table, differing))
+        show(verified.sentence)
+    return INCOMPLETE if differing else verified.exit_status
 
 
 def show_head(arguments: argparse.Namespace) -> int:
@@ -99,7 +175,7 @@ def _intact(arguments: argparse.Namespace, asked: Asked, problem: str) -> Iterat
     """A bundle and its re-evaluated campaign. Raises InputError with the problem if the bundle was altered or cannot be
     re-evaluated.
     """
-    with verify.verify(arguments.bundle, asked) as verified:
+    with verify.verify(arguments.bundle, asked, arguments.part) as verified:
         if verified.judged is None or not verified.intact:
             raise InputError(f"{arguments.bundle}: {problem}; see 'campaign verify'")
         yield verified, verified.judged.submission
@@ -107,13 +183,13 @@ def _intact(arguments: argparse.Namespace, asked: Asked, problem: str) -> Iterat
 
 def draw_sample(arguments: argparse.Namespace) -> int:
     asked = Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
-    with _intact(arguments, asked, NOT_SAMPLED) as (verified, whole):
-        challenge = sample.challenge(whole, verified.chain.head, arguments.cells, arguments.seed)
+    with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
+        challenge = sample.challenge(submission, verified.chain.head, arguments.cells, arguments.seed)
         if arguments.output.exists():
             raise InputError(f"{arguments.output}: already exists; name a new file")
         write(challenge, arguments.output)
         print(f"cells to measure again: {' '.join(sample.read(arguments.output).cells)}")
-        print(sample.error_rates(whole.rows, arguments.cells, float(arguments.at_least)))
+        print(sample.error_rates(submission.rows, arguments.cells, float(arguments.at_least)))
     return OK
 
 
@@ -121,8 +197,10 @@ def accept(arguments: argparse.Namespace) -> int:
     terms = verdicts.parse_terms(None, arguments.at_least, arguments.reported)
     assert terms is not None, "the share has a default"
     asked = Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
-    with _intact(arguments, asked, NOT_SAMPLED) as (verified, whole):
-        accepted = sample.accept(arguments.bundle, arguments.challenge, whole, verified.chain.head, terms, say)
+    with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
+        accepted = sample.accept(
+            submission.campaign.path.parents[1], arguments.challenge, submission, verified.chain.head, terms, say
+        )
         style = table_format(arguments.format, arguments.output)
         write(forms.printed(accepted.comparison, style), arguments.output)
         if accepted.other_settings:
@@ -133,7 +211,7 @@ def accept(arguments: argparse.Namespace) -> int:
         for objection in accepted.objections:
             say(f"not a valid sample: {objection}")
         if style == "simple":
-            print(sample.error_rates(whole.rows, len(accepted.challenge.cells), terms.least))
+            print(sample.error_rates(submission.rows, len(accepted.challenge.cells), terms.least))
             unmeasured = (
                 "NOT ACCEPTED: this is not a measurement of the drawn sample"
                 if accepted.objections
@@ -145,9 +223,9 @@ def accept(arguments: argparse.Namespace) -> int:
 
 def build_again(arguments: argparse.Namespace) -> int:
     problem = "the bundle was altered or cannot be re-evaluated, so its source was not built"
-    with _intact(arguments, Asked(), problem) as (_, whole):
+    with _intact(arguments, Asked(), problem) as (_, submission):
         terms = (arguments.mpicc, arguments.cflags, arguments.foreign_source)
-        rebuilt = rebuild.rebuild(whole.campaign.path.parent, whole, *terms)
+        rebuilt = rebuild.rebuild(submission.campaign.path.parent, submission, *terms)
     show(json.dumps(rebuild.as_json(rebuilt), indent=1) if arguments.json else rebuild.as_text(rebuilt))
     return OK if all(one.identical for one in rebuilt) else INCOMPLETE
 

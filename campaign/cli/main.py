@@ -65,7 +65,11 @@ def _do(words: Sequence[str]) -> int:
         with waiting.told_to(_ignore if "--json" in words else say):
             module, name = arguments.do
             verb: Callable[[argparse.Namespace], int] = import_module(f"campaign.cli.{module}").FUNCTIONS[name]
-            status = _for_parts(name, verb, arguments) if getattr(arguments, "part", None) == "" else verb(arguments)
+            status = (
+                _for_parts(name, verb, arguments)
+                if getattr(arguments, "part", None) == "" and "file" in arguments
+                else verb(arguments)
+            )
     finally:  # also if argparse ends it, after --help
         sys.stdout.flush()
     return status

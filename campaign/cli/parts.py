@@ -15,7 +15,7 @@ from contextlib import redirect_stdout
 from copy import copy
 from pathlib import Path
 
-from campaign.cli import running
+from campaign.cli import bundles, running
 from campaign.cli.output import columns, say, show, table_format, write
 from campaign.config.opened import Opened, open_campaign
 from campaign.config.response import Response
@@ -33,6 +33,8 @@ BLOCK = 1 << 16
 
 def do(name: str, verb: Verb, arguments: argparse.Namespace, response: Response) -> int:
     """Do a verb for all parts; gives the worst of their exit statuses."""
+    if name == "bundle":
+        return _complete(response, bundles.pack_whole(arguments, response))
     if name in ("run", "rerun"):
         return _run(name, arguments, response)
     style = table_format(arguments.format, arguments.output) if name == "table" and not arguments.clauses else ""

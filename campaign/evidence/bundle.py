@@ -22,7 +22,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -80,7 +80,7 @@ def write(
     check_place(out)
     _check(opened, attempts)
     counted = counted_attempts(planned.all_runs, attempts)
-    with _beside(out) as place:
+    with beside(out) as place:
         root = place / "bag"
         data = root / "data"
         data.mkdir(parents=True)
@@ -96,20 +96,31 @@ def write(
             (data / provenance.SOURCE).write_bytes(source)
         for name, text in provenance.statements(data, judged, f"campaign {__version__}").items():
             _write(data / name, text)
-        today = f"{datetime.now(UTC):%Y-%m-%d}"
-        _write(data / provenance.CRATE, provenance.crate(judged, data, today))
-        bagit.finish(root, _info(judged, today))
-        if key:
-            signatures.sign(root / bagit.TAG_MANIFEST, key, NAMESPACE)
-        files = sum(len(names) for _, _, names in os.walk(root))
-        if bagit.is_archive(out):
-            bagit.pack(root, place / out.name)
-            (place / out.name).rename(out)
-        else:
-            _make_readable(root)
-            root.rename(out)
+        date = today()
+        _write(data / provenance.CRATE, provenance.crate(judged, data, date))
+        files = close(root, _info(judged, date), out, key)
     kept = sum(attempt["included"] for attempt in index["attempts"])
     return Written(files, kept, len(index["attempts"]) - kept, judged)
+
+
+def today() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d}"
+
+
+def close(root: Path, info: Mapping[str, str], out: Path, key: Path | None) -> int:
+    """Make a bag of the directory, signed if a key is given, and move it to its place. Gives its number of files."""
+    bagit.finish(root, info)
+    if key:
+        signatures.sign(root / bagit.TAG_MANIFEST, key, NAMESPACE)
+    files = sum(len(names) for _, _, names in os.walk(root))
+    if bagit.is_archive(out):
+        packed = root.parent / out.name
+        bagit.pack(root, packed)
+        packed.rename(out)
+    else:
+        _make_readable(root)
+        root.rename(out)
+    return files
 
 
 def check_place(out: Path) -> None:
@@ -121,7 +132,7 @@ def check_place(out: Path) -> None:
 
 
 @contextmanager
-def _beside(out: Path) -> Iterator[Path]:
+def beside(out: Path) -> Iterator[Path]:
     """A temporary directory in which the bundle is made before it is moved to its place."""
     parent = out.absolute().parent
     try:

@@ -40,21 +40,25 @@ class CellDifference:
 
 
 def differences(
-    path: Path, whole: Submission, mapping: FormMapping | None = None, part: str = ""
+    path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None = None
 ) -> list[CellDifference]:
-    """The cells that are not the bundle's. `mapping`: of a filled form; `part`: of an RFP, in the names of its results.
-    A number may be rounded to 3 digits or more. Raises InputError.
+    """The cells that are not the bundle's. `parts`: of an RFP, or that of "". `mapping`: of a filled form. A number may
+    be rounded to 3 digits or more. Raises InputError.
     """
-    suffix = path.suffix.lower()
+    if len(parts) > 1 and mapping is None:
+        raise InputError(
+            f"{path}: not a form of the RFP; name the part that it is of with --part, or its mapping with --map"
+        )
+    whole, suffix = next(iter(parts.values())), path.suffix.lower()
     if mapping is None and (suffix == ".html" or (suffix == ".xlsx" and PROVENANCE in form.read(path).sheets)):
         with tempfile.TemporaryDirectory(prefix="campaign-report.") as place:
             page = write_report(Path(place), contents.of(whole))
             read = _of_page if suffix == ".html" else _of_workbook
             expected, found = read(page if suffix == ".html" else page.with_name("table.xlsx")), read(path)
     else:
-        expected, found = _of_rows(path, whole, mapping, part)
+        expected, found = _of_rows(path, parts, mapping)
     if not found:
-        raise InputError(f"{path}: no result found to compare; a form needs --mapping, and one of an RFP --part")
+        raise InputError(f"{path}: no result found to compare; a form needs --mapping")
     both = ((place, expected.get(place), found.get(place)) for place in {**expected, **found})
     return [CellDifference(place, form.written(a), form.written(b)) for place, a, b in both if not _same(a, b)]
 
@@ -85,18 +89,27 @@ def _of_workbook(path: Path) -> Texts:
     return {str(spot): box.value for spot, box in boxes.items() if spot.sheet not in JUDGED and box.text}
 
 
-def _of_rows(path: Path, whole: Submission, mapping: FormMapping | None, part: str) -> tuple[Texts, Texts]:
+def _of_rows(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None) -> tuple[Texts, Texts]:
     """What the bundle and the table have in the columns of the table; of a form, only its own cells."""
-    rows = places.rows(path, mapping, {part: whole.pack}) if mapping else foreign.table_entries(path)
-    given = {"/".join(str(row.fields[name]) for name in COLUMNS[:4]): row.fields for row in rows}
+    packs = {part: whole.pack for part, whole in parts.items()}
+    rows = places.rows(path, mapping, packs) if mapping else foreign.table_entries(path)
+    given = {_named(row.fields): row.fields for row in rows}
     if len(given) < len(rows):
         raise InputError(f"{path}: a result is there twice; remove one of its lines")
     columns = [name for name in COLUMNS[4:] if name != "findings" and any(name in each for each in given.values())]
-    known = {str(row.cell): flattened(row) for row in whole.rows}
+    every = [
+        (f"{part}/{row.cell}" if part else str(row.cell), row) for part, whole in parts.items() for row in whole.rows
+    ]
+    known = {name: flattened(row) for name, row in every}
     if mapping:
-        empty = {str(row.cell): {"value": None} for row in whole.rows if row.status not in VALID}
+        empty = {name: {"value": None} for name, row in every if row.status not in VALID}
         known = {cell: known.get(cell, {}) | empty.get(cell, {}) for cell in given}
     expected, found = (
         {f"{cell} {name}": fields.get(name) for cell, fields in of.items() for name in columns} for of in (known, given)
     )
     return expected, found
+
+
+def _named(fields: Texts) -> str:
+    names = ("part", *COLUMNS[:4]) if fields.get("part") else COLUMNS[:4]
+    return "/".join(str(fields[name]) for name in names)

@@ -35,6 +35,7 @@ from campaign.judge import engine
 from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, violation
 from campaign.judge.submission import measured_and_hidden, recovered
 
+PARTS = "data/parts"  # of a bundle that answers an RFP: a bundle for each
 BUNDLE = "bundle"  # the subject of findings about it
 MOST_SHOWN = 20  # problems of one kind
 CLOCKS_S = 60.0  # how much the driver's clock may be behind the authority's
@@ -101,19 +102,45 @@ class VerifiedBundle:
 
 
 @contextmanager
-def verify(path: Path, asked: Asked) -> Iterator[VerifiedBundle]:
-    """Verify a bundle; the judged campaign's files exist within the context, for a report.
+def opened(path: Path) -> Iterator[Bag]:
+    """A bundle, copied into a private directory and compared with its manifests. Raises InputError if it cannot be
+    one.
+    """
+    with tempfile.TemporaryDirectory(prefix="campaign-verify.") as place, no_room(temporary.full()):
+        yield bagit.read(path, Path(place))
+
+
+@contextmanager
+def verify(path: Path, asked: Asked, part: str = "") -> Iterator[VerifiedBundle]:
+    """Verify a bundle, or a part of one; the judged campaign's files exist within the context, for a report.
 
     Raises InputError if it cannot be a bundle, and for mistakes in what is asked.
     """
-    named = _checked(asked)
-    with tempfile.TemporaryDirectory(prefix="campaign-verify.") as place:
-        with no_room(temporary.full()):
-            verified = _verified(path, bagit.read(path, Path(place)), asked, named)
-        yield verified
+    buyers_rules(asked)
+    with opened(path) as bag:
+        parts = parts_of(bag)
+        if part not in (parts or [""]):
+            named = f"name one of its parts with --part: {', '.join(parts)}" if parts else "it has no parts"
+            raise InputError(f"{path}: {named}")
+        if not part:
+            yield of_bag(path.name, bag, asked)
+            return
+        with opened(bag.root / PARTS / part) as inner:
+            yield of_bag(f"{path.name}, part {part}", inner, asked)
 
 
-def _checked(asked: Asked) -> RulePack | None:
+def parts_of(bag: Bag) -> list[str]:
+    """The parts of a bundle that answers an RFP; none of one of a single rule pack."""
+    places = (bag.root / PARTS).iterdir() if (bag.root / PARTS).is_dir() else ()
+    return sorted(place.name for place in places if (place / "bagit.txt").is_file())
+
+
+def of_bag(name: str, bag: Bag, asked: Asked) -> VerifiedBundle:
+    """Verify a bundle that was read."""
+    return _verified(name, bag, asked, buyers_rules(asked))
+
+
+def buyers_rules(asked: Asked) -> RulePack | None:
     """The buyer's rule pack, if one is named. Mistakes in the buyer's own arguments are not the bundle's fault."""
     for option, keys in (("--signers", asked.signers), ("--waiver-signers", asked.waiver_signers)):
         if keys is not None and not keys.is_file():
@@ -134,9 +161,9 @@ def _checked(asked: Asked) -> RulePack | None:
     return packs.load(asked.rules) if asked.rules else None
 
 
-def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> VerifiedBundle:
+def _verified(name: str, bag: Bag, asked: Asked, named: RulePack | None) -> VerifiedBundle:
     data = bag.root / "data"
-    signed = _signed(bag, asked)
+    signed = signed_by(bag, asked)
     tool, why, judged, by_buyer = "", "", None, None
     differing: dict[str, str] | None = None
     reworded: tuple[str, ...] = ()
@@ -170,7 +197,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         *of_rule("EVD-03", BUNDLE, signature(signed, asked.signers is not None)),
         *of_rule("EVD-04", BUNDLE, same_verdict(differing, reworded, why, tool)),
         *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, bag.info.get("Journal-Head", "none"), headed)),
-        *of_rule("EVD-02", BUNDLE, _stamped(bag, data, chain, stamps)),
+        *of_rule("EVD-02", BUNDLE, stamped(bag, data, chain, stamps)),
         *of_rule("EVD-02", BUNDLE, (finding for event in lost for finding in recovered(event))),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
         *of_rule("EVD-06", BUNDLE, compared.twice(data, bag, judged, tool) if judged else ()),
@@ -188,9 +215,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         headed,
         (data / provenance.SOURCE).is_file(),
     )
-    return VerifiedBundle(
-        path.name, len(bag.digests), bag.size, signed, tool, chain, findings, by_buyer, conclude(found)
-    )
+    return VerifiedBundle(name, len(bag.digests), bag.size, signed, tool, chain, findings, by_buyer, conclude(found))
 
 
 def _differing(data: Path, bag: Bag, judged: Judged, tool: str) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -262,7 +287,7 @@ def _of_campaign(judged: Judged) -> Judged:
     return replace(judged, submission=replace(judged.submission, findings=findings))
 
 
-def _signed(bag: Bag, asked: Asked) -> Signed | None:
+def signed_by(bag: Bag, asked: Asked) -> Signed | None:
     if bagit.SIGNATURE not in bag.digests or bagit.TAG_MANIFEST not in bag.digests:
         return None
     text, signature = (bag.root / bagit.TAG_MANIFEST).read_bytes(), bag.root / bagit.SIGNATURE
@@ -279,7 +304,7 @@ def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
         yield unchecked("waivers have no effect: pass the keys of those who may grant them with --waiver-signers")
 
 
-def _stamped(bag: Bag, data: Path, chain: Chain, stamps: Mapping[Path, timestamps.Stamp]) -> Iterator[Finding]:
+def stamped(bag: Bag, data: Path, chain: Chain, stamps: Mapping[Path, timestamps.Stamp]) -> Iterator[Finding]:
     """EVD-02: what each time stamp proves to have existed at its time."""
     for path, stamp in stamps.items():
         if stamp.problem or stamp.time is None:

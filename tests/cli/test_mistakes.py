@@ -54,8 +54,8 @@ OFFER = (
 NUMBER = "a number with a decimal point and without thousands separators, such as 1234.5"
 WRAPPERS = "mpicc of Open MPI or MPICH, mpiicx or mpiicc of Intel MPI"
 VERBS = (
-    "init, build, plan, run, status, rerun, cancel, collect, table, report, check, compare, modifications, bundle, "
-    "head, verify, sample, accept, rebuild, rules, completion, help, sandbox"
+    "init, build, plan, run, status, rerun, cancel, collect, table, report, fill, check, compare, modifications, "
+    "bundle, head, verify, sample, accept, rebuild, rules, completion, help, sandbox"
 )
 CELLS = "cells are target/launch/files/operation, as in scratch/single/shared/create"
 

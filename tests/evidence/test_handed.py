@@ -76,11 +76,11 @@ def test_a_table_with_less_lines_lacks_them_and_rounded_numbers_are_the_same(tmp
             writer = csv.DictWriter(file, rows[0])
             writer.writeheader()
             writer.writerows({**row, "value": f"{row['value']:.0f}"} for row in rows[1:])
-        assert [each.place for each in handed.differences(path, whole)] == [f"{whole.rows[0].cell} value"]
+        assert [each.place for each in handed.differences(path, {"": whole})] == [f"{whole.rows[0].cell} value"]
         lines = path.read_text().splitlines()
         with pytest.raises(InputError, match="a result is there twice"):
             path.write_text("\n".join([*lines, lines[-1]]))
-            handed.differences(path, whole)
+            handed.differences(path, {"": whole})
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,10 @@ def test_a_filled_form_is_compared_by_its_mapping(tmp_path: Path) -> None:
     path = tmp_path / "response.csv"
     with forms.full_size() as whole:
         path.write_bytes(filled.fill(forms.DATA / "crossroads-mdtest.csv", {"": whole}, mapping)[0])
-        assert handed.differences(path, whole, mapping) == []
+        assert handed.differences(path, {"": whole}, mapping) == []
         value = next(row.value for row in whole.rows if str(row.cell) == "scratch/single/shared/stat")
         path.write_text(path.read_text().replace(f"{value:.15g}", f"{value * 1.5:.15g}"))
-        (one,) = handed.differences(path, whole, mapping)
+        (one,) = handed.differences(path, {"": whole}, mapping)
     assert one.place == "scratch/single/shared/stat value" and float(one.found) == pytest.approx(
         1.5 * float(one.expected)
     )

@@ -1,0 +1,193 @@
+"""The evidence of all parts of an RFP in one bundle, which is signed once and has one verdict.
+
+data/rfp.yaml  data/response.json       the RFP, and what follows from the parts: their verdicts, and the scores
+data/parts/<part>/...                   a complete bundle of each part
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from campaign import __version__
+from campaign.config import rfp
+from campaign.config.rfp import Rfp
+from campaign.core import journal, timestamps
+from campaign.core.bagit import Bag
+from campaign.core.errors import INCOMPLETE, OK, CampaignError
+from campaign.core.journal import Chain
+from campaign.core.model import Finding, Severity
+from campaign.evidence import bundle, replay, verify
+from campaign.evidence.bundle import Written
+from campaign.evidence.verify import PARTS, Asked, VerifiedBundle
+from campaign.judge.findings import note, of_rule, unchecked, violation
+from campaign.judge.submission import Submission
+from campaign.report import scores
+from campaign.report.scores import Scored
+
+RFP, RESPONSE = "data/rfp.yaml", "data/response.json"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedResponse:
+    """`findings`: about the bundle as a whole; `unanswered`: mandatory parts that it does not have."""
+
+    name: str
+    rfp: Rfp | None
+    findings: tuple[Finding, ...]
+    parts: Mapping[str, VerifiedBundle]
+    unanswered: tuple[str, ...]
+    scored: tuple[Scored, ...]
+
+    @property
+    def exit_status(self) -> int:
+        """The worst of the parts; altered, or without a mandatory part, it is not valid."""
+        wrong = any(finding.severity is Severity.ERROR for finding in self.findings)
+        statuses = [part.conclusion.exit_status for part in self.parts.values()]
+        if wrong or self.unanswered or INCOMPLETE in statuses or not statuses:
+            return INCOMPLETE
+        return max(statuses, default=OK)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one line, by part."""
+        outcomes = ", ".join(f"{part}: {verified.conclusion.outcome}" for part, verified in self.parts.items())
+        wrong = [f"{each.rule}: {each.message}" for each in self.findings if each.severity is Severity.ERROR]
+        left = [f"mandatory parts missing: {', '.join(self.unanswered)}"] if self.unanswered else []
+        word = "NOT VALID" if self.exit_status == INCOMPLETE else "no violation found"
+        return "; ".join([f"{word}: {outcomes or 'no parts'}", *left, *wrong])
+
+    def as_json(self) -> dict[str, Any]:
+        """Beside the JSON of the parts."""
+        return {
+            "verdict_sentence": self.sentence,
+            "exit_status": self.exit_status,
+            "findings": [finding.as_json() for finding in self.findings],
+            "unanswered": list(self.unanswered),
+            "scores": [each.as_json() for each in self.scored],
+        }
+
+
+def write(asked: Rfp, root: Path, written: Mapping[str, Written], out: Path, key: Path | None) -> int:
+    """Make one bundle of a directory with those of the parts. Gives the number of its files."""
+    (root / RFP).write_bytes(asked.path.read_bytes())
+    judged = {part: each.judged.submission for part, each in written.items()}
+    heads = {part: each.judged.head for part, each in written.items()}
+    (root / RESPONSE).write_text(replay.as_json(_response(asked, judged, heads)), encoding="utf-8")
+    info = {
+        "External-Description": f"Answer to {asked.title} in {len(written)} parts",
+        "Bagging-Date": bundle.today(),
+        "Bag-Software-Agent": f"campaign {__version__}",
+    }
+    return bundle.close(root, info, out, key)
+
+
+def _response(asked: Rfp, judged: Mapping[str, Submission], heads: Mapping[str, str]) -> dict[str, Any]:
+    """What follows from the parts."""
+    return {
+        "format": 1,
+        "rfp": {"id": asked.id, "version": asked.version, "sha256": asked.digest},
+        "parts": {
+            part: {"rules": each.pack.id, "version": each.pack.version, "head": heads[part]}
+            for part, each in judged.items()
+        },
+        "scores": [each.as_json() for each in scores.scores(asked, scores.of_parts(judged))],
+    }
+
+
+@contextmanager
+def verified(name: str, bag: Bag, asked: Asked, buyers: Path | None) -> Iterator[VerifiedResponse]:
+    """Verify each part, and that together they are what the bundle says. `buyers`: the buyer's own RFP."""
+    chains = {part: _chain(bag, part) for part in verify.parts_of(bag)}
+    stamps = {path: timestamps.read(path, asked.authority) for path in asked.timestamps if asked.authority}
+    with ExitStack() as stack:
+        own, of_rfp = _rfp(bag, buyers)
+        order = [part.id for part in own.parts] if own else []
+        parts: dict[str, VerifiedBundle] = {}
+        for part, chain in sorted(chains.items(), key=lambda each: order.index(each[0]) if each[0] in order else -1):
+            others = {head for each in chains.values() if each is not chain for head in each.heads}
+            of_part = replace(
+                asked,
+                heads=tuple(head for head in asked.heads if head in chain.heads or head not in others),
+                timestamps=tuple(path for path, stamp in stamps.items() if stamp.digest in chain.heads),
+            )
+            inner = stack.enter_context(verify.opened(bag.root / PARTS / part))
+            parts[part] = verify.of_bag(f"{name}, part {part}", inner, of_part)
+        judged = {part: each.judged.submission for part, each in parts.items() if each.judged}
+        left = {
+            path: stamp for path, stamp in stamps.items() if not any(stamp.digest in c.heads for c in chains.values())
+        }
+        signed = verify.signed_by(bag, asked)
+        findings = (
+            *of_rule("EVD-01", verify.BUNDLE, verify.complete(bag.problems)),
+            *of_rule("EVD-02", verify.BUNDLE, verify.stamped(bag, bag.root / "data", Chain(), left)),
+            *of_rule("EVD-03", verify.BUNDLE, verify.signature(signed, asked.signers is not None)),
+            *of_rule("EVD-04", verify.BUNDLE, _same(bag, own, judged, chains) if own else ()),
+            *of_rule("EVD-05", verify.BUNDLE, of_rfp),
+        )
+        missing = [part.id for part in own.parts if part.mandatory and part.id not in parts] if own else []
+        scored = scores.scores(own, scores.of_parts(judged)) if own else []
+        yield VerifiedResponse(name, own, findings, parts, tuple(missing), tuple(scored))
+
+
+def _chain(bag: Bag, part: str) -> Chain:
+    return journal.look(bag.root / PARTS / part / "data/results/journal.jsonl")
+
+
+def _rfp(bag: Bag, buyers: Path | None) -> tuple[Rfp | None, list[Finding]]:
+    """The RFP to judge by, and how the vendor's differs from it."""
+    try:
+        vendors = rfp.load(bag.root / RFP)
+    except CampaignError as error:
+        return None, [violation("the RFP cannot be read: {why}", why=str(error).replace(f"{bag.root}/", ""))]
+    if buyers is None:
+        return vendors, [unchecked("the RFP is the vendor's copy: pass yours with --rfp")]
+    own = rfp.load(buyers)
+    if own.digest == vendors.digest:
+        return own, [note("the RFP is identical to yours")]
+    return own, [violation("the vendor's RFP differs from yours", own.digest, vendors.digest)]
+
+
+def _same(bag: Bag, own: Rfp, judged: Mapping[str, Submission], chains: Mapping[str, Chain]) -> Iterator[Finding]:
+    """EVD-04: every part answers this RFP, in one campaign file, and the scores follow from the parts."""
+    files = {hashlib.sha256(_file(bag, part, "campaign.yaml")).hexdigest() for part in judged}
+    if len(files) > 1:
+        yield violation("the parts are not of one campaign file", "one", len(files))
+    packs = {part.id: part for part in own.parts}
+    for part, each in judged.items():
+        if each.campaign.part != part:
+            yield violation(
+                "{part}: its evidence is that of part {other}", part=part, other=each.campaign.part or "none"
+            )
+        if part not in packs:
+            yield violation("{part}: not a part of the RFP", part=part)
+        elif each.pack.id != Path(packs[part].pack).stem or packs[part].version not in (None, each.pack.version):
+            found = f"{each.pack.id} {each.pack.version}"
+            yield violation("{part}: another rule pack than the RFP's", packs[part].pack, found, part=part)
+    heads = {part: chains[part].head for part in judged}
+    try:
+        stated = json.loads((bag.root / RESPONSE).read_bytes())
+    except (OSError, ValueError):
+        stated = None
+    rederived = json.loads(replay.as_json(_response(own, judged, heads)))
+    if stated is None or {**stated, "rfp": None} != {**rederived, "rfp": None}:
+        yield violation("response.json cannot be reproduced from the parts")
+
+
+def _file(bag: Bag, part: str, name: str) -> bytes:
+    path = bag.root / PARTS / part / "data" / name
+    return path.read_bytes() if path.is_file() else b""
+
+
+def texts(verified: VerifiedResponse) -> Sequence[str]:
+    """The lines about the bundle as a whole."""
+    return [
+        f"  {'WRONG' if each.severity is Severity.ERROR else 'note' if each.checked else 'not checked':12} "
+        f"{each.rule} {each.message}"
+        for each in verified.findings
+    ]

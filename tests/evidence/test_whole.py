@@ -1,0 +1,144 @@
+"""One bundle of all parts of an RFP: one signature, one verdict, and what was done to it afterwards."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from campaign.config import rfp as rfps
+from campaign.core import bagit
+from campaign.evidence import verify, whole
+from campaign.evidence.whole import VerifiedResponse
+from tests.support import fake_slurm, rfp
+from tests.support.command_line import CAMPAIGN
+from tests.support.rfp import ANSWER, RFP
+
+pytestmark = pytest.mark.xdist_group("whole")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the bundle `offer` of two parts, one run of each measured."""
+    folder = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch, fake_slurm.started(folder, patch):
+        rfp.write(folder, answer=ANSWER.replace("  fat: {{slurm: {{constraint: fat}}}}", "  fat: {{}}"))
+        only = [f"--only={part}/*/single/shared/*" for part in ("fast", "slow")]
+        called(folder, "run", "c.yaml", *only)
+        packed = called(folder, "bundle", "c.yaml", "-o", "offer")
+        assert "wrote offer: " in packed.stdout, packed.stderr
+        assert packed.stdout.count("journal head of ") == 2
+        yield folder
+
+
+def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([CAMPAIGN, *words], cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def verified(
+    site: Path,
+    folder: Path,
+    change: Callable[[Path], object],
+    asked: verify.Asked | None = None,
+    own: Path | None = None,
+) -> VerifiedResponse:
+    """The verification of a copy that was changed, whose manifests were then made again."""
+    copy = folder / "offer"
+    shutil.copytree(site / "offer", copy)
+    change(copy / "data")
+    bagit.finish(copy, {})
+    with verify.opened(copy) as bag, whole.verified("offer", bag, asked or verify.Asked(), own) as found:
+        return found
+
+
+def told(found: VerifiedResponse) -> list[str]:
+    return [f"{each.rule} {each.message}" for each in found.findings if each.violated]
+
+
+def test_every_part_is_verified_and_the_verdict_names_each(site: Path, tmp_path: Path) -> None:
+    printed = called(site, "verify", "offer", "--rfp", "rfp.yaml")
+    assert printed.returncode == 1, "the numbers of the fake are invalid"
+    for heading in ("=== part fast ===", "=== part slow ===", "=== all parts ==="):
+        assert heading in printed.stdout
+    assert printed.stdout.splitlines()[-1] == "NOT VALID: fast: NOT VALID, slow: NOT VALID"
+    found = json.loads(called(site, "verify", "offer", "--json").stdout)
+    assert list(found["parts"]) == ["fast", "slow"]
+    assert found["exit_status"] == 1
+    assert [score["id"] for score in found["scores"]] == ["both", "total"]
+    of_part = json.loads(called(site, "verify", "offer", "--part", "slow", "--json").stdout)
+    assert of_part["journal"] == found["parts"]["slow"]["journal"]
+    assert not told(verified(site, tmp_path, lambda data: None, own=site / "rfp.yaml"))
+
+
+def test_a_verb_on_a_bundle_of_parts_needs_to_name_one(site: Path) -> None:
+    refused = called(site, "sample", "offer", "--seed", "a", "-o", "s.yaml")
+    assert refused.returncode == 2
+    assert "offer: name one of its parts with --part: fast, slow" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (
+            lambda data: (data / "response.json").write_text(
+                (data / "response.json").read_text().replace("both", "BOTH")
+            ),
+            "EVD-04 response.json cannot be reproduced from the parts",
+        ),
+        (
+            lambda data: (
+                shutil.rmtree(data / "parts/slow"),
+                shutil.copytree(data / "parts/fast", data / "parts/slow"),
+            ),
+            "EVD-04 slow: its evidence is that of part fast",
+        ),
+        (lambda data: (data / "rfp.yaml").unlink(), "EVD-05 the RFP cannot be read: "),
+        (
+            lambda data: (data / "rfp.yaml").write_text(RFP.replace("weight: 3", "weight: 30")),
+            "EVD-05 the vendor's RFP differs from yours",
+        ),
+        (
+            lambda data: (data / "parts/more").mkdir() or shutil.copytree(data / "parts/fast", data / "parts/third"),
+            "EVD-04 third: not a part of the RFP",
+        ),
+    ],
+)
+def test_what_was_changed_is_found(site: Path, tmp_path: Path, change: Callable[[Path], object], problem: str) -> None:
+    found = verified(site, tmp_path, change, own=site / "rfp.yaml")
+    assert any(text.startswith(problem) for text in told(found)), told(found)
+    assert found.exit_status == 1
+
+
+def test_a_mandatory_part_that_is_missing_makes_the_whole_not_valid(site: Path, tmp_path: Path) -> None:
+    found = verified(site, tmp_path, lambda data: shutil.rmtree(data / "parts/slow"), own=site / "rfp.yaml")
+    assert found.unanswered == ("slow",)
+    assert "mandatory parts missing: slow" in found.sentence
+
+
+def test_without_the_buyers_rfp_it_is_not_checked(site: Path, tmp_path: Path) -> None:
+    found = verified(site, tmp_path, lambda data: None)
+    assert "  not checked  EVD-05 the RFP is the vendor's copy: pass yours with --rfp" in whole.texts(found)
+
+
+def test_a_journal_head_is_compared_with_the_part_that_it_is_of(site: Path, tmp_path: Path) -> None:
+    heads = [line.split()[-1] for line in called(site, "head", "c.yaml").stdout.splitlines() if len(line) == 64]
+    assert len(heads) == 2
+    found = verified(site, tmp_path, lambda data: None, verify.Asked(heads=tuple(heads)))
+    for part in found.parts.values():
+        assert not [each for each in part.findings if each.rule == "EVD-02" and each.violated]
+    foreign = verified(site, tmp_path / "b", lambda data: None, verify.Asked(heads=("0" * 64,)))
+    assert all(
+        any(each.rule == "EVD-02" and each.violated for each in part.findings) for part in foreign.parts.values()
+    )
+
+
+def test_another_pack_than_the_rfps_is_found(site: Path, tmp_path: Path) -> None:
+    own = tmp_path / "rfp.yaml"
+    own.write_text(RFP.replace("{id: slow, pack: crossroads-mdtest", "{id: slow, pack: stream"))
+    assert rfps.load(own).part("slow").pack == "stream"
+    found = verified(site, tmp_path, lambda data: None, own=own)
+    assert "EVD-04 slow: another rule pack than the RFP's" in told(found)
