@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config.opened import Opened, open_campaign
+from campaign.config.system import Proposed
 from campaign.core import journal, resources
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Launcher
@@ -181,3 +182,15 @@ def test_results_count_where_the_variables_are_written_in_another_order(opened: 
     # Also after they were others for a while.
     planning.write(now := with_variables(opened, "C", "B", "A"), planning.plan(now))
     assert planning.plan(begun).runs == planning.plan(with_variables(opened, "A", "B")).runs == planned.runs
+
+
+def test_what_formulas_need_of_a_device_is_asked_of_the_campaign_file(opened: Opened) -> None:
+    (phase,) = opened.pack.phases
+    words = (*phase.arguments, "-q", "{= device_memory / devices}")
+    computed = replace(opened, pack=replace(opened.pack, phases=(replace(phase, arguments=words),)))
+    assert planning.plan(computed).unresolved == {
+        "devices": "the rules need devices (accelerators of a node); set proposed.devices",
+        "device_memory": "the rules need device_memory (of an accelerator); set proposed.device_memory",
+    }
+    told = replace(computed.campaign, proposed=Proposed(devices=4, device_memory=80 << 30))
+    assert {run.arguments[-1] for run in planning.plan(replace(computed, campaign=told)).runs} == {str(20 << 30)}
