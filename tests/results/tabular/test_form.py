@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import random
 import re
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import openpyxl
@@ -101,3 +103,23 @@ def test_tables_are_sheets_with_their_merged_cells_closed(tmp_path: Path) -> Non
     assert [read.box(Spot("table 1", 1, column)).text for column in (1, 2, 3)] == ["Operation", "", "Rate"]
     assert read.box(Spot("table 1", 1, 2)).closed == "it is merged into another cell"
     assert read.box(Spot("table 1", 9, 1)).closed == "its table has no such cell"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("suffix", [".xlsx", ".docx"])
+def test_a_damaged_form_is_read_and_filled_or_refused(tmp_path: Path, suffix: str) -> None:
+    whole = (forms.scored if suffix == ".xlsx" else forms.document)(tmp_path / f"whole{suffix}")
+    members, chance, path = forms.contents(whole), random.Random(suffix), tmp_path / f"damaged{suffix}"
+    for _ in range(100):
+        name = chance.choice([name for name in members if name.endswith((".xml", ".rels"))])
+        data = bytearray(members[name])
+        for _ in range(chance.randint(1, 5)):
+            start = chance.randrange(len(data))
+            data[start : start + chance.randint(0, 20)] = chance.randbytes(chance.randint(0, 3))
+        with zipfile.ZipFile(path, "w") as archive:
+            for member, content in members.items():
+                archive.writestr(member, bytes(data) if member == name else content)
+        with suppress(InputError):
+            read = form.read(path)
+            spot, box = next((spot, box) for spot, box in read.boxes.items() if not box.closed)
+            read.filled({spot: {box.text: 1.0}})
