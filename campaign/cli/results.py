@@ -88,7 +88,7 @@ def fill(arguments: argparse.Namespace) -> int:
         mapping = mapping or answer.rfp.form(form)
     judged = {part: standing.current(open_campaign(arguments.file, part), say) for part in parts}
     content, cells = filled.fill(form, judged, mapping, absent)
-    origins = out.with_suffix(".origins.csv")
+    origins = out.with_name(f"{out.name}.origins.csv")
     write(filled.origins(cells), origins)
     write(content, out)
     empty = grouped((cell.reason, cell) for cell in cells if cell.value is None)

@@ -60,9 +60,13 @@ class FilledCell:
     @property
     def origin(self) -> dict[str, Any]:
         """Its line in the list of origins."""
-        row = dict.fromkeys(COLUMNS) | (table.flattened(self.source) if isinstance(self.source, Row) else {})
-        entry, written = self.place.entry.name, forms.written(self.value)
-        return row | {"cell": str(self.place.spot), "result": entry, "written": written, "left_empty": self.reason}
+        entry = self.place.entry
+        row: dict[str, Any] = dict.fromkeys(COLUMNS)
+        if isinstance(self.source, Row):
+            row |= table.flattened(self.source)
+            row["unit"] = (entry.unit or self.source.unit) if entry.field == "value" else None
+        written = forms.written(self.value)
+        return row | {"cell": str(self.place.spot), "result": entry.name, "written": written, "left_empty": self.reason}
 
 
 def origins(cells: Sequence[FilledCell]) -> str:

@@ -156,9 +156,9 @@ def test_a_part_of_an_rfp_has_its_name_before_its_results(tmp_path: Path, whole:
     origin = next(csv.DictReader(io.StringIO(filled.origins(cells))))
     row = next(row for row in whole.rows if str(row.cell) == "scratch/peak/shared/stat")
     assert row.record is not None and row.attempt is not None
-    assert [origin[key] for key in ("cell", "result", "run", "job_id", "file", "line", "left_empty")] == [
-        "A1", "meta/scratch/peak/shared/stat", "scratch.peak.shared.r1", row.attempt.job_id, row.record.source.file,
-        str(row.record.source.line), "",
+    assert [origin[key] for key in ("unit", "cell", "result", "run", "job_id", "file", "line", "left_empty")] == [
+        "ops/s", "A1", "meta/scratch/peak/shared/stat", "scratch.peak.shared.r1", row.attempt.job_id,
+        row.record.source.file, str(row.record.source.line), "",
     ]  # fmt: skip
 
 
@@ -225,6 +225,6 @@ def test_the_command_writes_form_and_origins_or_nothing(
     told = capsys.readouterr().out.splitlines()
     assert told == [
         f"wrote {response}: 2 of 3 cells filled",
-        f"wrote {tmp_path / 'response.origins.csv'}",
+        f"wrote {tmp_path / 'response.xlsx.origins.csv'}",
         "left empty (no answer in the campaign file): Terms!A1 answers/8.2.2 tuning",
     ]
