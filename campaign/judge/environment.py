@@ -408,6 +408,12 @@ def accounting(case: Case) -> Accounting:
     return case.evidence.accounting or Accounting()
 
 
+def unaccounted(case: Case) -> bool:
+    """Whether Slurm kept a final record of the job but said that it has no accounting."""
+    after = accounting(case)
+    return bool(after.job) and not after.accounting and not after.steps
+
+
 def started_again(case: Case) -> bool:
     """Whether Slurm's final record is of this job, but of a start after the run's end: a controller that lost its state
     in a crash believes that a running job is waiting, and starts or cancels it later.

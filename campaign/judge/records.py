@@ -284,7 +284,9 @@ def _foreign_steps(case: Case, completion: Completion) -> Iterator[Finding]:
     """Other steps of the job during the phases."""
     steps = environment.accounting(case).steps
     if not steps or not case.run.launcher.is_srun:
-        yield unchecked("job steps not in Slurm's accounting: other work between the phases cannot be excluded")
+        yield (note if environment.unaccounted(case) else unchecked)(
+            "job steps not in Slurm's accounting: other work between the phases cannot be excluded"
+        )
         return
     began, ended = completion.phases[0].started, max(each.ended for each in completion.phases)
     allowed = Counter(command.step for command in case.run.launched)
@@ -386,7 +388,8 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
         )
         yield from _steps_lacking(after, cases[0])
     if silent:
-        yield unchecked(
+        keeps_none = len(silent) == len(jobs) and all(map(environment.unaccounted, done))
+        yield (note if keeps_none else unchecked)(
             "runs of {jobs} cannot be counted: sacct has no job steps, or the benchmark's have the same name as the "
             "job's own",
             jobs=listed(silent),

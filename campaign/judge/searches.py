@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from campaign.core.model import Finding, Geometry
+from campaign.core.model import Finding, Geometry, Status, matches
 from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.plan.search.nouns import DRIFT, Decision
+from campaign.plan.searches import SearchProgress
+from campaign.results.cells import patterns
 
 
 def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
-    """SEL-01: an optimum has measured points on both sides."""
-    yield from _given(submission)
-    for standing in submission.searches:
+    """SEL-01: an optimum has measured points on both sides. Of a count that was given, SEL-02 says that."""
+    if "SEL-02" not in submission.pack.checks:
+        yield from _given(submission)
+    for standing in _wanted(submission):
         decision = standing.decision
         if decision is None or decision.peak is None:
             yield _unfinished(standing.sought.key)
@@ -39,7 +42,7 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
     accepted.
     """
     yield from _given(submission)
-    for standing in submission.searches:
+    for standing in _wanted(submission):
         decision, key = standing.decision, standing.sought.key
         if decision is None or decision.geometry is None:
             yield _unfinished(key)
@@ -113,11 +116,22 @@ def _given(submission: Submission) -> Iterator[Finding]:
     """A count given in the file was not searched for; a count that the RFP fixes needs no search."""
     for condition in submission.pack.launch:
         fixed = condition.processes is not None or condition.by_partition
-        if not fixed and isinstance(submission.campaign.launch.get(condition.id), Geometry):
+        if fixed or not isinstance(submission.campaign.launch.get(condition.id), Geometry):
+            continue
+        of_launch = [row for row in submission.rows if row.cell.launch == condition.id]
+        asked = [row.cell for row in of_launch if row.status is not Status.DECLINED]
+        for about in [f"*/{condition.id}/*/*"] if len(asked) == len(of_launch) else patterns(asked, submission.cells):
             yield unchecked(
                 "the campaign file gives the process count; no runs with other counts show that it is the right one",
-                about=f"*/{condition.id}/*/*",
+                about=about,
             )
+
+
+def _wanted(submission: Submission) -> Iterator[SearchProgress]:
+    """The searches without those whose results are all declined."""
+    for standing in submission.searches:
+        if {row.status for row in submission.rows if matches(row.cell, standing.sought.key)} != {Status.DECLINED}:
+            yield standing
 
 
 def _unfinished(key: str) -> Finding:

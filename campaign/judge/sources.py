@@ -74,7 +74,7 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
     """SRC-02: the published source with the patch gives the source that was built."""
     comparison = submission.sources.comparison
     if comparison is None:
-        yield unchecked(submission.sources.problem)
+        yield from _uncompared(submission)
         return
     modified = comparison.modified
     if comparison.supplied is not None and comparison.supplied.problem:
@@ -105,13 +105,25 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
         )
 
 
+def _uncompared(submission: Submission) -> Iterator[Finding]:
+    """Not checked without a comparison, unless the built-in benchmark ran, built from its published source (SRC-06)."""
+    used = [submission.sources.build_of(binary(case)) for case in _ended(submission)]
+    own = submission.own_source
+    if (
+        submission.campaign.benchmark.external
+        or not own
+        or {build and build.source_tree for build in used} != {own.tree}
+    ):
+        yield unchecked(submission.sources.problem)
+
+
 def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
     """SRC-03: the patch changes only building and running, or what the category of the build allows; every other change
     needs the buyer's waiver.
     """
     comparison, category = submission.sources.comparison, submission.pack.build
     if comparison is None:
-        yield unchecked(submission.sources.problem)
+        yield from _uncompared(submission)
         return
     allowed, classes = BUILDING, "build, portability, documentation and data"
     expected, actual = "changes to building and running only", "a change to what is measured"

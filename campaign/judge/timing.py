@@ -285,7 +285,7 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
     """CCH-02: the servers performed as many operations as the stats of a phase whose files another node had created.
 
     Checked only if the servers were asked during the run, or the campaign file gives their counters: clients cannot
-    tell.
+    tell. A campaign without any counters says so; it is the buyer who may ask for them.
     """
     threshold = submission.pack.parameter("CCH-02", "operations")
     given = {(counter.attempt, counter.operation): counter for counter in submission.campaign.server_counters}
@@ -293,6 +293,7 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
     asked = {target.name for target in submission.campaign.targets if target.server_counters}
     of_stats = {operation.id for operation in submission.pack.operations if operation.record == "stat"}
     unknown: dict[str, list[Cell]] = {}
+    without: list[Cell] = []
     for row in submission.measured_rows:
         case = cases.get(row.origin)
         if case is None or case.run.geometry.nodes == 1 or row.cell.operation not in of_stats:
@@ -302,12 +303,13 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
         if counter is not None:
             served = Served(counter.operations, counter.operations)
         if served is None or not stats:
-            missing = (
-                "server_counters: the command printed no counts before and after the stat phase of this attempt"
-                if row.cell.target in asked
-                else "no server-side counters supplied under server_counters"
-            )
-            unknown.setdefault(missing, []).append(row.cell)
+            if row.cell.target in asked:
+                missing = "server_counters: the command printed no counts before and after the stat phase"
+                unknown.setdefault(f"{missing} of this attempt", []).append(row.cell)
+            elif given:
+                unknown.setdefault("server_counters has no counters of this attempt", []).append(row.cell)
+            else:
+                without.append(row.cell)
         elif served.most < threshold * stats:
             form, message = violation, "servers performed fewer operations than clients issued: results come from cache"
             if case.files.inflated:  # a shift cannot remove the shared files from the cache of a node that opened them
@@ -327,3 +329,4 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
             unknown.setdefault(unclear, []).append(row.cell)
     for why, cells in unknown.items():
         yield from submission.over(unchecked, cells, why)
+    yield from submission.over(note, without, "no server-side counters supplied under server_counters")

@@ -209,6 +209,6 @@ def test_an_honest_campaign_has_no_contradiction(made: Made) -> None:
     with verify.verify(made.root / "plain", Asked()) as found:
         assert found.judged is not None
         everything = (*found.findings, *found.judged.submission.all_findings)
-        assert [one for one in everything if one.rule in ("EVD-06", "EVD-07", "PHY-04") and one.checked] == []
+        assert [one for one in everything if one.rule in ("EVD-06", "EVD-07", "PHY-04") and one.violated] == []
     with reference.verified() as found:
         assert found.conclusion.consistent

@@ -28,6 +28,8 @@ def compare(
     `supplied`: name and content of a patch to be judged.
     """
     modified = without_products(built, pristine)
+    if not pristine.archive_sha256 and not pristine.revision:  # a directory, in which somebody may have built too
+        pristine = without_products(pristine, built)
     differences = diff.differences(pristine, modified)
     patch = diff.render(differences)
     given = _supplied(*supplied, pristine, modified) if supplied else None

@@ -51,7 +51,7 @@ def compare(campaign: Campaign) -> tuple[Sources, bytes]:
             modified = trees.read(source.modified, base)
     else:
         # A release or a revision of the whole project contains it in a subdirectory.
-        pristine = trees.below(pristine, resources.BENCHMARK.name)
+        pristine = trees.outside(trees.below(pristine, resources.BENCHMARK.name), BUILDS)
         modified = replace(trees.read(str(resources.BENCHMARK), base, BUILDS), name="the built-in benchmark")
     with _of_key("source.patch"):
         supplied = (source.patch, untrusted.content(base / source.patch, LARGEST_PATCH)) if source.patch else None

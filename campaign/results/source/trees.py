@@ -103,15 +103,23 @@ def below(tree: Tree, directory: str) -> Tree:
     return replace(tree, entries=entries, ignored=ignored) if entries else tree
 
 
-def without_products(tree: Tree, pristine: Tree) -> Tree:
-    """A tree without compiled files that the pristine one does not have."""
+def without_products(tree: Tree, other: Tree) -> Tree:
+    """A tree without compiled files that the other one does not have."""
     kept = dict(tree.entries)
     ignored = list(tree.ignored)
     for path, entry in tree.entries.items():
-        if path not in pristine.entries and entry.mode != LINK and entry.data.startswith(_COMPILED):
+        if path not in other.entries and entry.mode != LINK and entry.data.startswith(_COMPILED):
             del kept[path]
             ignored.append(Ignored(path, "compiled code", entry.sha256))
     return replace(tree, entries=kept, ignored=tuple(ignored))
+
+
+def outside(tree: Tree, directories: frozenset[str]) -> Tree:
+    """A tree without these directories at its top, as `read` leaves them out."""
+    tops = directories & {path.partition("/")[0] for path in tree.entries if "/" in path}
+    kept = {path: entry for path, entry in tree.entries.items() if path.partition("/")[0] not in tops}
+    ignored = (Ignored(top, "build directory") for top in sorted(tops))
+    return replace(tree, entries=kept, ignored=(*tree.ignored, *ignored))
 
 
 # --- bounded collection

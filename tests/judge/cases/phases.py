@@ -9,7 +9,7 @@ from campaign.core.model import Command, Geometry, Observation, PhaseTimes, Seve
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting
-from tests.judge.cases import Example, attempts, broken, kept, sources, unchecked
+from tests.judge.cases import Example, attempts, broken, disclosed, kept, sources, unchecked
 from tests.support import builders
 
 WRITE, READ = PhaseTimes("write", 0, 110.0, 111.0), PhaseTimes("read", 0, 111.5, 112.4)
@@ -41,6 +41,12 @@ def phased(
             accounting=None if steps is None else Accounting(steps=steps),
         ),
     )
+
+
+def unaccounted() -> Case:
+    """Of a Slurm that keeps no accounting."""
+    made = phased()
+    return replace(made, evidence=replace(made.evidence, accounting=Accounting(job={"JobId": "17"})))
 
 
 ALONE = replace(COMMANDS[0], geometry=Geometry(1, 1))  # the first phase, with counts of its own
@@ -158,6 +164,8 @@ EXAMPLES: list[Example] = [
         phased(steps=(*STEPS, {**FOREIGN, "JobName": "ior"})), "2 of ior", "1 of ior",
     ),
     unchecked("RUN-09", "the job recorded no phases", phased(())),
+    disclosed("RUN-09", "job steps not in Slurm's accounting: other work between the phases cannot be excluded",
+              unaccounted()),
     kept("RUN-09", "a load beside a phase for nearly all its time, with steps in another order", beside()),
     kept("RUN-09", "a load that runs longer", beside(load=replace(LOAD, started=109.9, ended=111.4))),
     kept("RUN-09", "a load for all the time that the output says was measured",

@@ -100,6 +100,13 @@ def together(
     return replace(given, campaign=campaign, results=tuple(results), attempts=attempts)
 
 
+def without_steps(of: Submission, kept: bool = False) -> Submission:
+    """Without steps of the first attempt's job in Slurm's accounting, if it says that it keeps one at all."""
+    first, *others = of.results
+    evidence = replace(first.evidence, accounting=Accounting(900.0, JOB, kept))
+    return replace(of, results=(replace(first, evidence=evidence), *others))
+
+
 def ran(
     number: int, start: int, end: int, name: str = "mdtest", state: str = "COMPLETED", nodes: str = ""
 ) -> dict[str, str]:
@@ -331,7 +338,12 @@ EXAMPLES: list[Example] = [
            Severity.WARNING),
     kept("EVD-07", "the same values with so few digits that chance gives them",
          copied(1000.0, 2000.0, 300.0)),
-    unchecked("EVD-07", "no accounting", together((110, 112))),
+    unchecked("EVD-07", "no final record of the job", together((110, 112))),
+    disclosed("EVD-07", "runs of job-1 cannot be counted: sacct has no job steps, or the benchmark's have the same "
+              "name as the job's own", without_steps(together((110, 112)))),
+    unchecked("EVD-07", "an accounting without the job's steps", without_steps(together((110, 112)), kept=True)),
+    unchecked("EVD-07", "no accounting, and steps of another job",
+              without_steps(together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 112)), one_job=False))),
     unchecked("EVD-07", "nothing ended well", replace(whole(), results=())),
     #
     kept("ENV-04", "as described", system("lustre", "Lustre 2.15 on EXAScaler")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from campaign.config.search import Searched
-from campaign.core.model import Geometry, Severity
+from campaign.core.model import Geometry, Severity, Status
 from campaign.judge.submission import Submission
 from campaign.plan.search.nouns import Candidate, Decision, Drift, SearchSpace, Settings, SlowRuns
 from campaign.plan.searches import Search, SearchProgress
@@ -40,6 +40,16 @@ def of_the_search() -> Submission:
     return replace(given, searches=(SearchProgress(SOUGHT, given.runs[:1], (), {}, FOUND),))
 
 
+def with_both_rules() -> Submission:
+    given = whole()
+    return replace(given, pack=replace(given.pack, checks={"SEL-01": "1", "SEL-02": "1"}))
+
+
+def declined(given: Submission) -> Submission:
+    """With all results declined."""
+    return replace(given, rows=tuple(replace(row, status=Status.DECLINED, note="no") for row in given.rows))
+
+
 ALWAYS_CHECKED = {"SEL-03"}  # the table and the searches' runs are there
 
 EXAMPLES: list[Example] = [
@@ -55,7 +65,9 @@ EXAMPLES: list[Example] = [
     kept("SEL-01", "the peak between slower counts", searched(FOUND)),
     kept("SEL-01", "one process is the peak, and nothing is below", searched(LOWEST)),
     unchecked("SEL-01", "no decision yet", searched(None)),
-    unchecked("SEL-01", "a count that was given", whole()),
+    kept("SEL-01", "a count that was given, as SEL-02 says", with_both_rules()),
+    unchecked("SEL-01", "a count that was given, in a pack without SEL-02", whole()),
+    kept("SEL-01", "no decision on results that are all declined", declined(searched(None))),
     broken(
         "SEL-02",
         "the budget is spent",
@@ -103,6 +115,8 @@ EXAMPLES: list[Example] = [
     kept("SEL-02", "fresh runs that confirm", searched(FOUND)),
     unchecked("SEL-02", "no decision yet", searched(None)),
     unchecked("SEL-02", "a count that was given", whole()),
+    kept("SEL-02", "a count that was given for results that are all declined", declined(whole())),
+    kept("SEL-02", "no decision on results that are all declined", declined(searched(None))),
     disclosed(
         "SEL-02",
         "rates changed in the course of the search; that does not affect the choice if all counts changed alike, "

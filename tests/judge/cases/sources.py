@@ -344,6 +344,9 @@ EXAMPLES: list[Example] = [
     kept("SRC-03", "the makefile alone", sourced(MADE)),
     kept("SRC-03", "a directive", sourced(tree("built", mdtest_c=b"#include <limits.h>\n" + CODE))),
     unchecked("SRC-03", "nothing to compare", uncompared()),
+    *(kept(rule, "the built-in benchmark, built from its published source", built()) for rule in ("SRC-02", "SRC-03")),
+    unchecked("SRC-02", "the built-in benchmark, built from another source", built(tree="2" * 64)),
+    unchecked("SRC-03", "the built-in benchmark of another version", built(own=None)),
     broken(
         "SRC-03",
         "mdtest.c:4: the change touches timing",

@@ -68,6 +68,12 @@ def counted(operations: int) -> Submission:
     return replace(given, campaign=replace(given.campaign, server_counters=counters))
 
 
+def of_another(given: Submission) -> Submission:
+    """With counters of one attempt of another run alone."""
+    other = next(each for each in given.campaign.server_counters if "unique" not in each.attempt)
+    return replace(given, campaign=replace(given.campaign, server_counters=(other,)))
+
+
 def asked(served: Served | None, files: str = "unique") -> Submission:
     """A campaign whose target's servers were asked while its runs ran; of one run of 2^20 stats they tell this."""
     given = whole()
@@ -210,7 +216,13 @@ EXAMPLES: list[Example] = [
         "scratch/peak/unique/stat",
     ),
     kept("CCH-02", "an operation for each stat", counted(2**20)),
-    unchecked("CCH-02", "no counters", whole()),
+    disclosed(
+        "CCH-02",
+        "no server-side counters supplied under server_counters",
+        whole(),
+        subject="scratch/peak/unique/stat",
+    ),
+    unchecked("CCH-02", "counters of another attempt", of_another(counted(2**20))),
     broken(
         "CCH-02",
         "servers performed fewer operations than clients issued: results come from cache",

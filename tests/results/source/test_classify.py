@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -236,6 +237,16 @@ def test_trees_that_are_the_same_have_no_modifications() -> None:
     comparison, patch = classify.compare(tree(a_c=CODE, name="one"), tree(a_c=CODE, name="two"))
     assert (comparison.changes, patch) == ((), b"")
     assert comparison.pristine.hash == comparison.modified.hash == comparison.applied
+
+
+def test_what_was_compiled_in_the_published_directory_is_not_compared_either() -> None:
+    built_too = tree(a_c=CODE, mdtest=b"\x7fELF\2")
+    comparison, _ = classify.compare(built_too, tree(a_c=CODE))
+    assert (comparison.changes, [one.path for one in comparison.pristine.ignored]) == ((), ["mdtest"])
+    archive = replace(built_too, archive_sha256="12" * 32)  # is as it was published
+    assert [one.path for one in classify.compare(archive, tree(a_c=CODE))[0].changes] == ["mdtest"]
+    other = tree(a_c=CODE, mdtest=b"\x7fELF\3")
+    assert [one.path for one in classify.compare(built_too, other)[0].changes] == ["mdtest"]
 
 
 def test_what_was_compiled_in_the_tree_is_named_and_not_compared() -> None:

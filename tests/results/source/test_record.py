@@ -127,6 +127,18 @@ def test_the_built_in_benchmark_is_compared_with_a_release_of_the_project(file: 
     assert (comparison.changes, comparison.pristine.hash, comparison.modified.hash) == ((), own.hash, own.hash)
 
 
+def test_what_was_built_in_a_checkout_of_the_project_is_compared_on_neither_side(file: Path) -> None:
+    own = trees.read(str(resources.BENCHMARK), Path("/"), record.BUILDS)
+    checkout = [entry(f"bench-src/{path}", one.data, one.mode) for path, one in own.entries.items()]
+    made = [entry("bench-src/build/build.json", b"{}"), entry("bench-src/build-san/rate.c", b"double rate;\n")]
+    source_trees.write(file.parent / "checkout", tree(*checkout, *made, entry("README.md", b"x")))
+    campaign = replace(loaded(file, pristine="checkout", modified=""), benchmark=config.Benchmark())
+    comparison = record.compare(campaign)[0].comparison
+    assert comparison
+    assert (comparison.changes, comparison.pristine.hash) == ((), own.hash)
+    assert [item.path for item in comparison.pristine.ignored] == ["build", "build-san"]
+
+
 # --- builds
 
 
