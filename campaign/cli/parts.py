@@ -5,30 +5,36 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import os
-import selectors
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, redirect_stdout
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 from campaign.cli import bundles, running
 from campaign.cli.output import columns, say, show, table_format, write
 from campaign.config.opened import Opened, open_campaign
-from campaign.config.response import Response
+from campaign.config.response import Response, read
+from campaign.config.rfp import Rfp
+from campaign.config.rfp import load as load_rfp
 from campaign.core.errors import INCOMPLETE, INTERRUPTED, OK, InputError
 from campaign.core.model import Paths
 from campaign.core.units import listed
+from campaign.evidence import verify
+from campaign.evidence import whole as evidence
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
 from campaign.report import scores, whole
+from campaign.report.compare import forms, sources, verdicts
+from campaign.report.compare.offers import Offer
 
 Verb = Callable[[argparse.Namespace], int]
 ONE_FILE = ("csv", "json")  # formats of tables in which all parts are one file
-BLOCK = 1 << 16
 
 
 def do(name: str, verb: Verb, arguments: argparse.Namespace, response: Response) -> int:
@@ -160,39 +166,77 @@ def _used(part: Opened) -> set[tuple[str, str]]:
 
 def _side_by_side(chosen: Mapping[str, list[str]], queues: Sequence[list[str]]) -> int:
     """Run the parts of each queue one after another; their lines begin with the part's name."""
-    worst, children = OK, selectors.DefaultSelector()
+    running: dict[str, subprocess.Popen[str]] = {}
+    interrupted = Event()
 
-    def begin(queue: list[str]) -> None:
-        if queue:
-            part = queue.pop(0)
+    def follow(queue: list[str]) -> int:
+        worst = OK
+        for part in queue:
+            if interrupted.is_set():
+                return INTERRUPTED
             # In a group of its own: Ctrl-C reaches this program, which passes it on.
-            child = subprocess.Popen(chosen[part], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, process_group=0)
-            assert child.stdout is not None, "it is a pipe"
-            children.register(child.stdout, selectors.EVENT_READ, (part, child, queue, b""))
-
-    for queue in queues:
-        begin(queue)
-    while children.get_map():
-        try:
-            ready = children.select()
-        except KeyboardInterrupt:  # the parts say what they leave
-            for key in children.get_map().values():
-                _, child, queue, _ = key.data
-                queue.clear()
-                child.send_signal(signal.SIGINT)
-            continue
-        for key, _ in ready:
-            part, child, queue, begun = key.data
-            block = os.read(key.fd, BLOCK)
-            *lines, rest = (begun + block).split(b"\n")
-            for line in [*lines, *[rest] * (not block and bool(rest))]:
-                show(f"{part}: {line.decode(errors='replace')}")
-            if block:
-                children.modify(key.fileobj, selectors.EVENT_READ, (part, child, queue, rest))
-                continue
-            children.unregister(key.fileobj)
-            child.stdout.close()
-            status = child.wait()
+            with subprocess.Popen(
+                chosen[part], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, process_group=0
+            ) as running[part]:
+                for line in running[part].stdout or ():
+                    show(f"{part}: {line.rstrip()}")
+            status = running.pop(part).returncode
             worst = max(worst, status if status >= 0 else INTERRUPTED)
-            begin(queue)
-    return worst
+        return worst
+
+    with ThreadPoolExecutor(max(1, len(queues))) as threads:
+        following = [threads.submit(follow, queue) for queue in queues]
+        while not all(each.done() for each in following):
+            try:
+                wait(following)
+            except KeyboardInterrupt:  # the parts say what they leave
+                interrupted.set()
+                for child in list(running.values()):
+                    child.send_signal(signal.SIGINT)
+        return max((each.result() for each in following), default=OK)
+
+
+# --- comparing the answers of several vendors
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    """Compare offers part by part, then by their scores."""
+    terms = verdicts.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
+    targets = verdicts.parse_targets(arguments.map)
+    style = table_format(arguments.format, arguments.output)
+    with ExitStack() as stack:
+        offers = [_offer(stack, path) for path in arguments.campaigns]
+        rfp, first = offers[0]
+        compared = {
+            part: verdicts.compare([parts[part] for _, parts in offers], terms, targets)
+            for part in first
+            if all(part in parts for _, parts in offers)
+        }
+    for path, (other, parts) in zip(arguments.campaigns, offers, strict=True):
+        if other.digest != rfp.digest:
+            say(f"note: {path} answers another RFP or version: {other.id} version {other.version}")
+        if left := [part.id for part in rfp.parts if part.id not in parts]:
+            say(f"note: {path} does not answer {listed(left)}")
+    scored = [scores.scores(rfp, scores.of_offers(parts)) for _, parts in offers]
+    texts = {part: forms.printed(each, style, columns(arguments.output)) for part, each in compared.items()}
+    if style == "csv":
+        text = _table(texts)
+    elif style == "json":
+        text = whole.comparison_json(texts, arguments.campaigns, scored)
+    else:
+        headed = [f"{whole.heading(rfp.part(part))}\n{text}" for part, text in texts.items()]
+        text = "\n".join([*headed, whole.compared_scores(arguments.campaigns, scored, style)])
+    write(text, arguments.output)
+    return OK if compared and all(each.passed for each in compared.values()) else INCOMPLETE
+
+
+def _offer(stack: ExitStack, path: Path) -> tuple[Rfp, Mapping[str, Offer]]:
+    """The RFP that an offer answers, and its parts."""
+    if path.suffix in (".yaml", ".yml"):
+        answer = read(path)
+        return answer.rfp, {part.id: sources.load(path, part=part.id) for part in answer.parts}
+    bag = stack.enter_context(verify.opened(path))
+    parts = {part: sources.load(bag.root / verify.PARTS / part) for part in verify.parts_of(bag)}
+    if not parts:
+        raise InputError(f"{path}: does not answer an RFP of several parts, as another of the offers does")
+    return load_rfp(bag.root / evidence.RFP), {part: replace(each, source=str(path)) for part, each in parts.items()}

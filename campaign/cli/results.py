@@ -153,6 +153,10 @@ def _check_table(arguments: argparse.Namespace) -> int:
 
 
 def compare(arguments: argparse.Namespace) -> int:
+    if not arguments.of_part and any(sources.has_parts(path) for path in arguments.campaigns):
+        from campaign.cli import parts
+
+        return parts.compare(arguments)
     terms = verdicts.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
     mapping, pack = rfp.form_of(arguments.mapping, arguments.campaigns[-1], arguments.rules, arguments.of_part)
     form = (mapping, {part: packs.load(each) for part, each in pack.items()}) if mapping else None

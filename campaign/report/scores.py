@@ -13,7 +13,9 @@ from campaign.config.rfp import Rfp, Score
 from campaign.core import formula
 from campaign.core.model import Status, matches
 from campaign.judge.submission import Submission
+from campaign.report.compare.offers import Offer
 from campaign.report.origins import place
+from campaign.statistics import intervals
 
 DRAWN = 1000  # scores, for an interval
 COUNTS = (Status.MEASURED, Status.PROJECTED)
@@ -69,12 +71,21 @@ def of_parts(parts: Mapping[str, Submission]) -> Iterator[Figure]:
             yield Figure(name, value, row.unit, row.status, place(row), row.summary.cv, max(row.summary.n, 1))
 
 
+def of_offers(parts: Mapping[str, Offer]) -> Iterator[Figure]:
+    """The results of all parts of an offer to compare."""
+    for part, offer in parts.items():
+        for cell, entry in offer.entries.items():
+            summary = intervals.summarize(entry.values)
+            times = max(summary.n, 1)
+            yield Figure(f"{part}/{cell}", entry.number, entry.unit, entry.status, offer.source, summary.cv, times)
+
+
 def scores(rfp: Rfp, results: Iterable[Figure]) -> list[Scored]:
     """All scores of the RFP, from the results of its parts."""
     there = list(results)
     found = {name: [each for each in there if matches(each.name, pattern)] for name, pattern in rfp.figures}
-    intervals = _intervals(rfp, found)
-    return [replace(each, low=low, high=high) for each, (low, high) in zip(_scored(rfp, found), intervals, strict=True)]
+    drawn = _intervals(rfp, found)
+    return [replace(each, low=low, high=high) for each, (low, high) in zip(_scored(rfp, found), drawn, strict=True)]
 
 
 Found = Mapping[str, Sequence[Figure]]  # the results of each name in formulas

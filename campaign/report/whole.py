@@ -59,6 +59,22 @@ def value(score: Scored) -> str:
     return f"{units.digits(score.value)} (95% interval {units.digits(score.low)} to {units.digits(score.high)})"
 
 
+def compared_scores(offers: Sequence[Path], scored: Sequence[Sequence[Scored]], style: str) -> str:
+    """The scores of several offers, each with its interval."""
+    headers = ["score", *map(str, offers)]
+    body = [[of_offers[0].id, *map(value, of_offers)] for of_offers in zip(*scored, strict=True)]
+    return printing.grid(headers, body, style, headers) + "\n" if body else ""
+
+
+def comparison_json(texts: Mapping[str, str], offers: Sequence[Path], scored: Sequence[Sequence[Scored]]) -> str:
+    of_offers = [
+        {"offer": str(path), "scores": [each.as_json() for each in of_one]}
+        for path, of_one in zip(offers, scored, strict=True)
+    ]
+    parts = {part: json.loads(text) for part, text in texts.items()}
+    return json.dumps({"format": 1, "parts": parts, "offers": of_offers}, indent=1) + "\n"
+
+
 def write_page(
     directory: Path,
     response: Response,

@@ -142,3 +142,17 @@ def test_another_pack_than_the_rfps_is_found(site: Path, tmp_path: Path) -> None
     assert rfps.load(own).part("slow").pack == "stream"
     found = verified(site, tmp_path, lambda data: None, own=own)
     assert "EVD-04 slow: another rule pack than the RFP's" in told(found)
+
+
+def test_offers_are_compared_part_by_part_and_by_their_scores(site: Path) -> None:
+    packed = called(site, "bundle", "c.yaml", "-o", "offer.zip")
+    assert "wrote offer.zip" in packed.stdout
+    compared = called(site, "compare", "c.yaml", "offer", "offer.zip")
+    assert compared.stdout.index("=== part fast: The fast tier ===") < compared.stdout.index("=== part slow ===")
+    both = next(line for line in compared.stdout.splitlines() if line.startswith("both"))
+    assert both.count("no value") == 3
+    data = json.loads(called(site, "compare", "offer", "c.yaml", "--format", "json").stdout)
+    assert list(data["parts"]) == ["fast", "slow"]
+    assert [[score["id"] for score in offer["scores"]] for offer in data["offers"]] == [["both", "total"]] * 2
+    refused = called(site, "compare", "c.yaml", "offer/data/parts/fast")
+    assert "offer/data/parts/fast: does not answer an RFP of several parts" in refused.stderr

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from campaign.config import rfp
-from campaign.report.scores import Figure, Scored, scores
+from campaign.core.model import Cell, Status
+from campaign.report.compare.offers import Offer, OfferedCell
+from campaign.report.scores import Figure, Scored, of_offers, scores
 from tests.support.rfp import RFP
 
 RESULTS = [
@@ -70,3 +72,12 @@ def test_where_every_result_was_repeated_a_score_has_an_interval(tmp_path: Path)
     assert both.value is not None and both.low is not None and both.high is not None
     assert math.log(both.value / both.low) == pytest.approx(1.96 * deviation, rel=0.15)
     assert math.log(both.high / both.value) == pytest.approx(1.96 * deviation, rel=0.15)
+
+
+def test_the_results_of_an_offer_have_the_variation_of_their_repetitions() -> None:
+    cell = Cell("scratch", "single", "shared", "create")
+    entry = OfferedCell(cell, Status.MEASURED, 110.0, "ops/s", values=(90.0, 110.0))
+    offer = Offer("a.zip", "a", None, None, None, None, {cell: entry})
+    (figure,) = of_offers({"fast": offer})
+    assert (figure.name, figure.value, figure.repetitions) == ("fast/scratch/single/shared/create", 110.0, 2)
+    assert figure.cv == pytest.approx(0.1414, rel=0.01)

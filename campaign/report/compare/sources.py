@@ -22,6 +22,7 @@ from campaign.core import archives, untrusted
 from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.bagit import MANIFEST
 from campaign.core.errors import InputError
+from campaign.core.strict_yaml import has_key
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import Offer, read
 from campaign.report.compare.verdicts import OfferComparison, Terms
@@ -35,6 +36,7 @@ _COUNTS = ("processes", "nodes", "files_total")
 _OPTIONAL = ("status", "unit", "best", "true_value", *_COUNTS)  # columns
 
 TABLE = "data/tables/table.json"
+RFP = "data/rfp.yaml"  # of a bundle that answers one of several parts
 ALLOWED = (
     "a campaign file (.yaml), its results directory, a bundle (directory, .zip, .tar.gz), or a table (.json, .csv, "
     ".xlsx) as 'campaign table' writes it"
@@ -60,15 +62,24 @@ def compare(
     return verdicts.compare([load(path, form) for path in paths], terms, targets)
 
 
-def load(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None = None) -> Offer:
-    """Read one offer. Raises InputError with the file and the place in it."""
+def has_parts(path: Path) -> bool:
+    """Whether an offer answers an RFP of several parts: a campaign file, or a bundle."""
+    if path.is_dir():
+        return (path / RFP).is_file()
+    if path.name.endswith((".zip", ".tar.gz", ".tgz")) and path.is_file():
+        return RFP in _from_archive(path)
+    return path.suffix in (".yaml", ".yml") and has_key(path, "parts")
+
+
+def load(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None = None, part: str = "") -> Offer:
+    """Read one offer, or a part of a campaign file. Raises InputError with the file and the place in it."""
     try:
         if path.is_dir():
             return _directory(path)
         if not stat.S_ISREG(path.stat().st_mode):
             raise InputError(f"{path}: not a regular file; give {ALLOWED}")
         if path.suffix in (".yaml", ".yml"):
-            return _campaign(path)
+            return _campaign(path, part)
         if path.name.endswith((".zip", ".tar.gz", ".tgz")):
             return _bundled(str(path), _from_archive(path))
         if path.suffix.lower() in table.SUFFIXES or (form and path.suffix != ".json"):
@@ -80,10 +91,10 @@ def load(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None = N
         raise InputError(f"{error.filename or path}: {error.strerror or error}; give {ALLOWED}") from error
 
 
-def _campaign(path: Path) -> Offer:
+def _campaign(path: Path, part: str = "") -> Offer:
     from campaign.pipeline import standing
 
-    rows = standing.recorded(open_campaign(path)).rows
+    rows = standing.recorded(open_campaign(path, part)).rows
     return read(str(path), [row.as_json() for row in rows])
 
 
@@ -173,7 +184,7 @@ def _wanted(name: str) -> str | None:
     if archives.leads_out(name):
         return None
     _, _, below = name.partition("/")
-    return next((file for file in (TABLE, MANIFEST) if file in (name, below)), None)
+    return next((file for file in (TABLE, MANIFEST, RFP) if file in (name, below)), None)
 
 
 def _from_archive(path: Path) -> dict[str, bytes]:
