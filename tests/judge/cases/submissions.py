@@ -246,6 +246,11 @@ EXAMPLES: list[Example] = [
         "a part of the results, or none",
         f"{FIRST_RUN}/2 (failed)",
     ),
+    disclosed(  # before it ran
+        "RUN-08",
+        "attempts that the table does not report (kept on record): 1 cancelled",
+        tried(another(2, State.CANCELLED)),
+    ),
     disclosed(  # of its first phases
         "RUN-08",
         "attempts that the table does not report (kept on record): 1 failed",
