@@ -15,7 +15,7 @@ import pytest
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.pipeline.test_declared_packs import case_of
 from tests.support import bundled, command_line, fake_slurm
-from tests.support.command_line import CAMPAIGN
+from tests.support.command_line import drive
 
 FIRST, SECOND = "scratch.single.shared.r1", "scratch.single.unique.r1"
 
@@ -38,7 +38,7 @@ class Swapped:
         self.file.write_text(self.file.read_text().replace("prefix: [/bin/bash]", f"prefix: [/bin/bash, {swap}]"))
 
     def call(self, *words: str | Path, status: int | None = None) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run([CAMPAIGN, *words], capture_output=True, text=True, timeout=300, cwd=self.folder)
+        done = drive(*words, cwd=self.folder)
         assert status in (None, done.returncode), done
         return done
 
@@ -119,7 +119,7 @@ def test_nothing_is_measured_again_with_a_changed_input(swapped: Swapped) -> Non
     done = swapped.call("rerun", swapped.file, "scratch/node/shared/create", status=2)
     problem = f"is not the file of the first plan: found SHA-256 {digest(swapped.box)}, expected {swapped.first}"
     assert f"{swapped.box} {problem}" in done.stderr
-    assert done.stderr.startswith("campaign: c.yaml:11:9: inputs: box: "), done.stderr
+    assert done.stderr.startswith(f"campaign: {swapped.file}:11:9: inputs: box: "), done.stderr
 
 
 def test_a_declared_input_is_measured_again(swapped: Swapped) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support import fake_slurm
-from tests.support.command_line import CAMPAIGN, call
+from tests.support.command_line import call, drive
 
 pytestmark = pytest.mark.programs
 
@@ -20,7 +19,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch, fake_slurm.started(folder, patch):
         fake_slurm.campaign_file(folder, "changed")
         only = [word for launch in ("single", "node") for word in ("--only", f"scratch/{launch}/*/*")]
-        subprocess.run([CAMPAIGN, "run", "c.yaml", *only], cwd=folder, capture_output=True, timeout=300)
+        drive("run", "c.yaml", *only, cwd=folder)
         yield folder
 
 
@@ -80,7 +79,7 @@ def test_other_counts_of_a_phase_and_other_variables_of_the_rules_are_told(
         "benchmark: {programs: {sh: /bin/sh}}\n"
     )
     with fake_slurm.started(tmp_path, monkeypatch):
-        subprocess.run([CAMPAIGN, "run", file], cwd=tmp_path, capture_output=True, timeout=300)
+        drive("run", file, cwd=tmp_path)
         pack.write_text(PHASES.replace("processes: 1", "processes: 2").replace('value: "1"', 'value: "2"'))
         file.write_text(file.read_text().replace("time: 1m", "time: 1m, gres: ['gpu:2']"))
         told = [line for line in call("plan", file, cwd=tmp_path).stderr.splitlines() if "not used" in line]

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from campaign.slurm.sandbox.cluster import Sandbox
+from tests.support import command_line
 from tests.support.cases import Case, make_case, new_target, wait_until
-from tests.support.command_line import CAMPAIGN
 
 BENCH = Path(__file__).parents[2] / "bench-src"
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 
 
 def called(case: Case, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([CAMPAIGN, *words], env=case.environment(), capture_output=True, text=True, timeout=300)
+    return command_line.drive(*words, environment=case.environment())
 
 
 def of_script(folder: Path, sandbox: Sandbox, name: str, text: str) -> Case:

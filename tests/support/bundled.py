@@ -16,7 +16,6 @@ from campaign.core import bagit
 from campaign.evidence import provenance, replay
 from campaign.results.store import digests
 from tests.support import command_line, fake_slurm
-from tests.support.command_line import CAMPAIGN
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,8 @@ class Made:
 
     def call(self, *words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         """A driver has a process of its own, which ends its jobs where it is ended."""
-        if words[0] != "run":
-            return command_line.call(*words, environment=self.environment, cwd=cwd)
-        return subprocess.run(
-            [CAMPAIGN, *words], capture_output=True, text=True, timeout=300, env=self.environment, cwd=cwd
-        )
+        use = command_line.drive if words[0] == "run" else command_line.call
+        return use(*words, environment=self.environment, cwd=cwd)
 
 
 def make(root: Path, repetitions: int = 1) -> Made:

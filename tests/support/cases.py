@@ -63,11 +63,11 @@ class Case:
 
     def call(self, verb: str, *arguments: str, status: int | None = 0, timeout: float = 300) -> str:
         """Its standard output. A driver, which may wait for ever, has a process of its own."""
+        words = (verb, self.file, *arguments)
         if verb in ("run", "rerun"):
-            command = self.command(verb, *arguments)
-            done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=timeout)
+            done = command_line.drive(*words, environment=self.environment(), timeout=timeout)
         else:
-            done = command_line.call(verb, self.file, *arguments, environment=self.environment())
+            done = command_line.call(*words, environment=self.environment())
         assert status is None or done.returncode == status, f"{verb}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
