@@ -25,7 +25,7 @@ from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.pipeline.preflight import Checked
 from campaign.pipeline.request import Request
 from campaign.slurm import commands, partitions, sbatch
-from tests.support import builders, fake_slurm
+from tests.support import fake_slurm
 from tests.support.fake_slurm import Fake
 
 FILE = """\
@@ -368,15 +368,15 @@ def test_a_mistake_has_the_line_of_its_key_or_of_the_nearest_one_above(cluster: 
     campaign = opened("slurm: {time: 1h}\n").campaign
     said = refusal(campaign, [Mistake(("slurm", "mpi"), "b"), Mistake(("name",), "a"), Mistake(("name",), "a")])
     assert said.problems == ("c.yaml:1:7: name: a", "c.yaml:11:8: slurm.mpi: b")
-    campaign.path.unlink()
-    assert refusal(campaign, [Mistake(("targets", 0, "name"), "a")]).problems == ("targets[0].name: a",)
+    of_no_file = refusal(replace(campaign, document=None), [Mistake(("targets", 0, "name"), "a")])
+    assert of_no_file.problems == ("targets[0].name: a",)
 
 
 def test_a_file_elsewhere_is_named_with_its_whole_path(tmp_path: Path) -> None:
     file = tmp_path / "sub" / "c.yaml"
     file.parent.mkdir()
-    file.write_text(FILE)
-    said = refusal(builders.campaign(path=file), [Mistake(("name",), "a")])
+    file.write_text(FILE.replace("HERE", str(tmp_path)))
+    said = refusal(open_campaign(file).campaign, [Mistake(("name",), "a")])
     assert said.problems == (f"{file}:1:7: name: a",)
 
 
