@@ -19,6 +19,7 @@ from campaign.config import inputs
 from campaign.core import bagit, journal
 from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError, pass_on
+from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
@@ -317,13 +318,10 @@ def _challenged(whole: Submission) -> Iterator[Finding]:
 
 def _scripts(data: Path, bag: Bag, whole: Submission, tool: str) -> Iterator[Finding]:
     """Each job's script is, line by line, the one rendered from the plan; and so are its copies."""
-    jobs: dict[str, list[Attempt]] = {}
-    for attempt in whole.attempts:
-        jobs.setdefault(attempt.job, []).append(attempt)
     runs = {run.id: run for run in whole.all_runs}
     made = frozenset(runs[each.run].attempt_directory(each.token) for each in whole.attempts if each.run in runs)
     planned: dict[str, list[tuple[Attempt, Run]]] = {}  # by job, if its runs are those of the plan
-    for job, attempts in jobs.items():
+    for job, attempts in grouped((attempt.job, attempt) for attempt in whole.attempts).items():
         original = f"jobs/{job}/job.sbatch"
         if text_of(data / "results" / original) is None:
             continue

@@ -10,6 +10,7 @@ from typing import Any
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.escaping import plain
+from campaign.core.grouping import grouped
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.core.units import several
@@ -70,7 +71,9 @@ def as_junit(verified: VerifiedBundle) -> str:
 
 def as_text(verified: VerifiedBundle, width: int = printing.WIDEST) -> str:
     """The output of `verify`: each check, and its problems."""
-    wrong, broad = _by_rule(verified.findings), _by_rule(verified.broad)
+    wrong, broad = (
+        grouped((finding.rule, finding) for finding in findings) for findings in (verified.findings, verified.broad)
+    )
     signer = f"{plain(verified.signed.signer or 'unknown')}, {verified.signed.key}" if verified.signed else ""
     tool = plain(verified.tool or "?")
     lines = [
@@ -124,13 +127,6 @@ def conclusion(verified: VerifiedBundle) -> str:
         whole = verified.judged.submission
         parts.append(plain(sentence(whole.rows, whole.all_findings, whole.campaign.profile != "full")))
     return f"{verified.conclusion.outcome}: {', '.join(parts)}"
-
-
-def _by_rule(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
-    by_rule: dict[str, list[Finding]] = {}
-    for finding in findings:
-        by_rule.setdefault(finding.rule, []).append(finding)
-    return by_rule
 
 
 def _line(rule: str, wrong: dict[str, list[Finding]], what: str, holds: str) -> str:

@@ -20,6 +20,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Phase
 from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError
+from campaign.core.grouping import grouped
 from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run
 from campaign.plan.dialect import Dialect, offset_argument
 from campaign.plan.search.nouns import PlannedBlock
@@ -357,13 +358,14 @@ def batches(runs: Sequence[Run], allocation: str) -> tuple[tuple[Run, ...], ...]
     """
     if allocation == "run":
         return tuple((run,) for run in runs)
-    groups: dict[tuple[object, ...], list[Run]] = {}
-    for run in runs:
-        apart: tuple[object, ...] = (run.phase, run.repetition) if allocation == "geometry" or run.phase else ()
-        apart += (run.gres,)
-        apart += (run.geometry,) if allocation == "geometry" else ()
-        groups.setdefault((run.target, run.node, run.shares_target, *apart), []).append(run)
-    return tuple(tuple(group) for group in groups.values())
+
+    def together(run: Run) -> tuple[object, ...]:
+        """What the runs of a job have in common."""
+        repetition = (run.phase, run.repetition) if allocation == "geometry" or run.phase else ()
+        geometry = run.geometry if allocation == "geometry" else None
+        return run.target, run.node, run.shares_target, repetition, run.gres, geometry
+
+    return tuple(map(tuple, grouped((together(run), run) for run in runs).values()))
 
 
 def apart(targets: Iterable[Target], name: str) -> frozenset[str]:
@@ -376,8 +378,5 @@ def apart(targets: Iterable[Target], name: str) -> frozenset[str]:
 def attempts_by_run(runs: Iterable[Run], attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
     """The attempts used for each run: those with the run's current settings."""
     wanted = {run.id: run.fingerprint for run in runs}
-    counted: dict[str, list[Attempt]] = {run: [] for run in wanted}
-    for attempt in attempts:
-        if wanted.get(attempt.run) == attempt.fingerprint:
-            counted[attempt.run].append(attempt)
-    return counted
+    counted = grouped((attempt.run, attempt) for attempt in attempts if wanted.get(attempt.run) == attempt.fingerprint)
+    return {run: counted.get(run, []) for run in wanted}

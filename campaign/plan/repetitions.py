@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from campaign.config.format import Campaign, Sequential
 from campaign.config.rules.pack import RulePack
+from campaign.core.grouping import grouped
 from campaign.core.model import Run
 from campaign.plan.searches import OWN_ENDS
 from campaign.results.case import Case, deciding
@@ -23,12 +24,9 @@ def needed(
     wanted = campaign.sequential
     if wanted is None:
         return tuple(runs)
-    families: dict[str, list[Run]] = {}
-    for run in runs:
-        families.setdefault(family(run), []).append(run)
     counts = {
         name: _count(wanted, campaign.repetitions, [_outcome(pack, run, results(run)) for run in of_family])
-        for name, of_family in families.items()
+        for name, of_family in grouped((family(run), run) for run in runs).items()
     }
     return tuple(run for run in runs if run.repetition <= counts[family(run)])
 

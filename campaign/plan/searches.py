@@ -18,6 +18,7 @@ from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import Searched
 from campaign.core.errors import EnvironmentLacks
+from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Run, State
 from campaign.plan import matrix
 from campaign.plan.search import nouns, proposals
@@ -203,14 +204,15 @@ def look(search: Search, blueprint: matrix.Blueprint, results: Results) -> Searc
 
 def choices(standings: Sequence[SearchProgress]) -> dict[matrix.Combination, tuple[matrix.ChosenGeometry, ...]]:
     """The counts that were found."""
-    chosen: dict[matrix.Combination, list[matrix.ChosenGeometry]] = {}
-    for standing in standings:
-        search, decision = standing.sought, standing.decision
-        if decision is None or decision.geometry is None:
-            continue
-        choice = matrix.ChosenGeometry(decision.geometry, search.reported, f"tuned: {decision.reason}")
-        for files in search.files:
-            chosen.setdefault((search.target, search.launch, files), []).append(choice)
+    chosen = grouped(
+        (
+            (standing.sought.target, standing.sought.launch, files),
+            matrix.ChosenGeometry(decision.geometry, standing.sought.reported, f"tuned: {decision.reason}"),
+        )
+        for standing in standings
+        if (decision := standing.decision) and decision.geometry
+        for files in standing.sought.files
+    )
     return {combination: tuple(geometries) for combination, geometries in chosen.items()}
 
 

@@ -240,14 +240,13 @@ def overall(rows: Sequence[Row]) -> list[str]:
         ((not finding.checked, finding.rule, finding.message), (cell, finding.actual))
         for (cell, _), finding in zip(about, told, strict=True)
     )
-    rules: dict[tuple[bool, str], list[str]] = {}
+    named = []
     for (unchecked, rule, text), mentions in noted.items():
         concerned, values = {cell for cell, _ in mentions}, [actual for _, actual in mentions if actual]
         if rule in VALUED and len(set(values)) == 1:  # those of several runs are in `campaign check`
             text = f"{text}: {values[0]}"
-        named = f"{text} ({places([cell for cell in cells if cell in concerned], cells)})"
-        rules.setdefault((unchecked, named), []).append(rule)
-    lines = sorted((unchecked, f"{', '.join(sorted(ids))} {named}") for (unchecked, named), ids in rules.items())
+        named.append(((unchecked, f"{text} ({places([cell for cell in cells if cell in concerned], cells)})"), rule))
+    lines = sorted((unchecked, f"{', '.join(sorted(ids))} {text}") for (unchecked, text), ids in grouped(named).items())
     texts = [(f"not checked: {text}" if unchecked else f"note: {text}") for unchecked, text in lines]
     return [*_selection(rows), *texts]
 

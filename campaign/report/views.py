@@ -267,17 +267,16 @@ def _folded(lines: Sequence[_FindingLine], width: int) -> str:
 def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[_FindingLine]:
     lines: list[_FindingLine] = []
     guided: set[str] = set()  # once for each rule
-    members: list[list[Finding]] = [[] for _ in GROUPS]
-    for finding in findings:
-        members[_group(finding)].append(finding)
-    for group, of_group in zip(GROUPS, members, strict=True):
-        by_cause: dict[tuple[str, str, str], list[Finding]] = {}
+    members = grouped((_group(finding), finding) for finding in findings)
+    for number, group in enumerate(GROUPS):
+        of_group = members.get(number, [])
         # Rows already name the cells.
         told = causes.told([replace(finding, operation="") for finding in of_group] if rows else of_group)
-        for finding, text in zip(of_group, (each.message for each in told), strict=True):
-            rule = finding.rule if finding.checked else ""  # unchecked rules are merged into one sentence
-            cause = (rule, text, finding.explained or finding.waived)
-            by_cause.setdefault(cause, []).append(finding)
+        # Unchecked rules are merged into one sentence.
+        by_cause = grouped(
+            ((each.rule if each.checked else "", text.message, each.explained or each.waived), each)
+            for each, text in zip(of_group, told, strict=True)
+        )
         if by_cause:
             lines.append(_FindingLine(f"{group.title}:"))
         for rule, of_rule in itertools.groupby(by_cause.items(), key=lambda cause: cause[0][0]):

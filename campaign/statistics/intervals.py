@@ -9,6 +9,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from campaign.core.grouping import grouped
 from campaign.statistics.ranks import NORMAL, coefficients
 
 WIDEST = 0.999  # confidence of the extremes of 12 values; beyond, intervals are not known well enough
@@ -56,9 +57,10 @@ def one_of_each(values: Sequence[float], groups: Sequence[Hashable]) -> list[flo
     """
     if not groups:
         return list(values)
-    members: dict[Hashable, list[float]] = {}
-    for place, (value, group) in enumerate(zip(values, groups, strict=True)):
-        members.setdefault((place,) if group is None else group, []).append(value)
+    members = grouped(
+        ((place,) if group is None else group, value)
+        for place, (value, group) in enumerate(zip(values, groups, strict=True))
+    )
     return [median(together) for together in members.values()]
 
 

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from campaign.core.grouping import grouped
+
 RESAMPLES = 200
 FEWEST_COUNTS = 4  # numbers of processes: one more than parameters
 LACK_OF_FIT = 0.1  # p-value below which the law does not describe the points
@@ -71,11 +73,10 @@ def fit(points: Sequence[tuple[int, float]]) -> ScalingFit:
     """Fit to (processes, rate). Raises ValueError with fewer than FEWEST_COUNTS numbers of processes, or a rate that is
     not above zero.
     """
-    counts: dict[int, list[float]] = {}
     for processes, rate in points:
         if not (math.isfinite(rate) and rate > 0):
             raise ValueError(f"found rate {rate} with {processes} processes; the model needs rates above zero")
-        counts.setdefault(processes, []).append(rate)
+    counts = grouped(points)
     if len(counts) < FEWEST_COUNTS:
         raise ValueError(f"found {len(counts)} process counts; the model needs {FEWEST_COUNTS} or more")
     law = _fitted(points)

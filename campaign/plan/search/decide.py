@@ -7,6 +7,7 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from statistics import median
 
+from campaign.core.grouping import grouped
 from campaign.core.model import Geometry
 from campaign.plan.search.book import Book, Logs, estimates
 from campaign.plan.search.inference import MOST_FURTHER, answer, view
@@ -105,9 +106,7 @@ def _low(book: Book, ordered: Sequence[float]) -> float:
 
 
 def _candidates(book: Book, within: Container[Geometry]) -> tuple[Candidate, ...]:
-    explored: dict[Geometry, list[float]] = {}
-    for _, geometry, value in book.explored():
-        explored.setdefault(geometry, []).append(value)
+    explored = grouped((geometry, value) for _, geometry, value in book.explored())
     fresh = book.fresh()
     tried = [request.geometry for request in book.taken]
     candidates = []
@@ -167,10 +166,8 @@ def _slow_runs(book: Book) -> SlowRuns | None:
 
 def _about_usual(book: Book) -> list[float]:
     """Log rates minus the median of their count, in the order of the runs."""
-    by_count: dict[Geometry, list[float]] = {}
     logs = book.all_logs()
-    for _, count, value in logs:
-        by_count.setdefault(count, []).append(value)
+    by_count = grouped((count, value) for _, count, value in logs)
     usual = {count: median(values) for count, values in by_count.items() if len(values) >= RELIABLE}
     return [value - usual[count] for _, count, value in logs if count in usual]
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from statistics import median
 
+from campaign.core.grouping import grouped
 from campaign.core.model import Geometry
 from campaign.plan.search.book import Book, Missing, Spent, estimates
 from campaign.plan.search.decide import decide
@@ -83,14 +84,10 @@ def _disturbed(book: Book) -> list[Geometry]:
     """Counts whose better run is within the margin of the top: the other one may have been disturbed."""
     logs = book.explored()
     fitted = estimates(logs)
-    rest: dict[tuple[str, int], list[float]] = {}
-    for block, one, value in logs:
-        rest.setdefault(block, []).append(value - fitted.effect[one])
-    best: dict[Geometry, float] = {}
-    for block, one, value in logs:
-        best[one] = max(best.get(one, -math.inf), value - median(rest[block]))
+    rest = grouped((block, value - fitted.effect[one]) for block, one, value in logs)
+    without_block = grouped((one, value - median(rest[block])) for block, one, value in logs)
     lowest = max(fitted.effect.values()) + math.log1p(-book.settings.margin)
-    return [one for one, value in best.items() if value >= lowest and fitted.runs[one] > 1]
+    return [one for one, values in without_block.items() if max(values) >= lowest and fitted.runs[one] > 1]
 
 
 def _confirm(book: Book, most: int) -> None:
