@@ -180,6 +180,7 @@ def _side_by_side(chosen: Mapping[str, list[str]], queues: Sequence[list[str]]) 
             ) as running[part]:
                 for line in running[part].stdout or ():
                     show(f"{part}: {line.rstrip()}")
+                    sys.stdout.flush()
             status = running.pop(part).returncode
             worst = max(worst, status if status >= 0 else INTERRUPTED)
         return worst
