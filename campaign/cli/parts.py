@@ -43,7 +43,7 @@ def do(name: str, verb: Verb, arguments: argparse.Namespace, response: Response)
         return _complete(response, bundles.pack_whole(arguments, response))
     if name in ("run", "rerun"):
         return _run(name, arguments, response)
-    style = table_format(arguments.format, arguments.output) if name == "table" and not arguments.clauses else ""
+    style = table_format(arguments.format, arguments.output) if name == "table" else ""
     if style in ONE_FILE:
         arguments.format = style
     as_data = style in ONE_FILE or getattr(arguments, "json", False)
@@ -58,8 +58,10 @@ def do(name: str, verb: Verb, arguments: argparse.Namespace, response: Response)
         else:
             show(f"{'' if number == 0 else chr(10)}{whole.heading(part)}")
             status = max(status, verb(given))
+            if name == "table" and given.output:
+                show(f"wrote {given.output}")
     judged: dict[str, Submission] = {}
-    if name in ("table", "report"):
+    if name == "report" or (name == "table" and not arguments.clauses):
         judged = {id: standing.recorded(part) for id, part in opened(arguments, response).items()}
     scored = scores.scores(response.rfp, scores.of_parts(judged)) if judged else []
     if as_data:

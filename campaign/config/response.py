@@ -19,6 +19,7 @@ from campaign.config.format import NAME, SCHEMA
 from campaign.config.rfp import Part, Rfp
 from campaign.config.values import beside
 from campaign.core import schema
+from campaign.core.errors import InputError
 from campaign.core.schema import Field, KeyedMap, MapOf
 from campaign.core.strict_yaml import Document, Mapping, Place, Scalar, Sequence, YamlNode
 
@@ -88,6 +89,10 @@ def is_whole(document: Document) -> bool:
 def read(path: Path, document: Document | None = None) -> Response:
     """Read what parts the file has. Raises InputError if these, or the RFP, are wrong."""
     document = document or Document.open(path)
+    if isinstance(_keys(document.root)["parts"][1], Sequence):
+        raise InputError(
+            f"{path}: is an RFP; give the campaign file that answers it ('campaign rules {path}' lists it)"
+        )
     values = schema.read(_WHOLE, document)
     known: Rfp | None = None
     if values is not None:

@@ -122,6 +122,15 @@ def test_a_file_of_one_pack_has_no_parts(tmp_path: Path) -> None:
         open_campaign(file, "fast")
 
 
+def test_an_rfp_in_place_of_the_file_that_answers_it_and_the_other_way_round_is_said(tmp_path: Path) -> None:
+    rfp.write(tmp_path)
+    with pytest.raises(InputError, match=r"rfp\.yaml: is an RFP; give the campaign file that answers it"):
+        response.read(tmp_path / "rfp.yaml")
+    file = rfp.write(tmp_path, answer=ANSWER.partition("node_classes:")[0])
+    with pytest.raises(InputError, match="is an RFP of several packs; a campaign file answers it under `parts`"):
+        open_campaign(file)
+
+
 def test_another_version_of_the_pack_than_the_rfp_asks_for_is_refused(tmp_path: Path) -> None:
     file = rfp.write(tmp_path, rfp=RFP.replace("version: 1, title", "version: 2, title"))
     with pytest.raises(InputError, match="rules: the RFP asks for version 2 of crossroads-mdtest; found version 1"):
