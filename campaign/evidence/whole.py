@@ -17,13 +17,15 @@ from typing import Any
 from campaign import __version__
 from campaign.config import rfp
 from campaign.config.rfp import Rfp
-from campaign.core import journal, timestamps
+from campaign.core import bagit, journal, timestamps
 from campaign.core.bagit import Bag
 from campaign.core.errors import INCOMPLETE, OK, CampaignError
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
+from campaign.core.strict_yaml import shown
 from campaign.evidence import bundle, replay, verify
 from campaign.evidence.bundle import Written
+from campaign.evidence.conclusion import NOT_FULLY_CHECKED
 from campaign.evidence.verify import PARTS, Asked, VerifiedBundle
 from campaign.judge.findings import note, of_rule, unchecked, violation
 from campaign.judge.submission import Submission
@@ -46,12 +48,14 @@ class VerifiedResponse:
 
     @property
     def exit_status(self) -> int:
-        """The worst of the parts; altered, or without a mandatory part, it is not valid."""
+        """The worst of the parts; altered, or without a mandatory part, it is not valid; what was not checked on the
+        whole counts as in a part.
+        """
         wrong = any(finding.severity is Severity.ERROR for finding in self.findings)
         statuses = [part.conclusion.exit_status for part in self.parts.values()]
         if wrong or self.unanswered or INCOMPLETE in statuses or not statuses:
             return INCOMPLETE
-        return max(statuses, default=OK)
+        return max([*statuses, OK if all(finding.checked for finding in self.findings) else NOT_FULLY_CHECKED])
 
     @property
     def sentence(self) -> str:
@@ -125,6 +129,7 @@ def verified(name: str, bag: Bag, asked: Asked, buyers: Path | None) -> Iterator
         signed = verify.signed_by(bag, asked)
         findings = (
             *of_rule("EVD-01", verify.BUNDLE, verify.complete(bag.problems)),
+            *of_rule("CMP-05", verify.BUNDLE, _nothing_else(bag, parts)),
             *of_rule("EVD-02", verify.BUNDLE, verify.stamped(bag, bag.root / "data", Chain(), left)),
             *of_rule("EVD-03", verify.BUNDLE, verify.signature(signed, asked.signers is not None)),
             *of_rule("EVD-04", verify.BUNDLE, _same(bag, own, judged, chains) if own else ()),
@@ -133,6 +138,14 @@ def verified(name: str, bag: Bag, asked: Asked, buyers: Path | None) -> Iterator
         missing = [part.id for part in own.parts if part.mandatory and part.id not in parts] if own else []
         scored = scores.scores(own, scores.of_parts(judged)) if own else []
         yield VerifiedResponse(name, own, findings, parts, tuple(missing), tuple(scored))
+
+
+def _nothing_else(bag: Bag, parts: Mapping[str, VerifiedBundle]) -> Iterator[Finding]:
+    """CMP-05: beside the parts there is only what the bundle is described to have."""
+    known = (RFP, RESPONSE, *(f"{PARTS}/{part}/" for part in parts))
+    for name in bag.digests:
+        if name.startswith(bagit.PAYLOAD) and not name.startswith(known):
+            yield violation("{name}: not a file of a bundle of parts", name=shown(name))
 
 
 def _chain(bag: Bag, part: str) -> Chain:

@@ -96,6 +96,14 @@ def test_a_verb_on_a_bundle_of_parts_needs_to_name_one(site: Path) -> None:
             ),
             "EVD-04 slow: its evidence is that of part fast",
         ),
+        (
+            lambda data: (data / "more.html").write_text("more"),
+            'CMP-05 "data/more.html": not a file of a bundle of parts',
+        ),
+        (
+            lambda data: (data / "parts/slow/bagit.txt").rename(data / "parts/slow/bagit"),
+            'CMP-05 "data/parts/slow/',
+        ),
         (lambda data: (data / "rfp.yaml").unlink(), "EVD-05 the RFP cannot be read: "),
         (
             lambda data: (data / "rfp.yaml").write_text(RFP.replace("weight: 3", "weight: 30")),
