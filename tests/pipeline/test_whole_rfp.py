@@ -1,0 +1,83 @@
+"""An RFP of three packs on a real Slurm: one command, killed in the middle and given again, one bundle, one verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from campaign.slurm.sandbox.cluster import Sandbox
+from tests.support import command_line
+from tests.support.cases import Case, new_target, wait_until
+
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(600)]
+RFP = """
+id: three
+version: 1
+title: Three benchmarks
+parts:
+  - {id: metadata, pack: crossroads-mdtest}
+  - {id: bandwidth, pack: ior-cache-ladder}
+  - {id: network, pack: network-contention}
+figures:
+  stat: metadata/*/node/shared/stat
+  write: bandwidth/*/node/shared/write
+  pairs: network/*/two-nodes/one-way/total-2-16384
+scores:
+  - id: total
+    title: All three
+    of: [{formula: stat, reference: 1000}, {formula: write, reference: 10}, {formula: pairs, reference: 10, weight: 2}]
+"""
+ANSWER = """
+name: answer
+rules: rfp.yaml
+profile: rehearsal
+targets: [{{name: scratch, directory: {target}}}]
+slurm: {{time: 2m}}
+parts:
+  metadata:
+    items_total: 256
+    launch: {{node: 2, peak: {{nodes: 2, processes: 4}}, max: all}}
+  bandwidth:
+    launch: {{node: 2, nodes: {{nodes: 2, processes: 4}}}}
+    variables: {{block: 64k, transfer: 64k, segments: 2}}
+  network:
+    launch: {{two-nodes: 4}}
+    variables: {{smallest: 16384, largest: 16384, window: 4}}
+"""
+ONLY = ("metadata/*/node/shared/*", "bandwidth/*/node/shared/*", "network/*/*/*/*")
+
+
+def test_one_command_one_bundle_and_one_verdict_also_after_a_kill(tmp_path: Path, sandbox: Sandbox) -> None:
+    target = new_target(sandbox, f"rfp-{tmp_path.name}")
+    (tmp_path / "rfp.yaml").write_text(RFP)
+    case = Case(tmp_path / "answer.yaml", target, sandbox)
+    case.file.write_text(ANSWER.format(target=target))
+    chosen = [f"--only={cell}" for cell in ONLY]
+    first = case.start("run", *chosen)
+    began = case.results / "metadata/journal.jsonl"
+    wait_until(lambda: began.exists() and "submitted" in began.read_text(), what="a job")
+    first.kill()
+    first.communicate(timeout=60)
+
+    done = case.call("run", *chosen, status=None)
+    for part in ("metadata", "bandwidth", "network"):
+        assert f"{part}: results: {case.results / part}" in done
+    table = json.loads(case.call("table", "--format", "json", status=None))
+    measured = {part: [row for row in rows if row["status"] == "measured"] for part, rows in table["parts"].items()}
+    assert {part: max(row["attempts"] for row in rows) for part, rows in measured.items()} == dict.fromkeys(
+        ("metadata", "bandwidth", "network"), 1
+    ), "nothing was measured twice"
+    (total,) = table["scores"]
+    value = {row["operation"]: row["value"] for rows in measured.values() for row in rows}
+    product = value["stat"] / 1000 * value["write"] / 10 * (value["total-2-16384"] / 10) ** 2
+    assert total["value"] == pytest.approx(product**0.25)
+
+    case.call("bundle", "-o", str(tmp_path / "offer.zip"), status=None)
+    verified = json.loads(
+        command_line.call("verify", tmp_path / "offer.zip", "--json", environment=case.environment()).stdout
+    )
+    assert list(verified["parts"]) == ["metadata", "bandwidth", "network"]
+    assert all(part["intact"] for part in verified["parts"].values())
+    assert verified["scores"][0]["value"] == total["value"]
