@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from campaign.config import resolution
 from campaign.config.rules.pack import RulePack
 from campaign.config.values import beside
+from campaign.core import untrusted
 from campaign.core.errors import pass_on_limit
 from campaign.core.model import Input
 from campaign.core.schema import Values
@@ -20,8 +20,7 @@ PACK, CAMPAIGN, PLAN = "the rule pack", "the campaign file", "the first plan"  #
 def digest(path: str) -> str:
     """The SHA-256 of a file on this machine; "" if it cannot be read, or the campaign is another machine's."""
     try:
-        with resolution.content(Path(path)).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return untrusted.digest(resolution.content(Path(path)))
     except OSError as error:
         pass_on_limit(error)
         return ""

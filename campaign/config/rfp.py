@@ -5,7 +5,6 @@ them, and its forms (`rfp.yaml`, docs/rfp.md).
 from __future__ import annotations
 
 import fnmatch
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from campaign.config.rules.kinds import CLAUSE, FORMULA
 from campaign.config.rules.kinds import NAME as FIGURE
 from campaign.config.rules.pack import RulePack
 from campaign.config.values import CELLS, INPUT, LINE
-from campaign.core import formula, keys, schema
+from campaign.core import formula, keys, schema, untrusted
 from campaign.core.errors import InputError
 from campaign.core.keys import key, needed, record
 from campaign.core.schema import Boolean, Choice, ListOf, MapOf, Number, Text, Values, whole
@@ -105,7 +104,7 @@ def load(path: Path) -> Rfp:
     if values is not None:
         _check(values)
     document.finish()
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    digest = untrusted.digest(path)
     rfp: Rfp = keys.make(SCHEMA, values, path, path=path.absolute(), digest=digest)
     return rfp
 

@@ -6,14 +6,13 @@ were taken out. Whoever has the damaged file can do the same again: so a recover
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from campaign.core import events
+from campaign.core import events, untrusted
 from campaign.core.events import FORMAT, START, Event, event_of, hash_of, is_cut_off
 
 NAME = "journal.damaged-{number}.jsonl"
@@ -117,7 +116,7 @@ def differing(journal: Path, number: int, event: Event, earlier: list[str]) -> s
         damaged = journal.with_name(event["damaged"])
         if not damaged.is_file():
             return f"{damaged.name}, from which it was recovered, is missing"
-        if digest_of(damaged) != event["sha256"]:
+        if untrusted.digest(damaged) != event["sha256"]:
             return f"{damaged.name}, from which it was recovered, was changed"
         salvage = Salvage(damaged)
         expected = salvage.lines()
@@ -134,8 +133,3 @@ def differing(journal: Path, number: int, event: Event, earlier: list[str]) -> s
         journal, last = damaged, salvage.recovered
         lost = {place for first, final in salvage.lost for place in range(first, final + 1)}
     return ""
-
-
-def digest_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -4,6 +4,7 @@ errors name the place.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -26,6 +27,12 @@ def read(path: Path, most_bytes: int) -> tuple[bytes, int]:
         raise NotPlain
     with os.fdopen(descriptor, "rb") as file:
         return file.read(most_bytes), status.st_size
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file of any size. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def content(path: Path, most: int) -> bytes:

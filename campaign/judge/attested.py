@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
+from campaign.core.grouping import grouped
 from campaign.core.model import Attestation, Finding, RankGroup
 from campaign.core.units import listed
 from campaign.judge.findings import doubt, note, to_explain, violation
@@ -47,13 +48,14 @@ def replaced(case: Case) -> Iterator[tuple[str, list[str]]]:
     """Files loaded between the benchmark and the C library or MPI, each with the functions that it replaces."""
     for _, told in attestations(case):
         for group in told.groups:
-            taken: dict[str, list[str]] = {}
-            for function, path in group.functions.items():
-                allowed = _MPI if function.startswith("MPI_") else _C_LIBRARY
-                # The file may be the program itself, as with static linking.
-                is_program = group.objects.get(path, "?") == case.seen.binary_sha256
-                if not (is_program or path == "[vdso]" or allowed.fullmatch(PurePosixPath(path).name)):
-                    taken.setdefault(path or "memory without a file", []).append(function)
+            # The file may be the program itself, as with static linking.
+            own = {path for path, digest in group.objects.items() if digest == case.seen.binary_sha256} | {"[vdso]"}
+            taken = grouped(
+                (path or "memory without a file", function)
+                for function, path in group.functions.items()
+                if path not in own
+                and not (_MPI if function.startswith("MPI_") else _C_LIBRARY).fullmatch(PurePosixPath(path).name)
+            )
             yield from taken.items()
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
+from campaign.core.grouping import grouped
 from campaign.core.model import Completion, Finding, Record, State
 from campaign.core.units import listed, utc
 from campaign.judge.attested import attestations
@@ -60,9 +61,7 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     if foreign:
         yield violation("the output names nodes that were not in the job", listed(had), listed(foreign))
         return
-    machines: dict[str, list[str]] = {}
-    for name in names:
-        machines.setdefault(spoke[name].boot if name in spoke else "", []).append(name)
+    machines = grouped((spoke[name].boot if name in spoke else "", name) for name in names)
     if "" in machines:
         yield unchecked("cannot tell whether these nodes are separate machines: {nodes}", nodes=listed(machines[""]))
     for boot, alike in machines.items():

@@ -19,6 +19,7 @@ from campaign.config.rules.settle import largest_members, settle, unfold
 from campaign.core import untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
+from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Record, Run, Source, State, Status
 from campaign.core.units import may_be_negative
 from campaign.judge import numbers, submission
@@ -192,11 +193,8 @@ def units_of_the_rules(whole: Submission) -> Iterator[Finding]:
     """STA-05: units are those that the rules require, and numbers are as the benchmark printed them."""
     wanted = {operation.id: operation.unit for operation in whole.pack.operations}
     rows = whole.measured_rows
-    wrong: dict[tuple[str, str], list[Cell]] = {}
-    for row in rows:
-        unit = wanted.get(row.cell.operation)
-        if unit is not None and row.unit != unit:
-            wrong.setdefault((unit, row.unit), []).append(row.cell)
+    known = ((wanted[row.cell.operation], row) for row in rows if row.cell.operation in wanted)
+    wrong = grouped(((unit, row.unit), row.cell) for unit, row in known if row.unit != unit)
     for (expected, actual), cells in wrong.items():
         yield from whole.over(violation, cells, "unit differs from the rule pack's", expected, actual)
     large = [row for row in rows if row.value is not None and row.value >= 10 * ROUND]
@@ -213,11 +211,8 @@ _TABLE_ONLY = "cannot be checked from a table alone"
 def full_size(whole: Submission) -> Iterator[Finding]:
     """FLG-04: no number was measured with fewer items than the rules require, according to the table itself."""
     asked, unit = whole.pack.items_total.get("full", 0), whole.pack.items_unit
-    smaller: dict[int, list[Cell]] = {}
-    for row in whole.measured_rows:
-        total = row.run.items_total if row.run else None
-        if total is not None and total < asked:
-            smaller.setdefault(total, []).append(row.cell)
+    totals = ((row.run.items_total if row.run else None, row.cell) for row in whole.measured_rows)
+    smaller = grouped((total, cell) for total, cell in totals if total is not None and total < asked)
     for total, cells in smaller.items():
         yield from whole.over(
             violation, cells, "fewer {unit} than the rules require", f"{asked} or more", total, unit=unit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Input
 from campaign.core.units import listed, several
 from campaign.judge.findings import unchecked, violation
@@ -22,10 +23,7 @@ def as_declared(case: Case) -> Iterator[Finding]:
     for each in case.run.inputs:
         found = [one for one in case.evidence.inputs if one.path == each.path]
         hashed = {one.node for one in found if one.sha256}
-        others: dict[str, list[HashedInput]] = {}
-        for one in found:
-            if one.sha256 not in ("", each.sha256):
-                others.setdefault(one.sha256, []).append(one)
+        others = grouped((one.sha256, one) for one in found if one.sha256 not in ("", each.sha256))
         if others:
             yield violation(
                 "input {input} is not the file of {by}: {path}",

@@ -12,6 +12,7 @@ from dataclasses import replace
 from campaign.config.rules.catalogue import Quantity, show
 from campaign.config.rules.output_format import ONE_ITERATION
 from campaign.config.rules.pack import RulePack
+from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Status
 from campaign.core.units import digits
 from campaign.judge.findings import doubt, note, unchecked, violation
@@ -26,10 +27,7 @@ Line = tuple[str, str, str]  # target, launch condition, file configuration
 
 
 def _lines(rows: Iterable[Row]) -> dict[Line, list[Row]]:
-    by_line: dict[Line, list[Row]] = {}
-    for row in rows:
-        by_line.setdefault(row.cell.line, []).append(row)
-    return by_line
+    return grouped((row.cell.line, row) for row in rows)
 
 
 # --- STA: where the numbers come from, and how they vary
@@ -107,11 +105,11 @@ def best_reported(submission: Submission) -> Iterator[Finding]:
 def repeated(submission: Submission) -> Iterator[Finding]:
     """STA-03: enough repetitions for an interval, or the RFP's minimum, which is then noted."""
     wanted, minimum = (int(submission.pack.parameter("STA-03", name)) for name in ("wanted", "minimum"))
-    counts: dict[tuple[int, bool], list[Cell]] = {}
-    for row in submission.executed_rows:
-        if row.status is Status.MEASURED:
-            shared = bool(row.jobs) and row.jobs < min(row.summary.n, wanted)
-            counts.setdefault((row.summary.n, shared), []).append(row.cell)
+    counts = grouped(
+        ((row.summary.n, 0 < row.jobs < min(row.summary.n, wanted)), row.cell)
+        for row in submission.executed_rows
+        if row.status is Status.MEASURED
+    )
     for (number, shared), cells in sorted(counts.items()):
         if number == 0:
             yield from submission.over(unchecked, cells, "the table has no repetition count")

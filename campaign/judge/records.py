@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from campaign.core.grouping import grouped
 from campaign.core.model import Completion, Finding, State
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
@@ -356,9 +357,7 @@ def _window(case: Case) -> tuple[float, float]:
 
 def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
     """The benchmark's successful steps in the accounting against the attempts of their job."""
-    jobs: dict[str, list[Case]] = {}
-    for case in done:
-        jobs.setdefault(case.attempt.job, []).append(case)
+    jobs = grouped((case.attempt.job, case) for case in done)
     launched = {run.id: len(run.launched) for run in submission.all_runs}
     most: dict[str, int] = {}  # expected number of successful steps
     for attempt in submission.attempts:

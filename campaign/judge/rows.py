@@ -11,6 +11,7 @@ from campaign.config.rules.entries import Operation
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import Projection
 from campaign.core import units
+from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Status, matches
 from campaign.judge import across
 from campaign.plan import matrix
@@ -23,13 +24,8 @@ def table_rows(
     campaign: Campaign, pack: RulePack, runs: Sequence[Run], attempts: Sequence[Attempt], results: Sequence[Case]
 ) -> list[Row]:
     """A row for every cell of the plan, in the table's order."""
-    by_cell: dict[Cell, list[Run]] = {}
-    for run in runs:
-        for cell in run.cells():
-            by_cell.setdefault(cell, []).append(run)
-    by_run: dict[str, list[Case]] = {}
-    for result in results:
-        by_run.setdefault(result.run.id, []).append(result)
+    by_cell = grouped((cell, run) for run in runs for cell in run.cells())
+    by_run = grouped((result.run.id, result) for result in results)
     counted = matrix.attempts_by_run(runs, attempts)
     others = Counter(attempt.run for attempt in attempts)
     others.subtract({run: len(of_run) for run, of_run in counted.items()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from campaign.config.rules.builds import BUILDING, FORBIDDEN, UNKNOWN
+from campaign.core.grouping import grouped
 from campaign.core.model import ChangeClass, Finding, State
 from campaign.core.units import listed
 from campaign.judge import attested, ran
@@ -254,10 +255,8 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
     yield from _preloads(submission, ended)
     yield from _replaced(submission, ended)
     yield from attested.beside(ended)
-    used: dict[str, list[Case]] = {}  # by the hash of a program
-    for case in ended:
-        for digest in {program.sha256 for program in ran.programs(case)} - {""}:
-            used.setdefault(digest, []).append(case)
+    of_case = ((case, {program.sha256 for program in ran.programs(case)} - {""}) for case in ended)
+    used = grouped((digest, case) for case, digests in of_case for digest in digests)
     if not used:
         yield unchecked("executed binary not recorded")
     for digest, cases in sorted(used.items()):

@@ -19,6 +19,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.rules.packs import digest_of_own
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.events import Event
+from campaign.core.grouping import grouped
 from campaign.core.journal import Chain
 from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
 from campaign.core.units import listed, several
@@ -99,10 +100,7 @@ class Submission:
         several lines: the finding of one line must not change with another line.
         """
         whole = Counter(cell.line for cell in set(self.cells))
-        lines: dict[tuple[str, str, str], list[Cell]] = {}
-        for cell in dict.fromkeys(cells):
-            lines.setdefault(cell.line, []).append(cell)
-        for line, of_line in lines.items():
+        for line, of_line in grouped((cell.line, cell) for cell in dict.fromkeys(cells)).items():
             for about in ["/".join((*line, "*"))] if len(of_line) == whole[line] else map(str, of_line):
                 yield form(*texts, about=about, **values)
 
@@ -282,10 +280,7 @@ def _measured_and_failed(submission: Submission) -> Iterator[Finding]:
 
 def _measured_again(submission: Submission) -> Iterator[Finding]:
     """Runs with a valid result that were measured again: more results make their best one better."""
-    valid: dict[str, list[Case]] = {}
-    for case in submission.results:
-        if case.valid and case.complete:
-            valid.setdefault(case.run.id, []).append(case)
+    valid = grouped((case.run.id, case) for case in submission.results if case.valid and case.complete)
     wanted = set(submission.cells)
     for name, cases in valid.items():
         if len(cases) > 1 and (cells := wanted.intersection(cases[0].run.cells())):

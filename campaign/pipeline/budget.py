@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from campaign.config.format import Slurm
 from campaign.config.opened import Opened
+from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Paths, Run
 from campaign.core.units import digits, several
 from campaign.plan import matrix
@@ -45,9 +46,7 @@ def in_use_node_s(paths: Paths, store: Store, slurm: Slurm) -> float:
     """Node-seconds of all jobs: from the scheduler's record, otherwise from the runs' records. A job that has not ended
     counts with its time limit.
     """
-    by_job: dict[str, list[Attempt]] = {}
-    for attempt in store.attempts():
-        by_job.setdefault(attempt.job, []).append(attempt)
+    by_job = grouped((attempt.job, attempt) for attempt in store.attempts())
     records = store.accounting()
     return sum(_node_s(paths, attempts, records.get(job), slurm) for job, attempts in by_job.items())
 

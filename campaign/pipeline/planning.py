@@ -21,7 +21,8 @@ from campaign.config.values import ALL, SEARCH
 from campaign.core import atomic, journal, resources
 from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.core.model import Attempt, Geometry, Input, Run
+from campaign.core.grouping import grouped
+from campaign.core.model import Geometry, Input, Run
 from campaign.pipeline import program
 from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.plan import matrix, repetitions, searches
@@ -240,9 +241,7 @@ def _recorded(opened: Opened) -> searches.Results:
     from campaign.judge import engine  # not needed before anything has run
 
     with open_store(opened.paths, opened.pack.output) as store:
-        attempts: dict[str, list[Attempt]] = {}
-        for attempt in store.attempts():
-            attempts.setdefault(attempt.run, []).append(attempt)
+        attempts = grouped((attempt.run, attempt) for attempt in store.attempts())
         records, observations, evidence = store.records(), store.observations(), store.evidence()
 
     @functools.cache

@@ -17,6 +17,7 @@ from campaign.config.format import Slurm
 from campaign.config.launcher import PLACEMENTS
 from campaign.config.opened import Opened
 from campaign.core.errors import EnvironmentLacks, UnknownState
+from campaign.core.grouping import grouped
 from campaign.core.model import SRUN, Command, Geometry, Launcher, Run, State
 from campaign.core.units import several
 from campaign.pipeline.places import nearest
@@ -157,14 +158,9 @@ def _wait(job_id: str, folder: Path) -> str:
 def _read(folder: Path, job: str, widest: Run, state: str, settings: Sequence[str]) -> Probed:
     """Problems by their text, each with the nodes that report it. `settings`: those of the launches, in their order."""
     nodes = widest.geometry.nodes
-    texts: dict[str, list[str]] = {}
-    answered = set()
-    for line in text_of(folder / "nodes").splitlines():
-        node, _, text = line.partition("\t")
-        if text:
-            texts.setdefault(text, []).append(node)
-        else:
-            answered.add(node)
+    lines = (line.partition("\t") for line in text_of(folder / "nodes").splitlines())
+    texts = grouped((text, node) for node, _, text in lines)
+    answered = set(texts.pop("", ()))
     problems = [f"{', '.join(sorted(names))}: {text}" for text, names in texts.items()]
     if len(answered) < nodes:
         why = state or " ".join(text_of(folder / "nodes.err").splitlines()[-1:]) or "srun gave no reason"

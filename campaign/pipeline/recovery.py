@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Iterator
 
 from campaign.config.opened import Opened
-from campaign.core import journal
+from campaign.core import journal, untrusted
 from campaign.core.errors import EnvironmentLacks, unwritten
 from campaign.core.events import Event
 from campaign.core.model import Paths
-from campaign.core.recovery import NAME, Salvage, digest_of
+from campaign.core.recovery import NAME, Salvage
 from campaign.core.units import listed
 from campaign.judge import submission
 from campaign.pipeline.standing import Say
@@ -68,7 +68,7 @@ def _rewritten(paths: Paths, known_bytes: int) -> Event | None:
         event: Event = {
             "event": "recovered",
             "damaged": damaged.name,
-            "sha256": digest_of(damaged),
+            "sha256": untrusted.digest(damaged),
             "lost": salvage.lost,
             "missing": missing,
             "open": salvage.open,

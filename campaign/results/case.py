@@ -11,6 +11,7 @@ from campaign.config.rules import formulas
 from campaign.config.rules.entries import FileConfiguration, Operation
 from campaign.config.rules.kinds import MEDIAN
 from campaign.config.rules.pack import RulePack
+from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
 from campaign.results import derived
 from campaign.results.environment import energy
@@ -219,19 +220,13 @@ def by_node(results: Sequence[Case]) -> dict[str, Case]:
 
 def repetitions(results: Iterable[Case]) -> dict[str, list[Case]]:
     """The attempts of each node, where nodes run by themselves; otherwise one entry with all."""
-    nodes: dict[str, list[Case]] = {}
-    for case in results:
-        nodes.setdefault(case.run.node, []).append(case)
-    return nodes
+    return grouped((case.run.node, case) for case in results)
 
 
 def valid_by_line(results: Iterable[Case]) -> dict[tuple[str, str, str], list[Case]]:
     """The valid attempts of each line of the table with all their results."""
-    lines: dict[tuple[str, str, str], list[Case]] = {}
-    for case in results:
-        if case.valid and case.complete:
-            lines.setdefault((case.run.target, case.run.launch, case.run.files), []).append(case)
-    return lines
+    valid = (case for case in results if case.valid and case.complete)
+    return grouped(((case.run.target, case.run.launch, case.run.files), case) for case in valid)
 
 
 def _of_repetitions(results: Sequence[Case]) -> Case:

@@ -17,10 +17,11 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from campaign.core import journal
+from campaign.core import journal, untrusted
 from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom, pass_on_limit
 from campaign.core.events import START, Event
+from campaign.core.grouping import grouped
 from campaign.core.journal import Chain
 from campaign.core.model import (
     Attempt,
@@ -66,8 +67,7 @@ def digests(folder: Path, changed_since: float = 0.0) -> dict[str, str]:
         try:
             if entry.stat(follow_symlinks=False).st_ctime >= changed_since:
                 path = Path(entry)
-                with path.open("rb") as file:
-                    known[_in_utf8(path.relative_to(folder))] = hashlib.file_digest(file, "sha256").hexdigest()
+                known[_in_utf8(path.relative_to(folder))] = untrusted.digest(path)
         except OSError as error:
             pass_on_limit(error)
     return dict(sorted(known.items()))
@@ -464,13 +464,7 @@ class Store:
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
         """All records by (run, attempt)."""
         with self._explained():
-            by_attempt: dict[tuple[str, int], list[Record]] = {}
-            for row in self._sql(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY rowid"):
-                run, attempt, file, line, each, *values = row
-                given = dict(zip(_RECORD_FIELDS, values, strict=True))
-                iterations = decode(tuple[Iteration, ...], json.loads(each))
-                record = Record(source=Source(file, line), each=iterations, **given)
-                by_attempt.setdefault((run, attempt), []).append(record)
+            by_attempt = grouped(map(_record, self._sql(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY rowid")))
             return {key: tuple(records) for key, records in by_attempt.items()}
 
     def observations(self) -> dict[tuple[str, int], Observation]:
@@ -520,6 +514,13 @@ def _examine(paths: Paths) -> None:
 def _attempt(row: sqlite3.Row) -> Attempt:
     run, number, token, job, fingerprint, state, *others = row
     return Attempt(run, number, token, job, fingerprint, State(state), *others)
+
+
+def _record(row: sqlite3.Row) -> tuple[tuple[str, int], Record]:
+    run, attempt, file, line, each, *values = row
+    given = dict(zip(_RECORD_FIELDS, values, strict=True))
+    iterations = decode(tuple[Iteration, ...], json.loads(each))
+    return (run, attempt), Record(source=Source(file, line), each=iterations, **given)
 
 
 _DERIVED = ("source", "parts", "iteration", "each")  # stored in another way, or not part of an output

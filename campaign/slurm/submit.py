@@ -25,6 +25,7 @@ from campaign.config.opened import Opened
 from campaign.config.rules.pack import RulePack
 from campaign.core import atomic, journal, resources
 from campaign.core.errors import EnvironmentLacks, UnknownState
+from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Paths, Planned, Run, State, directory_name
 from campaign.core.units import several
 from campaign.plan import matrix
@@ -77,7 +78,7 @@ def send(
     with store.transaction():
         batches = matrix.batches(() if room.closed() else tuple(choose()), opened.campaign.slurm.allocation)
         attempts = store.attempts() if batches else []
-        known = _by_run(attempts)
+        known = grouped((attempt.run, attempt) for attempt in attempts)
         targets = dict.fromkeys(batch[0].directory for batch in batches)
         left = {target: left_on(opened.paths, target, attempts) for target in targets}
         if room.wait is None:
@@ -217,7 +218,8 @@ class _Sender:
             if not _give_up_all(self._paths, self._store, job.name, not_submitted(job.name, answer.message)):
                 return None
             runs = [step.run for step in job.steps]
-            again, script = prepare(self._opened, _by_run(self._store.attempts()), runs, job.steps[0].stale)
+            known = grouped((attempt.run, attempt) for attempt in self._store.attempts())
+            again, script = prepare(self._opened, known, runs, job.steps[0].stale)
             _plan(self._store, again, script)
         self._say(f"Slurm has no job named {job.name}; submitting its {several(len(runs), 'run')} again")
         return again
@@ -266,13 +268,6 @@ class _Sender:
         while self._active >= fewer_than and time.monotonic() <= until:
             room.wait()
             self._active = len(_active(self._store) - room.unsent)
-
-
-def _by_run(attempts: Sequence[Attempt]) -> dict[str, list[Attempt]]:
-    known: dict[str, list[Attempt]] = {}
-    for attempt in attempts:
-        known.setdefault(attempt.run, []).append(attempt)
-    return known
 
 
 def _active(store: Store) -> set[str]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from campaign.core import journal
+from campaign.core import journal, untrusted
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.events import START, hash_of
-from campaign.core.recovery import Salvage, digest_of
+from campaign.core.recovery import Salvage
 
 Lines = list[bytes]
 
@@ -115,7 +115,7 @@ def recover(path: Path, number: int = 1) -> Lines:
     lines = list(salvage.lines())
     damaged = path.rename(path.with_name(f"journal.damaged-{number}.jsonl"))
     path.write_bytes(b"".join(lines))
-    told = {"damaged": damaged.name, "sha256": digest_of(damaged), "lost": salvage.lost, "missing": 0}
+    told = {"damaged": damaged.name, "sha256": untrusted.digest(damaged), "lost": salvage.lost, "missing": 0}
     journal.append(path, {"event": "recovered", **told, "open": salvage.open, "unnamed": []}, salvage.head)
     return path.read_bytes().splitlines(keepends=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.format import SCHEMA
 from campaign.config.rules.kinds import PROFILES
 from campaign.config.rules.pack import RulePack
-from campaign.core import keys, schema
+from campaign.core import keys, schema, untrusted
 from campaign.core.errors import InputError
 from campaign.core.resources import PACKS
 from campaign.core.strict_yaml import Document, has_key, is_file
@@ -57,11 +56,7 @@ def available() -> tuple[Available, ...]:
 def digest_of_own(id: str) -> str:
     """SHA-256 of the project's own pack with that id; "" if there is none."""
     path = PACKS / f"{id}.yaml"
-    return _digest(path) if is_file(path) else ""
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return untrusted.digest(path) if is_file(path) else ""
 
 
 def load(id_or_path: str | Path) -> RulePack:
@@ -130,5 +125,5 @@ def _pack(values: schema.Values, path: Path) -> RulePack:
         },
         texts={rule: text for rule, given in checks if isinstance(given, tuple) if (text := dict(given).get("text"))},
         path=path,
-        digest=_digest(path),
+        digest=untrusted.digest(path),
     )

@@ -17,6 +17,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.rules.packs import Available
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import units
+from campaign.core.grouping import grouped
 from campaign.core.model import BRACE
 
 _FARTHEST = 24  # the last column at which the text of an entry may begin
@@ -135,10 +136,7 @@ def _flags(flags: BuildFlags) -> Iterator[str]:
 
 def _results(pack: RulePack) -> list[list[str]]:
     """The patterns, columns or paths of the numbers; empty if the applet's own parser reads them."""
-    read: dict[OutputFormat, list[str]] = {}  # programs by how their outputs are read
-    for program in pack.programs:
-        if program.results:
-            read.setdefault(replace(program.results, applet=""), []).append(program.id)
+    read = grouped((replace(each.results, applet=""), each.id) for each in pack.programs if each.results)
     return [_output(", ".join(names), form) for form, names in read.items()]
 
 

@@ -84,11 +84,11 @@ def _external_build(campaign: Campaign, at: Place, program: Path) -> Build | Non
     notes = source.build_of(str(at[-1]))
     given = notes.binary_sha256 if notes != source.build or len(campaign.benchmark.placed) == 1 else ""
     try:
-        digest = given or _digest(program)
+        digest = given or untrusted.digest(program)
     except OSError:
         return None
     with _of_key("source.build.log" if notes == source.build else f"source.builds.{at[-1]}.log"):
-        log = _digest(base / notes.log) if notes.log else ""
+        log = untrusted.digest(base / notes.log) if notes.log else ""
     return Build(
         digest,
         compiler=notes.compiler,
@@ -115,7 +115,7 @@ def _own_build() -> Build | None:
     record = resources.binaries() / "build.json"
     try:
         recorded_build = _fact(Build, record)
-        return recorded_build if recorded_build.binary_sha256 == _digest(record.with_name("bench")) else None
+        return recorded_build if recorded_build.binary_sha256 == untrusted.digest(record.with_name("bench")) else None
     except (OSError, ValueError, RecursionError):
         return None
 
@@ -203,11 +203,6 @@ def _kept(kind: type[Fact], path: Path) -> Fact | None:
 
 def _fact(kind: type[Fact], path: Path) -> Fact:
     return facts.from_json(kind, json.loads(untrusted.content(path, LARGEST_RECORD).decode("utf-8")))
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def patch_of(paths: Paths) -> bytes:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from campaign.core import archives, git
+from campaign.core import archives, git, untrusted
 from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.errors import InputError
 from campaign.results.source.facts import Ignored
@@ -235,8 +235,7 @@ def _archive(name: str, path: Path, most: int) -> Tree:
         raise InputError(f"{name}: too large to unpack: {error}") from error
     except archives.Damaged as error:
         raise InputError(f"{name}: not a readable archive ({error}); expected {FORMS}") from error
-    with path.open("rb") as stream:
-        return replace(tree, archive_sha256=hashlib.file_digest(stream, "sha256").hexdigest())
+    return replace(tree, archive_sha256=untrusted.digest(path))
 
 
 def _unpacked(name: str, members: Iterator[Member]) -> Iterator[Item]:
