@@ -104,8 +104,7 @@ def load(path: Path) -> Rfp:
     if values is not None:
         _check(values)
     document.finish()
-    digest = untrusted.digest(path)
-    rfp: Rfp = keys.make(SCHEMA, values, path, path=path.absolute(), digest=digest)
+    rfp: Rfp = keys.make(SCHEMA, values, path, path=path.absolute(), digest=untrusted.digest(path))
     return rfp
 
 

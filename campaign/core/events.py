@@ -143,8 +143,7 @@ def _value(at: str, value: Any, form: _Form) -> Iterator[str]:
     if not form.fits(value):
         yield f"{at}: found {found(value)}; allowed: {form.allowed}"
     elif form.within is not None:
-        entries = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, each in entries:
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
             if isinstance(form.within, _Form):
                 yield from _value(f"{at}[{key}]", each, form.within)
             else:

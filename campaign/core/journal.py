@@ -161,11 +161,10 @@ class Reading:
             return f"found format {events.found(event.get('format'))}; known: {FORMAT}", "use a newer campaign"
         if event.get("previous") != self.previous:
             found = shown(str(event.get("previous"))[:12], plain=True)
-            problem = (
+            return (
                 f"the hash chain is broken (expected {self.previous[:12]}…, found {found}…): a line was changed, added "
                 "or removed"
-            )
-            return problem, _EDITED
+            ), _EDITED
         return events.unfit(event), _EDITED
 
 

@@ -333,8 +333,7 @@ class KeyedMap:
 
     def absent(self, at: Place, document: Document) -> Values:
         """The value of an absent mapping."""
-        values = {name: field.absent((*at, name), document) for name, field in self.fields.items()}
-        return Values(values, at, document)
+        return Values({name: field.absent((*at, name), document) for name, field in self.fields.items()}, at, document)
 
     def read(self, node: YamlNode, at: Place, document: Document) -> Any:
         if not isinstance(node, Mapping):
@@ -354,8 +353,7 @@ class KeyedMap:
                 values[meant] = None  # like a wrong value, about which nothing more is reported
             document.problem((*at, key.text), self._unknown(key.text, meant), key)
         for name in missing:
-            problem = f"required key missing; allowed: {self.fields[name].kind.allowed}"
-            document.problem((*at, name), problem, node)
+            document.problem((*at, name), f"required key missing; allowed: {self.fields[name].kind.allowed}", node)
         return values
 
     def _read_field(self, key: Scalar, value: YamlNode, place: Place, document: Document) -> Any:

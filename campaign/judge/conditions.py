@@ -35,8 +35,7 @@ def requirements_hold(case: Case) -> Iterator[Finding]:
             continue
         for record in rates:
             moved = {} if record.moved_bytes is None else {formulas.MOVED: float(record.moved_bytes)}
-            text = f"{record.operation}: {requirement.holds}"
-            yield from _holds(case, requirement, condition, text, known | moved)
+            yield from _holds(case, requirement, condition, f"{record.operation}: {requirement.holds}", known | moved)
         if not rates:
             yield unchecked("{condition}: {names} not recorded", condition=requirement.holds, names=formulas.MOVED)
 
@@ -121,8 +120,7 @@ def _result_holds(case: Case, part: Case, requirement: Requirement, condition: C
     if lacking and requirement.if_printed:
         return
     if lacking:
-        wording = "clause {clause} requires {condition}; not in the output: {names}"
-        yield form(wording, **told, names=", ".join(lacking))
+        yield form("clause {clause} requires {condition}; not in the output: {names}", **told, names=", ".join(lacking))
         return
     values = ", ".join(
         f"{name} {digits(known[name])}{_places(printed[name]) if name in printed else ''}" for name in condition.names
@@ -168,8 +166,9 @@ def _of_several(submission: Submission) -> Iterator[Finding]:
             told = {"clause": requirement.clause, "condition": str(condition)}
             cells = [Cell(*line, each.id) for each in named]
             if len(found) < len(named):
-                wording = "clause {clause} requires {condition}: a value is missing"
-                yield from submission.over(unchecked, cells, wording, **told)
+                yield from submission.over(
+                    unchecked, cells, "clause {clause} requires {condition}: a value is missing", **told
+                )
                 continue
             values = ", ".join(f"{name} {digits(record.value)}{_places(record)}" for name, record in found.items())
             known = recorded(case) | {name: record.value for name, record in found.items()}

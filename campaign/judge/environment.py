@@ -273,11 +273,10 @@ def _tasks_suffice(case: Case) -> Iterator[Finding]:
     if processes is None:
         yield unchecked("process count not in the output")
         return
-    tasks_by_source = {
+    for source, tasks in {
         "environment.json": case.evidence.environment.variables.get("SLURM_NTASKS"),
         "scontrol": accounting(case).job.get("NumTasks"),
-    }
-    for source, tasks in tasks_by_source.items():
+    }.items():
         if tasks and tasks.isdigit() and int(tasks) < processes:
             yield violation(
                 "more processes ran than the job had tasks (according to {source})",

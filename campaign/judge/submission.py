@@ -113,10 +113,9 @@ def every_cell_there(submission: Submission) -> Iterator[Finding]:
         yield violation("results are missing from the table", "each once", "absent", about=pattern)
     twice = [cell for cell, count in there.items() if count > 1]
     yield from submission.over(violation, twice, "results are in the table more than once", "each once", "several")
-    foreign = [cell for cell in there if cell not in set(wanted)]
     yield from submission.over(
         violation,
-        foreign,
+        [cell for cell in there if cell not in set(wanted)],
         "the table has results that the rules do not ask for",
         "only the rule pack's results",
         "others",
@@ -300,9 +299,8 @@ def measured_and_hidden(submission: Submission) -> Iterator[Finding]:
     for attempt in submission.attempts:
         if (attempt.run, attempt.number) not in submission.unused:
             continue
-        form = violation if attempt.state in (State.REFUSED, State.SUPERSEDED) else to_explain
         hidden = functools.partial(
-            form,
+            violation if attempt.state in (State.REFUSED, State.SUPERSEDED) else to_explain,
             "attempt {attempt} of {run}: its job recorded a complete measurement, but the journal records another end",
             "done",
             attempt.state,

@@ -35,8 +35,7 @@ def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list
         if name not in runs:
             gone.append(name)
         elif not any(attempt.state is State.DONE for attempt in counted[name]):
-            folder = opened.paths.attempt(name, attempt.number)
-            changes = tuple(_changes(opened, runs[name], attempt, folder))
+            changes = tuple(_changes(opened, runs[name], attempt, opened.paths.attempt(name, attempt.number)))
             text = "; ".join(f"{setting}: {change}" for setting, change in changes) or "slurm.template"
             causes.setdefault(tuple(setting for setting, _ in changes), Counter())[text] += 1
     lines: list[str] = []

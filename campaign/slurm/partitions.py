@@ -219,8 +219,7 @@ def row_of(name: str) -> dict[str, str]:
 
 def described(row: Mapping[str, str], reservation: str, choice: ChosenNodes) -> Partition:
     """The partition with these fields, with its nodes."""
-    reserved = _reserved(reservation) if reservation else None
-    return parse(row, _nodes(row["PartitionName"]), reserved, choice)
+    return parse(row, _nodes(row["PartitionName"]), _reserved(reservation) if reservation else None, choice)
 
 
 def _nodes(partition: str, *options: str) -> str:
@@ -378,8 +377,7 @@ def known(key: str, partition: str) -> list[str]:
     """The accounts or QOS that this user may name, or the features of a partition's nodes; empty if Slurm does not list
     them, and for other settings.
     """
-    user = f"user={users.name_of(os.getuid())}"
-    listing = ["sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where", user]
+    listing = ["sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where", f"user={users.name_of(os.getuid())}"]
     command = {
         "account": [*listing, "format=Account"],
         "qos": [*listing, "format=QOS"],

@@ -361,7 +361,6 @@ def script_of(
     counters = next((each.server_counters for each in campaign.targets if each.name == target), "")
     apart = matrix.apart(campaign.targets, target)
     own = {target} if steps[0].run.shares_target else set[str]()
-    independent = tuple(scripts.target_mark(each.directory) for each in campaign.targets if each.name in apart | own)
     return scripts.JobScript(
         title,
         name,
@@ -372,7 +371,7 @@ def script_of(
         clause=clause,
         boot=boot,
         seen=seen,
-        independent=independent,
+        independent=tuple(scripts.target_mark(each.directory) for each in campaign.targets if each.name in apart | own),
         counters=counters,
         witness=witness,
     )

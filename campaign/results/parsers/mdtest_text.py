@@ -331,8 +331,9 @@ class _MdtestReader(TextReader):
         number, ranks = self._nodemap
         here = ranks.count("1")
         if len(ranks) != processes or (here == processes) != (nodes == 1):
-            against = f"node map {ranks[:64]} contradicts {processes} processes on {nodes} nodes; ignored"
-            self.notes.warning(number, against)
+            self.notes.warning(
+                number, f"node map {ranks[:64]} contradicts {processes} processes on {nodes} nodes; ignored"
+            )
             return None, None
         even = here * nodes == processes
         if ranks == "1" * here + "0" * (processes - here):

@@ -22,8 +22,7 @@ class Repeats:
     def add(self, operation: str, value: float, unit: str, line: int, details: Mapping[str, Any] | None = None) -> None:
         """`details`: further fields of the record that are known for this iteration."""
         self._units.setdefault(operation, unit)
-        iteration = Iteration(value, Source(self._file, line), details or {})
-        self._each.setdefault(operation, []).append(iteration)
+        self._each.setdefault(operation, []).append(Iteration(value, Source(self._file, line), details or {}))
 
     def records(self) -> list[Record]:
         """A record for each operation: the best iteration, at its line, with the spread of all."""

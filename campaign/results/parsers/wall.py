@@ -29,8 +29,7 @@ def read(folder: Path, root: Path, phase: str = "") -> list[Record]:
         return []
     if completion is None:
         return []
-    source = Source(path.relative_to(root).as_posix(), _line(text, phase))
-    return list(_records(completion, phase, source))
+    return list(_records(completion, phase, Source(path.relative_to(root).as_posix(), _line(text, phase))))
 
 
 def _records(whole: Completion, phase: str, source: Source) -> Iterator[Record]:

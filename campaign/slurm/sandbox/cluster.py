@@ -62,8 +62,7 @@ class Sandbox:
         """
         sandbox = Sandbox.at(directory)
         shape = shape or Shape()
-        accounting = machine.ACCOUNTING_PACKAGES if shape.accounting else {}
-        machine.require_programs(machine.PACKAGES | accounting)
+        machine.require_programs(machine.PACKAGES | (machine.ACCOUNTING_PACKAGES if shape.accounting else {}))
         machine.require_permissions()
         if shape.storage:
             storage.require()
