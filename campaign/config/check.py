@@ -67,10 +67,11 @@ def benchmark(given: Values, pack: RulePack) -> None:
         )
     elif given["extra_arguments"]:
         _check_words(given, given["extra_arguments"], pack, "extra_arguments")
-    for key, remedy in {
+    of_one = {
         "programs": "give its path under benchmark.executable",
         "program_arguments": "use benchmark.extra_arguments",
-    }.items():
+    }
+    for key, remedy in of_one.items():
         for name, _ in given[key] or ():
             if several:
                 given.require(name, names, key, name)
@@ -164,9 +165,8 @@ def cells(section: str, values: Values, pack: RulePack) -> None:
         patterns = entry["cells"].split("/") if entry["cells"] else ()
         for (axis, names), pattern in zip(axes.items(), patterns, strict=False):
             if not fnmatch.filter(names, pattern):
-                entry.problem(
-                    f"found {shown(entry['cells'])}: no {axis} {pattern}; {suggestion(pattern, names)}", "cells"
-                )
+                problem = f"found {shown(entry['cells'])}: no {axis} {pattern}; {suggestion(pattern, names)}"
+                entry.problem(problem, "cells")
 
 
 def is_of_runs(pattern: str, values: Values, pack: RulePack) -> bool:
@@ -209,9 +209,8 @@ def counters(values: Values, pack: RulePack, file: Path) -> None:
 def answers(values: Values, pack: RulePack) -> None:
     for entry in (*values.entries("explanations"), *values.entries("waivers")):
         if entry["rule"] and entry["rule"] not in pack.checks:
-            entry.problem(
-                f"found {entry['rule']}, which is not in rule pack {pack.id}; see 'campaign rules {pack.id}'", "rule"
-            )
+            problem = f"found {entry['rule']}, which is not in rule pack {pack.id}; see 'campaign rules {pack.id}'"
+            entry.problem(problem, "rule")
     asked = [clause.id for clause in pack.clauses if clause.answered]
     for clause, _ in values["answers"] or ():
         if asked:

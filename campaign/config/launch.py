@@ -77,12 +77,11 @@ def read_series(values: Values, pack: RulePack) -> dict[str, int]:
         if isinstance(found, int) and found.bit_count() == 1:
             largest[condition.id] = found
         elif values["launch"] is not None and found is not None:
-            values.problem(
+            problem = (
                 f"found {found if isinstance(found, int | str) else 'a mapping'}; allowed: a power of two such as 16, "
-                f"the largest of the series (clause {condition.clause}: {condition.needs})",
-                "launch",
-                condition.id,
+                f"the largest of the series (clause {condition.clause}: {condition.needs})"
             )
+            values.problem(problem, "launch", condition.id)
     if values["launch"] is not None:
         values["launch"] = tuple(given.items())
     return largest

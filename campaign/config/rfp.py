@@ -104,7 +104,8 @@ def load(path: Path) -> Rfp:
     if values is not None:
         _check(values)
     document.finish()
-    rfp: Rfp = keys.make(SCHEMA, values, path, path=path.absolute(), digest=untrusted.digest(path))
+    digest = untrusted.digest(path)
+    rfp: Rfp = keys.make(SCHEMA, values, path, path=path.absolute(), digest=digest)
     return rfp
 
 

@@ -143,7 +143,8 @@ def _value(at: str, value: Any, form: _Form) -> Iterator[str]:
     if not form.fits(value):
         yield f"{at}: found {found(value)}; allowed: {form.allowed}"
     elif form.within is not None:
-        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+        entries = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, each in entries:
             if isinstance(form.within, _Form):
                 yield from _value(f"{at}[{key}]", each, form.within)
             else:

@@ -46,7 +46,8 @@ def blobs(repository: Path, revision: str) -> list[Blob]:
 
 def contents(repository: Path, wanted: list[Blob]) -> Iterator[bytes]:
     """The content of blobs, in their order."""
-    reply = _git(repository, "cat-file", "--batch", given="".join(f"{blob.id}\n" for blob in wanted).encode())
+    asked = "".join(f"{blob.id}\n" for blob in wanted).encode()
+    reply = _git(repository, "cat-file", "--batch", given=asked)
     at = 0
     for blob in wanted:
         end = reply.index(b"\n", at)
@@ -92,7 +93,8 @@ def patched(files: Sequence[File], patch: bytes) -> list[tuple[Blob, bytes]]:
         if done.returncode != 0:
             lines = done.stderr.decode(errors="replace").splitlines()
             raise ValueError("; ".join(line.removeprefix("error: ") for line in lines))
-        changed = blobs(folder, _git(folder, "write-tree").decode().strip())
+        tree = _git(folder, "write-tree").decode().strip()
+        changed = blobs(folder, tree)
         return list(zip(changed, contents(folder, changed), strict=True))
 
 

@@ -161,10 +161,11 @@ class Reading:
             return f"found format {events.found(event.get('format'))}; known: {FORMAT}", "use a newer campaign"
         if event.get("previous") != self.previous:
             found = shown(str(event.get("previous"))[:12], plain=True)
-            return (
+            problem = (
                 f"the hash chain is broken (expected {self.previous[:12]}…, found {found}…): a line was changed, added "
                 "or removed"
-            ), _EDITED
+            )
+            return problem, _EDITED
         return events.unfit(event), _EDITED
 
 

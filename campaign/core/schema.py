@@ -333,7 +333,8 @@ class KeyedMap:
 
     def absent(self, at: Place, document: Document) -> Values:
         """The value of an absent mapping."""
-        return Values({name: field.absent((*at, name), document) for name, field in self.fields.items()}, at, document)
+        values = {name: field.absent((*at, name), document) for name, field in self.fields.items()}
+        return Values(values, at, document)
 
     def read(self, node: YamlNode, at: Place, document: Document) -> Any:
         if not isinstance(node, Mapping):
@@ -353,7 +354,8 @@ class KeyedMap:
                 values[meant] = None  # like a wrong value, about which nothing more is reported
             document.problem((*at, key.text), self._unknown(key.text, meant), key)
         for name in missing:
-            document.problem((*at, name), f"required key missing; allowed: {self.fields[name].kind.allowed}", node)
+            problem = f"required key missing; allowed: {self.fields[name].kind.allowed}"
+            document.problem((*at, name), problem, node)
         return values
 
     def _read_field(self, key: Scalar, value: YamlNode, place: Place, document: Document) -> Any:

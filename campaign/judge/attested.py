@@ -50,12 +50,13 @@ def replaced(case: Case) -> Iterator[tuple[str, list[str]]]:
         for group in told.groups:
             # The file may be the program itself, as with static linking.
             own = {path for path, digest in group.objects.items() if digest == case.seen.binary_sha256} | {"[vdso]"}
-            yield from grouped(
+            taken = grouped(
                 (path or "memory without a file", function)
                 for function, path in group.functions.items()
                 if path not in own
                 and not (_MPI if function.startswith("MPI_") else _C_LIBRARY).fullmatch(PurePosixPath(path).name)
-            ).items()
+            )
+            yield from taken.items()
 
 
 def loaded(case: Case) -> Iterator[Finding]:

@@ -35,7 +35,8 @@ def requirements_hold(case: Case) -> Iterator[Finding]:
             continue
         for record in rates:
             moved = {} if record.moved_bytes is None else {formulas.MOVED: float(record.moved_bytes)}
-            yield from _holds(case, requirement, condition, f"{record.operation}: {requirement.holds}", known | moved)
+            text = f"{record.operation}: {requirement.holds}"
+            yield from _holds(case, requirement, condition, text, known | moved)
         if not rates:
             yield unchecked("{condition}: {names} not recorded", condition=requirement.holds, names=formulas.MOVED)
 
@@ -120,7 +121,8 @@ def _result_holds(case: Case, part: Case, requirement: Requirement, condition: C
     if lacking and requirement.if_printed:
         return
     if lacking:
-        yield form("clause {clause} requires {condition}; not in the output: {names}", **told, names=", ".join(lacking))
+        wording = "clause {clause} requires {condition}; not in the output: {names}"
+        yield form(wording, **told, names=", ".join(lacking))
         return
     values = ", ".join(
         f"{name} {digits(known[name])}{_places(printed[name]) if name in printed else ''}" for name in condition.names
@@ -166,9 +168,8 @@ def _of_several(submission: Submission) -> Iterator[Finding]:
             told = {"clause": requirement.clause, "condition": str(condition)}
             cells = [Cell(*line, each.id) for each in named]
             if len(found) < len(named):
-                yield from submission.over(
-                    unchecked, cells, "clause {clause} requires {condition}: a value is missing", **told
-                )
+                wording = "clause {clause} requires {condition}: a value is missing"
+                yield from submission.over(unchecked, cells, wording, **told)
                 continue
             values = ", ".join(f"{name} {digits(record.value)}{_places(record)}" for name, record in found.items())
             known = recorded(case) | {name: record.value for name, record in found.items()}

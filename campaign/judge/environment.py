@@ -273,10 +273,11 @@ def _tasks_suffice(case: Case) -> Iterator[Finding]:
     if processes is None:
         yield unchecked("process count not in the output")
         return
-    for source, tasks in {
+    tasks_by_source = {
         "environment.json": case.evidence.environment.variables.get("SLURM_NTASKS"),
         "scontrol": accounting(case).job.get("NumTasks"),
-    }.items():
+    }
+    for source, tasks in tasks_by_source.items():
         if tasks and tasks.isdigit() and int(tasks) < processes:
             yield violation(
                 "more processes ran than the job had tasks (according to {source})",

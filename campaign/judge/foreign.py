@@ -212,7 +212,8 @@ def full_size(whole: Submission) -> Iterator[Finding]:
     """FLG-04: no number was measured with fewer items than the rules require, according to the table itself."""
     asked, unit = whole.pack.items_total.get("full", 0), whole.pack.items_unit
     totals = ((row.run.items_total if row.run else None, row.cell) for row in whole.measured_rows)
-    for total, cells in grouped((total, cell) for total, cell in totals if total is not None and total < asked).items():
+    smaller = grouped((total, cell) for total, cell in totals if total is not None and total < asked)
+    for total, cells in smaller.items():
         yield from whole.over(
             violation, cells, "fewer {unit} than the rules require", f"{asked} or more", total, unit=unit
         )

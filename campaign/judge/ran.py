@@ -29,7 +29,8 @@ def as_declared(case: Case) -> Iterator[Finding]:
         return  # the built-in benchmark reports it itself
     before = _before(case)
     found = {command.phase: _declared(case, command.executable, before) for command in case.run.launched}
-    for path, interpreter in sorted({program.script for program in found.values() if program.script}):
+    scripts = {program.script for program in found.values() if program.script}
+    for path, interpreter in sorted(scripts):
         yield violation(
             "benchmark.executable {path} is a script, which can start any other program",
             "benchmark.executable names the program itself; a script around it, or a script's interpreter, is named "

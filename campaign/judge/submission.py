@@ -113,9 +113,10 @@ def every_cell_there(submission: Submission) -> Iterator[Finding]:
         yield violation("results are missing from the table", "each once", "absent", about=pattern)
     twice = [cell for cell, count in there.items() if count > 1]
     yield from submission.over(violation, twice, "results are in the table more than once", "each once", "several")
+    foreign = [cell for cell in there if cell not in set(wanted)]
     yield from submission.over(
         violation,
-        [cell for cell in there if cell not in set(wanted)],
+        foreign,
         "the table has results that the rules do not ask for",
         "only the rule pack's results",
         "others",
@@ -299,8 +300,9 @@ def measured_and_hidden(submission: Submission) -> Iterator[Finding]:
     for attempt in submission.attempts:
         if (attempt.run, attempt.number) not in submission.unused:
             continue
+        form = violation if attempt.state in (State.REFUSED, State.SUPERSEDED) else to_explain
         hidden = functools.partial(
-            violation if attempt.state in (State.REFUSED, State.SUPERSEDED) else to_explain,
+            form,
             "attempt {attempt} of {run}: its job recorded a complete measurement, but the journal records another end",
             "done",
             attempt.state,

@@ -325,9 +325,8 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
                 about=row.cell,
             )
         elif served.least < threshold * stats:
-            unknown.setdefault(
-                "server-side counters were read too rarely to tell the stat phase from the others", []
-            ).append(row.cell)
+            unclear = "server-side counters were read too rarely to tell the stat phase from the others"
+            unknown.setdefault(unclear, []).append(row.cell)
     for why, cells in unknown.items():
         yield from submission.over(unchecked, cells, why)
     yield from submission.over(note, without, "no server-side counters supplied under server_counters")

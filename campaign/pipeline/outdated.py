@@ -35,7 +35,8 @@ def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list
         if name not in runs:
             gone.append(name)
         elif not any(attempt.state is State.DONE for attempt in counted[name]):
-            changes = tuple(_changes(opened, runs[name], attempt, opened.paths.attempt(name, attempt.number)))
+            folder = opened.paths.attempt(name, attempt.number)
+            changes = tuple(_changes(opened, runs[name], attempt, folder))
             text = "; ".join(f"{setting}: {change}" for setting, change in changes) or "slurm.template"
             causes.setdefault(tuple(setting for setting, _ in changes), Counter())[text] += 1
     lines: list[str] = []

@@ -70,11 +70,11 @@ def _overlaps(campaign: Campaign) -> Iterator[Mistake]:
     for index, target in enumerate(campaign.targets):
         for earlier, other in enumerate(campaign.targets[:index]):
             if overlap(real[index], real[earlier]):
-                yield Mistake(
-                    ("targets", index, "directory"),
+                problem = (
                     f"{target.directory} resolves to {real[index]}, which shares files with {real[earlier]} of target "
-                    f"{other.name}; name separate directories",
+                    f"{other.name}; name separate directories"
                 )
+                yield Mistake(("targets", index, "directory"), problem)
 
 
 def _results(paths: Paths) -> str:

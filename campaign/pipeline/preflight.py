@@ -346,11 +346,11 @@ def _beyond_limit(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator
         if most and limit is not None and needs_s > limit:
             each, needed, allowed = map(units.format_duration, (campaign.slurm.time_s, needs_s, limit))
             remedy = ", or slurm.allocation: run, which gives each run a job of its own" if most > 1 else ""
-            yield Mistake(
-                ("slurm", "time"),
+            problem = (
                 f"a job of {units.several(most, 'run')} of {each} needs {needed}; {where} allows {allowed}; set a "
-                f"shorter slurm.time{remedy}",
+                f"shorter slurm.time{remedy}"
             )
+            yield Mistake(("slurm", "time"), problem)
             return
 
 

@@ -68,7 +68,8 @@ mpi.MPI_Finalize()"""
 
 def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probed:
     """Submit the probe and wait for it; an interruption cancels it. Raises EnvironmentLacks if it cannot be run."""
-    widest = max(checked.plan.all_runs, key=lambda run: (run.geometry.nodes, run.geometry.processes))
+    runs = checked.plan.all_runs
+    widest = max(runs, key=lambda run: (run.geometry.nodes, run.geometry.processes))
     folder = Path(tempfile.mkdtemp(prefix="campaign-probe-", dir=nearest(opened.paths.root)))
     try:
         job, _ = prepare(opened, {}, (widest,), {}, map(str, itertools.count()).__next__)

@@ -47,7 +47,8 @@ def _computed(operation: Operation, inputs: Mapping[str, Record | None], numbers
         value = formula.value(operation.formula, {**numbers, **{name: part.value for name, part in parts.items()}})
     except ValueError:
         return None
-    return Record(operation.id, value, operation.unit, next(iter(parts.values())).source, parts=tuple(parts.values()))
+    source = next(iter(parts.values())).source
+    return Record(operation.id, value, operation.unit, source, parts=tuple(parts.values()))
 
 
 # --- of several iterations

@@ -82,7 +82,7 @@ def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
     probed = read(lambda: _content(folder / "placement.txt"), "")
     hashed = read(lambda: _content(folder / "inputs.txt"), "")
     seen = replace(captured.witness, ranks=reading.ranks_of(ran))
-    return replace(
+    evidence = replace(
         captured,
         completion=read(lambda: read_completion(folder, token), None),
         served=read(lambda: counters.read(folder / "counters.jsonl"), {}),
@@ -90,7 +90,8 @@ def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
         witness=seen,
         inputs=tuple(reading.inputs_of(hashed)),
         energy=energy.of_readings(read(lambda: _content(folder / energy.FILE), "")),
-    ), tuple(problems)
+    )
+    return evidence, tuple(problems)
 
 
 _Read = TypeVar("_Read")

@@ -346,7 +346,8 @@ def fields_of_job(job_id: str, name: str) -> dict[str, str]:
     """All fields that slurmctld has of a job, times in seconds since 1970; empty if it does not know this id with this
     name.
     """
-    fields = slurm_fields(answer(["scontrol", "--oneliner", "show", "job", job_id], unless="Invalid job id") or "")
+    out = answer(["scontrol", "--oneliner", "show", "job", job_id], unless="Invalid job id") or ""
+    fields = slurm_fields(out)
     return fields if name in (fields.get("JobName"), _folder(fields.get("WorkDir", ""))) else {}
 
 

@@ -219,7 +219,8 @@ def row_of(name: str) -> dict[str, str]:
 
 def described(row: Mapping[str, str], reservation: str, choice: ChosenNodes) -> Partition:
     """The partition with these fields, with its nodes."""
-    return parse(row, _nodes(row["PartitionName"]), _reserved(reservation) if reservation else None, choice)
+    reserved = _reserved(reservation) if reservation else None
+    return parse(row, _nodes(row["PartitionName"]), reserved, choice)
 
 
 def _nodes(partition: str, *options: str) -> str:
@@ -377,7 +378,8 @@ def known(key: str, partition: str) -> list[str]:
     """The accounts or QOS that this user may name, or the features of a partition's nodes; empty if Slurm does not list
     them, and for other settings.
     """
-    listing = ["sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where", f"user={users.name_of(os.getuid())}"]
+    user = f"user={users.name_of(os.getuid())}"
+    listing = ["sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where", user]
     command = {
         "account": [*listing, "format=Account"],
         "qos": [*listing, "format=QOS"],

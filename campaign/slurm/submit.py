@@ -361,6 +361,7 @@ def script_of(
     counters = next((each.server_counters for each in campaign.targets if each.name == target), "")
     apart = matrix.apart(campaign.targets, target)
     own = {target} if steps[0].run.shares_target else set[str]()
+    independent = tuple(scripts.target_mark(each.directory) for each in campaign.targets if each.name in apart | own)
     return scripts.JobScript(
         title,
         name,
@@ -371,7 +372,7 @@ def script_of(
         clause=clause,
         boot=boot,
         seen=seen,
-        independent=tuple(scripts.target_mark(each.directory) for each in campaign.targets if each.name in apart | own),
+        independent=independent,
         counters=counters,
         witness=witness,
     )

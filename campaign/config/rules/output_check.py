@@ -110,9 +110,8 @@ def _check_whole(results: Values, measures: bool) -> None:
         else:
             pattern = _attempt(results, line_pattern.compile, text, "facts", name)
             if pattern and pattern.groups != 1:
-                results.problem(
-                    f"found {pattern.groups} groups; allowed: exactly one, (…), around the value", "facts", name
-                )
+                problem = f"found {pattern.groups} groups; allowed: exactly one, (…), around the value"
+                results.problem(problem, "facts", name)
 
 
 def _check_record(results: Values, record: Values) -> None:
@@ -197,7 +196,8 @@ def _check_plausible(results: Values, record: Values, known: tuple[str, ...]) ->
     _check_placeholders(record, "plausible", known)
     others = [other["name"] or "" for other in results.entries("records") if other is not record]
     records = [formulas.name_of(other) for other in others if _BRACES.sub("", other)]
-    for condition in _attempt(record, formulas.conditions, _BRACES.sub(_ANY, record["plausible"]), "plausible") or ():
+    with_values = _BRACES.sub(_ANY, record["plausible"])
+    for condition in _attempt(record, formulas.conditions, with_values, "plausible") or ():
         for name in condition.names:
             if name not in (*known, _ANY) and not any(may_be(name, other) for other in records):
                 record.problem(f"found {name}; allowed: {_listed(known)}", "plausible")

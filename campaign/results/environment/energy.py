@@ -126,7 +126,8 @@ def covering(metered: Metered, completion: Completion | None, nodes: Sequence[st
         return replace(metered, joules=None, peak_w=None, problem=f"no readings of {listed(missing)}")
     lasted, read = completion.ended - completion.started, metered.ended - metered.began
     if read < lasted - STEP_S:
-        return replace(metered, joules=None, peak_w=None, problem=f"the readings cover {read:.0f} s of {lasted:.0f} s")
+        problem = f"the readings cover {read:.0f} s of {lasted:.0f} s"
+        return replace(metered, joules=None, peak_w=None, problem=problem)
     return metered
 
 

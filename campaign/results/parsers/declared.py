@@ -43,7 +43,8 @@ def parse(form: OutputFormat, text: str, file: str) -> Parsed:
     elif form.end and not reader.complete:
         reader.notes.error(None, "the line that ends a complete output is missing: the program ended early")
     complete = reader.complete and bool(reader.numbers or not form.records) and not reader.numbers.ended_early
-    return records, reader.notes.added_to(Observation(**fields, complete=complete))
+    seen = Observation(**fields, complete=complete)
+    return records, reader.notes.added_to(seen)
 
 
 def notes(form: OutputFormat, text: str, file: str) -> Notes:

@@ -66,7 +66,8 @@ class Numbers:
             self._notes.error(line, f"two records of `results` match {name}; the first is used")
             return
         if values.get("iteration", str(len(samples))) != str(len(samples)):
-            self._not_used(name, line, f"{name}: iteration {values['iteration']}, but {len(samples)} expected")
+            found = f"{name}: iteration {values['iteration']}, but {len(samples)} expected"
+            self._not_used(name, line, found)
         samples.append(sample)
 
     def _not_used(self, name: str, line: int | None, error: str) -> None:
@@ -182,9 +183,8 @@ class Numbers:
         of = sweeps.fill(record.of, self._texts | dict(samples[0].values)).lower()
         other, others = self._samples.get(of, (record, []))
         if len(others) != len(samples):
-            self._notes.error(
-                samples[-1].line, f"{name}: {len(samples)} matches, but {of} has {len(others)}; they cannot be paired"
-            )
+            text = f"{name}: {len(samples)} matches, but {of} has {len(others)}; they cannot be paired"
+            self._notes.error(samples[-1].line, text)
             return samples[0].value, samples[0]
         chosen = _taken(other.take, others)[1]
         at = next(sample for sample, beside in zip(samples, others, strict=True) if beside is chosen)

@@ -108,7 +108,8 @@ class _IorReader(TextReader):
     def _summary_row(self, number: int, text: str) -> None:
         try:
             # Of columns with the same name (StdDev) the first counts.
-            self._summary.add(number, dict(zip(reversed(self._columns), reversed(text.split()), strict=True)))
+            columns = dict(zip(reversed(self._columns), reversed(text.split()), strict=True))
+            self._summary.add(number, columns)
         except ValueError:
             self.notes.unreadable(number, text, f"truncated summary row: {text.strip()}")
 

@@ -331,9 +331,8 @@ class _MdtestReader(TextReader):
         number, ranks = self._nodemap
         here = ranks.count("1")
         if len(ranks) != processes or (here == processes) != (nodes == 1):
-            self.notes.warning(
-                number, f"node map {ranks[:64]} contradicts {processes} processes on {nodes} nodes; ignored"
-            )
+            against = f"node map {ranks[:64]} contradicts {processes} processes on {nodes} nodes; ignored"
+            self.notes.warning(number, against)
             return None, None
         even = here * nodes == processes
         if ranks == "1" * here + "0" * (processes - here):

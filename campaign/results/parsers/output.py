@@ -82,7 +82,8 @@ def _read(form: Form, folder: Path, root: Path) -> Parsed:
         seen = replace(seen, errors=(*out.trouble, *seen.errors))
     if applet not in BUILT_IN:
         assert isinstance(form, OutputFormat)
-        return records, _with_stderr(seen, err, declared.notes(form, err.text or "", err.name).added_to(Observation()))
+        noted = declared.notes(form, err.text or "", err.name).added_to(Observation())
+        return records, _with_stderr(seen, err, noted)
     if lines.text is not None:
         exact_records, exact = bench_jsonl.parse(lines.text, lines.name)
         exact = replace(exact, errors=(*lines.trouble, *exact.errors))

@@ -22,7 +22,8 @@ class Repeats:
     def add(self, operation: str, value: float, unit: str, line: int, details: Mapping[str, Any] | None = None) -> None:
         """`details`: further fields of the record that are known for this iteration."""
         self._units.setdefault(operation, unit)
-        self._each.setdefault(operation, []).append(Iteration(value, Source(self._file, line), details or {}))
+        iteration = Iteration(value, Source(self._file, line), details or {})
+        self._each.setdefault(operation, []).append(iteration)
 
     def records(self) -> list[Record]:
         """A record for each operation: the best iteration, at its line, with the spread of all."""

@@ -29,7 +29,8 @@ def read(folder: Path, root: Path, phase: str = "") -> list[Record]:
         return []
     if completion is None:
         return []
-    return list(_records(completion, phase, Source(path.relative_to(root).as_posix(), _line(text, phase))))
+    source = Source(path.relative_to(root).as_posix(), _line(text, phase))
+    return list(_records(completion, phase, source))
 
 
 def _records(whole: Completion, phase: str, source: Source) -> Iterator[Record]:

@@ -226,9 +226,8 @@ def _file(path: Path, size: int) -> bytes:
 def _archive(name: str, path: Path, most: int) -> Tree:
     if (size := path.stat().st_size) > most:
         raise InputError(f"{name}: {size} bytes; allowed: up to {most >> 20} MiB")
-    limits = Limits(
-        name, 2 * MOST_FILES, 2 * most, f"{name}: unpacks to more than {most >> 20} MiB", ("gzip", "lzma", "bz2")
-    )
+    too_much = f"{name}: unpacks to more than {most >> 20} MiB"
+    limits = Limits(name, 2 * MOST_FILES, 2 * most, too_much, ("gzip", "lzma", "bz2"))
     try:
         with archives.opened(path, limits) as members:
             tree = _collected(name, _unpacked(name, members), strip=True, most=most)
@@ -280,4 +279,5 @@ def _revision(name: str, repository: Path, revision: str) -> Tree:
     submodules = [Ignored(blob.path, "a submodule", blob.id) for blob in blobs if blob not in files]
     contents = zip(files, git.contents(repository, files), strict=True)
     entries = (TreeEntry(blob.path, PLAIN if blob.mode == "100664" else blob.mode, data) for blob, data in contents)
-    return replace(_collected(name, itertools.chain(submodules, entries)), revision=git.commit(repository, revision))
+    tree = _collected(name, itertools.chain(submodules, entries))
+    return replace(tree, revision=git.commit(repository, revision))

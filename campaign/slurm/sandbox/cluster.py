@@ -62,7 +62,8 @@ class Sandbox:
         """
         sandbox = Sandbox.at(directory)
         shape = shape or Shape()
-        machine.require_programs(machine.PACKAGES | (machine.ACCOUNTING_PACKAGES if shape.accounting else {}))
+        accounting = machine.ACCOUNTING_PACKAGES if shape.accounting else {}
+        machine.require_programs(machine.PACKAGES | accounting)
         machine.require_permissions()
         if shape.storage:
             storage.require()

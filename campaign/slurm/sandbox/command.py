@@ -24,12 +24,13 @@ STORAGE = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the four verbs and their options to the parser of `campaign sandbox`."""
     verbs = parser.add_subparsers(dest="verb", metavar="start|stop|status|env", required=True)
-    for verb, text in {
+    texts = {
         "start": "start a cluster, or the dead parts of one that runs, and wait until its nodes are idle",
         "stop": "end its jobs and daemons, and remove its directory",
         "status": "show daemons, nodes and jobs; exit status 0 when all is up, 1 when not",
         "env": 'print what the shell needs to use it: eval "$(campaign sandbox env)"',
-    }.items():
+    }
+    for verb, text in texts.items():
         sub = verbs.add_parser(verb, help=text, description=text[0].upper() + text[1:] + ".")
         sub.add_argument(
             "--dir",

@@ -46,11 +46,12 @@ LOCK_WAIT_S = 90.0
 def no_namespaces(log: Path) -> EnvironmentLacks:
     """Why the namespaces could not be made, from unshare's message and the settings that forbid it."""
     limits = ""
-    for path, forbids in {
+    settings = {
         "/proc/sys/user/max_user_namespaces": "0",
         "/proc/sys/kernel/unprivileged_userns_clone": "0",
         "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
-    }.items():
+    }
+    for path, forbids in settings.items():
         with contextlib.suppress(OSError):
             if Path(path).read_text().strip() == forbids:
                 limits += f"; {path} is {forbids}"

@@ -223,7 +223,8 @@ def _wait_for_nodes(layout: Layout, state: SandboxState) -> None:
                 raise _failed(layout, name, "ended")
         if time.monotonic() > deadline:
             seen = ", ".join(f"{name} is {states.get(name, 'unknown')}" for name in waiting)
-            raise _failed(layout, f"slurmd.{waiting[0]}", f"has no usable node after {NODES_WAIT_S:.0f} s ({seen})")
+            how = f"has no usable node after {NODES_WAIT_S:.0f} s ({seen})"
+            raise _failed(layout, f"slurmd.{waiting[0]}", how)
         time.sleep(0.03)
 
 
