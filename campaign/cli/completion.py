@@ -27,7 +27,7 @@ def answer(top: argparse.ArgumentParser) -> None:
     from argcomplete.completers import DirectoriesCompleter
 
     by_metavar: dict[str, Callable[..., Iterable[str]]] = {
-        "ID": _packs,
+        "ID": lambda **_: {pack.id: pack.title for pack in packs.available()},
         "CELL": _cells,
         "F": _formats,
         "DIR": DirectoriesCompleter(),
@@ -36,7 +36,7 @@ def answer(top: argparse.ArgumentParser) -> None:
     for parser in _parsers(top):
         for action in parser._actions:
             if action.metavar not in files and not action.choices:
-                action.completer = by_metavar.get(str(action.metavar), _nothing)  # type: ignore[attr-defined]
+                action.completer = by_metavar.get(str(action.metavar), lambda **_: ())  # type: ignore[attr-defined]
     argcomplete.autocomplete(top)
 
 
@@ -46,14 +46,6 @@ def _parsers(top: argparse.ArgumentParser) -> Iterable[argparse.ArgumentParser]:
         if isinstance(action, argparse._SubParsersAction):
             for parser in action.choices.values():
                 yield from _parsers(parser)
-
-
-def _nothing(**_: object) -> tuple[str, ...]:
-    return ()
-
-
-def _packs(**_: object) -> dict[str, str]:
-    return {pack.id: pack.title for pack in packs.available()}
 
 
 def _cells(parsed_args: argparse.Namespace, **_: object) -> list[str]:

@@ -62,7 +62,7 @@ def _do(words: Sequence[str]) -> int:
         if words:
             check_verb(*words)
         arguments = parser(sandbox=words[:1] == ["sandbox"]).parse_args(words)
-        with waiting.told_to(_ignore if "--json" in words else say):
+        with waiting.told_to((lambda _: None) if "--json" in words else say):  # nobody reads messages beside data
             module, name = arguments.do
             verb: Callable[[argparse.Namespace], int] = import_module(f"campaign.cli.{module}").FUNCTIONS[name]
             status = (
@@ -83,10 +83,6 @@ def _for_parts(name: str, verb: Callable[[argparse.Namespace], int], arguments: 
     from campaign.config import response
 
     return parts.do(name, verb, arguments, response.read(arguments.file))
-
-
-def _ignore(_text: str) -> None:
-    """Nobody reads messages beside data."""
 
 
 def _in_words(error: OSError) -> str:

@@ -267,11 +267,10 @@ class Live(Lines):
         """
         left = [(run, last) for run in progress.runs if not _has_ended(last := _last(progress, run))]
         for run, last in left[: max(4, self._console.size.height - 4)]:
-            if last is None:
-                yield run.id, nodes_and_processes(run.geometry), "", "", "dim"
-            else:
-                style = _STYLES.get(last.state, "red")
-                yield run.id, nodes_and_processes(run.geometry), last.job_id or "", describe(last), style
+            job, state, style = "", "", "dim"
+            if last is not None:
+                job, state, style = last.job_id or "", describe(last), _STYLES.get(last.state, "red")
+            yield run.id, nodes_and_processes(run.geometry), job, state, style
 
     def close(self) -> None:
         with _closed_terminal():

@@ -238,11 +238,8 @@ def _write(path: Path, text: str) -> None:
 
 
 def _make_readable(root: Path) -> None:
-    for folder, _, names in os.walk(root):
-        place = Path(folder)
-        place.chmod(0o755)
-        for name in names:
-            (place / name).chmod(0o644)
+    for path in (root, *root.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 # --- its index and metadata

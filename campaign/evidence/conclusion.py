@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -86,25 +86,23 @@ class Conclusion:
         return {**asdict(self), "sentence": self.sentence, "exit_status": self.exit_status}
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a verification found; `submission` is None if the campaign cannot be re-evaluated."""
-
-    findings: tuple[Finding, ...]  # about the bundle
-    submission: Submission | None
-    signature: str  # whose it is, or the key; "" if there is none
-    trusted: bool
-    copy: Copy
-    headed: bool = False  # the buyer gave a journal head, or a time stamp
-    source: bool = False  # the benchmark's source is in the bundle
-
-
-def conclude(found: Found) -> Conclusion:
-    whole = found.submission
+def conclude(
+    of_bundle: Sequence[Finding],
+    whole: Submission | None,
+    signature: str,
+    trusted: bool,
+    copy: Copy,
+    headed: bool = False,
+    source: bool = False,
+) -> Conclusion:
+    """`of_bundle`: the findings about it; `whole`: None if the campaign cannot be re-evaluated; `signature`: whose it
+    is, or the key, "" if there is none; `headed`: the buyer gave a journal head, or a time stamp; `source`: the
+    benchmark's source is in the bundle.
+    """
     of_campaign = whole.all_findings if whole else ()
-    findings = (*found.findings, *of_campaign)
-    wrong = {finding.rule for finding in found.findings if finding.severity is Severity.ERROR and finding.checked}
-    seal = _seal(found, wrong)
+    findings = (*of_bundle, *of_campaign)
+    wrong = {finding.rule for finding in of_bundle if finding.severity is Severity.ERROR and finding.checked}
+    seal = _seal(signature, trusted, wrong)
     judged = verdict(whole).kind if whole else None
     absent = not whole or not whole.rows or any(row.status in OPEN for row in whole.rows)
     asked = list({(finding.rule, finding.message): finding for finding in findings if finding.asks}.values())
@@ -127,7 +125,7 @@ def conclude(found: Found) -> Conclusion:
         consistent=whole is not None and not contradictions,
         rules=f"{whole.pack.id} {whole.pack.version}" if whole else "",
         rules_sha256=whole.pack.digest if whole else "",
-        rules_copy=found.copy,
+        rules_copy=copy,
         compliance=judged or "",
         results=dict(Counter(str(row.status) for row in whole.rows)) if whole else {},
         asks=len(asked),
@@ -139,41 +137,29 @@ def conclude(found: Found) -> Conclusion:
         sampled=0,
         reasons="",
     )
-    parts = [_sealed(said, found), _consistency(said, contradictions), *_judged(said, whole, found), *_limits(found)]
+    sealed = {
+        Seal.TRUSTED: f"unaltered since {signature} signed it",
+        Seal.UNKNOWN: f"unaltered since it was signed, by a key that you did not list ({signature})",
+        Seal.NONE: "not signed, so that anybody may have altered it",
+        Seal.BROKEN: "altered, or signed by somebody else",
+    }
+    judgement = _judged(said, whole, of_bundle, headed, source) if whole else ()
+    parts = [
+        sealed[seal],
+        _consistency(said, contradictions),
+        *judgement,
+        "logs can be invented as a whole, or be the best of several campaigns: nothing was measured again, so that "
+        "every number is unverified until a sample is (campaign sample)",
+    ]
     return replace(said, reasons=f"The bundle is {'; '.join(parts)}.")
 
 
-def _limits(found: Found) -> Iterator[str]:
-    """What no record can show."""
-    whole = found.submission
-    if whole is not None and not found.headed:
-        yield (
-            "attempts may have been left out, since you gave no journal head that was sent while it ran (--head, "
-            "--timestamp)"
-        )
-    if whole is not None and found.source:
-        yield "its benchmark was not built again from the source in the bundle (campaign rebuild)"
-    yield (
-        "logs can be invented as a whole, or be the best of several campaigns: nothing was measured again, so that "
-        "every number is unverified until a sample is (campaign sample)"
-    )
-
-
-def _seal(found: Found, wrong: set[str]) -> Seal:
-    if "EVD-01" in wrong or (found.signature and "EVD-03" in wrong):
+def _seal(signature: str, trusted: bool, wrong: set[str]) -> Seal:
+    if "EVD-01" in wrong or (signature and "EVD-03" in wrong):
         return Seal.BROKEN
-    if not found.signature:
+    if not signature:
         return Seal.NONE
-    return Seal.TRUSTED if found.trusted else Seal.UNKNOWN
-
-
-def _sealed(said: Conclusion, found: Found) -> str:
-    return {
-        Seal.TRUSTED: f"unaltered since {found.signature} signed it",
-        Seal.UNKNOWN: f"unaltered since it was signed, by a key that you did not list ({found.signature})",
-        Seal.NONE: "not signed, so that anybody may have altered it",
-        Seal.BROKEN: "altered, or signed by somebody else",
-    }[said.seal]
+    return Seal.TRUSTED if trusted else Seal.UNKNOWN
 
 
 def _consistency(said: Conclusion, contradictions: list[str]) -> str:
@@ -188,16 +174,16 @@ def _consistency(said: Conclusion, contradictions: list[str]) -> str:
     return "; ".join(wrong) or (consistent if said.consistent else "not re-evaluated")
 
 
-def _judged(said: Conclusion, whole: Submission | None, found: Found) -> Iterator[str]:
-    if whole is None:
-        return
+def _judged(
+    said: Conclusion, whole: Submission, of_bundle: Sequence[Finding], headed: bool, source: bool
+) -> Iterator[str]:
     whose = {
         Copy.GIVEN: "the rules that you named,",
         Copy.INSTALLED: "your own copy of",
         Copy.BUNDLE: "the vendor's copy of",
     }[said.rules_copy]
     yield f"judged by {whose} {said.rules} (SHA-256 {said.rules_sha256[:12]}…)"
-    if others := sum(finding.rule == "EVD-05" and finding.violated for finding in found.findings):
+    if others := sum(finding.rule == "EVD-05" and finding.violated for finding in of_bundle):
         yield f"the vendor's copy of the rules differs from them in {several(others, 'point')} (EVD-05)"
     yield _compliance(said, whole)
     counts = ", ".join(f"{number} {status}" for status, number in said.results.items())
@@ -214,6 +200,13 @@ def _judged(said: Conclusion, whole: Submission | None, found: Found) -> Iterato
         if where
         else "on an unknown file system, since no mount table was recorded"
     )
+    if not headed:
+        yield (
+            "attempts may have been left out, since you gave no journal head that was sent while it ran (--head, "
+            "--timestamp)"
+        )
+    if source:
+        yield "its benchmark was not built again from the source in the bundle (campaign rebuild)"
 
 
 def _compliance(said: Conclusion, whole: Submission) -> str:

@@ -70,13 +70,10 @@ def statements(data: Path, judged: Judged, tool: str) -> dict[str, str]:
 
 
 def _of_build(data: Path, build: Build) -> dict[str, Any]:
-    dependencies = []
-    if build.source_tree:
-        dependencies.append({"name": "source tree", "digest": {"campaignTree": build.source_tree}})
+    hashes = (("source tree", "campaignTree", build.source_tree), ("revision", "gitCommit", build.revision))
+    dependencies = [{"name": name, "digest": {kind: digest}} for name, kind, digest in hashes if digest]
     if (data / SOURCE).is_file():
-        dependencies.append(_file(data, SOURCE))
-    if build.revision:
-        dependencies.append({"name": "revision", "digest": {"gitCommit": build.revision}})
+        dependencies.insert(bool(build.source_tree), _file(data, SOURCE))
     finished = _time(build.unix_time) if build.unix_time is not None else ""
     definition = {
         "buildType": f"{TYPES}/build/1",

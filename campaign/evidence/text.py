@@ -99,9 +99,8 @@ def as_text(verified: VerifiedBundle, width: int = printing.WIDEST) -> str:
 
 def _journal(chain: Chain) -> str:
     events, head = len(chain.heads), chain.head or "none"
-    if not chain.nonce:
-        return f"journal: {events} events, no nonce, head {head}"
-    return f"journal: {events} events, starts with nonce {plain(chain.nonce)}, head {head}"
+    nonce = f"starts with nonce {plain(chain.nonce)}" if chain.nonce else "no nonce"
+    return f"journal: {events} events, {nonce}, head {head}"
 
 
 def for_report(verified: VerifiedBundle, judged: Judged) -> Contents:

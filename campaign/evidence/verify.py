@@ -29,7 +29,7 @@ from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
 from campaign.core.units import utc
 from campaign.evidence import bundle, compared, provenance, replay
-from campaign.evidence.conclusion import Conclusion, Found, VerifyOutcome, conclude
+from campaign.evidence.conclusion import Conclusion, VerifyOutcome, conclude
 from campaign.evidence.replay import BuyersTerms, Copy, Judged, Rules
 from campaign.judge import engine
 from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, violation
@@ -135,11 +135,6 @@ def parts_of(bag: Bag) -> list[str]:
     return sorted(place.name for place in places if (place / "bagit.txt").is_file())
 
 
-def of_bag(name: str, bag: Bag, asked: Asked) -> VerifiedBundle:
-    """Verify a bundle that was read."""
-    return _verified(name, bag, asked, buyers_rules(asked))
-
-
 def buyers_rules(asked: Asked) -> RulePack | None:
     """The buyer's rule pack, if one is named. Mistakes in the buyer's own arguments are not the bundle's fault."""
     for option, keys in (("--signers", asked.signers), ("--waiver-signers", asked.waiver_signers)):
@@ -161,7 +156,9 @@ def buyers_rules(asked: Asked) -> RulePack | None:
     return packs.load(asked.rules) if asked.rules else None
 
 
-def _verified(name: str, bag: Bag, asked: Asked, named: RulePack | None) -> VerifiedBundle:
+def of_bag(name: str, bag: Bag, asked: Asked) -> VerifiedBundle:
+    """Verify a bundle that was read."""
+    named = buyers_rules(asked)
     data = bag.root / "data"
     signed = signed_by(bag, asked)
     tool, why, judged, by_buyer = "", "", None, None
@@ -206,7 +203,7 @@ def _verified(name: str, bag: Bag, asked: Asked, named: RulePack | None) -> Veri
         *of_rule("WVR-01", BUNDLE, _waivers(judged, asked)),
     )
     by_buyer = by_buyer and _of_campaign(by_buyer)
-    found = Found(
+    conclusion = conclude(
         findings,
         by_buyer.submission if by_buyer else None,
         (signed.signer or signed.key) if signed else "",
@@ -215,7 +212,7 @@ def _verified(name: str, bag: Bag, asked: Asked, named: RulePack | None) -> Veri
         headed,
         (data / provenance.SOURCE).is_file(),
     )
-    return VerifiedBundle(name, len(bag.digests), bag.size, signed, tool, chain, findings, by_buyer, conclude(found))
+    return VerifiedBundle(name, len(bag.digests), bag.size, signed, tool, chain, findings, by_buyer, conclusion)
 
 
 def _differing(data: Path, bag: Bag, judged: Judged, tool: str) -> tuple[dict[str, str], tuple[str, ...]]:

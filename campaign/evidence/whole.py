@@ -6,11 +6,10 @@ data/parts/<part>/...                   a complete bundle of each part
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from campaign.core.errors import INCOMPLETE, OK, CampaignError
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
-from campaign.evidence import bundle, replay, verify
+from campaign.evidence import bundle, compared, replay, verify
 from campaign.evidence.bundle import Written
 from campaign.evidence.conclusion import NOT_FULLY_CHECKED
 from campaign.evidence.verify import PARTS, Asked, VerifiedBundle
@@ -73,7 +72,7 @@ class VerifiedResponse:
             "exit_status": self.exit_status,
             "findings": [finding.as_json() for finding in self.findings],
             "unanswered": list(self.unanswered),
-            "scores": [each.as_json() for each in self.scored],
+            "scores": list(map(asdict, self.scored)),
         }
 
 
@@ -100,14 +99,16 @@ def _response(asked: Rfp, judged: Mapping[str, Submission], heads: Mapping[str, 
             part: {"rules": each.pack.id, "version": each.pack.version, "head": heads[part]}
             for part, each in judged.items()
         },
-        "scores": [each.as_json() for each in scores.scores(asked, scores.of_parts(judged))],
+        "scores": list(map(asdict, scores.scores(asked, scores.of_parts(judged)))),
     }
 
 
 @contextmanager
 def verified(name: str, bag: Bag, asked: Asked, buyers: Path | None) -> Iterator[VerifiedResponse]:
     """Verify each part, and that together they are what the bundle says. `buyers`: the buyer's own RFP."""
-    chains = {part: _chain(bag, part) for part in verify.parts_of(bag)}
+    chains = {
+        part: journal.look(bag.root / PARTS / part / "data/results/journal.jsonl") for part in verify.parts_of(bag)
+    }
     stamps = {path: timestamps.read(path, asked.authority) for path in asked.timestamps if asked.authority}
     with ExitStack() as stack:
         own, of_rfp = _rfp(bag, buyers)
@@ -148,10 +149,6 @@ def _nothing_else(bag: Bag, parts: Mapping[str, VerifiedBundle]) -> Iterator[Fin
             yield violation("{name}: not a file of a bundle of parts", name=shown(name))
 
 
-def _chain(bag: Bag, part: str) -> Chain:
-    return journal.look(bag.root / PARTS / part / "data/results/journal.jsonl")
-
-
 def _rfp(bag: Bag, buyers: Path | None) -> tuple[Rfp | None, list[Finding]]:
     """The RFP to judge by, and how the vendor's differs from it."""
     try:
@@ -168,7 +165,7 @@ def _rfp(bag: Bag, buyers: Path | None) -> tuple[Rfp | None, list[Finding]]:
 
 def _same(bag: Bag, own: Rfp, judged: Mapping[str, Submission], chains: Mapping[str, Chain]) -> Iterator[Finding]:
     """EVD-04: every part answers this RFP, in one campaign file, and the scores follow from the parts."""
-    files = {hashlib.sha256(_file(bag, part, "campaign.yaml")).hexdigest() for part in judged}
+    files = {compared.text_of(bag.root / PARTS / part / "data/campaign.yaml") for part in judged}
     if len(files) > 1:
         yield violation("the parts are not of one campaign file", "one", len(files))
     packs = {part.id: part for part in own.parts}
@@ -183,18 +180,10 @@ def _same(bag: Bag, own: Rfp, judged: Mapping[str, Submission], chains: Mapping[
             found = f"{each.pack.id} {each.pack.version}"
             yield violation("{part}: another rule pack than the RFP's", packs[part].pack, found, part=part)
     heads = {part: chains[part].head for part in judged}
-    try:
-        stated = json.loads((bag.root / RESPONSE).read_bytes())
-    except (OSError, ValueError):
-        stated = None
+    stated = compared.object_of(compared.text_of(bag.root / RESPONSE) or "")
     rederived = json.loads(replay.as_json(_response(own, judged, heads)))
-    if stated is None or {**stated, "rfp": None} != {**rederived, "rfp": None}:
+    if {**stated, "rfp": None} != {**rederived, "rfp": None}:
         yield violation("response.json cannot be reproduced from the parts")
-
-
-def _file(bag: Bag, part: str, name: str) -> bytes:
-    path = bag.root / PARTS / part / "data" / name
-    return path.read_bytes() if path.is_file() else b""
 
 
 def texts(verified: VerifiedResponse) -> Sequence[str]:

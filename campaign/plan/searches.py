@@ -197,7 +197,7 @@ def look(search: Search, blueprint: matrix.Blueprint, results: Results) -> Searc
     if isinstance(answer, Decision):
         return SearchProgress(search, tuple(chain(*asked.values())), (), points, answer)
     done = chain.from_iterable(runs for request, runs in asked.items() if request in points)
-    to_come = tuple(run for request in answer.requests for run in asked[request])
+    to_come = tuple(run for request in answer for run in asked[request])
     wanted = tuple(run for run in to_come if _outcome(search, results(run), blueprint.pack) is None)
     return SearchProgress(search, (*done, *to_come), wanted, points, None)
 

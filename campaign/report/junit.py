@@ -7,7 +7,7 @@ noted passes, with the finding as the test's output.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
@@ -66,19 +66,16 @@ def _suite(suite: Suite) -> ElementTree.Element:
 
 def _tell(case: ElementTree.Element, findings: Sequence[Finding]) -> None:
     """Write the outcome of a rule for a subject: that of its most severe finding, with the texts of all."""
-    violated = [finding for finding in findings if finding.violated]
-    asked = [finding for finding in findings if finding.unanswered]
-    unchecked = [finding for finding in findings if not finding.checked]
-    if violated:
-        outcome = ElementTree.SubElement(case, "failure", message=plain(violated[0].message), type="violation")
-    elif asked:
-        message = plain(f"explanation required: {asked[0].message}")
-        outcome = ElementTree.SubElement(case, "skipped", message=message)
-    elif unchecked:
-        message = plain(f"not checked: {unchecked[0].message}")
-        outcome = ElementTree.SubElement(case, "skipped", message=message)
-    else:
-        outcome = ElementTree.SubElement(case, "system-out")
+    kinds: tuple[tuple[str, str, Callable[[Finding], bool]], ...] = (
+        ("failure", "", lambda finding: finding.violated),
+        ("skipped", "explanation required: ", lambda finding: finding.unanswered),
+        ("skipped", "not checked: ", lambda finding: not finding.checked),
+    )
+    told = ((name, f"{before}{each.message}") for name, before, fits in kinds for each in findings if fits(each))
+    name, message = next(told, ("system-out", ""))
+    attributes = {"message": plain(message)} if message else {}
+    attributes |= {"type": "violation"} if name == "failure" else {}
+    outcome = ElementTree.SubElement(case, name, attributes)
     outcome.text = "\n".join(dict.fromkeys("\n".join(_lines(finding)) for finding in findings))
 
 

@@ -107,12 +107,8 @@ def remarks(row: Row, pack: RulePack) -> list[Remark]:
         gathered.append(Remark(row.note))
     elif row.status is Status.INVALID:
         gathered += [_violation(finding) for finding in findings if finding.blocks]
-    for finding in findings:
-        if finding.waived:
-            gathered.append(Remark(f"{finding.rule} waived, {finding.waived}: {finding.message}"))
-    for finding in findings:
-        if finding.asks and not finding.waived:
-            gathered.append(_asked(finding))
+    gathered += [Remark(f"{each.rule} waived, {each.waived}: {each.message}") for each in findings if each.waived]
+    gathered += [_asked(finding) for finding in findings if finding.asks and not finding.waived]
     if row.status is Status.INVALID and not gathered:
         gathered.append(Remark(row.note or "its run has missing results"))
     return [
@@ -133,8 +129,7 @@ def _violation(finding: Finding) -> Remark:
 
 def _asked(finding: Finding) -> Remark:
     if finding.explained:
-        explained = finding.explained
-        return Remark(f"{finding.rule} {finding.message}: explained: {explained}")
+        return Remark(f"{finding.rule} {finding.message}: explained: {finding.explained}")
     if finding.actual and len(finding.actual) <= SHORT:
         text = f"{finding.rule} {finding.message}:"
         return Remark(text, finding.actual, finding.expected, "(explanation required)")

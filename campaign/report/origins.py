@@ -10,8 +10,8 @@ import os
 import shlex
 import urllib.parse
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from campaign.core import units, untrusted
 from campaign.core.model import Attempt, Record, Run
@@ -26,60 +26,8 @@ READ_BYTES = 16 << 20  # of a log
 EXCERPTS = 1_500_000  # characters of all excerpts on a page, which a browser has to open
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
-    number: int
-    text: str
-    reported: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A line of the raw output that a number was read from, with those around it; `unread`: why they are missing."""
-
-    record: Record
-    link: str  # to the raw output, relative to the page
-    log: tuple[LogLine, ...]
-    unread: str
-
-    @property
-    def value(self) -> str:
-        return f"{self.record.value:.15g} {self.record.unit}"
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The origin of one number; fields that do not apply are empty. `anchor` is the address of its part of the page."""
-
-    row: Row
-    anchor: str
-    places: tuple[Place, ...]  # several for a computed number
-    formula: str
-    command: str
-    ran: str  # `8 processes × 2 nodes (4 on each)`
-    nodes: str
-    spread: str
-
-    @property
-    def cell(self) -> str:
-        return str(self.row.cell)
-
-    @property
-    def value(self) -> str:
-        return f"{self.row.value:.15g} {self.row.unit}" if self.row.value is not None else ""
-
-    @property
-    def record(self) -> Record | None:
-        """None if no attempt is behind it."""
-        return self.row.record if self.row.attempt is not None else None
-
-    @property
-    def unchecked(self) -> str:
-        return ", ".join(dict.fromkeys(finding.rule for finding in self.row.findings if not finding.checked))
-
-
-def origins(directory: Path, contents: Contents) -> list[Origin]:
-    """One for each row of the table, in its order. `directory` is where the page will be."""
+def origins(directory: Path, contents: Contents) -> list[dict[str, Any]]:
+    """For the page: one for each row of the table, in its order. `directory` is where the page will be."""
     logs = _Logs(contents.root)
     cases = {(case.run.id, case.attempt.number): case for case in contents.results}
     return [_origin(directory, contents, row, logs, cases) for row in contents.rows]
@@ -99,13 +47,19 @@ def place(row: Row) -> str:
 
 def _origin(
     directory: Path, contents: Contents, row: Row, logs: _Logs, cases: Mapping[tuple[str, int], Case]
-) -> Origin:
+) -> dict[str, Any]:
+    """The origin of one number; what does not apply is empty."""
     run, attempt, record = row.run, row.attempt, row.record
     nodes = ""
-    places = tuple(
-        Place(part, _link(directory, contents.root / part.source.file), *logs.around(part))
+    places = [
+        {
+            "record": part,
+            "value": f"{part.value:.15g} {part.unit}",
+            "link": _link(directory, contents.root / part.source.file),
+            **logs.around(part),
+        }
         for part in (record.measured if record is not None else ())
-    )
+    ]
     formulas = {operation.id: operation.formula for operation in contents.pack.operations}
     formula = formulas.get(row.cell.operation, "") if record is not None and record.parts else ""
     if run is not None and attempt is not None and (case := cases.get((run.id, attempt.number))):
@@ -117,7 +71,20 @@ def _origin(
         each = f" ({spread})" if geometry.nodes > 1 else ""
         ran = f"{geometry.processes} × {geometry.nodes}{each}"
     command = _command(contents, run, attempt) if run is not None and row.projection is None else ""
-    return Origin(row, anchor(row), places, formula, command, ran, nodes, _spread(row))
+    return {
+        "row": row,
+        "cell": str(row.cell),
+        "value": f"{row.value:.15g} {row.unit}" if row.value is not None else "",
+        "record": record if attempt is not None else None,  # None if no attempt is behind it
+        "unchecked": ", ".join(dict.fromkeys(finding.rule for finding in row.findings if not finding.checked)),
+        "anchor": anchor(row),  # the address of its part of the page
+        "places": places,  # several for a computed number
+        "formula": formula,
+        "command": command,
+        "ran": ran,
+        "nodes": nodes,
+        "spread": _spread(row),
+    }
 
 
 def _command(contents: Contents, run: Run, attempt: Attempt | None) -> str:
@@ -152,19 +119,19 @@ class _Logs:
         self.left = EXCERPTS
         self.lines = functools.lru_cache(maxsize=4)(_lines)  # numbers of one run follow each other
 
-    def around(self, record: Record) -> tuple[tuple[LogLine, ...], str]:
-        """The lines, or why they are missing."""
+    def around(self, record: Record) -> dict[str, Any]:
+        """The lines around the one that a number was read from, by their numbers; `unread`: why they are missing."""
         lines, place = self.lines(self.root / record.source.file), record.source.line
         if isinstance(lines, str):
-            return (), lines
+            return {"log": {}, "unread": lines}
         near = range(max(1, place - AROUND), min(len(lines), place + AROUND) + 1)
-        log = tuple(LogLine(number, _cut(lines[number - 1]), number == place) for number in near)
-        self.left -= sum(len(line.text) for line in log)
+        log = {number: _cut(lines[number - 1]) for number in near}
+        self.left -= sum(map(len, log.values()))
         if self.left < 0:
-            return (), "left out because this page would become too large; open the raw output"
+            return {"log": {}, "unread": "left out because this page would become too large; open the raw output"}
         if place > len(lines):
-            return (), f"the file has no line {place} in its first {READ_BYTES >> 20} MiB"
-        return log, ""
+            return {"log": {}, "unread": f"the file has no line {place} in its first {READ_BYTES >> 20} MiB"}
+        return {"log": log, "unread": ""}
 
 
 def _lines(path: Path) -> list[str] | str:

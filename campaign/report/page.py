@@ -10,7 +10,6 @@ import base64
 import hashlib
 import shlex
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from campaign.core.resources import TEMPLATES
 from campaign.report import causes, clauses, notes, origins, table, verdict
 from campaign.report.contents import Contents
 from campaign.report.plots import svg
-from campaign.report.plots.drawing import DrawnPlot
 from campaign.report.plots.kinds import Picture, model_lines
 from campaign.results.cells import Row
 from campaign.statistics import contention
@@ -32,22 +30,12 @@ from campaign.statistics import contention
 TEMPLATE, STYLE, SCRIPT = "report.html.j2", "report.css", "report.js"
 
 
-@dataclass(frozen=True, slots=True)
-class SearchSummary:
-    """How a number of processes was determined; `drawn` is None before anything was measured."""
-
-    key: str
-    reason: str
-    remarks: tuple[str, ...]
-    drawn: DrawnPlot | None
-
-
 def html(
     directory: Path,
     contents: Contents,
     pictures: Mapping[str, Sequence[Picture]],
     models: Mapping[str, contention.ContentionFit],
-    searches: Sequence[SearchSummary],
+    searches: Sequence[Mapping[str, Any]],
 ) -> str:
     """`directory` is where the page will be."""
     from markupsafe import Markup

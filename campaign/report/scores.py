@@ -6,8 +6,7 @@ import math
 import random
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from campaign.config.rfp import Rfp, Score
 from campaign.core import formula
@@ -57,9 +56,6 @@ class Scored:
     why: str = ""
     low: float | None = None
     high: float | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def of_parts(parts: Mapping[str, Submission]) -> Iterator[Figure]:

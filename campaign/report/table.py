@@ -47,7 +47,10 @@ def as_json(table: Sequence[Row]) -> str:
 
 
 def as_csv(table: Sequence[Row]) -> str:
-    return printing.as_csv(COLUMNS, (flattened(row) | {"findings": _marks(row)} for row in table))
+    """With the ids of the rules that have findings about a cell; those not checked have a question mark."""
+    marks = ([f.rule if f.checked else f"{f.rule}?" for f in row.findings] for row in table)
+    rows = (flattened(row) | {"findings": list(dict.fromkeys(ids))} for row, ids in zip(table, marks, strict=True))
+    return printing.as_csv(COLUMNS, rows)
 
 
 def flattened(row: Row) -> dict[str, Any]:
@@ -62,11 +65,6 @@ def flattened(row: Row) -> dict[str, Any]:
     flat |= {name: metered.get(key) for key, name in OF_ENERGY.items()}
     parts = " ".join(f"{part['file']}:{part['line']}" for part in flat["parts"])
     return flat | {"values": " ".join(map(repr, row.values)), "parts": parts}
-
-
-def _marks(row: Row) -> list[str]:
-    """Ids of the rules with findings about a cell; those not checked have a question mark."""
-    return list(dict.fromkeys(f.rule if f.checked else f"{f.rule}?" for f in row.findings))
 
 
 def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str, width: int = printing.WIDEST) -> str:

@@ -233,13 +233,13 @@ def _title(campaign: Campaign, pack: RulePack) -> str:
 def _clauses(pack: RulePack, findings: Sequence[Finding]) -> list[_FindingLine]:
     """What the words in brackets after the rules mean."""
     named = {pack.checks.get(finding.rule, "") for finding in findings} - {""}
-    meanings = []
-    if named - {PRACTICE}:
-        meanings.append(
-            f"In brackets: the clause that requires the rule; 'campaign rules {pack.id}' prints the clauses."
-        )
-    if PRACTICE in named:
-        meanings.append("[practice]: in no clause of the RFP, but sound measurement requires it.")
+    texts = {
+        f"In brackets: the clause that requires the rule; 'campaign rules {pack.id}' prints the clauses.": (
+            named - {PRACTICE}
+        ),
+        "[practice]: in no clause of the RFP, but sound measurement requires it.": named & {PRACTICE},
+    }
+    meanings = [text for text, clauses in texts.items() if clauses]
     return [_FindingLine(" ".join(meanings)), _FindingLine()] if meanings else []
 
 

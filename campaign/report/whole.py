@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def as_json(response: Response, texts: Mapping[str, str], scored: Sequence[Score
         "rfp": {"id": rfp.id, "version": rfp.version, "sha256": rfp.digest},
         "parts": {part: json.loads(text) for part, text in texts.items()},
         "unanswered": [part.id for part in response.unanswered],
-        "scores": [each.as_json() for each in scored],
+        "scores": list(map(asdict, scored)),
     }
     return json.dumps(whole, indent=1) + "\n"
 
@@ -68,8 +69,7 @@ def compared_scores(offers: Sequence[Path], scored: Sequence[Sequence[Scored]], 
 
 def comparison_json(texts: Mapping[str, str], offers: Sequence[Path], scored: Sequence[Sequence[Scored]]) -> str:
     of_offers = [
-        {"offer": str(path), "scores": [each.as_json() for each in of_one]}
-        for path, of_one in zip(offers, scored, strict=True)
+        {"offer": str(path), "scores": list(map(asdict, of_one))} for path, of_one in zip(offers, scored, strict=True)
     ]
     parts = {part: json.loads(text) for part, text in texts.items()}
     return json.dumps({"format": 1, "parts": parts, "offers": of_offers}, indent=1) + "\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from campaign.core import atomic, units
 from campaign.core.errors import InputError, unwritten
@@ -30,7 +31,16 @@ def write_report(directory: Path, contents: Contents) -> Path:
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        pictures = _pictures(directory, contents)
+        pictures = {
+            target.name: kinds.draw_plots(
+                contents.pack,
+                target.name,
+                [row for row in contents.rows if row.cell.target == target.name],
+                contents.root,
+                directory,
+            )
+            for target in contents.campaign.targets
+        }
         summaries = _searches(directory, contents)
         models = {
             picture.file.removesuffix(".svg") + (f" ({name})" if name else ""): fit
@@ -51,22 +61,8 @@ def write_report(directory: Path, contents: Contents) -> Path:
     return path
 
 
-def _pictures(directory: Path, contents: Contents) -> dict[str, list[kinds.Picture]]:
-    """The plots by target."""
-    return {
-        target.name: kinds.draw_plots(
-            contents.pack,
-            target.name,
-            [row for row in contents.rows if row.cell.target == target.name],
-            contents.root,
-            directory,
-        )
-        for target in contents.campaign.targets
-    }
-
-
-def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
-    """Each search in words, with its plot."""
+def _searches(directory: Path, contents: Contents) -> list[dict[str, Any]]:
+    """How each number of processes was determined: in words, with its plot, if anything was measured."""
     units = {operation.id: operation.unit for operation in contents.pack.operations}
     summaries = []
     for number, standing in enumerate(contents.searches, 1):
@@ -77,12 +73,12 @@ def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
             kinds.write(directory / f"search-{number}-{name}.svg", f"Search for {standing.sought.key}", drawn)
         decision = standing.decision
         summaries.append(
-            page.SearchSummary(
-                standing.sought.key,
-                decision.reason if decision else "Tuning has not finished.",
-                (*(decision.remarks if decision else ()), *_law(standing, unit)),
-                drawn,
-            )
+            {
+                "key": standing.sought.key,
+                "reason": decision.reason if decision else "Tuning has not finished.",
+                "remarks": (*(decision.remarks if decision else ()), *_law(standing, unit)),
+                "drawn": drawn,
+            }
         )
     return summaries
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from campaign.core.model import Finding, Severity, Status
-from campaign.evidence.conclusion import Conclusion, Found, Seal, VerifyOutcome, conclude
+from campaign.evidence.conclusion import Conclusion, Seal, VerifyOutcome, conclude
 from campaign.evidence.replay import Copy
 from campaign.judge.submission import Submission
 from tests.report.test_write import contents
@@ -28,8 +28,8 @@ def whole(*findings: Finding, profile: str = "full") -> Submission:
 
 
 def said(*findings: Finding, profile: str = "full", **changes: object) -> Conclusion:
-    found = Found((), whole(*findings, profile=profile), "vendor", True, Copy.INSTALLED)
-    return conclude(replace(found, **changes))  # type: ignore[arg-type]
+    found = {"of_bundle": (), "whole": whole(*findings, profile=profile), "signature": "vendor", "trusted": True}
+    return conclude(**{**found, "copy": Copy.INSTALLED, **changes})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def test_only_what_complies_and_was_fully_checked_has_status_0(
 def test_a_result_that_is_missing_is_not_valid_even_in_a_rehearsal() -> None:
     given = whole(profile="rehearsal")
     missing = replace(given, rows=(replace(given.rows[0], status=Status.MISSING), *given.rows[1:]))
-    found = said(submission=missing)
+    found = said(whole=missing)
     assert (found.exit_status, "1 of 36 results without a valid value" in found.sentence) == (1, True)
 
 
 def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
-    found = said(submission=None)
+    found = said(whole=None)
     assert (found.outcome, found.consistent, found.rules) == (VerifyOutcome.NOT_VALID, False, "")
     assert "not re-evaluated" in found.sentence
 
@@ -72,11 +72,11 @@ def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
         ({"trusted": False, "signature": "SHA256:x"}, Seal.UNKNOWN, "by a key that you did not list (SHA256:x)"),
         ({"signature": ""}, Seal.NONE, "not signed, so that anybody may have altered it"),
         (
-            {"signature": "", "findings": (replace(VIOLATION, rule="EVD-03"),)},
+            {"signature": "", "of_bundle": (replace(VIOLATION, rule="EVD-03"),)},
             Seal.NONE,
             "not signed, so that anybody may have altered it",
         ),
-        ({"findings": (replace(VIOLATION, rule="EVD-01"),)}, Seal.BROKEN, "altered, or signed by somebody else"),
+        ({"of_bundle": (replace(VIOLATION, rule="EVD-01"),)}, Seal.BROKEN, "altered, or signed by somebody else"),
     ],
 )
 def test_the_sentence_says_who_closed_the_bundle(changes: dict[str, object], seal: Seal, text: str) -> None:
@@ -91,21 +91,21 @@ def test_records_that_contradict_each_other_are_said_with_their_rules() -> None:
 
 
 def test_tables_that_do_not_follow_from_the_logs_are_no_contradiction_of_records() -> None:
-    found = said(findings=(replace(VIOLATION, rule="EVD-04"),))
+    found = said(of_bundle=(replace(VIOLATION, rule="EVD-04"),))
     assert not found.consistent
     assert "its tables, findings or verdict do not follow from its logs (EVD-04)" in found.sentence
 
 
 def test_a_journal_that_the_buyer_did_not_expect_is_no_contradiction_of_records() -> None:
     findings = (replace(VIOLATION, rule="EVD-02"), replace(VIOLATION, rule="EVD-06"))
-    sentence = said(findings=findings).sentence
+    sentence = said(of_bundle=findings).sentence
     assert "its records contradict each other (EVD-06); its journal was changed, or is not" in sentence
 
 
 def test_how_many_results_were_measured_is_in_the_sentence_since_a_reason_is_enough_to_decline_one() -> None:
     given = whole()
     rows = (*(replace(row, status=Status.DECLINED) for row in given.rows[:9]), *given.rows[9:])
-    found = said(submission=replace(given, rows=rows))
+    found = said(whole=replace(given, rows=rows))
     assert found.results == {"declined": 9, "measured": 27}
     assert "of 36 results: 9 declined, 27 measured" in found.sentence
 
@@ -118,7 +118,7 @@ def test_whose_copy_of_the_rules_is_said() -> None:
 
 def test_waived_violations_and_a_pack_that_differs_are_in_the_sentence() -> None:
     assert "but those that you waived (FLG-06)" in said(replace(VIOLATION, waived="B. Uyer")).sentence
-    differs = said(findings=(replace(VIOLATION, rule="EVD-05"), replace(VIOLATION, rule="EVD-05", wording="other")))
+    differs = said(of_bundle=(replace(VIOLATION, rule="EVD-05"), replace(VIOLATION, rule="EVD-05", wording="other")))
     assert "the vendor's copy of the rules differs from them in 2 points (EVD-05)" in differs.sentence
     assert differs.exit_status == 1
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from campaign.core.model import Geometry
 from campaign.plan.search import procedure
-from campaign.plan.search.nouns import Decision, Next, Outcome, PlannedBlock, SearchSpace, Settings
+from campaign.plan.search.nouns import Decision, Outcome, PlannedBlock, SearchSpace, Settings
 
 NODE = SearchSpace(1, 1, 32)
 PEAK = SearchSpace(2, 8, 8)
@@ -67,9 +67,9 @@ def driven(space: SearchSpace, machine: Machine, wanted: Settings) -> tuple[Deci
     """Measured round by round, as a campaign does it; with everything that was asked for, in that order."""
     points: dict[PlannedBlock, Outcome] = {}
     asked: list[PlannedBlock] = []
-    while isinstance(answer := procedure.step(space, wanted, points.get), Next):
-        assert answer.requests
-        for request in answer.requests:
+    while isinstance(answer := procedure.step(space, wanted, points.get), tuple):
+        assert answer
+        for request in answer:
             asked.append(request)
             points[request] = machine[request]
     return answer, asked

@@ -82,13 +82,6 @@ Measured = Callable[[PlannedBlock], Outcome | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
-    """What to measure next, in this order."""
-
-    requests: tuple[PlannedBlock, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Candidate:
     """A measured count. Rates are those of the confirmation runs if there are any, otherwise of the exploration: the
     median, and its 95% interval (None below 6 runs). `ratio` is to the count with the highest rate, with its one-sided

@@ -24,7 +24,7 @@ from campaign.core.model import Geometry
 from campaign.plan.search.book import Book, Missing, Spent, estimates
 from campaign.plan.search.decide import decide
 from campaign.plan.search.inference import NEAR, PROPOSED, resolved, view
-from campaign.plan.search.nouns import CONFIRM, Decision, Measured, Next, SearchSpace, Settings
+from campaign.plan.search.nouns import CONFIRM, Decision, Measured, PlannedBlock, SearchSpace, Settings
 from campaign.plan.search.proposals import grid
 
 RUNS_PER_COUNT, FEWEST_RUNS, MOST_RUNS = 1.75, 60, 320  # a search's number of runs
@@ -35,9 +35,9 @@ ROUNDS = 50  # rounds of the second phase, at most
 SHORTLIST = 6  # counts with which the confirmation begins
 
 
-def step(space: SearchSpace, settings: Settings, measured: Measured) -> Next | Decision:
-    """What to measure next, or the decision. Requests nothing outside of `space`, and nothing twice. Raises ValueError
-    if the space is empty.
+def step(space: SearchSpace, settings: Settings, measured: Measured) -> tuple[PlannedBlock, ...] | Decision:
+    """What to measure next, in this order, or the decision. Requests nothing outside of `space`, and nothing twice.
+    Raises ValueError if the space is empty.
     """
     book = Book(space, settings, measured)
     most = runs_allowed(space)
@@ -49,7 +49,7 @@ def step(space: SearchSpace, settings: Settings, measured: Measured) -> Next | D
     except Spent:
         complete = False
     except Missing as missing:
-        return Next(missing.requests)
+        return missing.requests
     return decide(book, complete)
 
 

@@ -73,8 +73,7 @@ def _offers(comparison: verdicts.OfferComparison) -> Iterable[str]:
 def _made(offer: Offer) -> str:
     if offer.rules is None:
         return ""
-    origin = f"(campaign {offer.campaign}, rules {offer.rules} version {offer.version}, profile {offer.profile})"
-    return f" {origin}"
+    return f" (campaign {offer.campaign}, rules {offer.rules} version {offer.version}, profile {offer.profile})"
 
 
 def _number(entry: OfferedCell | None) -> str:
@@ -139,15 +138,12 @@ def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
     sign = 1 if next(iter(measured.values())).best == "highest" else -1
     place = max(measured, key=lambda place: sign * verdicts.typical(measured[place]))
     top = measured[place]
-    marks = {other: NOT_TOLD for other, entry in measured.items() if not _differ(top, entry)}
+    marks = {
+        other: NOT_TOLD
+        for other, entry in measured.items()
+        if min((*top.values, *entry.values), default=0.0) <= 0 or verdicts.differences(top, entry).p > verdicts.LEVEL
+    }
     return marks | {place: BEST}
-
-
-def _differ(first: OfferedCell, second: OfferedCell) -> bool:
-    return (
-        min((*first.values, *second.values), default=0.0) > 0
-        and verdicts.differences(first, second).p <= verdicts.LEVEL
-    )
 
 
 def _summary(comparison: verdicts.OfferComparison) -> Table:

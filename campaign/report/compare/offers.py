@@ -132,10 +132,6 @@ def _is_whole(value: Any, least: int, limit: int) -> bool:
     return type(value) is int and least <= value < limit
 
 
-def _is_amount(value: Any) -> bool:
-    return _is_signed(value) and value >= 0
-
-
 def _is_signed(value: Any) -> bool:
     return type(value) in (int, float) and (value == 0 or 1e-300 <= abs(value) < 1e300)
 
@@ -144,7 +140,7 @@ _NAME = _Kind(_is_name, "letters, digits and .-_, a letter or digit first")
 _STATUS = _Kind(lambda value: value in tuple(Status), ", ".join(Status))
 _UNIT = _Kind(lambda value: value != "" and _is_line(value, 40), "a text of up to 40 characters on one line")
 _BEST = _Kind(lambda value: value in ("highest", "lowest"), "highest, lowest")
-_AMOUNT = _Kind(_is_amount, "a number from 0")
+_AMOUNT = _Kind(lambda value: _is_signed(value) and value >= 0, "a number from 0")
 _SIGNED = _Kind(_is_signed, "a number")
 _COUNT = _Kind(lambda value: value is None or _is_whole(value, 0, 2**63), "a whole number from 0, or null")
 _RULES = _Kind(lambda value: isinstance(value, dict), "an object with id, version, profile, variables")

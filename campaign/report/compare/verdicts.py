@@ -200,7 +200,13 @@ def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[CellCompar
     pairs = [CellComparison(cell, first.entries.get(cell), other.entries.get(cell)) for cell in cells]
     column = [_settled(pair, terms) or _estimated(pair, terms) for pair in pairs]
     if terms is None and 2 * sum(map(_repeated, pairs)) > len(pairs):
-        column = [cell if cell.reason or _repeated(cell) else _changed(cell) for cell in column]
+        why = "most other cells repeat the first's numbers"
+        column = [
+            cell
+            if cell.reason or _repeated(cell)
+            else replace(cell, verdict=CellVerdict.CHANGED, reason=why, fails=True)
+            for cell in column
+        ]
     adjusted = iter(ranks.adjusted([cell.p for cell in column if cell.p is not None]))
     return tuple(_judged(cell, None if cell.p is None else next(adjusted), terms) for cell in column)
 
@@ -211,11 +217,6 @@ def _repeated(pair: CellComparison) -> bool:
     if first is None or second is None or first.value is None or first.value != second.value:
         return False
     return not (first.values and second.values) or first.values == second.values
-
-
-def _changed(cell: CellComparison) -> CellComparison:
-    why = "most other cells repeat the first's numbers"
-    return replace(cell, verdict=CellVerdict.CHANGED, reason=why, fails=True)
 
 
 def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None:

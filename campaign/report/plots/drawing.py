@@ -93,12 +93,12 @@ class Drawing:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks that belong to any plot of these numbers."""
-        texts = []
-        if self.pack.profile not in ("", "full"):
-            texts.append(f"{self.pack.profile} size: not a compliant result")
-        if any(row.status is Status.INVALID for row in self.shown) and self.plot.kind in ("bars", "lines"):
-            texts.append("striped or crossed: invalid")
-        return tuple(texts)
+        invalid = any(row.status is Status.INVALID for row in self.shown)
+        texts = {
+            f"{self.pack.profile} size: not a compliant result": self.pack.profile not in ("", "full"),
+            "striped or crossed: invalid": invalid and self.plot.kind in ("bars", "lines"),
+        }
+        return tuple(text for text, applies in texts.items() if applies)
 
 
 def inflated(row: Row) -> float | None:

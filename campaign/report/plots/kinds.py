@@ -5,6 +5,7 @@ A plot without numbers is left out. Invalid numbers are drawn and marked.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,15 +41,11 @@ def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, dir
     """Draw the pack's plots of one target with these rows into `directory`, and that of nodes that ran by themselves.
     `root`: the directory of the raw outputs.
     """
-    pictures = []
-    for plot in pack.plots:
-        drawn = _KINDS[plot.kind](drawing.Drawing(pack, plot, rows, root))
-        if drawn is not None:
-            pictures.append(Picture(f"{target}-{plot.id}.svg", plot.title, drawn))
-            write(directory / pictures[-1].file, f"{plot.title}: {target}", drawn)
-    if of_nodes := nodes.by_node(rows):
-        pictures.append(Picture(f"{target}-{nodes.FILE}.svg", nodes.TITLE, of_nodes))
-        write(directory / pictures[-1].file, f"{nodes.TITLE}: {target}", of_nodes)
+    plots = [(plot.id, plot.title, _KINDS[plot.kind](drawing.Drawing(pack, plot, rows, root))) for plot in pack.plots]
+    plots.append((nodes.FILE, nodes.TITLE, nodes.by_node(rows)))
+    pictures = [Picture(f"{target}-{name}.svg", title, drawn) for name, title, drawn in plots if drawn]
+    for picture in pictures:
+        write(directory / picture.file, f"{picture.title}: {target}", picture.drawn)
     return pictures
 
 
@@ -230,33 +227,24 @@ def _pairs_panel(
 
 def model_lines(fit: contention.ContentionFit) -> list[tuple[str, str]]:
     """The parameters of a fitted model: meaning, and number with its unit."""
-    low_high = fit.ranges
 
-    def rate(name: str, value: float) -> str:
-        low, high = low_high[name]
-        return (
-            f"{units.digits(value / 1e6)} MB/s ({units.digits(low / 1e6)} to {units.digits(high / 1e6)} over the fits)"
-        )
+    def ranged(name: str, divisor: float, unit: str, over: str = "") -> str:
+        value, low, high = (units.digits(each / divisor) for each in (getattr(fit.model, name), *fit.ranges[name]))
+        return f"{value} {unit} ({low} to {high}{over})"
 
-    def latency(name: str, value: float) -> str:
-        low, high = low_high[name]
-        return f"{units.digits(value * 1e6)} µs ({units.digits(low * 1e6)} to {units.digits(high * 1e6)})"
-
+    rate = functools.partial(ranged, divisor=1e6, unit="MB/s", over=" over the fits")
     lines = [
         ("T", "α + (k − 1)·g + k·m / min(R_N, R_Cb + (k − 1)·R_Ci), for k pairs and messages of m bytes"),
-        (
-            "α, latency of a message",
-            latency("latency_s", fit.model.latency_s),
-        ),
-        ("g, what each further pair adds to it", latency("further_s", fit.model.further_s)),
+        ("α, latency of a message", ranged("latency_s", 1e-6, "µs")),
+        ("g, what each further pair adds to it", ranged("further_s", 1e-6, "µs")),
         (
             "R_N, highest rate of a node",
-            rate("node_bytes_s", fit.model.node_bytes_s)
+            rate("node_bytes_s")
             if fit.node_limit_reached
             else f"at least {units.digits(fit.model.rate(fit.pairs) / 1e6)} MB/s (limit not reached)",
         ),
-        ("R_Cb, rate of its first process", rate("first_bytes_s", fit.model.first_bytes_s)),
-        ("R_Ci, rate that each further process adds", rate("further_bytes_s", fit.model.further_bytes_s)),
+        ("R_Cb, rate of its first process", rate("first_bytes_s")),
+        ("R_Ci, rate that each further process adds", rate("further_bytes_s")),
         ("error on the points of the fit", _errors(fit.fitted)),
         ("prediction error on held-out points", _errors(fit.held_back)),
     ]

@@ -41,4 +41,4 @@ def _panel(row: Row) -> shapes.Panel:
 def _axis(least: float, most: float, unit: str) -> shapes.Axis:
     """Only the range of the values, whose differences are what is looked for."""
     margin = (most - least or abs(most) or 1.0) / 10
-    return shapes.axis_between(least - margin, most + margin, unit)
+    return shapes.linear_axis(most + margin, unit, low=least - margin)

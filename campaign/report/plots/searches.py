@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from campaign.plan import searches
-from campaign.plan.search.nouns import CONFIRM
+from campaign.plan.search.nouns import CONFIRM, words
 from campaign.report.plots.drawing import DrawnPlot, processes_by_nodes
 from campaign.report.plots.shapes import Axis, Interval, Key, Line, Mark, Panel, Upright, linear_axis
 
@@ -26,8 +26,7 @@ def figure(standing: searches.SearchProgress, unit: str) -> DrawnPlot | None:
     if decision is not None and decision.geometry is not None:
         chosen = decision.geometry
         marks.append(Upright(chosen.processes, CHOSEN))
-        nodes = f"{chosen.nodes} node{'s' if chosen.nodes > 1 else ''}"
-        legend.append(Key(f"chosen: {chosen.processes} processes on {nodes}", CHOSEN, "upright"))
+        legend.append(Key(f"chosen: {words(chosen)}", CHOSEN, "upright"))
         if decision.resolved is False:
             rates = {each.geometry: each.rate for each in decision.candidates}
             apart = [(float(one.processes), rate) for one in decision.alike if (rate := rates.get(one))]

@@ -117,23 +117,15 @@ def value_axis(values: Sequence[float], title: str) -> Axis:
         step = max(1, (high - low) // 6)
         ticks = tuple((10.0**power, amount(10.0**power)) for power in range(low, high + 1, step))
         return Axis(10.0**low, 10.0**high, ticks, title, log=True)
-    lowest = min(values, default=0.0)
-    if lowest < 0:
-        return axis_between(lowest * 1.08, most * 1.08 if positive else 0.0, title)
-    return linear_axis(most * 1.08, title)
+    lowest = min([0.0, *values])
+    return linear_axis(most * 1.08 if positive or not lowest else 0.0, title, low=lowest * 1.08)
 
 
-def axis_between(low: float, high: float, title: str) -> Axis:
-    step = _step(high - low, 5)
+def linear_axis(high: float, title: str, most_ticks: int = 5, low: float = 0.0) -> Axis:
+    """With round ticks."""
+    step = _step(high - low, most_ticks)
     ticks = range(math.ceil(low / step), math.floor(high / step + 1e-9) + 1)
     return Axis(low, high, tuple((number * step, amount(number * step)) for number in ticks), title)
-
-
-def linear_axis(high: float, title: str, most_ticks: int = 5) -> Axis:
-    """From zero, with round ticks."""
-    step = _step(high, most_ticks)
-    count = math.floor(high / step + 1e-9)
-    return Axis(0.0, high, tuple((number * step, amount(number * step)) for number in range(count + 1)), title)
 
 
 def _step(length: float, most_ticks: int) -> float:

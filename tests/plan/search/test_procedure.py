@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from campaign.core.model import Geometry
 from campaign.plan.search import inference, nouns, procedure, proposals
-from campaign.plan.search.nouns import CONFIRM, Next, Outcome, PlannedBlock, SearchSpace, Settings
+from campaign.plan.search.nouns import CONFIRM, Outcome, PlannedBlock, SearchSpace, Settings
 from tests.support.searched import NODE, PEAK, Machine, decided, driven, knee_at, rising, spaces
 
 DEFAULTS = Settings("seed")
@@ -46,10 +46,10 @@ def test_a_search_goes_on_after_any_interruption_as_if_there_had_been_none(
     # Any part of what was measured is what an interruption may leave.
     kept = {request: machine[request] for request in asked if data.draw(st.booleans())}
     inference._view.cache_clear()  # another process goes on
-    while isinstance(answer := procedure.step(space, wanted, kept.get), Next):
-        assert set(answer.requests) <= set(asked)
-        assert not set(answer.requests) & kept.keys()
-        for request in answer.requests:
+    while isinstance(answer := procedure.step(space, wanted, kept.get), tuple):
+        assert set(answer) <= set(asked)
+        assert not set(answer) & kept.keys()
+        for request in answer:
             kept[request] = machine[request]
     assert answer == whole
 
@@ -84,12 +84,12 @@ def test_a_space_without_any_count_is_refused() -> None:
 
 def test_the_first_request_is_one_block_of_the_grid_in_an_order_of_chance_that_the_seed_decides() -> None:
     first, again, other = (procedure.step(NODE, Settings(seed), {}.get) for seed in ("a", "a", "b"))
-    assert isinstance(first, Next) and isinstance(other, Next)
+    assert isinstance(first, tuple) and isinstance(other, tuple)
     assert first == again
-    assert {request.geometry for request in first.requests} == set(proposals.grid(NODE))
-    assert {(request.phase, request.block) for request in first.requests} == {("grid", 1)}
-    assert set(first.requests) == set(other.requests)
-    assert first.requests != other.requests
+    assert {request.geometry for request in first} == set(proposals.grid(NODE))
+    assert {(request.phase, request.block) for request in first} == {("grid", 1)}
+    assert set(first) == set(other)
+    assert first != other
 
 
 def test_what_is_far_below_the_top_is_measured_once() -> None:
