@@ -195,12 +195,7 @@ class Benchmark:
     @property
     def external(self) -> bool:
         """Whether any program is not the built-in benchmark."""
-        return bool(self.paths)
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """The paths of all programs that are not built in."""
-        return tuple(path for _, path in self.placed)
+        return bool(self.placed)
 
     @property
     def placed(self) -> tuple[tuple[Place, Path], ...]:

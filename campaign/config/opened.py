@@ -119,7 +119,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
     if path.suffix.lower() in OTHERS:
         raise InputError(f"{path}: not a campaign file: {OTHERS[path.suffix.lower()]}")
     document = Document.open(path)
-    answered = _part(path, document, resolution.part() or part)
+    answered = _part(path, document, resolution.current().part or part)
     if answered is not None:
         document = response.document_of(*answered)
     values = schema.read(SCHEMA, document)

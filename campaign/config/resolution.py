@@ -41,28 +41,19 @@ def using(names: Names) -> Iterator[Names]:
         _NAMES.reset(token)
 
 
-def _names() -> Names:
+def current() -> Names:
+    """What is recorded, or taken from a record, in this context."""
     return _NAMES.get() or Names()
 
 
 def replayed() -> bool:
     """Whether the campaign is another machine's, so that nothing may be looked up on this one."""
-    return _names().replayed
-
-
-def pack() -> Path | None:
-    """The file to read in place of the rule pack that the campaign file names."""
-    return _names().pack
-
-
-def part() -> str:
-    """The part of the campaign file that a record is about; "" without one."""
-    return _names().part
+    return current().replayed
 
 
 def variable(name: str, look_up: Callable[[], str]) -> str:
     """The value of a variable; "" where there is none."""
-    names = _names()
+    names = current()
     if not names.replayed:
         names.variables[name] = look_up()
     return names.variables.get(name, "")
@@ -70,7 +61,7 @@ def variable(name: str, look_up: Callable[[], str]) -> str:
 
 def path(written: str, look_up: Callable[[], Path]) -> Path:
     """The absolute path for a written one. Raises ValueError if the record does not have it."""
-    names = _names()
+    names = current()
     if not names.replayed:
         names.paths[written] = str(look_up())
     if written not in names.paths:
@@ -80,5 +71,5 @@ def path(written: str, look_up: Callable[[], Path]) -> Path:
 
 def content(path: Path) -> Path:
     """The file to read for a path in the campaign file; on another machine, only what is in the evidence."""
-    names = _names()
+    names = current()
     return names.files.get(str(path), Path("/nonexistent") / path.name) if names.replayed else path

@@ -199,20 +199,18 @@ def beside(file: Path, path: str, of: str = "") -> Path:
     return resolution.path(f"{of}{path}", look_up)
 
 
-def _program(text: str, file: Path) -> Path | None:
-    return None if text == BUILTIN else beside(file, text)
-
-
 def _pack(name: str, file: Path) -> str:
     """The id as it is, or the absolute path of the pack."""
-    if (replayed := resolution.pack()) is not None:
+    if (replayed := resolution.current().pack) is not None:
         return str(replayed)
     return str(beside(file, name)) if "/" in name or name.endswith(".yaml") else name
 
 
 # Kinds whose values depend on the campaign file's directory.
 FILE = replace(PATH, made=lambda text, file: beside(file, text))
-EXECUTABLE = Text(f"{BUILTIN}, or {_PATH}", _parse_path, longest=1000, made=_program)
+EXECUTABLE = replace(
+    FILE, allowed=f"{BUILTIN}, or {_PATH}", made=lambda text, file: None if text == BUILTIN else beside(file, text)
+)
 PACK = Text(
     "the id of a rule pack (campaign rules lists them), or a path to one ending in .yaml", _parse_path, made=_pack
 )

@@ -61,10 +61,6 @@ def _is_attempt(value: Any) -> bool:
     return _is_name(run) and bool(re.fullmatch("[1-9][0-9]{0,5}", number))
 
 
-def _is_range(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)) and value[0] <= value[1]
-
-
 def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value <= _LATEST
 
@@ -81,7 +77,10 @@ _TIME = _Form(_is_time, f"seconds since 1970, up to {_LATEST:.0f}")
 _ENDED = _Form(lambda value: value is None or _is_time(value), f"null, or {_TIME.allowed}")
 _STATE = _matching("|".join(_ENDS), ", ".join(_ENDS))
 _DAMAGED_NAME = _matching(DAMAGED, "journal.damaged-NUMBER.jsonl")
-_RANGE = _Form(_is_range, "the first and the last number of lines")
+_RANGE = _Form(
+    lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)) and value[0] <= value[1],
+    "the first and the last number of lines",
+)
 _COUNT = _Form(_is_count, f"a number, up to {_LATEST:.0f}")
 _ATTEMPT_NAME = _Form(_is_attempt, "RUN/NUMBER")
 _HASH = _matching("[0-9a-f]{64}", "64 hexadecimal digits")

@@ -83,7 +83,7 @@ class _PlacedReader:
         if char == "{":
             return PlacedValue(self._members(depth), line)
         if char == "[":
-            return PlacedValue(self._entries(depth), line)
+            return PlacedValue([self.value(depth + 1) for _ in self._parts("[", "]")], line)
         if char == '"':
             return PlacedValue(self._string(), line)
         if scalar := self._take(_SCALAR):
@@ -111,9 +111,6 @@ class _PlacedReader:
                 raise self._problem(f"duplicate key {key!r}")
             members[key] = self.value(depth + 1)
         return members
-
-    def _entries(self, depth: int) -> list[PlacedValue]:
-        return [self.value(depth + 1) for _ in self._parts("[", "]")]
 
     def _parts(self, opening: str, closing: str) -> Iterator[None]:
         """Yield once for each part between brackets, which the caller reads."""

@@ -59,7 +59,7 @@ def text(source: str, data: bytes, allowed: str) -> str:
 def parse(source: str, data: bytes, allowed: str) -> Any:
     """The decoded JSON. Raises InputError with the place of an error, and what is allowed there."""
     try:
-        return json.loads(text(source, data, allowed), parse_constant=_constant)
+        return json.loads(text(source, data, allowed), parse_constant=no_number)
     except json.JSONDecodeError as error:
         raise InputError(
             f"{source}:{error.lineno}:{error.colno}: not valid JSON: {error.msg}; allowed: {allowed}"
@@ -70,5 +70,6 @@ def parse(source: str, data: bytes, allowed: str) -> Any:
         raise InputError(f"{source}: {error}; allowed: {allowed}") from error
 
 
-def _constant(word: str) -> NoReturn:
+def no_number(word: str) -> NoReturn:
+    """For NaN and Infinity, which Python's reader takes for JSON."""
     raise ValueError(f"found {word}, which is not a JSON number")

@@ -4,7 +4,6 @@ a line of the table (`mean(fom)`). Pure.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -13,6 +12,7 @@ from campaign.config.rules import formulas
 from campaign.config.rules.entries import Operation
 from campaign.config.rules.pack import RulePack
 from campaign.core import formula
+from campaign.core.grouping import grouped
 from campaign.core.model import Record, Status
 from campaign.results.case import Case, by_node, valid_by_line
 from campaign.results.cells import Row
@@ -52,13 +52,14 @@ def filled(table: list[Row], pack: RulePack, results: Sequence[Case]) -> list[Ro
     operations = {operation.id: operation for operation in pack.operations if operation.across}
     if not operations:
         return table
-    rows: dict[tuple[str, str, str], dict[str, Row]] = defaultdict(dict)
     valid = valid_by_line(results)
-    for row in table:
-        rows[row.cell.line][formulas.name_of(row.cell.operation)] = row
     lines = {
-        (line[0], formulas.name_of(line[1]), line[2]): LineParts(of_line, valid.get(line, ()), pack.values_of(*line))
-        for line, of_line in rows.items()
+        (line[0], formulas.name_of(line[1]), line[2]): LineParts(
+            {formulas.name_of(row.cell.operation): row for row in rows},
+            valid.get(line, ()),
+            pack.values_of(*line),
+        )
+        for line, rows in grouped((row.cell.line, row) for row in table).items()
     }
     return [
         computed(row, operations[row.cell.operation], lines)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.entries import Requirement
 from campaign.core.formula import Condition, aggregate, of_several, value
+from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Record
 from campaign.core.units import digits
 from campaign.judge.attempt import WITHIN
@@ -15,7 +16,6 @@ from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, v
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES
 from campaign.results.case import Case, by_node, repetitions, valid_by_line
-from campaign.results.cells import Row
 
 FOUND = "clause {clause} requires {condition}; found {values}"
 PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
@@ -155,10 +155,8 @@ def results_agree(submission: Submission) -> Iterator[Finding]:
 def _of_several(submission: Submission) -> Iterator[Finding]:
     """Conditions on numbers that are computed from several executions."""
     cases = {case.subject: case for case in submission.results}
-    lines: dict[tuple[str, str, str], dict[str, Row]] = {}
-    for row in submission.measured_rows:
-        lines.setdefault(row.cell.line, {})[row.cell.operation] = row
-    for line, rows in lines.items():
+    for line, of_line in grouped((row.cell.line, row) for row in submission.measured_rows).items():
+        rows = {row.cell.operation: row for row in of_line}
         case = cases[next(iter(rows.values())).origin]
         for requirement, condition in _applicable(case):
             named = [each for each in case.pack.operations if each.name in condition.names]

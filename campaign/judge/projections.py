@@ -137,14 +137,10 @@ def _read_again(projection: Projection, logs: Mapping[Path, str]) -> Iterator[Fi
                     name=name,
                     place=place,
                 )
-            elif not any(_same(given, number) for number in _numbers(line)):
+            elif not any(_same(given, float(word.replace(",", ""))) for word in _NUMBER.findall(line)):
                 yield violation(
                     "{name}: {place} does not contain this number", shown, cut(line), name=name, place=place
                 )
-
-
-def _numbers(text: str) -> Iterator[float]:
-    return (float(word.replace(",", "")) for word in _NUMBER.findall(text))
 
 
 def whole_concurrency(submission: Submission) -> Iterator[Finding]:

@@ -246,8 +246,8 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         )
     yield from _measured_and_failed(submission)
     yield from _measured_again(submission)
-    for name, numbers in _numbers(submission.attempts).items():
-        lacking = sorted(set(range(1, max(numbers) + 1)) - numbers)
+    for name, numbers in grouped((attempt.run, attempt.number) for attempt in submission.attempts).items():
+        lacking = sorted(set(range(1, max(numbers) + 1)).difference(numbers))
         if lacking:
             yield _gone("attempts of {run} are not on record", f"1 to {max(numbers)}", lacking, run=name)
     yield from measured_and_hidden(submission)
@@ -255,10 +255,11 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         yield unchecked("attempt folders not checked")
         return
     submitted = [attempt for attempt in submission.attempts if attempt.state not in (State.SUBMITTING, State.REFUSED)]
-    for name, numbers in _numbers(submitted).items():
-        lacking = sorted(number for number in numbers if (name, number) not in submission.folders)
-        if lacking:
-            yield _gone("raw output of attempts of {run} is missing", "raw output of every attempt", lacking, run=name)
+    gone = [each for each in submitted if (each.run, each.number) not in submission.folders]
+    for name, numbers in grouped((attempt.run, attempt.number) for attempt in gone).items():
+        yield _gone(
+            "raw output of attempts of {run} is missing", "raw output of every attempt", sorted(numbers), run=name
+        )
 
 
 def _measured_and_failed(submission: Submission) -> Iterator[Finding]:
@@ -314,13 +315,6 @@ def measured_and_hidden(submission: Submission) -> Iterator[Finding]:
             yield from submission.over(hidden, cells)
         else:
             yield hidden()
-
-
-def _numbers(attempts: Iterable[Attempt]) -> dict[str, set[int]]:
-    by_run: dict[str, set[int]] = {}
-    for attempt in attempts:
-        by_run.setdefault(attempt.run, set()).add(attempt.number)
-    return by_run
 
 
 def _gone(wording: str, expected: str, numbers: Iterable[int], run: str) -> Finding:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
+from campaign.core.grouping import grouped
 from campaign.core.model import Finding
 from campaign.core.units import format_size, listed, several
 from campaign.judge.findings import at_full_size, cut, doubt, note, to_explain, unchecked, violation
@@ -70,9 +71,8 @@ def described(submission: Submission) -> Iterator[Finding]:
     """ENV-01: the system, the contact and each target are described; in a rehearsal, gaps are only noted."""
     campaign, lacks = submission.campaign, at_full_size(violation, submission.full)
     entries = [*gaps("system", campaign.system, SYSTEM), *gaps("contact", campaign.contact, CONTACT)]
-    for target in campaign.targets:
-        if asked := placeholder(target.description):
-            entries.append((f"description of target {target.name}", asked))
+    described = ((target.name, placeholder(target.description)) for target in campaign.targets)
+    entries += [(f"description of target {name}", asked) for name, asked in described if asked]
     if missing := [key for key, asked in entries if not asked]:
         yield lacks("the system description is incomplete", "a description of each", f"none of {', '.join(missing)}")
     if left := [f"{key}{'' if asked[0] == '<' else f' ({asked})'}" for key, asked in entries if asked]:
@@ -121,7 +121,7 @@ def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
     for target in submission.campaign.targets:
         about, cases = f"{target.name}/*/*/*", [case for case in written if case.run.target == target.name]
         described = [text for text in (file_system, target.description) if text and not placeholder(text)]
-        kinds = by_target.get(target.name, {})
+        kinds = by_target.get(target.name, [])
         if cases and not kinds:
             yield unchecked("the file system of {target} was not recorded", about=about, target=target.name)
         elif kinds and not described:
@@ -136,12 +136,10 @@ def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
             yield from _as_described(submission, target.name, cases, kinds, described)
 
 
-def mounted(cases: Iterable[Case]) -> dict[str, dict[str, None]]:
+def mounted(cases: Iterable[Case]) -> dict[str, list[str]]:
     """The types of the file systems of each target, from the mount tables of the nodes that measured it."""
-    types: dict[str, dict[str, None]] = {}
-    for case in cases:
-        types.setdefault(case.run.target, {}).update(dict.fromkeys(case.evidence.environment.values("mount.type")))
-    return types
+    told = ((case.run.target, kind) for case in cases for kind in case.evidence.environment.values("mount.type"))
+    return grouped(dict.fromkeys(told))
 
 
 def _as_described(
@@ -305,11 +303,11 @@ def as_proposed(submission: Submission) -> Iterator[Finding]:
             names=", ".join(lacking),
         )
     environments = [case.evidence.environment for case in submission.results]
+    usable = [str(submission.partition.usable)] if submission.partition else []
     unrecorded = []
     for name, wanted in given.items():
-        recorded = list(dict.fromkeys(text for each in environments for text in _recorded(each, name) if text))
-        if name == "nodes":
-            recorded = [str(submission.partition.usable)] if submission.partition else []
+        of_jobs = list(dict.fromkeys(text for each in environments for text in _recorded(each, name) if text))
+        recorded = usable if name == "nodes" else of_jobs
         others = [text for text in recorded if not _fits(name, wanted, text)]
         if not recorded:
             unrecorded.append(name)

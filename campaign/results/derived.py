@@ -32,9 +32,9 @@ def result(
     if not operation.formula:
         return measured
     wanted = formula.names(operation.formula)
-    inputs = {VALUE: measured} if operation.record else {}
-    if not operation.record:
-        inputs = {each.name: result(each, operations, record, numbers) for each in operations if each.name in wanted}
+    if operation.record:
+        return _computed(operation, {VALUE: measured}, numbers())
+    inputs = {each.name: result(each, operations, record, numbers) for each in operations if each.name in wanted}
     return _computed(operation, inputs, numbers())
 
 

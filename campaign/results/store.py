@@ -11,11 +11,12 @@ import hashlib
 import json
 import os
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from campaign.core import journal, untrusted
 from campaign.core.decode import decode, dumps
@@ -63,27 +64,15 @@ def digests(folder: Path, changed_since: float = 0.0) -> dict[str, str]:
     those that the kernel has not seen changed since then (seconds since 1970).
     """
     known = {}
-    for entry in _files(str(folder)):
-        try:
-            if entry.stat(follow_symlinks=False).st_ctime >= changed_since:
-                path = Path(entry)
-                known[_in_utf8(path.relative_to(folder))] = untrusted.digest(path)
-        except OSError as error:
-            pass_on_limit(error)
+    for below, _, names in os.walk(folder, onerror=pass_on_limit):
+        for path in (Path(below, name) for name in names):
+            try:
+                status = path.lstat()
+                if stat.S_ISREG(status.st_mode) and status.st_ctime >= changed_since:
+                    known[_in_utf8(path.relative_to(folder))] = untrusted.digest(path)
+            except OSError as error:
+                pass_on_limit(error)
     return dict(sorted(known.items()))
-
-
-def _files(folder: str) -> Iterator[os.DirEntry[str]]:
-    """The plain files below a folder; unreadable ones have none."""
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    yield from _files(entry.path)
-                elif entry.is_file(follow_symlinks=False):
-                    yield entry
-    except OSError as error:
-        pass_on_limit(error)
 
 
 def altered(paths: Paths, chain: Chain) -> dict[tuple[str, int], tuple[Altered, ...]]:
@@ -115,7 +104,7 @@ class StoredJob:
     message: str
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Opens or creates the database of a campaign; of results that may only be read, one in memory. `in_memory`: by
     the journal alone, whatever the database says. `damaged`: without the journal, for `recover`.
 
@@ -158,9 +147,6 @@ class Store:
 
     def close(self) -> None:
         self._db.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -344,13 +344,6 @@ def _problems(text: str, job: JobScript) -> Iterator[str]:
         )
 
 
-def _step_words(job: JobScript, step: Planned) -> tuple[str, ...]:
-    """The campaign_run line of a step."""
-    run = step.run
-    where = (run.id, str(step.number), step.token, str(step.folder), step.directory, _probe(job, run))
-    return (STEP, *where, *chain.from_iterable(_phases(job, step)))
-
-
 def _phases(job: JobScript, step: Planned) -> Iterator[tuple[str, ...]]:
     """The words of each command of a step."""
     of_run = _probe(job, step.run)
@@ -398,15 +391,16 @@ def _launchers(job: JobScript) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _differences(job: JobScript, step: Planned, actual: tuple[str, ...], raw: str) -> Iterator[str]:
-    expected, run = _step_words(job, step), step.run
-    per_node = run.geometry.processes_per_node
+    run = step.run
+    where = (run.id, str(step.number), step.token, str(step.folder), step.directory, _probe(job, run))
+    expected = (STEP, *where, *chain.from_iterable(_phases(job, step)))
     offset, planned_offset = _value_after(actual, "-N"), _value_after(expected, "-N")
     lacking, added = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
     if "-N" in expected and offset != planned_offset:
         clause = f" (clause {job.clause})" if job.clause else ""
         yield (
-            f"-N is {offset or 'absent'} for {run.id}, which runs {per_node} processes per node: the rank offset must "
-            f"be {planned_offset}{clause}"
+            f"-N is {offset or 'absent'} for {run.id}, which runs {run.geometry.processes_per_node} processes per "
+            f"node: the rank offset must be {planned_offset}{clause}"
         )
     elif actual != expected:
         parts = [f"lacks {shlex.join(lacking.elements())}"] if lacking else []

@@ -17,7 +17,7 @@ def never() -> Path:
 def test_without_a_record_names_are_looked_up() -> None:
     assert resolution.variable("USER", lambda: "me") == "me"
     assert resolution.path("x", lambda: Path("/x")) == Path("/x")
-    assert (resolution.replayed(), resolution.pack()) == (False, None)
+    assert (resolution.replayed(), resolution.current().pack) == (False, None)
     assert resolution.content(Path("/etc/hosts")) == Path("/etc/hosts")
 
 

@@ -98,11 +98,12 @@ def _check_series(condition: Values) -> None:
 
 def _check_flags(pack: Values) -> None:
     """Check that each flag has one role: fixed, derived, allowed, or of file configurations."""
-    roles: dict[str, str] = {}
-    for index, files in enumerate(pack["files"] or ()):
-        for word in (files and files["flags"]) or ():
-            if word is not None and word.startswith("-"):
-                roles[word] = f"files[{index}].flags"
+    roles = {
+        word: f"files[{index}].flags"
+        for index, files in enumerate(pack["files"] or ())
+        for word in (files and files["flags"]) or ()
+        if word is not None and word.startswith("-")
+    }
     for key in ("fixed", "derived", "allowed"):
         for entry in pack.entries(key):
             flag = entry["flag"]

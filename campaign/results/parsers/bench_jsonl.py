@@ -176,14 +176,6 @@ def _second_start(run: Execution, line: JsonLine) -> None:
     raise WrongField("second `start` line: several runs wrote this file")
 
 
-def _warning(run: Execution, line: JsonLine) -> None:
-    run.notes.warning(line.number, _message(line))
-
-
-def _error(run: Execution, line: JsonLine) -> None:
-    run.notes.error(line.number, _message(line))
-
-
 def _message(line: JsonLine) -> str:
     """The message with its place on the line: "stat '/scratch/x' on rank 3 (n2): No such file (ENOENT)"."""
     forms = {"operation": "{}", "path": "'{}'", "rank": "on rank {}", "node": "({})"}
@@ -221,8 +213,8 @@ def _beside(run: Execution, line: JsonLine) -> None:
 _COMMON: Mapping[str, LineReader] = {
     "start": _second_start,
     "attestation": _attested,
-    "warning": _warning,
-    "error": _error,
+    "warning": lambda run, line: run.notes.warning(line.number, _message(line)),
+    "error": lambda run, line: run.notes.error(line.number, _message(line)),
     "end": _end,
     **dict.fromkeys(("bandwidth", "plan", "process", "result", "verify"), _beside),
 }

@@ -7,8 +7,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NoReturn
 
+from campaign.core import untrusted
 from campaign.core.model import Observation
 from campaign.results.json_fields import JsonFields, WrongField
 from campaign.results.parsers.lines import Notes
@@ -48,17 +48,13 @@ class JsonLine(JsonFields):
 def decode(number: int, raw: str, last: bool = False) -> JsonLine:
     """A line as an object with a `type`. Raises WrongField; `last`: it has no newline."""
     try:
-        data = json.loads(raw, parse_constant=_no_constant)
+        data = json.loads(raw, parse_constant=untrusted.no_number)
     except (ValueError, RecursionError) as error:
         # A complete line ends with a newline, so the last piece of the text was cut.
         raise WrongField("last line truncated" if last else f"not JSON: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("type"), str):
         raise WrongField("not a JSON object with a `type`")
     return JsonLine(data, number)
-
-
-def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a number")
 
 
 @dataclass(slots=True)

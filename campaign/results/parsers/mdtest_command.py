@@ -68,10 +68,7 @@ def options(arguments: Sequence[str]) -> Iterator[tuple[str, str | None]]:
 
 def rank_offset(argv: Sequence[str]) -> int | None:
     """The value of -N, 0 if it is not given, None if it is not a whole number."""
-    value: str | None = "0"
-    for name, given in options(argv[1:]):
-        if name == "N":
-            value = given
+    value = dict(options(argv[1:])).get("N", "0")
     return int(value) if value is not None and re.fullmatch(r"-?[0-9]{1,9}", value) else None
 
 

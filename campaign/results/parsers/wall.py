@@ -22,11 +22,9 @@ def read(folder: Path, root: Path, phase: str = "") -> list[Record]:
     try:
         completion = read_completion(folder)
         text = path.read_text(encoding="utf-8") if completion else ""
-    except ValueError:
-        return []
-    except OSError as error:
+    except (ValueError, OSError) as error:
         pass_on_limit(error)
-        return []
+        completion = None
     if completion is None:
         return []
     source = Source(path.relative_to(root).as_posix(), _line(text, phase))

@@ -42,21 +42,20 @@ class Shape:
     storage: Storage = NO_STORAGE
 
     def __post_init__(self) -> None:
-        problems = []
-        if not 1 <= self.nodes <= NODE_LIMIT:
-            problems.append(f"sandbox: found {self.nodes} nodes; allowed: 1 to {NODE_LIMIT}")
-        if not 1 <= self.cpus <= CPU_LIMIT:
-            problems.append(f"sandbox: found {self.cpus} CPUs per node; allowed: 1 to {CPU_LIMIT}")
-        if not (self.partition.isascii() and self.partition.replace("_", "a").replace("-", "a").isalnum()):
-            problems.append(
-                f"sandbox: found partition name {self.partition!r}; allowed: ASCII letters, digits, _ and -"
-            )
-        if not (os.access(self.epilog, os.X_OK) and re.fullmatch(r"/[\w./+-]+", self.epilog)):
-            problems.append(
-                f"sandbox: found epilog {self.epilog!r}; allowed: the absolute path of a program, with letters, digits "
-                "and ._/+- only"
-            )
-        if problems:
+        is_program = os.access(self.epilog, os.X_OK) and re.fullmatch(r"/[\w./+-]+", self.epilog)
+        conditions = (
+            (1 <= self.nodes <= NODE_LIMIT, f"{self.nodes} nodes; allowed: 1 to {NODE_LIMIT}"),
+            (1 <= self.cpus <= CPU_LIMIT, f"{self.cpus} CPUs per node; allowed: 1 to {CPU_LIMIT}"),
+            (
+                re.fullmatch("[A-Za-z0-9_-]+", self.partition),
+                f"partition name {self.partition!r}; allowed: ASCII letters, digits, _ and -",
+            ),
+            (
+                is_program,
+                f"epilog {self.epilog!r}; allowed: the absolute path of a program, with letters, digits and ._/+- only",
+            ),
+        )
+        if problems := [f"sandbox: found {text}" for fits, text in conditions if not fits]:
             raise InputError(*problems)
 
     def __str__(self) -> str:

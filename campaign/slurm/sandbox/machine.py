@@ -255,11 +255,8 @@ def _stat(pid: int) -> list[str] | None:
 
 def children(parent: int) -> list[Process]:
     """The children of a process, in whatever PID namespace they live."""
-    below = []
-    for entry in os.listdir("/proc"):  # noqa: PTH208
-        if entry.isdigit() and (fields := _stat(int(entry))) is not None and int(fields[1]) == parent:
-            below.append(Process(int(entry), int(fields[19])))
-    return below
+    running = ((int(entry), _stat(int(entry))) for entry in os.listdir("/proc") if entry.isdigit())  # noqa: PTH208
+    return [Process(pid, int(fields[19])) for pid, fields in running if fields and int(fields[1]) == parent]
 
 
 def inner_pid(pid: int) -> int | None:
@@ -273,14 +270,11 @@ def inner_pid(pid: int) -> int | None:
 
 def mounts_below(top: Path) -> list[Path]:
     """Mount points at or below a directory, the innermost and latest first."""
-    mounts = []
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        raw = line.split()[4]
-        # Blanks and backslashes are written as \ooo.
-        path = Path(raw.encode().decode("unicode_escape").encode("latin-1").decode("utf-8", "surrogateescape"))
-        if path == top or top in path.parents:
-            mounts.append(path)
-    return mounts[::-1]
+    written = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    # Blanks and backslashes are written as \ooo.
+    names = (each.encode().decode("unicode_escape").encode("latin-1") for each in reversed(written))
+    points = (Path(os.fsdecode(name)) for name in names)
+    return [point for point in points if point == top or top in point.parents]
 
 
 def has_mounted(pid: int, point: Path) -> bool:

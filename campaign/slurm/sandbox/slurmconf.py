@@ -86,13 +86,12 @@ def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_m
             f"AccountingStoragePort={base_port + ACCOUNTING}",
             f"AccountingStoragePass={layout.munge_socket}",  # with munge this names the socket
         ]
-    for port, node in enumerate(shape.node_names, base_port + FIRST_NODE):
-        lines.append(
-            f"NodeName={node} NodeAddr=127.0.0.1 Port={port} "
-            f"CPUs={shape.cpus} CoresPerSocket={shape.cpus} RealMemory={memory_mib}"
-        )
-    lines.append(f"PartitionName={shape.partition} Nodes=ALL Default=YES MaxTime=INFINITE State=UP")
-    return "\n".join(lines) + "\n"
+    lines += [
+        f"NodeName={node} NodeAddr=127.0.0.1 Port={port} "
+        f"CPUs={shape.cpus} CoresPerSocket={shape.cpus} RealMemory={memory_mib}"
+        for port, node in enumerate(shape.node_names, base_port + FIRST_NODE)
+    ]
+    return "\n".join([*lines, f"PartitionName={shape.partition} Nodes=ALL Default=YES MaxTime=INFINITE State=UP", ""])
 
 
 def slurmdbd_conf(layout: Layout, base_port: int, user: str) -> str:
