@@ -91,7 +91,7 @@ class VerbParser(Parser):
         return known, unknown
 
     def _unknown(self, words: Sequence[str]) -> str:
-        from campaign.core.schema import near
+        from campaign.core.schema import suggestion
 
         option = next((word.partition("=")[0] for word in words if word.startswith("-")), None)
         if option is None:
@@ -99,9 +99,8 @@ class VerbParser(Parser):
         options = [name for action in self._actions for name in action.option_strings]
         if option in MEANT_OPTIONS and MEANT_OPTIONS[option] in options:
             return f"unknown option {option}; did you mean {MEANT_OPTIONS[option]}?"
-        if meant := near(option, [name for name in options if name != "--help"], cutoff=0.6):
-            return f"unknown option {option}; did you mean {meant}?"
-        return f"unknown option {option}; allowed: {', '.join(options)}"
+        others = [name for name in options if name != "--help"]
+        return f"unknown option {option}; {suggestion(option, others, 0.6, ', '.join(options))}"
 
 
 class Option:
@@ -374,15 +373,13 @@ MEANT_OPTIONS = {"--cell": "--only", "--cells": "--only"}
 
 def check_verb(*words: str) -> None:
     """Raise InputError where the first word is no verb, with the one that was meant."""
-    from campaign.core.schema import near
+    from campaign.core.schema import near, suggestion
 
     verb = words[0]
     if verb.startswith("-"):
         if any(name.startswith(verb) for name in TOP_OPTIONS):
             return
-        if meant := near(verb, TOP_OPTIONS, cutoff=0.6):
-            raise InputError(f"unknown option {verb}; did you mean {meant}?")
-        raise InputError(f"unknown option {verb}; allowed: {', '.join(TOP_OPTIONS)}")
+        raise InputError(f"unknown option {verb}; {suggestion(verb, TOP_OPTIONS, cutoff=0.6)}")
     names = [name for each in VERBS for name in (each.name, *each.aliases)]
     if verb in names:
         return
@@ -390,11 +387,10 @@ def check_verb(*words: str) -> None:
         raise InputError(MEANT[verb].format(verb=verb))
     if len(words) > 1 and words[1] in names:
         raise InputError(f"the verb comes first: campaign {words[1]} {verb}")
-    if meant := near(verb, names, cutoff=0.6):
-        raise InputError(f"unknown verb {verb}; did you mean {meant}?")
-    if verb.endswith((".yaml", ".yml")):
+    if verb.endswith((".yaml", ".yml")) and not near(verb, names, cutoff=0.6):
         raise InputError(f"the verb comes first: campaign plan {verb}")
-    raise InputError(f"unknown verb {verb}; allowed: {', '.join(each.name for each in VERBS)}")
+    allowed = ", ".join(each.name for each in VERBS)
+    raise InputError(f"unknown verb {verb}; {suggestion(verb, names, 0.6, allowed)}")
 
 
 def parser(sandbox: bool) -> argparse.ArgumentParser:

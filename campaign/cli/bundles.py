@@ -14,14 +14,10 @@ from campaign.cli.output import columns, say, show, table_format, verdict, write
 from campaign.config import rfp as rfps
 from campaign.config.opened import open_campaign
 from campaign.config.response import Response
-from campaign.config.rfp import Rfp
 from campaign.core import journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.units import several
 from campaign.evidence import bundle, handed, rebuild, sample, text, verify, whole
-from campaign.evidence.bundle import Written
-from campaign.evidence.verify import Asked, VerifiedBundle
-from campaign.evidence.whole import VerifiedResponse
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
 from campaign.report import table
@@ -43,7 +39,7 @@ def pack(arguments: argparse.Namespace) -> int:
     return verdict(written.judged.submission.rows)
 
 
-def _packed(arguments: argparse.Namespace, out: Path, part: str) -> Written:
+def _packed(arguments: argparse.Namespace, out: Path, part: str) -> bundle.Written:
     bundle.check_place(out)
     opened, names = bundle.open_recorded(arguments.file, part)
     planned, attempts = standing.on_record(opened, say)
@@ -67,7 +63,7 @@ def pack_whole(arguments: argparse.Namespace, response: Response) -> int:
 
 
 def verify_bundle(arguments: argparse.Namespace) -> int:
-    asked = Asked(
+    asked = verify.Asked(
         arguments.signers,
         arguments.nonce,
         tuple(arguments.head),
@@ -95,7 +91,9 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
 Differing = list[handed.CellDifference] | None  # None: no table was handed in, or nothing can be compared with it
 
 
-def _differing(arguments: argparse.Namespace, parts: Mapping[str, VerifiedBundle], rfp: Rfp | None) -> Differing:
+def _differing(
+    arguments: argparse.Namespace, parts: Mapping[str, verify.VerifiedBundle], rfp: rfps.Rfp | None
+) -> Differing:
     """What the table or form that was handed in does not have from the bundle."""
     judged = {part: each.judged.submission for part, each in parts.items() if each.judged}
     if arguments.table is None or not judged:
@@ -114,7 +112,7 @@ def _of_table(arguments: argparse.Namespace, differing: Differing) -> dict[str, 
 
 
 def _print_verified(
-    arguments: argparse.Namespace, verified: VerifiedBundle, junit: Path | None, output: Path | None
+    arguments: argparse.Namespace, verified: verify.VerifiedBundle, junit: Path | None, output: Path | None
 ) -> None:
     judged = verified.judged
     if junit:
@@ -131,7 +129,7 @@ def _print_verified(
         (say if arguments.json else show)(f"wrote {path}")
 
 
-def _print_parts(arguments: argparse.Namespace, verified: VerifiedResponse) -> int:
+def _print_parts(arguments: argparse.Namespace, verified: whole.VerifiedResponse) -> int:
     """Each part, then the verdict on the whole."""
     differing = _differing(arguments, verified.parts, verified.rfp)
     if arguments.json:
@@ -171,7 +169,9 @@ def show_head(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _intact(arguments: argparse.Namespace, asked: Asked, problem: str) -> Iterator[tuple[VerifiedBundle, Submission]]:
+def _intact(
+    arguments: argparse.Namespace, asked: verify.Asked, problem: str
+) -> Iterator[tuple[verify.VerifiedBundle, Submission]]:
     """A bundle and its re-evaluated campaign. Raises InputError with the problem if the bundle was altered or cannot be
     re-evaluated.
     """
@@ -182,7 +182,7 @@ def _intact(arguments: argparse.Namespace, asked: Asked, problem: str) -> Iterat
 
 
 def draw_sample(arguments: argparse.Namespace) -> int:
-    asked = Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
+    asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
         challenge = sample.challenge(submission, verified.chain.head, arguments.cells, arguments.seed)
         if arguments.output.exists():
@@ -196,7 +196,7 @@ def draw_sample(arguments: argparse.Namespace) -> int:
 def accept(arguments: argparse.Namespace) -> int:
     terms = verdicts.parse_terms(None, arguments.at_least, arguments.reported)
     assert terms is not None, "the share has a default"
-    asked = Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
+    asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
         accepted = sample.accept(
             submission.campaign.path.parents[1], arguments.challenge, submission, verified.chain.head, terms, say
@@ -223,7 +223,7 @@ def accept(arguments: argparse.Namespace) -> int:
 
 def build_again(arguments: argparse.Namespace) -> int:
     problem = "the bundle was altered or cannot be re-evaluated, so its source was not built"
-    with _intact(arguments, Asked(), problem) as (_, submission):
+    with _intact(arguments, verify.Asked(), problem) as (_, submission):
         terms = (arguments.mpicc, arguments.cflags, arguments.foreign_source)
         rebuilt = rebuild.rebuild(submission.campaign.path.parent, submission, *terms)
     show(json.dumps(rebuild.as_json(rebuilt), indent=1) if arguments.json else rebuild.as_text(rebuilt))

@@ -27,7 +27,6 @@ from campaign.core.model import Paths
 from campaign.core.units import listed
 from campaign.evidence import verify
 from campaign.evidence import whole as evidence
-from campaign.judge.submission import Submission
 from campaign.pipeline import standing
 from campaign.report import scores, whole
 from campaign.report.compare import forms, sources, verdicts
@@ -60,9 +59,9 @@ def do(name: str, verb: Verb, arguments: argparse.Namespace, response: Response)
             status = max(status, verb(given))
             if name == "table" and given.output:
                 show(f"wrote {given.output}")
-    judged: dict[str, Submission] = {}
-    if name == "report" or (name == "table" and not arguments.clauses):
-        judged = {id: standing.recorded(part) for id, part in opened(arguments, response).items()}
+    scoring = name == "report" or (name == "table" and not arguments.clauses)
+    of_parts = opened(arguments, response) if scoring else {}
+    judged = {id: standing.recorded(part) for id, part in of_parts.items()}
     scored = scores.scores(response.rfp, scores.of_parts(judged)) if judged else []
     if as_data:
         text = _table(texts) if style == "csv" else whole.as_json(response, texts, scored)

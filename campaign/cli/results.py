@@ -162,8 +162,7 @@ def compare(arguments: argparse.Namespace) -> int:
     form = (mapping, {part: packs.load(each) for part, each in pack.items()}) if mapping else None
     comparison = sources.compare(arguments.campaigns, terms, verdicts.parse_targets(arguments.map), form)
     style = table_format(arguments.format, arguments.output)
-    text = printed.printed(comparison, style, columns(arguments.output))
-    write(text, arguments.output)
+    write(printed.printed(comparison, style, columns(arguments.output)), arguments.output)
     return OK if comparison.passed else INCOMPLETE
 
 

@@ -24,7 +24,6 @@ from campaign.core.model import Cell, State, Status
 from campaign.core.units import listed, several
 from campaign.judge.submission import Submission
 from campaign.pipeline import outdated, planning, preflight, probe, recovery, run, standing
-from campaign.pipeline.preflight import Checked
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
 from campaign.report import causes, printing, table, views
@@ -63,7 +62,7 @@ def plan(arguments: argparse.Namespace) -> int:
     return OK if not arguments.probe else ENVIRONMENT
 
 
-def _probe(opened: Opened, checked: Checked) -> int:
+def _probe(opened: Opened, checked: preflight.Checked) -> int:
     """Print what is wrong on the nodes; gives the exit status."""
     outcome = probe.probe(opened, checked, say)
     for problem in outcome.problems:
@@ -75,8 +74,7 @@ def _probe(opened: Opened, checked: Checked) -> int:
 
 
 def run_campaign(arguments: argparse.Namespace) -> int:
-    only = [*arguments.only, *["failed"] * arguments.failed]
-    request = Request.of(only)
+    request = Request.of([*arguments.only, *["failed"] * arguments.failed])
     with sandboxed(arguments) as stops:
         return _run(arguments, request, stops)
 

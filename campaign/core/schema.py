@@ -396,10 +396,10 @@ class OneOf:
         return (self.mapping if isinstance(node, Mapping) else self.scalar).read(node, at, document)
 
 
-def suggestion(name: str, known: Collection[str]) -> str:
-    """`did you mean NAME?`, otherwise all known names."""
-    meant = near(name, known)
-    return f"did you mean {meant}?" if meant else f"allowed: {', '.join(known)}"
+def suggestion(name: str, known: Collection[str], cutoff: float = 0.7, allowed: str = "") -> str:
+    """`did you mean NAME?`, otherwise what is allowed: all known names, unless said otherwise."""
+    meant = near(name, known, cutoff)
+    return f"did you mean {meant}?" if meant else f"allowed: {allowed or ', '.join(known)}"
 
 
 def near(name: str, known: Collection[str], cutoff: float = 0.7) -> str:

@@ -33,15 +33,12 @@ from campaign import __version__
 from campaign.config import inputs, resolution
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened, open_campaign
-from campaign.config.resolution import Names
 from campaign.core import bagit, events, signatures
 from campaign.core.errors import InputError, no_room, typed, unwritten
 from campaign.core.model import Attempt, Paths, Run, State
 from campaign.core.units import several
 from campaign.evidence import provenance, replay
-from campaign.evidence.replay import Judged
 from campaign.pipeline import planning
-from campaign.pipeline.planning import Plan
 from campaign.results.store import begun
 
 LARGEST_INPUT = 1 << 20  # bytes of an input file that is copied; of a larger one there are its hashes
@@ -59,19 +56,24 @@ class Written:
     files: int
     attempts: int
     left_out: int
-    judged: Judged
+    judged: replay.Judged
 
 
-def open_recorded(file: Path, part: str = "") -> tuple[Opened, Names]:
+def open_recorded(file: Path, part: str = "") -> tuple[Opened, resolution.Names]:
     """Open the campaign and record the values of its variables and paths on this machine."""
-    with resolution.using(Names()) as names:
+    with resolution.using(resolution.Names()) as names:
         opened = open_campaign(file, part)
         planning.binaries(opened, planning.settled(opened))
     return opened, names
 
 
 def write(
-    opened: Opened, names: Names, planned: Plan, attempts: Sequence[Attempt], out: Path, key: Path | None
+    opened: Opened,
+    names: resolution.Names,
+    planned: planning.Plan,
+    attempts: Sequence[Attempt],
+    out: Path,
+    key: Path | None,
 ) -> Written:
     """Write the bundle of what is on record to a new directory, .zip or .tar.gz, signed if an SSH key is given. The
     copy in the bundle is judged. Raises InputError if `out` already exists, or if attempts have not ended; NoRoom if
@@ -170,7 +172,7 @@ def counted_attempts(runs: Iterable[Run], attempts: Iterable[Attempt]) -> set[tu
 
 def _copy_evidence(
     opened: Opened,
-    names: Names,
+    names: resolution.Names,
     named: Sequence[Path],
     attempts: Sequence[Attempt],
     counted: set[tuple[str, int]],
@@ -212,7 +214,7 @@ def _named(campaign: Campaign) -> Iterator[Path]:
     yield from dict.fromkeys(path for path in paths if path.is_file())
 
 
-def _inputs(planned: Plan) -> Iterator[Path]:
+def _inputs(planned: planning.Plan) -> Iterator[Path]:
     """The input files to copy. Raises InputError if one is no longer what was planned."""
     for each in planned.inputs:
         path = Path(each.path)
@@ -280,7 +282,7 @@ def entry_of(attempt: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:
     }
 
 
-def _info(judged: Judged, date: str) -> dict[str, str]:
+def _info(judged: replay.Judged, date: str) -> dict[str, str]:
     campaign, pack = judged.submission.campaign, judged.submission.pack
     contact = dict(campaign.contact)
     keys = {"Source-Organization": "organisation", "Contact-Name": "name", "Contact-Email": "email"}

@@ -17,14 +17,12 @@ from typing import Any
 from campaign import __version__
 from campaign.config import inputs
 from campaign.core import bagit, journal
-from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError, pass_on
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
 from campaign.evidence import bundle, provenance, replay
-from campaign.evidence.replay import Judged
 from campaign.judge import records
 from campaign.judge.environment import CONTROLLER_S
 from campaign.judge.findings import Form, to_explain, unchecked, violation
@@ -107,7 +105,7 @@ def same_numbers(data: Path, rederived: Mapping[str, str]) -> bool:
     return kept == again
 
 
-def planned_otherwise(data: Path, bag: Bag, judged: Judged) -> dict[str, str]:
+def planned_otherwise(data: Path, bag: bagit.Bag, judged: replay.Judged) -> dict[str, str]:
     """Attempts whose description or job script does not fit the run in the recomputed plan."""
     differing: dict[str, str] = {}
     steps: dict[str, Mapping[str, Sequence[str]] | None] = {}  # by a script's hash: attempts of a job have the same one
@@ -152,13 +150,13 @@ def object_of(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def beside_tables(data: Path, bag: Bag, judged: Judged) -> Iterator[Finding]:
+def beside_tables(data: Path, bag: bagit.Bag, judged: replay.Judged) -> Iterator[Finding]:
     """CMP-05: it contains exactly the supporting logs; the index lists the others."""
     problems = chain(_unsupported(data, bag, judged), _beyond(data, bag, judged))
     return map(to_explain, islice(problems, MOST_SHOWN))
 
 
-def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
+def _unsupported(data: Path, bag: bagit.Bag, judged: replay.Judged) -> Iterator[str]:
     """Folders of attempts that no table refers to, and attempts that are missing in the index."""
     known = {(attempt.run, attempt.number): attempt for attempt in judged.submission.attempts}
     wanted = {run.id: run.fingerprint for run in judged.submission.all_runs}
@@ -191,7 +189,7 @@ def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
         yield "index.json: counts differ from the journal"
 
 
-def _beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
+def _beyond(data: Path, bag: bagit.Bag, judged: replay.Judged) -> Iterator[str]:
     """Files that do not belong in a bundle."""
     fixed = {*replay.OUTPUTS, provenance.CRATE, provenance.SOURCE, "campaign.yaml", "names.json", "index.json"}
     named = {str(path.relative_to(data)) for path in judged.files_named.values()}
@@ -230,7 +228,7 @@ def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
 # --- EVD-06: copies, and what follows from the plan
 
 
-def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
+def twice(data: Path, bag: bagit.Bag, judged: replay.Judged, tool: str) -> Iterator[Finding]:
     """EVD-06, of a bundle. `tool`: the version that made it."""
     differences = (
         *_scripts(data, bag, judged.submission, tool),
@@ -243,7 +241,7 @@ def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
     yield from dict.fromkeys(differences)
 
 
-def input_files(judged: Judged) -> Iterator[Finding]:
+def input_files(judged: replay.Judged) -> Iterator[Finding]:
     """INP-01, of a bundle: the input files in it are those that the runs had to read."""
     runs = judged.submission.all_runs
     for each in dict.fromkeys(given for run in runs for given in run.inputs):
@@ -261,7 +259,7 @@ def input_files(judged: Judged) -> Iterator[Finding]:
 _SOURCE_DIFFERS = "source/benchmark.tar.gz belongs to no recorded build"
 
 
-def _source(data: Path, judged: Judged) -> Iterator[Finding]:
+def _source(data: Path, judged: replay.Judged) -> Iterator[Finding]:
     """The benchmark's source in the bundle is that of the recorded build."""
     if not (data / provenance.SOURCE).is_file():
         return
@@ -276,7 +274,7 @@ def _source(data: Path, judged: Judged) -> Iterator[Finding]:
         yield violation(_SOURCE_DIFFERS, f"tree {', '.join(sorted(recorded))}", f"tree {found}")
 
 
-def _bound(data: Path, bag: Bag, ends: Sequence[int]) -> Iterator[Finding]:
+def _bound(data: Path, bag: bagit.Bag, ends: Sequence[int]) -> Iterator[Finding]:
     """The raw outputs of successful attempts have the hashes that the journal recorded at their end. By the bag's own
     hashes: the times of its files are the buyer's, those of the journal the vendor's, and either clock may be wrong.
     """
@@ -316,7 +314,7 @@ def _challenged(whole: Submission) -> Iterator[Finding]:
         )
 
 
-def _scripts(data: Path, bag: Bag, whole: Submission, tool: str) -> Iterator[Finding]:
+def _scripts(data: Path, bag: bagit.Bag, whole: Submission, tool: str) -> Iterator[Finding]:
     """Each job's script is, line by line, the one rendered from the plan; and so are its copies."""
     runs = {run.id: run for run in whole.all_runs}
     made = frozenset(runs[each.run].attempt_directory(each.token) for each in whole.attempts if each.run in runs)
@@ -408,7 +406,7 @@ def _rendered(text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made
     return scripts.rendered(submit.script_of(whole.campaign, whole.pack, job, paths, steps, boot, seen, witness))
 
 
-def _environments(data: Path, judged: Judged) -> Iterator[Finding]:
+def _environments(data: Path, judged: replay.Judged) -> Iterator[Finding]:
     """An attempt's environment is its job's, except for the attempt's own fields."""
     for job, attempts in groupby(judged.submission.attempts, lambda attempt: attempt.job):
         original = f"jobs/{job}/environment.json"
@@ -424,7 +422,7 @@ def _environments(data: Path, judged: Judged) -> Iterator[Finding]:
                 yield violation("{place} differs from {original}", place=place, original=original)
 
 
-def _plan(data: Path, judged: Judged) -> Iterator[Finding]:
+def _plan(data: Path, judged: replay.Judged) -> Iterator[Finding]:
     """The command lines in plan.json are those of the recomputed plan."""
     runs = {run.id: run for run in judged.submission.runs}
     kept = object_of(text_of(data / "results" / "plan.json") or "").get("runs")

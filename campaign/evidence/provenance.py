@@ -24,10 +24,8 @@ from urllib.parse import quote
 
 from campaign.core import bagit, resources
 from campaign.evidence import replay
-from campaign.evidence.replay import Judged
 from campaign.results.source import record, trees
 from campaign.results.source.facts import Build
-from campaign.results.source.trees import Tree
 
 FOLDER, SOURCE = "provenance", "source/benchmark.tar.gz"
 STATEMENT, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
@@ -44,7 +42,7 @@ _encoded = json.JSONEncoder(ensure_ascii=False).encode
 INPUTS = ("campaign.yaml", "names.json", "results/journal.jsonl", "results/plan.json")
 
 
-def source_of(judged: Judged) -> bytes | None:
+def source_of(judged: replay.Judged) -> bytes | None:
     """The source of the built-in benchmark as an archive; None if another benchmark, or another version's
     source, ran.
     """
@@ -61,7 +59,7 @@ def source_of(judged: Judged) -> bytes | None:
     return gzip.compress(plain.getvalue(), mtime=0)
 
 
-def statements(data: Path, judged: Judged, tool: str) -> dict[str, str]:
+def statements(data: Path, judged: replay.Judged, tool: str) -> dict[str, str]:
     """The statements of a bundle by their names in it. `tool`: the program that made the tables, with its version."""
     builds = judged.submission.sources.builds
     named = {f"{FOLDER}/benchmark-{build.binary_sha256[:12]}.json": _of_build(data, build) for build in builds}
@@ -87,7 +85,7 @@ def _of_build(data: Path, build: Build) -> dict[str, Any]:
     return _statement([{"name": "benchmark", "digest": {"sha256": build.binary_sha256}}], definition, details)
 
 
-def _of_tables(data: Path, judged: Judged, tool: str) -> dict[str, Any]:
+def _of_tables(data: Path, judged: replay.Judged, tool: str) -> dict[str, Any]:
     program, _, version = tool.partition(" ")
     subject = [_named(name, hashlib.sha256(text.encode()).hexdigest()) for name, text in judged.files.items()]
     pack = judged.submission.pack
@@ -128,7 +126,7 @@ def _time(seconds: float) -> str:
         return ""
 
 
-def source_in(data: Path) -> Tree:
+def source_in(data: Path) -> trees.Tree:
     """The source in a bundle. Raises InputError if it cannot be read, or is too large."""
     return trees.read(SOURCE, data, most=LARGEST_SOURCE)
 
@@ -136,7 +134,7 @@ def source_in(data: Path) -> Tree:
 # --- RO-Crate 1.1: the bundle's files, and each number of the tables with its attempt and log
 
 
-def crate(judged: Judged, data: Path, date: str) -> str:
+def crate(judged: replay.Judged, data: Path, date: str) -> str:
     """The metadata of everything below `data`, one entity per line: a bundle may have a hundred thousand files."""
     submission = judged.submission
     sizes = {name: entry.stat().st_size for name, entry in bagit.files(data) if name != CRATE}
@@ -166,7 +164,7 @@ def _lines(entities: Sequence[dict[str, Any]]) -> str:
     return ",\n".join(map(_encoded, entities)) + "\n"
 
 
-def _actions(judged: Judged) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _actions(judged: replay.Judged) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The executions that cells report, and the cells' values."""
     actions: dict[str, dict[str, Any]] = {}
     values = []

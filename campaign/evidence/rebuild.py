@@ -20,7 +20,6 @@ from campaign.evidence import provenance
 from campaign.judge.submission import Submission
 from campaign.pipeline import building
 from campaign.results.source import facts, record
-from campaign.results.source.facts import Build
 
 RECORD = "build.json"
 
@@ -34,8 +33,8 @@ class BuildDifference:
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    recorded: Build
-    again: Build
+    recorded: facts.Build
+    again: facts.Build
     differences: tuple[BuildDifference, ...]
 
     @property
@@ -71,11 +70,11 @@ def rebuild(data: Path, whole: Submission, mpicc: str, cflags: str, foreign: boo
             path.write_bytes(entry.data)
             path.chmod(int(entry.mode[-3:], 8))
         made = building.build(mpicc, place / "build", source, cflags)
-        again = facts.from_json(Build, json.loads((made / RECORD).read_text(encoding="utf-8")))
+        again = facts.from_json(facts.Build, json.loads((made / RECORD).read_text(encoding="utf-8")))
     return tuple(Rebuilt(build, again, tuple(differences(build, again))) for build in recorded)
 
 
-def differences(recorded: Build, again: Build) -> Iterator[BuildDifference]:
+def differences(recorded: facts.Build, again: facts.Build) -> Iterator[BuildDifference]:
     """The differences between the two records, causes before effects."""
     for what in ("source_tree", "compiler", "mpi", "command"):
         before, after = getattr(recorded, what), getattr(again, what)

@@ -18,7 +18,6 @@ from campaign import __version__
 from campaign.config import resolution
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened, granted_by, open_campaign
-from campaign.config.resolution import Names
 from campaign.config.rules import packs
 from campaign.config.rules.catalogue import CATALOGUE, show
 from campaign.config.rules.pack import RulePack
@@ -77,7 +76,7 @@ class BundleNames:
     part: str = ""  # of the campaign file
 
 
-def names_as_json(names: Names, campaign: Campaign, pack: Path, files: Mapping[str, str]) -> str:
+def names_as_json(names: resolution.Names, campaign: Campaign, pack: Path, files: Mapping[str, str]) -> str:
     """The names.json of a bundle that this version makes."""
     record = BundleNames(
         *(FORMAT, f"campaign {__version__}", campaign.rules, str(pack), names.variables, names.paths, files),
@@ -151,7 +150,7 @@ def _opened(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[Opened,
         raise ValueError(f"rules/: found {len(paths)} rule packs; expected one")
     files = {path: evidence / name for path, name in record.files.items()}
     pack = (terms.pack if terms else None) or paths[0]
-    with resolution.using(Names(dict(record.variables), dict(record.paths), True, pack, record.part, files)):
+    with resolution.using(resolution.Names(dict(record.variables), dict(record.paths), True, pack, record.part, files)):
         opened = open_campaign(evidence / "campaign.yaml")
         opened = replace(
             opened,

@@ -27,7 +27,6 @@ from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.records import fingerprint
 from campaign.judge.submission import RECORDS, Submission
 from campaign.pipeline import standing
-from campaign.pipeline.standing import Say
 from campaign.report.compare import sources
 from campaign.report.compare.verdicts import OfferComparison, Terms
 from campaign.results.case import Case
@@ -129,7 +128,7 @@ def read(file: Path) -> Challenge:
     return Challenge(match[1], match[2], tuple(match[3].split(" ")))
 
 
-def accept(place: Path, file: Path, whole: Submission, head: str, terms: Terms, say: Say) -> SampleOutcome:
+def accept(place: Path, file: Path, whole: Submission, head: str, terms: Terms, say: standing.Say) -> SampleOutcome:
     """Compare the drawn cells of the bundle at `place` with the measured sample. Raises InputError if they do not
     belong together.
     """
@@ -203,7 +202,8 @@ def error_rates(rows: Sequence[Row], drawn: int, least: float) -> str:
     """The probabilities that a vendor who inflates a share of the cells by a factor is caught, and that an honest one
     is.
     """
-    spread = _spread(rows)
+    # The spread of the ratio of two measurements, from the largest variation of the bundle's repetitions.
+    spread = math.sqrt(2) * max([row.summary.cv for row in rows if row.summary.cv] or [SPREAD])
     honest = 1 - NormalDist(1.0, spread).cdf(least)
     lines: list[str] = [
         (
@@ -233,8 +233,3 @@ def caught_with(every: int, drawn: int, inflated: int, passes: float, honest: fl
         if drawn - hit <= every - inflated
     )
     return 1 - survives / math.comb(every, drawn)
-
-
-def _spread(rows: Sequence[Row]) -> float:
-    """The spread of the ratio of two measurements, from the largest variation of the bundle's repetitions."""
-    return math.sqrt(2) * max([row.summary.cv for row in rows if row.summary.cv] or [SPREAD])

@@ -19,7 +19,6 @@ from campaign.evidence.replay import Judged
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.report import contents, junit, printing
-from campaign.report.contents import Contents
 from campaign.report.verdict import sentence
 
 # Rules that are printed for a bundle only if they have findings, and what they are about.
@@ -103,7 +102,7 @@ def _journal(chain: Chain) -> str:
     return f"journal: {events} events, {nonce}, head {head}"
 
 
-def for_report(verified: VerifiedBundle, judged: Judged) -> Contents:
+def for_report(verified: VerifiedBundle, judged: Judged) -> contents.Contents:
     """The contents of the buyer's report: the campaign as re-evaluated, with the findings about the bundle."""
     campaign = judged.submission
     whole = replace(campaign, findings=(*verified.findings, *campaign.findings))

@@ -20,17 +20,14 @@ from campaign import __version__
 from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
 from campaign.core import bagit, journal, signatures, temporary, timestamps
-from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError, InputError, no_room, pass_on
 from campaign.core.escaping import plain
 from campaign.core.events import event_of
-from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
 from campaign.core.units import utc
 from campaign.evidence import bundle, compared, provenance, replay
 from campaign.evidence.conclusion import Conclusion, VerifyOutcome, conclude
-from campaign.evidence.replay import BuyersTerms, Copy, Judged, Rules
 from campaign.judge import engine
 from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, violation
 from campaign.judge.submission import measured_and_hidden, recovered
@@ -77,9 +74,9 @@ class VerifiedBundle:
     size: int
     signed: Signed | None
     tool: str
-    chain: Chain
+    chain: journal.Chain
     findings: tuple[Finding, ...]
-    judged: Judged | None
+    judged: replay.Judged | None
     conclusion: Conclusion
 
     @property
@@ -102,7 +99,7 @@ class VerifiedBundle:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Bag]:
+def opened(path: Path) -> Iterator[bagit.Bag]:
     """A bundle, copied into a private directory and compared with its manifests. Raises InputError if it cannot be
     one.
     """
@@ -129,7 +126,7 @@ def verify(path: Path, asked: Asked, part: str = "") -> Iterator[VerifiedBundle]
             yield of_bag(f"{path.name}, part {part}", inner, asked)
 
 
-def parts_of(bag: Bag) -> list[str]:
+def parts_of(bag: bagit.Bag) -> list[str]:
     """The parts of a bundle that answers an RFP; none of one of a single rule pack."""
     places = (bag.root / PARTS).iterdir() if (bag.root / PARTS).is_dir() else ()
     return sorted(place.name for place in places if (place / "bagit.txt").is_file())
@@ -156,7 +153,7 @@ def buyers_rules(asked: Asked) -> RulePack | None:
     return packs.load(asked.rules) if asked.rules else None
 
 
-def of_bag(name: str, bag: Bag, asked: Asked) -> VerifiedBundle:
+def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
     """Verify a bundle that was read."""
     named = buyers_rules(asked)
     data = bag.root / "data"
@@ -164,14 +161,14 @@ def of_bag(name: str, bag: Bag, asked: Asked) -> VerifiedBundle:
     tool, why, judged, by_buyer = "", "", None, None
     differing: dict[str, str] | None = None
     reworded: tuple[str, ...] = ()
-    rules = Rules(Copy.BUNDLE)
+    rules = replay.Rules(replay.Copy.BUNDLE)
     try:
         tool = replay.read_names(data).tool
         rules = replay.choose(named, data)
         with replay.collected(data) as chain:
             judged = by_buyer = replay.judge(data, chain)
             if rules.path is not None or judged.submission.campaign.waivers:
-                by_buyer = replay.judge(data, chain, BuyersTerms(rules.path, asked.waiver_signers))
+                by_buyer = replay.judge(data, chain, replay.BuyersTerms(rules.path, asked.waiver_signers))
         differing, reworded = _differing(data, bag, judged, tool)
     except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the verification
         pass_on(error)
@@ -215,7 +212,7 @@ def of_bag(name: str, bag: Bag, asked: Asked) -> VerifiedBundle:
     return VerifiedBundle(name, len(bag.digests), bag.size, signed, tool, chain, findings, by_buyer, conclusion)
 
 
-def _differing(data: Path, bag: Bag, judged: Judged, tool: str) -> tuple[dict[str, str], tuple[str, ...]]:
+def _differing(data: Path, bag: bagit.Bag, judged: replay.Judged, tool: str) -> tuple[dict[str, str], tuple[str, ...]]:
     """Derived files that differ in the bundle, and those that an earlier version only worded differently."""
     metadata = provenance.crate(judged, data, bag.info.get("Bagging-Date", ""))
     rederived = {**judged.files, **provenance.statements(data, judged, tool), provenance.CRATE: metadata}
@@ -277,14 +274,14 @@ def same_verdict(
         )
 
 
-def _of_campaign(judged: Judged) -> Judged:
+def _of_campaign(judged: replay.Judged) -> replay.Judged:
     """Without the rules about the bundle, which were judged now, and EVD-05, which the buyer's pack decides."""
     others = {*engine.BUNDLE_RULES, "EVD-05"}
     findings = tuple(each for each in judged.submission.findings if each.rule not in others)
     return replace(judged, submission=replace(judged.submission, findings=findings))
 
 
-def signed_by(bag: Bag, asked: Asked) -> Signed | None:
+def signed_by(bag: bagit.Bag, asked: Asked) -> Signed | None:
     if bagit.SIGNATURE not in bag.digests or bagit.TAG_MANIFEST not in bag.digests:
         return None
     text, signature = (bag.root / bagit.TAG_MANIFEST).read_bytes(), bag.root / bagit.SIGNATURE
@@ -295,13 +292,15 @@ def signed_by(bag: Bag, asked: Asked) -> Signed | None:
     return Signed(maker.by, signer.by, signer.problem and f"{bagit.SIGNATURE}: {signer.problem}")
 
 
-def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
+def _waivers(judged: replay.Judged | None, asked: Asked) -> Iterator[Finding]:
     """WVR-01: only the buyer knows whose waivers count; keys in the bundle prove nothing."""
     if asked.waiver_signers is None and judged and any(each.signature for each in judged.submission.campaign.waivers):
         yield unchecked("waivers have no effect: pass the keys of those who may grant them with --waiver-signers")
 
 
-def stamped(bag: Bag, data: Path, chain: Chain, stamps: Mapping[Path, timestamps.Stamp]) -> Iterator[Finding]:
+def stamped(
+    bag: bagit.Bag, data: Path, chain: journal.Chain, stamps: Mapping[Path, timestamps.Stamp]
+) -> Iterator[Finding]:
     """EVD-02: what each time stamp proves to have existed at its time."""
     for path, stamp in stamps.items():
         if stamp.problem or stamp.time is None:
@@ -319,7 +318,7 @@ def stamped(bag: Bag, data: Path, chain: Chain, stamps: Mapping[Path, timestamps
             yield from _head_stamped(data, chain, path.name, stamp.digest, stamp.time)
 
 
-def _head_stamped(data: Path, chain: Chain, name: str, head: str, stamped: datetime) -> Iterator[Finding]:
+def _head_stamped(data: Path, chain: journal.Chain, name: str, head: str, stamped: datetime) -> Iterator[Finding]:
     number, at = chain.heads.index(head) + 1, f"{stamped:%Y-%m-%d %H:%M:%S} UTC"
     with (data / "results/journal.jsonl").open("rb") as file:
         event = event_of(next(islice(file, number - 1, None)))
@@ -336,7 +335,7 @@ def _head_stamped(data: Path, chain: Chain, name: str, head: str, stamped: datet
         yield note("the first {events} events of the journal existed at {time}", events=number, time=at)
 
 
-def _of_journal(chain: Chain, asked: Asked, stated_head: str, headed: bool) -> Iterator[Finding]:
+def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str, headed: bool) -> Iterator[Finding]:
     """EVD-02, with what only the buyer knows."""
     if chain.problem:
         yield violation("journal.jsonl: {problem}", problem=chain.problem)

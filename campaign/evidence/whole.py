@@ -15,21 +15,15 @@ from typing import Any
 
 from campaign import __version__
 from campaign.config import rfp
-from campaign.config.rfp import Rfp
 from campaign.core import bagit, journal, timestamps
-from campaign.core.bagit import Bag
 from campaign.core.errors import INCOMPLETE, OK, CampaignError
-from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
 from campaign.evidence import bundle, compared, replay, verify
-from campaign.evidence.bundle import Written
 from campaign.evidence.conclusion import NOT_FULLY_CHECKED
-from campaign.evidence.verify import PARTS, Asked, VerifiedBundle
 from campaign.judge.findings import note, of_rule, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.report import scores
-from campaign.report.scores import Scored
 
 RFP, RESPONSE = "data/rfp.yaml", "data/response.json"
 
@@ -39,11 +33,11 @@ class VerifiedResponse:
     """`findings`: about the bundle as a whole; `unanswered`: mandatory parts that it does not have."""
 
     name: str
-    rfp: Rfp | None
+    rfp: rfp.Rfp | None
     findings: tuple[Finding, ...]
-    parts: Mapping[str, VerifiedBundle]
+    parts: Mapping[str, verify.VerifiedBundle]
     unanswered: tuple[str, ...]
-    scored: tuple[Scored, ...]
+    scored: tuple[scores.Scored, ...]
 
     @property
     def exit_status(self) -> int:
@@ -76,7 +70,7 @@ class VerifiedResponse:
         }
 
 
-def write(asked: Rfp, root: Path, written: Mapping[str, Written], out: Path, key: Path | None) -> int:
+def write(asked: rfp.Rfp, root: Path, written: Mapping[str, bundle.Written], out: Path, key: Path | None) -> int:
     """Make one bundle of a directory with those of the parts. Gives the number of its files."""
     (root / RFP).write_bytes(asked.path.read_bytes())
     judged = {part: each.judged.submission for part, each in written.items()}
@@ -90,7 +84,7 @@ def write(asked: Rfp, root: Path, written: Mapping[str, Written], out: Path, key
     return bundle.close(root, info, out, key)
 
 
-def _response(asked: Rfp, judged: Mapping[str, Submission], heads: Mapping[str, str]) -> dict[str, Any]:
+def _response(asked: rfp.Rfp, judged: Mapping[str, Submission], heads: Mapping[str, str]) -> dict[str, Any]:
     """What follows from the parts."""
     return {
         "format": 1,
@@ -104,16 +98,17 @@ def _response(asked: Rfp, judged: Mapping[str, Submission], heads: Mapping[str, 
 
 
 @contextmanager
-def verified(name: str, bag: Bag, asked: Asked, buyers: Path | None) -> Iterator[VerifiedResponse]:
+def verified(name: str, bag: bagit.Bag, asked: verify.Asked, buyers: Path | None) -> Iterator[VerifiedResponse]:
     """Verify each part, and that together they are what the bundle says. `buyers`: the buyer's own RFP."""
     chains = {
-        part: journal.look(bag.root / PARTS / part / "data/results/journal.jsonl") for part in verify.parts_of(bag)
+        part: journal.look(bag.root / verify.PARTS / part / "data/results/journal.jsonl")
+        for part in verify.parts_of(bag)
     }
     stamps = {path: timestamps.read(path, asked.authority) for path in asked.timestamps if asked.authority}
     with ExitStack() as stack:
         own, of_rfp = _rfp(bag, buyers)
         order = [part.id for part in own.parts] if own else []
-        parts: dict[str, VerifiedBundle] = {}
+        parts: dict[str, verify.VerifiedBundle] = {}
         for part, chain in sorted(chains.items(), key=lambda each: order.index(each[0]) if each[0] in order else -1):
             others = {head for each in chains.values() if each is not chain for head in each.heads}
             of_part = replace(
@@ -121,7 +116,7 @@ def verified(name: str, bag: Bag, asked: Asked, buyers: Path | None) -> Iterator
                 heads=tuple(head for head in asked.heads if head in chain.heads or head not in others),
                 timestamps=tuple(path for path, stamp in stamps.items() if stamp.digest in chain.heads),
             )
-            inner = stack.enter_context(verify.opened(bag.root / PARTS / part))
+            inner = stack.enter_context(verify.opened(bag.root / verify.PARTS / part))
             parts[part] = verify.of_bag(f"{name}, part {part}", inner, of_part)
         judged = {part: each.judged.submission for part, each in parts.items() if each.judged}
         left = {
@@ -131,7 +126,7 @@ def verified(name: str, bag: Bag, asked: Asked, buyers: Path | None) -> Iterator
         findings = (
             *of_rule("EVD-01", verify.BUNDLE, verify.complete(bag.problems)),
             *of_rule("CMP-05", verify.BUNDLE, _nothing_else(bag, parts)),
-            *of_rule("EVD-02", verify.BUNDLE, verify.stamped(bag, bag.root / "data", Chain(), left)),
+            *of_rule("EVD-02", verify.BUNDLE, verify.stamped(bag, bag.root / "data", journal.Chain(), left)),
             *of_rule("EVD-03", verify.BUNDLE, verify.signature(signed, asked.signers is not None)),
             *of_rule("EVD-04", verify.BUNDLE, _same(bag, own, judged, chains) if own else ()),
             *of_rule("EVD-05", verify.BUNDLE, of_rfp),
@@ -141,15 +136,15 @@ def verified(name: str, bag: Bag, asked: Asked, buyers: Path | None) -> Iterator
         yield VerifiedResponse(name, own, findings, parts, tuple(missing), tuple(scored))
 
 
-def _nothing_else(bag: Bag, parts: Mapping[str, VerifiedBundle]) -> Iterator[Finding]:
+def _nothing_else(bag: bagit.Bag, parts: Mapping[str, verify.VerifiedBundle]) -> Iterator[Finding]:
     """CMP-05: beside the parts there is only what the bundle is described to have."""
-    known = (RFP, RESPONSE, *(f"{PARTS}/{part}/" for part in parts))
+    known = (RFP, RESPONSE, *(f"{verify.PARTS}/{part}/" for part in parts))
     for name in bag.digests:
         if name.startswith(bagit.PAYLOAD) and not name.startswith(known):
             yield violation("{name}: not a file of a bundle of parts", name=shown(name))
 
 
-def _rfp(bag: Bag, buyers: Path | None) -> tuple[Rfp | None, list[Finding]]:
+def _rfp(bag: bagit.Bag, buyers: Path | None) -> tuple[rfp.Rfp | None, list[Finding]]:
     """The RFP to judge by, and how the vendor's differs from it."""
     try:
         vendors = rfp.load(bag.root / RFP)
@@ -163,9 +158,11 @@ def _rfp(bag: Bag, buyers: Path | None) -> tuple[Rfp | None, list[Finding]]:
     return own, [violation("the vendor's RFP differs from yours", own.digest, vendors.digest)]
 
 
-def _same(bag: Bag, own: Rfp, judged: Mapping[str, Submission], chains: Mapping[str, Chain]) -> Iterator[Finding]:
+def _same(
+    bag: bagit.Bag, own: rfp.Rfp, judged: Mapping[str, Submission], chains: Mapping[str, journal.Chain]
+) -> Iterator[Finding]:
     """EVD-04: every part answers this RFP, in one campaign file, and the scores follow from the parts."""
-    files = {compared.text_of(bag.root / PARTS / part / "data/campaign.yaml") for part in judged}
+    files = {compared.text_of(bag.root / verify.PARTS / part / "data/campaign.yaml") for part in judged}
     if len(files) > 1:
         yield violation("the parts are not of one campaign file", "one", len(files))
     packs = {part.id: part for part in own.parts}

@@ -80,10 +80,9 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
     """
     planned = []
     problems = []
+    searched = [each for each in pack.launch if isinstance(campaign.launch.get(each.id), Searched)]
     for target in campaign.targets:
-        for condition in pack.launch:
-            if not isinstance(campaign.launch.get(condition.id), Searched):
-                continue
+        for condition in searched:
             try:
                 space = _space(campaign, pack, condition, nodes, cores_per_node)
             except ValueError as error:

@@ -30,9 +30,8 @@ def texts(line: ClauseLine) -> tuple[str, ...]:
 
 def printed(lines: Sequence[ClauseLine], pack: RulePack, style: str, width: int) -> str:
     printing.check_format(style, "csv", "json", "xlsx")
-    caption = f"Compliance matrix: {pack.document}"
     parts = (
-        printing.paragraph(caption, style, width),
+        printing.paragraph(f"Compliance matrix: {pack.document}", style, width),
         printing.grid(HEADERS, list(map(texts, lines)), style, HEADERS, width),
         printing.paragraph(counted(lines), style, width),
     )

@@ -13,14 +13,12 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.errors import InputError
 from campaign.core.model import Status
-from campaign.core.schema import near
+from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import shown
-from campaign.core.units import listed
 from campaign.judge.submission import Submission
 from campaign.report import notes, printing, table
 from campaign.results.cells import Row
 from campaign.results.tabular import form as forms
-from campaign.results.tabular.form import Box, Spot, Value
 from campaign.results.tabular.places import FormPlace, places
 
 COLUMNS = (
@@ -45,7 +43,7 @@ class FilledCell:
     """`value`: what was written; None if the cell is left empty. `source`: a result, or an answer."""
 
     place: FormPlace
-    value: Value | None
+    value: forms.Value | None
     source: Row | str
 
     @property
@@ -101,7 +99,7 @@ def fill(
         raise InputError(
             *problems or [f"{path}: no cell is marked or mapped; mark one as {{{{ {next(iter(known))} }}}}"]
         )
-    values: dict[Spot, dict[str, Value]] = {}
+    values: dict[forms.Spot, dict[str, forms.Value]] = {}
     for cell in cells:
         values.setdefault(cell.place.spot, {})[cell.place.part] = "" if cell.value is None else cell.value
     return form.filled(values), cells
@@ -121,11 +119,10 @@ def _known(parts: Mapping[str, Submission]) -> dict[str, Source]:
     return known
 
 
-def _check(place: FormPlace, box: Box, times: int, known: Mapping[str, Source]) -> None:
+def _check(place: FormPlace, box: forms.Box, times: int, known: Mapping[str, Source]) -> None:
     """Raises ValueError if nothing can be written there."""
     if (name := place.entry.result) not in known:
-        meant = near(name, known)
-        raise ValueError(f"no result {name}; {f'did you mean {meant}?' if meant else f'allowed: {listed(known)}'}")
+        raise ValueError(f"no result {name}; {suggestion(name, known, allowed=units.listed(known))}")
     if times > 1:
         raise ValueError(f"one of {times} results for this cell; map one")
     if box.closed:
@@ -134,7 +131,7 @@ def _check(place: FormPlace, box: Box, times: int, known: Mapping[str, Source]) 
         raise ValueError(f"found {shown(box.text)} in the cell; clear it, or map another one")
 
 
-def _value(entry: FormEntry, row: Row | str, pack: RulePack) -> Value | None:
+def _value(entry: FormEntry, row: Row | str, pack: RulePack) -> forms.Value | None:
     if isinstance(row, str):
         return row or None
     if entry.field == "note":

@@ -12,11 +12,9 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Severity, State, Status
-from campaign.core.units import several
 from campaign.report import causes
 from campaign.results.cells import Row, patterns
 
-LISTED = 6  # different values that one note lists
 SHORT = 60  # characters of a value in a note about a required explanation
 VALUED = ("RUN-07",)  # rules whose values (seconds) are shown even for valid numbers
 
@@ -69,12 +67,12 @@ def _text(cause: Cause, by_values: dict[tuple[str, str], list[Cell]], beside: Se
     noted = set(itertools.chain.from_iterable(by_values.values()))
     several = len(by_values) > 1
     parts, before = [], ""
-    for (expected, actual), cells in list(by_values.items())[:LISTED]:
+    for (expected, actual), cells in list(by_values.items())[: causes.LISTED]:
         asked = f"expected {expected}, found " if expected and expected != before else ""
         parts.append(asked + actual + (f" ({places(cells, universe)})" if several else ""))
         before = expected
-    if len(by_values) > LISTED:
-        parts.append(f"and {len(by_values) - LISTED} more")
+    if len(by_values) > causes.LISTED:
+        parts.append(f"and {len(by_values) - causes.LISTED} more")
     between = "; " if any(", " in actual for _, actual in by_values) else ", "
     text = " ".join(part for part in (cause[0], between.join(parts), cause[1]) if part)
     if several or all(noted.isdisjoint(line) or noted.issuperset(line) for line in beside):
@@ -143,7 +141,7 @@ def _each_node(row: Row, pack: RulePack) -> Iterator[Remark]:
     values = row.by_node.values()
     reported = next(condition.each for condition in pack.launch if condition.id == row.cell.launch)
     low, mean, high = (units.digits(value) for value in (min(values), fmean(values), max(values)))
-    nodes = f"{len(values)} of {several(len(row.nodes), 'node')}, each by itself"
+    nodes = f"{len(values)} of {units.several(len(row.nodes), 'node')}, each by itself"
     spread = "" if row.spread is None else f", spread {row.spread:.1%} of the mean"
     yield Remark(f"{reported} of {nodes}:", f"{low} to {high}, mean {mean}{spread}")
     if row.outlying:
@@ -164,7 +162,7 @@ def _attempts(row: Row, pack: RulePack) -> Iterator[Remark]:
     """The number of attempts, and which one is reported."""
     if row.executions:
         formula = next(each.formula for each in pack.operations if each.id == row.cell.operation)
-        yield Remark(f"{formula}, of {several(len(row.executions), 'execution')}")
+        yield Remark(f"{formula}, of {units.several(len(row.executions), 'execution')}")
     elif row.value is not None and row.attempts > 1 and row.attempt:
         if row.summary.n > 1:
             yield Remark(f"{row.attempts} attempts, {row.summary.n} valid; reported by the run rules' selection")
@@ -175,7 +173,7 @@ def _attempts(row: Row, pack: RulePack) -> Iterator[Remark]:
                 else f"{row.attempts} attempts, none valid; the last one is shown"
             )
     if row.other_attempts:
-        yield Remark(f"{several(row.other_attempts, 'more attempt')} used different settings; not reported")
+        yield Remark(f"{units.several(row.other_attempts, 'more attempt')} used different settings; not reported")
 
 
 def _iterations(row: Row) -> Iterator[Remark]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from campaign.core import escaping
 from campaign.core.errors import InputError
+from campaign.core.schema import suggestion
 
 WIDEST = 100  # of plain text: every terminal has as many columns
 PADDING = 2  # of headers in tabulate's tables, where there is room
@@ -40,12 +41,9 @@ def check_format(style: str, *others: str) -> None:
 
     known = [*sorted(tabulate.tabulate_formats), *others]
     if style not in known:
-        import difflib
-
-        near = [MEANT[style]] if style in MEANT else difflib.get_close_matches(style, known, 1)
-        if near and near[0] in known:
-            raise InputError(f"--format {style}: unknown format; did you mean {near[0]}?")
-        raise InputError(f"--format {style}: unknown format; allowed: {', '.join(known)}")
+        meant = MEANT.get(style)
+        remedy = f"did you mean {meant}?" if meant in known else suggestion(style, known, cutoff=0.6)
+        raise InputError(f"--format {style}: unknown format; {remedy}")
 
 
 def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from campaign.core.model import Finding, Severity, Status
-from campaign.report import notes, table
+from campaign.report import causes, notes, table
 from campaign.results.cells import Row
 from campaign.statistics import intervals
 from tests.support import builders
@@ -60,8 +60,8 @@ def test_values_that_differ_stand_in_one_note_with_their_cells() -> None:
 def test_a_note_writes_out_a_few_values_and_counts_the_others() -> None:
     told = [with_findings(line, error("RUN-07", "too short", f"0.{n} s")) for n, line in enumerate(lines(), 1)]
     (text,) = notes.notes(told, PACK).texts
-    assert text.count(" s (") == notes.LISTED
-    assert text.endswith(f", and {len(told) - notes.LISTED} more")
+    assert text.count(" s (") == causes.LISTED
+    assert text.endswith(f", and {len(told) - causes.LISTED} more")
 
 
 def test_notes_are_numbered_as_the_table_is_read() -> None:

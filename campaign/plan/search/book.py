@@ -14,8 +14,7 @@ Logs = Sequence[tuple[tuple[str, int], Geometry, float]]  # (phase, block), geom
 
 
 class Missing(Exception):
-    def __init__(self, requests: tuple[PlannedBlock, ...]) -> None:
-        self.requests = requests
+    """Its arguments are the requests without an outcome."""
 
 
 class Spent(Exception):
@@ -52,7 +51,7 @@ class Book:
             else:
                 self._take(outcomes)
         if missing:
-            raise Missing(tuple(missing))
+            raise Missing(*missing)
 
     def _take(self, outcomes: Mapping[PlannedBlock, Outcome]) -> None:
         self.taken |= outcomes

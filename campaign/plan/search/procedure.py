@@ -49,7 +49,7 @@ def step(space: SearchSpace, settings: Settings, measured: Measured) -> tuple[Pl
     except Spent:
         complete = False
     except Missing as missing:
-        return missing.requests
+        return missing.args
     return decide(book, complete)
 
 

@@ -19,13 +19,11 @@ from campaign.config.forms import FormMapping
 from campaign.config.opened import open_campaign
 from campaign.config.rules.pack import RulePack
 from campaign.core import archives, untrusted
-from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.bagit import MANIFEST
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import has_key
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import Offer, read
-from campaign.report.compare.verdicts import OfferComparison, Terms
 from campaign.results.tabular import places, table
 
 MAX_BYTES = 64 * 1024 * 1024  # of a table or a manifest
@@ -48,10 +46,10 @@ _TABLE = "a table; its values are not verified"
 
 def compare(
     paths: Sequence[Path],
-    terms: Terms | None = None,
+    terms: verdicts.Terms | None = None,
     targets: Mapping[str, str] | None = None,
     form: tuple[FormMapping, Mapping[str, RulePack]] | None = None,
-) -> OfferComparison:
+) -> verdicts.OfferComparison:
     """Compare the first of the campaigns with each other one. `form`: how tables are read that are filled forms, and
     their rule packs by part. Raises InputError.
     """
@@ -189,7 +187,7 @@ def _wanted(name: str) -> str | None:
 
 def _from_archive(path: Path) -> dict[str, bytes]:
     too_much = f"{path}: larger than {MAX_UNPACKED_BYTES} bytes unpacked"
-    limits = Limits(str(path), MAX_MEMBERS, MAX_UNPACKED_BYTES, too_much)
+    limits = archives.Limits(str(path), MAX_MEMBERS, MAX_UNPACKED_BYTES, too_much)
     files: dict[str, bytes] = {}
     try:
         with archives.opened(path, limits) as members:
@@ -204,8 +202,8 @@ def _from_archive(path: Path) -> dict[str, bytes]:
     return files
 
 
-def _unfit(member: Member, again: bool) -> str:
-    if member.type is not MemberType.FILE:
+def _unfit(member: archives.Member, again: bool) -> str:
+    if member.type is not archives.MemberType.FILE:
         return "not a regular file"
     if again:
         return "duplicate entry"

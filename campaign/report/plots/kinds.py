@@ -16,7 +16,6 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Status
 from campaign.report.notes import measures_memory
 from campaign.report.plots import drawing, nodes, shapes, svg
-from campaign.report.plots.svg import axis_of_groups
 from campaign.results.cells import Row
 from campaign.results.parsers.bench_jsonl import Timeline, timelines
 from campaign.statistics import contention
@@ -84,13 +83,13 @@ def _bar_panel(
     width = max(WIDTH, MARGINS + NARROWEST * len(groups))
     letters = int((width - MARGINS) / len(groups) / 6)
     names = [drawing.folded(group.title, letters) for group in groups]
-    title, x = panel.title, axis_of_groups(names)
+    title, x = panel.title, svg.axis_of_groups(names)
     if figure.plot.x == "files":
         title = drawing.with_geometry(title, [row for rows in by_group for row in rows])
     else:
         planned = [drawing.geometries(figure.planned(panel, group)) for group in groups]
         labels = [f"{geometry}\n{name}" for geometry, name in zip(planned, names, strict=True)]
-        x = axis_of_groups(labels, "processes × nodes, launch condition")
+        x = svg.axis_of_groups(labels, "processes × nodes, launch condition")
     marks = tuple(bar for place, rows in enumerate(by_group) for bar in _bar_group(place, rows, figure))
     return shapes.Panel(drawing.untold(title), x, y, marks, width)
 
@@ -138,7 +137,7 @@ def lines(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
             _line(figure, line, points, names.setdefault(name, len(names)))
             for name, line in grouped((_line_name(figure, row), row) for row in rows).items()
         )
-        x = axis_of_groups(labels, figure.sweep(figure.plot.x))
+        x = svg.axis_of_groups(labels, figure.sweep(figure.plot.x))
         drawn.append(shapes.Panel(figure.heading(files, launch), x, y, marks))
     legend = tuple(shapes.Key(name, shapes.colour(number), "line", number) for name, number in names.items())
     about = f"Lines of {figure.units()} over {figure.sweep(figure.plot.x)}; {len(panels)} panels, {len(names)} lines."

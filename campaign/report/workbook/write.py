@@ -18,7 +18,6 @@ from campaign.core.model import Status
 from campaign.core.units import digits
 from campaign.report import notes, table
 from campaign.report.contents import Contents
-from campaign.report.table import NOTES, ROUNDING, STATUS, TableLine, origin, status
 from campaign.report.verdict import Compliance, Reason, counted, verdict
 from campaign.report.workbook import records
 from campaign.report.workbook.sheets import CLAUSES, LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal
@@ -81,14 +80,14 @@ def _summary(sheets: Sheets) -> None:
     sheets.put(sheet, 1, 0, conclusion.headline, bold=True, font_size=14, font_color=_COLOURS[conclusion.kind])
     facts: list[tuple[str, str]] = [
         ("Campaign", campaign.name),
-        ("Run rules", f"{pack.id}, version {pack.version}: {pack.title}{origin(pack)}"),
+        ("Run rules", f"{pack.id}, version {pack.version}: {pack.title}{table.origin(pack)}"),
         ("Clauses of", pack.document),
         ("Profile", campaign.profile if campaign.profile == "full" else f"{campaign.profile}: not a compliant result"),
         ("Measured", contents.measured or "no results yet"),
         ("Cells", counted(contents.rows)),
         ("Attempts", contents.tried),
         *(("Verdict" if not number else "", reason) for number, reason in enumerate(_reasons(conclusion.reasons))),
-        ("Digits", ROUNDING),
+        ("Digits", table.ROUNDING),
         ("Marks", _TABLE_MARKS),
         (
             "Origin",
@@ -125,9 +124,9 @@ def _reasons(reasons: Sequence[Reason]) -> list[str]:
 def _target(sheets: Sheets, target: Target, name: str) -> None:
     """The table of one target with its notes."""
     pack, titles = sheets.contents.pack, table.columns(sheets.contents.pack)
-    headers = ["", *titles, "Processes", "Nodes", STATUS, NOTES]
+    headers = ["", *titles, "Processes", "Nodes", table.STATUS, table.NOTES]
     sheet = sheets.add(name, (48, *(14 for _ in titles), 11, 9, 24, 12))
-    _caption(sheets, sheet, f"{pack.caption}: {target.name} ({target.directory}){origin(pack)}")
+    _caption(sheets, sheet, f"{pack.caption}: {target.name} ({target.directory}){table.origin(pack)}")
     for column, header in enumerate(headers):
         aligned = _aligned(column, len(titles) + 2, header)
         sheets.put(sheet, 2, column, header, bold=True, **aligned)
@@ -142,8 +141,8 @@ def _target(sheets: Sheets, target: Target, name: str) -> None:
         if line.geometries and line.level == 1:
             for column, shown in enumerate((line.processes, line.nodes), len(titles) + 1):
                 sheets.put(sheet, number, column, int(shown) if shown.isdecimal() else shown, align="right")
-        sheets.put(sheet, number, headers.index(NOTES), notes.ranges(noted.of(*line.rows)) or None)
-    below = [*(f"[{number}] {text}" for number, text in enumerate(noted.texts, 1)), ROUNDING, _TABLE_MARKS]
+        sheets.put(sheet, number, headers.index(table.NOTES), notes.ranges(noted.of(*line.rows)) or None)
+    below = [*(f"[{number}] {text}" for number, text in enumerate(noted.texts, 1)), table.ROUNDING, _TABLE_MARKS]
     sheets.paragraphs(sheet, FIRST_LINE + len(lines) + 1, below, len(headers))
     sheet.freeze_panes(FIRST_LINE, 1)
     sheet.repeat_rows(2, 3)
@@ -152,22 +151,22 @@ def _target(sheets: Sheets, target: Target, name: str) -> None:
 def _overview(sheets: Sheets) -> None:
     """All targets side by side."""
     pack, targets = sheets.contents.pack, [target.name for target in sheets.contents.campaign.targets]
-    headers = ["", *targets, STATUS]
+    headers = ["", *targets, table.STATUS]
     sheet = sheets.add(OVERVIEW, (48, *(16 for _ in targets), 32))
-    _caption(sheets, sheet, f"{pack.caption}: {', '.join(targets)}{origin(pack)}")
+    _caption(sheets, sheet, f"{pack.caption}: {', '.join(targets)}{table.origin(pack)}")
     for column, header in enumerate(headers):
         sheets.put(sheet, 2, column, header, bold=True, bottom=1, **_aligned(column, len(targets), header))
     lines = table.overview(sheets.contents.rows, targets, pack)
     for number, line in enumerate(lines, 3):
         _line(sheets, sheet, number, line, targets, headers)
-    sheets.paragraphs(sheet, 4 + len(lines), [ROUNDING, _TABLE_MARKS], len(headers))
+    sheets.paragraphs(sheet, 4 + len(lines), [table.ROUNDING, _TABLE_MARKS], len(headers))
     sheet.freeze_panes(3, 1)
     sheet.repeat_rows(2)
 
 
 def _aligned(column: int, numbers: int, header: str) -> dict[str, object]:
     """The format of a heading: the first column has labels, the next ones have numbers, as many as said."""
-    return {"align": "right"} if 0 < column <= numbers else {"indent": int(header == STATUS)}
+    return {"align": "right"} if 0 < column <= numbers else {"indent": int(header == table.STATUS)}
 
 
 def _caption(sheets: Sheets, sheet: Worksheet, caption: str) -> None:
@@ -178,7 +177,7 @@ def _caption(sheets: Sheets, sheet: Worksheet, caption: str) -> None:
 
 
 def _line(
-    sheets: Sheets, sheet: Worksheet, number: int, line: TableLine, titles: Sequence[str], headers: Sequence[str]
+    sheets: Sheets, sheet: Worksheet, number: int, line: table.TableLine, titles: Sequence[str], headers: Sequence[str]
 ) -> None:
     """Label, values and status."""
     shown = {"align": "left", "indent": line.level} if line.level else {"bold": True}
@@ -186,7 +185,7 @@ def _line(
     for column, row in enumerate(line.rows, 1):
         if row is not None:
             _entry(sheets, sheet, row, number, column)
-    sheets.put(sheet, number, headers.index(STATUS), status(line, titles) or None, font_color=RED, indent=1)
+    sheets.put(sheet, number, headers.index(table.STATUS), table.status(line, titles) or None, font_color=RED, indent=1)
 
 
 def _entry(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -> None:
