@@ -6,7 +6,7 @@ They use only rows where possible, so that they also judge a table from another 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from campaign.config.rules.catalogue import Quantity, show
@@ -292,11 +292,8 @@ def are_their_own(values: Iterable[float]) -> bool:
 
 def _of_own_lines(rows: Iterable[Row]) -> dict[str, float]:
     """One value of each output line: others on the line, and numbers computed from it, may depend on that one."""
-    first: dict[Hashable, Row] = {}
-    for row in rows:
-        if row.value:
-            first.setdefault(row.record.source if row.record else row.cell.operation, row)
-    return {row.cell.operation: row.value for row in first.values() if row.value}
+    by_source = grouped((row.record.source if row.record else row.cell.operation, row) for row in rows if row.value)
+    return {row.cell.operation: row.value for row, *_ in by_source.values() if row.value}
 
 
 def _multiple(values: dict[str, float], others: dict[str, float]) -> float | None:

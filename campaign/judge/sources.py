@@ -322,11 +322,8 @@ def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
     disclosed = [(name, value) for name, value in campaign.slurm.environment if name in attested.PRELOADS]
     for name, value in disclosed:
         yield note("the campaign file sets {name}", "", value, name=name)
-    met: dict[tuple[str, str], str] = {}  # the first attempt with it
-    for case in ended:
-        for loaded in attested.preloads(case):
-            met.setdefault(loaded, case.subject)
-    for (name, value), about in met.items():
+    met = grouped((loaded, case.subject) for case in ended for loaded in attested.preloads(case))
+    for (name, value), (about, *_) in met.items():
         if not value.strip() or (name, value) in disclosed:
             continue
         if any(value in text for _, text in campaign.system):
@@ -345,11 +342,10 @@ def _replaced(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
     """Libraries that replace functions that measure, whether or not the campaign file names them."""
     campaign = submission.campaign
     told = " ".join(text for _, text in (*campaign.slurm.environment, *campaign.system))
-    met: dict[tuple[str, str], str] = {}
-    for case in ended:
-        for path, functions in attested.replaced(case):
-            met.setdefault((path, listed(functions)), case.subject)
-    for (path, taken), about in met.items():
+    met = grouped(
+        ((path, listed(functions)), case.subject) for case in ended for path, functions in attested.replaced(case)
+    )
+    for (path, taken), (about, *_) in met.items():
         if path in told:
             yield to_explain(
                 "{path}, named in the campaign file, replaces {functions}",

@@ -18,6 +18,7 @@ from campaign.config.rules import programs
 from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, Form, OutputFormat, PhasedOutput
 from campaign.core import decode, untrusted
 from campaign.core.errors import InputError, pass_on_limit
+from campaign.core.grouping import grouped
 from campaign.core.model import Observation, OutputRemark, Record
 from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text, wall
 from campaign.results.parsers.ior_formats import CSV_NO_END
@@ -195,11 +196,8 @@ def _notes(applet: str, err: _Raw) -> Notes:
 
 def _once(warnings: Sequence[OutputRemark], applet: str) -> tuple[OutputRemark, ...]:
     """Each warning once: the benchmark writes its own to the JSON lines, and also to stdout or stderr."""
-    by_words: dict[str, OutputRemark] = {}
-    for warning in warnings:
-        words = warning.text.removeprefix(f"{applet}: warning: ").removeprefix("WARNING: ")
-        by_words.setdefault(words, warning)
-    return tuple(by_words.values())
+    texts = ((each.text.removeprefix(f"{applet}: warning: ").removeprefix("WARNING: "), each) for each in warnings)
+    return tuple(first for first, *_ in grouped(texts).values())
 
 
 # What both the text and the JSON lines may give, by its name in errors.
