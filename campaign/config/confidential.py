@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
 
 from campaign.config import resolution
 from campaign.core.model import matches
 from campaign.core.resources import BENCHMARK
-from campaign.core.strict_yaml import Document, Mapping, Place, Scalar, Sequence, YamlNode, shown
+from campaign.core.strict_yaml import Document, Place, Scalar, nodes, shown
 
 _LOGIN = re.compile(r"://[^/?#@\s]+@")  # a URL with a user's name or password
 _WORD = re.compile(r"^(PART|WORD)\((\w+)\)", re.MULTILINE)
@@ -44,8 +43,8 @@ def check(document: Document) -> None:
     """Report everything that looks like a secret in a campaign file from this machine."""
     if resolution.replayed():
         return
-    for at, node in _texts(document.root, ()):
-        if found := _found(at, node.text):
+    for at, node in nodes(document.root):
+        if isinstance(node, Scalar) and (found := _found(at, node.text)):
             document.problem(
                 at,
                 f"found {found}, which looks like a secret: the campaign file is in the bundle, its words in results; "
@@ -64,15 +63,3 @@ def _found(at: Place, text: str) -> str:
     elif any(matches(place, pattern) for pattern in _COMMANDS):
         names = [match[1] or match[2] for match in _NAMED.finditer(text)]
     return next((name for name in names if _secret().search(name)), "")
-
-
-def _texts(node: YamlNode, at: Place) -> Iterator[tuple[Place, Scalar]]:
-    if isinstance(node, Scalar):
-        yield at, node
-    elif isinstance(node, Sequence):
-        for index, item in enumerate(node.items):
-            yield from _texts(item, (*at, index))
-    elif isinstance(node, Mapping):
-        for key, value in node.pairs:
-            if isinstance(key, Scalar):
-                yield from _texts(value, (*at, key.text))

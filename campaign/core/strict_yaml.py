@@ -83,7 +83,7 @@ class Document:
         self.file = file
         self._problems: list[tuple[int, int, str]] = []
         self._places: set[Place] = set()  # values that have a problem
-        self._marks: dict[Place, tuple[int, int]] = {(): (1, 1)}
+        self._nodes: dict[Place, YamlNode] = {(): YamlNode(1, 1)}
         self._events = self._parse(self._decode(data))
         self.root = self._stream()
 
@@ -104,17 +104,17 @@ class Document:
         """The same file, read as another tree that is made of its nodes."""
         other = copy.copy(self)
         other.root, other._problems, other._places = root, list(self._problems), set()
-        other._marks = dict(_marks(root, ()))
+        other._nodes = dict(nodes(root))
         return other
 
     def problem(self, at: Place, message: str, node: YamlNode | None = None) -> None:
         """Record a problem with the value at `at`: its line is that of `node`, or of the nearest value on the path."""
         near = at
-        while near not in self._marks:
+        while near not in self._nodes:
             near = near[:-1]
-        line, column = (node.line, node.column) if node else self._marks[near]
+        there = node or self._nodes[near]
         self._places.add(at)
-        problem = (line, column, f"{path_text(at)}: {message}" if at else message)
+        problem = (there.line, there.column, f"{path_text(at)}: {message}" if at else message)
         if problem not in self._problems:  # a problem found in both profiles is reported once
             self._problems.append(problem)
 
@@ -186,7 +186,7 @@ class Document:
                 root = self._node(next(self._events), ())
         if root is None:
             self._stop(1, 1, "the file is empty; allowed: a mapping of keys to values")
-        self._marks = dict(_marks(root, ()))
+        self._nodes = dict(nodes(root))
         return root
 
     def _node(self, event: Any, at: Place) -> YamlNode:
@@ -226,15 +226,15 @@ class Document:
         return node
 
 
-def _marks(node: YamlNode, at: Place) -> Iterator[tuple[Place, tuple[int, int]]]:
-    """The line and the column of each value of a tree."""
-    yield at, (node.line, node.column)
+def nodes(node: YamlNode, at: Place = ()) -> Iterator[tuple[Place, YamlNode]]:
+    """Each value of a tree, with its place."""
+    yield at, node
     if isinstance(node, Sequence):
         for index, item in enumerate(node.items):
-            yield from _marks(item, (*at, index))
+            yield from nodes(item, (*at, index))
     elif isinstance(node, Mapping):
         for key, value in node.pairs:
-            yield from _marks(value, (*at, key.text if isinstance(key, Scalar) else "key"))
+            yield from nodes(value, (*at, key.text if isinstance(key, Scalar) else "key"))
 
 
 def plain(node: YamlNode) -> Any:
