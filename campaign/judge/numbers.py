@@ -19,6 +19,7 @@ from campaign.judge.findings import doubt, note, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import selected, valid_by_line
 from campaign.results.cells import Row
+from campaign.results.parsers.consistency import half_digit
 from campaign.statistics import intervals
 
 MOST_CHANCE_DIGITS = 15  # digits that two measurements of a large campaign may have in common by chance
@@ -303,15 +304,9 @@ def _multiple(values: dict[str, float], others: dict[str, float]) -> float | Non
     least, most = 0.0, math.inf
     for operation, value in values.items():
         other = others[operation]
-        half, other_half = _half_digit(value), _half_digit(other)
+        half, other_half = (half_digit(f"{number:.6f}".rstrip("0")) for number in (value, other))
         if half > value / 1000 or other_half > other / 1000:
             return None  # too few digits
         least = max(least, (value - half) / (other + other_half))
         most = min(most, (value + half) / (other - other_half))
     return (least + most) / 2 if least <= most else None
-
-
-def _half_digit(value: float) -> float:
-    """Half of the last written digit of a number."""
-    fraction = f"{value:.6f}".rstrip("0").partition(".")[2]
-    return 0.5 * 10.0 ** -len(fraction)

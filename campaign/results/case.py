@@ -46,10 +46,7 @@ class Case:
         return tuple(each for each in self.pack.operations_of(self.run.launch) if not each.across)
 
     def record(self, name: str) -> Record | None:
-        for record in self.records:
-            if record.operation == name:
-                return record
-        return None
+        return next((record for record in self.records if record.operation == name), None)
 
     def _of_iterations(self, operation: Operation) -> Record | None:
         """The record of an operation, computed from the iterations that the pack selects."""
