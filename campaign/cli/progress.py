@@ -77,16 +77,12 @@ def remaining(progress: Progress) -> str:
     left = progress.time_left()
     if left is None:
         return ""
-    time = format_duration(_rounded(left.seconds))
+    # An estimate is not known to the second.
+    step = next((step for limit, step in ROUNDING if left.seconds < limit), 3600)
+    time = format_duration(max(1, round(left.seconds / step)) * step)
     if left.unlike:
         return f" (about {time} left, {several(left.unlike, 'run')} of unknown length)"
     return f" (about {time} left)"
-
-
-def _rounded(seconds: float) -> int:
-    """Rounded: an estimate is not known to the second."""
-    step = next((step for limit, step in ROUNDING if seconds < limit), 3600)
-    return max(1, round(seconds / step)) * step
 
 
 @contextmanager

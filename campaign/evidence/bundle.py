@@ -120,7 +120,8 @@ def close(root: Path, info: Mapping[str, str], out: Path, key: Path | None) -> i
         bagit.pack(root, packed)
         packed.rename(out)
     else:
-        _make_readable(root)
+        for path in (root, *root.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
         root.rename(out)
     return files
 
@@ -237,11 +238,6 @@ def _copy(source: Path, target: Path) -> None:
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode())
-
-
-def _make_readable(root: Path) -> None:
-    for path in (root, *root.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 # --- its index and metadata

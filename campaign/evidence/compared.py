@@ -30,7 +30,7 @@ from campaign.judge.submission import Submission
 from campaign.slurm import script_text, scripts, submit
 
 LARGEST_TEXT = 16 << 20  # bytes of a text that is compared
-MOST_SHOWN = 20  # files and attempts that the tables do not need
+MOST_SHOWN = 20  # problems of one kind
 SHOWN_BEFORE = 30  # characters of a line shown before the difference
 LARGEST_SCRIPT = 4 << 20  # characters of a job script that are compared
 LONGEST_LINE = 200  # characters that are shown

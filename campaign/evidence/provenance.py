@@ -79,9 +79,10 @@ def _of_build(data: Path, build: Build) -> dict[str, Any]:
         "internalParameters": {"compiler": build.compiler, "mpi": build.mpi, "libraries": list(build.libraries)},
         "resolvedDependencies": dependencies,
     }
-    details = {"builder": _builder("make", {"benchmark": build.version} if build.version else {})}
-    if finished:
-        details["metadata"] = {"finishedOn": finished}
+    details = {
+        "builder": _builder("make", {"benchmark": build.version} if build.version else {}),
+        **({"metadata": {"finishedOn": finished}} if finished else {}),
+    }
     return _statement([{"name": "benchmark", "digest": {"sha256": build.binary_sha256}}], definition, details)
 
 

@@ -34,7 +34,6 @@ from campaign.judge.submission import measured_and_hidden, recovered
 
 PARTS = "data/parts"  # of a bundle that answers an RFP: a bundle for each
 BUNDLE = "bundle"  # the subject of findings about it
-MOST_SHOWN = 20  # problems of one kind
 CLOCKS_S = 60.0  # how much the driver's clock may be behind the authority's
 FUTURE_S = 3600.0  # how much the driver's clock may be ahead of this machine's
 
@@ -224,9 +223,9 @@ def _differing(data: Path, bag: bagit.Bag, judged: replay.Judged, tool: str) -> 
 
 def complete(problems: Sequence[str]) -> Iterator[Finding]:
     """EVD-01: every file is listed with its hash, every listed file exists, and nothing points outside."""
-    for problem in problems[:MOST_SHOWN]:
+    for problem in problems[: compared.MOST_SHOWN]:
         yield violation(problem)
-    if (more := len(problems) - MOST_SHOWN) > 0:
+    if (more := len(problems) - compared.MOST_SHOWN) > 0:
         yield violation("and {count} more", count=more)
 
 

@@ -82,9 +82,11 @@ class Estimate:
             guesses.append(f"up to {several(self.repeating, 'more repetition')} if intervals are wide")
         if self.unsettled:
             guesses.append("unresolved runs not included")
-        bound, source = ("about", "estimated from finished runs")
-        if not self.known:
-            bound, source = ("at most", "upper bound from slurm.time; nothing has run yet")
+        bound, source = (
+            ("about", "estimated from finished runs")
+            if self.known
+            else ("at most", "upper bound from slurm.time; nothing has run yet")
+        )
         return (
             f"remaining: {several(self.jobs, 'job')}, {several(self.runs, 'run')}, {bound} "
             f"{self.node_s / 3600:.1f} node-hours and {format_duration(round(self.seconds))} "
@@ -208,8 +210,8 @@ def time_left(
     jobs = {attempts[run.id][-1].job: run for run in left if attempts.get(run.id)}
     later = matrix.batches([run for run in left if not attempts.get(run.id)], campaign.slurm.allocation)
     wait_s = _wait(every)
-    for run in [*(run for job, run in jobs.items() if job not in begun), *(batch[0] for batch in later)]:
-        expected_s.append((run, wait_s))
+    expected_s += [(run, wait_s) for job, run in jobs.items() if job not in begun]
+    expected_s += [(batch[0], wait_s) for batch in later]
     seconds = side_by_side(campaign.targets, _by_target(expected_s))
     return TimeLeft(seconds, sum(not lengths.has(run) for run in left))
 

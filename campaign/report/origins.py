@@ -9,12 +9,12 @@ import functools
 import os
 import shlex
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from campaign.core import units, untrusted
-from campaign.core.model import Attempt, Record, Run
+from campaign.core.model import Record
 from campaign.report.contents import Contents
 from campaign.results.case import Case
 from campaign.results.cells import Row
@@ -49,13 +49,14 @@ def _origin(
     directory: Path, contents: Contents, row: Row, logs: _Logs, cases: Mapping[tuple[str, int], Case]
 ) -> dict[str, Any]:
     """The origin of one number; what does not apply is empty."""
-    run, attempt, record = row.run, row.attempt, row.record
+    run, attempt, record, root = row.run, row.attempt, row.record, contents.root
     nodes = ""
     places = [
         {
             "record": part,
             "value": f"{part.value:.15g} {part.unit}",
-            "link": _link(directory, contents.root / part.source.file),
+            "link": "./"
+            + urllib.parse.quote(os.path.relpath((root / part.source.file).resolve(), directory.resolve())),
             **logs.around(part),
         }
         for part in (record.measured if record is not None else ())
@@ -70,7 +71,9 @@ def _origin(
         spread = geometry.spread if geometry.larger else f"{geometry.processes_per_node} on each"
         each = f" ({spread})" if geometry.nodes > 1 else ""
         ran = f"{geometry.processes} × {geometry.nodes}{each}"
-    command = _command(contents, run, attempt) if run is not None and row.projection is None else ""
+    commands: Iterable[Sequence[str]] = ()
+    if run is not None and row.projection is None:
+        commands = scripts.each_command(run, contents.campaign.slurm, attempt.token if attempt is not None else "TOKEN")
     return {
         "row": row,
         "cell": str(row.cell),
@@ -80,21 +83,11 @@ def _origin(
         "anchor": anchor(row),  # the address of its part of the page
         "places": places,  # several for a computed number
         "formula": formula,
-        "command": command,
+        "command": "\n".join(map(shlex.join, commands)),
         "ran": ran,
         "nodes": nodes,
         "spread": _spread(row),
     }
-
-
-def _command(contents: Contents, run: Run, attempt: Attempt | None) -> str:
-    token = attempt.token if attempt is not None else "TOKEN"
-    return "\n".join(map(shlex.join, scripts.each_command(run, contents.campaign.slurm, token)))
-
-
-def _link(directory: Path, file: Path) -> str:
-    """The raw output, as an address relative to the page."""
-    return "./" + urllib.parse.quote(os.path.relpath(file.resolve(), directory.resolve()))
 
 
 def _spread(row: Row) -> str:
@@ -125,7 +118,7 @@ class _Logs:
         if isinstance(lines, str):
             return {"log": {}, "unread": lines}
         near = range(max(1, place - AROUND), min(len(lines), place + AROUND) + 1)
-        log = {number: _cut(lines[number - 1]) for number in near}
+        log = {number: lines[number - 1] for number in near}
         self.left -= sum(map(len, log.values()))
         if self.left < 0:
             return {"log": {}, "unread": "left out because this page would become too large; open the raw output"}
@@ -135,15 +128,12 @@ class _Logs:
 
 
 def _lines(path: Path) -> list[str] | str:
-    """The lines of a log, or why it cannot be read."""
+    """The lines of a log, shortened, or why it cannot be read."""
     try:
         raw, _ = untrusted.read(path, READ_BYTES)
     except untrusted.NotPlain:
         return "the raw output is not a regular file"
     except OSError as error:
         return f"the raw output cannot be read: {error.strerror}"
-    return raw.decode("utf-8", errors="replace").split("\n")
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+    lines = raw.decode("utf-8", errors="replace").split("\n")
+    return [line if len(line) <= LONGEST else f"{line[:LONGEST]}…" for line in lines]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ def html(
     from markupsafe import Markup
 
     campaign, pack, rows = contents.campaign, contents.pack, contents.rows
-    numbers = {str(row.cell): number for number, row in enumerate(rows, 1)}
+    numbers, titles = {str(row.cell): number for number, row in enumerate(rows, 1)}, table.columns(pack)
     return rendered(
         TEMPLATE,
         campaign=campaign,
@@ -52,10 +52,19 @@ def html(
         tried=contents.tried,
         measured=contents.measured,
         rounding=table.ROUNDING,
-        columns=_columns(pack),
-        titles=table.columns(pack),
+        columns=[*((title, table.unit(pack, title)) for title in titles), ("Processes", ""), ("Nodes", "")],
+        titles=titles,
         statuses=list(dict.fromkeys(row.status for row in rows)),
-        targets=[_target(target, contents, numbers, pictures[target.name]) for target in campaign.targets],
+        targets=[
+            {
+                "name": target.name,
+                "directory": target.directory,
+                "description": target.description,
+                **_table([row for row in rows if row.cell.target == target.name], pack, numbers),
+                "pictures": pictures[target.name],
+            }
+            for target in campaign.targets
+        ],
         overview=_overview(rows, campaign.targets, pack, numbers),
         models=[(name, model_lines(fit)) for name, fit in models.items()],
         searches=searches,
@@ -105,27 +114,9 @@ def _policy(style: str, script: str) -> str:
     return f"default-src 'none'; style-src {hashed[0]}; script-src {hashed[1]}; base-uri 'none'; form-action 'none'"
 
 
-def _target(
-    target: Target, contents: Contents, numbers: Mapping[str, int], pictures: Sequence[Picture]
-) -> dict[str, Any]:
-    return {
-        "name": target.name,
-        "directory": target.directory,
-        "description": target.description,
-        **_table([row for row in contents.rows if row.cell.target == target.name], contents.pack, numbers),
-        "pictures": pictures,
-    }
-
-
 def _words(run: Run) -> str:
     """The command lines of a run."""
     return "\n".join(shlex.join(command.words(run.attempt_directory("TOKEN"))) for command in run.commands)
-
-
-def _columns(pack: RulePack) -> list[tuple[str, str]]:
-    """The columns, each with its unit."""
-    titles = table.columns(pack)
-    return [*((title, table.unit(pack, title)) for title in titles), ("Processes", ""), ("Nodes", "")]
 
 
 def _table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
@@ -194,7 +185,11 @@ def _grouped(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]
     come first, rules that were not checked last.
     """
     merged = []
-    for same in grouped((_alike(finding), finding) for finding in causes.told(findings)).values():
+    alike = (
+        ((each.rule, each.severity, each.message, each.checked, each.explained, each.waived), each)
+        for each in causes.told(findings)
+    )
+    for same in grouped(alike).values():
         first = same[0]
         by_values = grouped(((finding.expected, finding.actual), finding.subject) for finding in same)
         each = [
@@ -204,7 +199,3 @@ def _grouped(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]
         clause = pack.checks.get(first.rule, "")
         merged.append({**first.as_json(), "clause": clause, "times": len(same), "each": each})
     return sorted(merged, key=lambda group: (not group["checked"], "EWI".index(group["severity"]), group["rule"]))
-
-
-def _alike(finding: Finding) -> Hashable:
-    return finding.rule, finding.severity, finding.message, finding.checked, finding.explained, finding.waived

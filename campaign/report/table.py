@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from campaign.config.format import Campaign, Target
+from campaign.config.format import Campaign
 from campaign.config.rules.entries import FileConfiguration
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.packs import digest_of_own
@@ -71,30 +71,27 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
     """The layout of the RFP's table, one for each target, with the notes on its numbers."""
     printing.check_format(style, "csv", "json", "xlsx")
     parts = []
+    size = "" if campaign.profile == "full" else f" [{campaign.profile} size: not a compliant result]"
     for target in campaign.targets:
         of_target = [row for row in table if row.cell.target == target.name]
         placed = lines(of_target, pack)
         noted = notes.notes([line.cells for line in placed], pack)
         below = [*(f"[{number}] {text}" for number, text in enumerate(noted.texts, 1)), *notes.overall(of_target)]
         parts += [
-            printing.paragraph(_caption(campaign, pack, target), style, width),
+            printing.paragraph(f"{pack.caption}: {target.name} ({target.directory}){size}{origin(pack)}", style, width),
             printing.grid(*_body(placed, pack, noted), style, (STATUS, NOTES), width),
             *(printing.paragraph(text, style, width, indent=4) for text in below),
             "",
         ]
     if len(campaign.targets) > 1:
         names = [target.name for target in campaign.targets]
+        body = [[*_texts(line), status(line, names)] for line in overview(table, names, pack)]
         parts += [
             printing.paragraph(f"{pack.caption}: {', '.join(names)}", style, width),
-            printing.grid(*_overview(table, names, pack), style, (STATUS,), width),
+            printing.grid(*_without_empty(["", *names, STATUS], body), style, (STATUS,), width),
             "",
         ]
     return printing.document([*parts, printing.paragraph(ROUNDING, style, width)], style)
-
-
-def _caption(campaign: Campaign, pack: RulePack, target: Target) -> str:
-    size = "" if campaign.profile == "full" else f" [{campaign.profile} size: not a compliant result]"
-    return f"{pack.caption}: {target.name} ({target.directory}){size}{origin(pack)}"
 
 
 def origin(pack: RulePack) -> str:
@@ -183,11 +180,6 @@ def _heading(files: FileConfiguration, rows: Sequence[Row], pack: RulePack, colu
 
 
 TableTexts = tuple[list[str], list[list[str]]]  # headers and lines
-
-
-def _overview(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> TableTexts:
-    body = [[*_texts(line), status(line, targets)] for line in overview(table, targets, pack)]
-    return _without_empty(["", *targets, STATUS], body)
 
 
 def _body(placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes) -> TableTexts:

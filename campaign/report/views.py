@@ -307,7 +307,8 @@ def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row
     if not apart or len(alike) > LISTED:
         details += [f"at {about}"] if (about := _about(same, rows)) else []
     for findings in list(alike.values())[:LISTED]:
-        values = _values(findings[0])
+        found = (("expected", findings[0].expected), ("found", findings[0].actual))
+        values = "; ".join(f"{word} {value}" for word, value in found if value)
         about = _about(findings, rows) if apart else ""
         details.append(f"{about}: {values}" if about and values else about or values)
     if len(alike) > LISTED:
@@ -315,11 +316,6 @@ def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row
     answers = {"explained": first.explained, "waived": first.waived}
     details += [f"{word}: {answer}" for word, answer in answers.items() if answer]
     return [_FindingLine(f"{names}  {text}", 2, 4), *(_FindingLine(detail, 6, 9) for detail in details if detail)]
-
-
-def _values(finding: Finding) -> str:
-    expected = f"expected {finding.expected}" if finding.expected else ""
-    return "; ".join(filter(None, (expected, f"found {finding.actual}" if finding.actual else "")))
 
 
 def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:

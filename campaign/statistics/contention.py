@@ -178,7 +178,14 @@ def _fitted(
                         quickest * _LEAST_SHARE])  # fmt: skip
     highest = numpy.log([quickest * 1e3, fastest * 10, beyond, 1.0, quickest * 1e3])
     best = None
-    for start in _beginnings(quickest, fastest) if near is None else near:
+    # The node's limit reached early, late or never; several ratios of the first pair to further ones.
+    starts = near or [
+        (quickest, fastest * part, limit, share, quickest * 0.03)
+        for part in (0.8, 0.2)
+        for limit in (1.1, 3.0)
+        for share in (0.9, 0.3, 0.01)
+    ]
+    for start in starts:
         solution = optimize.least_squares(
             residuals, numpy.clip(numpy.log(start), lowest, highest), bounds=(lowest, highest), x_scale="jac",
             loss="soft_l1", f_scale=0.1, xtol=1e-8, ftol=1e-8, gtol=1e-8, max_nfev=120,
@@ -209,15 +216,3 @@ def _parameters(model: ContentionModel) -> _Parameters:
     share = max(model.further_bytes_s / first, _LEAST_SHARE)
     further = max(model.further_s, model.latency_s * _LEAST_SHARE)
     return model.latency_s, first, model.node_bytes_s / first, share, further
-
-
-def _beginnings(quickest: float, fastest: float) -> list[_Parameters]:
-    """Starting points of the fit: the node's limit reached early, late or never; several ratios of the first pair to
-    further ones.
-    """
-    return [
-        (quickest, fastest * part, limit, share, quickest * 0.03)
-        for part in (0.8, 0.2)
-        for limit in (1.1, 3.0)
-        for share in (0.9, 0.3, 0.01)
-    ]

@@ -29,7 +29,8 @@ def decide(book: Book, complete: bool) -> Decision:
         peak = estimates(logs).top()
         reason = f"{words(peak)}: best rate so far, unconfirmed ({why})."
         decision = Decision(peak, peak, complete, confirmed, reason, _candidates(book, [peak]))
-    drift, slow_runs = _drift(book), _slow_runs(book)
+    drift, groups = _drift(book), two_groups(_about_usual(book))
+    slow_runs = SlowRuns(groups.share, -math.expm1(-groups.apart)) if groups else None
     return replace(
         decision,
         remarks=_remarks(book, decision.peak, drift, slow_runs) if decision.peak else (),
@@ -156,12 +157,6 @@ def _drift(book: Book) -> Drift | None:
     values = [value for _, _, value in _about_effect(book)]
     third = len(values) // 3
     return Drift(p_value, math.expm1(median(values[-third:]) - median(values[:third])))
-
-
-def _slow_runs(book: Book) -> SlowRuns | None:
-    """The slower group; None if the runs do not form two groups."""
-    groups = two_groups(_about_usual(book))
-    return SlowRuns(groups.share, -math.expm1(-groups.apart)) if groups else None
 
 
 def _about_usual(book: Book) -> list[float]:

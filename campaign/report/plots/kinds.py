@@ -274,7 +274,8 @@ def processes(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
     ]
     if not maps:
         return None
-    panels, most = [], max(_most(lines) for *_, lines in maps)
+    panels, moved = [], (value for *_, lines in maps for row in rates(lines) for value in row if value is not None)
+    most = max(moved, default=0.0) or 1.0  # in MiB/s
     for files, launch, operation, lines in maps:
         alike = [recorded for _, _, other, recorded in maps if other == operation]
         longest = max(len(line.bytes) * line.interval_s for each in alike for line in each)
@@ -298,11 +299,6 @@ def _recorded(figure: drawing.Drawing, files: drawing.Entry, launch: drawing.Ent
     except (IndexError, OSError, untrusted.NotPlain):
         return {}
     return timelines(raw.decode("utf-8", errors="replace")) if size <= READ_BYTES else {}
-
-
-def _most(lines: Sequence[Timeline]) -> float:
-    """The largest value of a map in MiB/s; never 0."""
-    return max((value for row in rates(lines) for value in row if value is not None), default=0.0) or 1.0
 
 
 def _reached(figure: drawing.Drawing, files: drawing.Entry, launch: drawing.Entry, operation: str) -> str:

@@ -35,10 +35,7 @@ def _panel(row: Row) -> shapes.Panel:
     )
     spread = "" if row.spread is None else f", spread {row.spread:.1%}"
     title = f"{row.cell}: {len(values)} of {units.several(len(row.nodes), 'node')}{spread}"
-    return shapes.Panel(title, x, _axis(values[0][0], values[-1][0], row.unit), marks)
-
-
-def _axis(least: float, most: float, unit: str) -> shapes.Axis:
-    """Only the range of the values, whose differences are what is looked for."""
+    # Only the range of the values, whose differences are what is looked for.
+    least, most = values[0][0], values[-1][0]
     margin = (most - least or abs(most) or 1.0) / 10
-    return shapes.linear_axis(most + margin, unit, low=least - margin)
+    return shapes.Panel(title, x, shapes.linear_axis(most + margin, row.unit, low=least - margin), marks)
