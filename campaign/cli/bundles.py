@@ -78,13 +78,13 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
         if parts and not arguments.part:
             with whole.verified(arguments.bundle.name, bag, asked, arguments.rfp) as all_parts:
                 return _print_parts(arguments, all_parts)
-    with verify.verify(arguments.bundle, asked, arguments.part if parts else "") as verified:
-        differing = _differing(arguments, {arguments.part: verified}, None)
-        if arguments.json:
-            print(json.dumps(text.as_json(verified) | _of_table(arguments, differing), indent=1))
-        _print_verified(arguments, verified, arguments.junit, arguments.output)
-        if differing is not None and not arguments.json:
-            show(text.of_table(arguments.table, differing))
+        with verify.of_part(arguments.bundle, bag, asked, arguments.part if parts else "") as verified:
+            differing = _differing(arguments, {arguments.part: verified}, None)
+            if arguments.json:
+                print(json.dumps(text.as_json(verified) | _of_table(arguments, differing), indent=1))
+            _print_verified(arguments, verified, arguments.junit, arguments.output)
+            if differing is not None and not arguments.json:
+                show(text.of_table(arguments.table, differing))
     return INCOMPLETE if differing else verified.conclusion.exit_status
 
 

@@ -113,16 +113,22 @@ def verify(path: Path, asked: Asked, part: str = "") -> Iterator[VerifiedBundle]
     Raises InputError if it cannot be a bundle, and for mistakes in what is asked.
     """
     buyers_rules(asked)
-    with opened(path) as bag:
-        parts = parts_of(bag)
-        if part not in (parts or [""]):
-            named = f"name one of its parts with --part: {', '.join(parts)}" if parts else "it has no parts"
-            raise InputError(f"{path}: {named}")
-        if not part:
-            yield of_bag(path.name, bag, asked)
-            return
-        with opened(bag.root / PARTS / part) as inner:
-            yield of_bag(f"{path.name}, part {part}", inner, asked)
+    with opened(path) as bag, of_part(path, bag, asked, part) as verified:
+        yield verified
+
+
+@contextmanager
+def of_part(path: Path, bag: bagit.Bag, asked: Asked, part: str) -> Iterator[VerifiedBundle]:
+    """Verify a bundle that was read, or a part of it."""
+    parts = parts_of(bag)
+    if part not in (parts or [""]):
+        named = f"name one of its parts with --part: {', '.join(parts)}" if parts else "it has no parts"
+        raise InputError(f"{path}: {named}")
+    if not part:
+        yield of_bag(path.name, bag, asked)
+        return
+    with opened(bag.root / PARTS / part) as inner:
+        yield of_bag(f"{path.name}, part {part}", inner, asked)
 
 
 def parts_of(bag: bagit.Bag) -> list[str]:
