@@ -15,7 +15,7 @@ import pytest
 
 from campaign.cli.parts import groups
 from campaign.config.opened import open_campaign
-from tests.support import fake_slurm, rfp
+from tests.support import command_line, fake_slurm, rfp
 from tests.support.command_line import CAMPAIGN
 from tests.support.fake_slurm import Fake
 from tests.support.rfp import ANSWER
@@ -31,7 +31,8 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
 
 
 def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([CAMPAIGN, *words], cwd=folder, capture_output=True, text=True, timeout=300)
+    command = command_line.drive if words[0] in ("run", "rerun") else command_line.call
+    return command(*words, cwd=folder)
 
 
 def test_one_command_runs_all_parts_and_every_verb_works_on_the_whole_and_on_a_part(

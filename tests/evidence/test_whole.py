@@ -14,8 +14,7 @@ from campaign.config import rfp as rfps
 from campaign.core import bagit
 from campaign.evidence import verify, whole
 from campaign.evidence.whole import VerifiedResponse
-from tests.support import fake_slurm, rfp
-from tests.support.command_line import CAMPAIGN
+from tests.support import command_line, fake_slurm, rfp
 from tests.support.rfp import ANSWER, RFP
 
 pytestmark = pytest.mark.xdist_group("whole")
@@ -36,7 +35,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([CAMPAIGN, *words], cwd=folder, capture_output=True, text=True, timeout=300)
+    command = command_line.drive if words[0] in ("run", "rerun") else command_line.call
+    return command(*words, cwd=folder)
 
 
 def verified(
