@@ -78,12 +78,7 @@ class Response:
     @property
     def unanswered(self) -> tuple[Part, ...]:
         """The mandatory parts that the file does not have."""
-        return tuple(part for part in self.rfp.parts if part.mandatory and part not in self.parts)
-
-
-def is_whole(document: Document) -> bool:
-    """Whether a campaign file has parts."""
-    return "parts" in _keys(document.root)
+        return self.rfp.unanswered([part.id for part in self.parts])
 
 
 def read(path: Path, document: Document | None = None) -> Response:

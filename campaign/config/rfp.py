@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,10 @@ class Rfp:
 
     def part(self, id: str) -> Part:
         return next(part for part in self.parts if part.id == id)
+
+    def unanswered(self, parts: Collection[str]) -> tuple[Part, ...]:
+        """The mandatory parts that are not among these."""
+        return tuple(part for part in self.parts if part.mandatory and part.id not in parts)
 
     def form(self, path: Path) -> FormMapping | None:
         """The mapping of a form by the file's name, or else of the only form of its kind."""

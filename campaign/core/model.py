@@ -562,6 +562,11 @@ class Status(StrEnum):
     FAILED = "failed"
     MISSING = "missing"
 
+    @property
+    def counts(self) -> bool:
+        """Whether a number with this status is a result."""
+        return self in (Status.MEASURED, Status.PROJECTED)
+
 
 class Paths:
     """Where a campaign keeps its files: `results/<campaign>/`."""

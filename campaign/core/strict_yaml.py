@@ -107,6 +107,11 @@ class Document:
         other._nodes = dict(nodes(root))
         return other
 
+    def has(self, key: str) -> bool:
+        """Whether the file has such a key at its left margin."""
+        pairs = self.root.pairs if isinstance(self.root, Mapping) else ()
+        return any(isinstance(name, Scalar) and name.text == key for name, _ in pairs)
+
     def problem(self, at: Place, message: str, node: YamlNode | None = None) -> None:
         """Record a problem with the value at `at`: its line is that of `node`, or of the nearest value on the path."""
         near = at

@@ -19,7 +19,6 @@ from campaign.core.errors import InputError
 from campaign.judge import foreign
 from campaign.judge.submission import Submission
 from campaign.report import contents
-from campaign.report.filled import VALID
 from campaign.report.table import COLUMNS, flattened
 from campaign.report.workbook.sheets import CLAUSES, PROVENANCE
 from campaign.report.write import write_report
@@ -102,7 +101,7 @@ def _of_rows(path: Path, parts: Mapping[str, Submission], mapping: FormMapping |
     ]
     known = {name: flattened(row) for name, row in every}
     if mapping:
-        empty = {name: {"value": None} for name, row in every if row.status not in VALID}
+        empty = {name: {"value": None} for name, row in every if not row.status.counts}
         known = {cell: known.get(cell, {}) | empty.get(cell, {}) for cell in given}
     expected, found = (
         {f"{cell} {name}": fields.get(name) for cell, fields in of.items() for name in columns} for of in (known, given)

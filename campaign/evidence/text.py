@@ -132,14 +132,18 @@ def _line(rule: str, wrong: dict[str, list[Finding]], what: str, holds: str) -> 
     findings = wrong.get(rule, [])
     if not findings:
         return f"  ok           {holds}"
-    if any(finding.severity is Severity.ERROR for finding in findings):
-        word = "WRONG"
-    else:
-        checked = [finding for finding in findings if finding.checked]
-        word = "note" if len(checked) == len(findings) else "not checked"
-        word = "explain" if any(finding.severity is Severity.WARNING for finding in checked) else word
-    text = [f"  {word:12} {what} ({rule})"]
+    text = [f"  {word(findings):12} {what} ({rule})"]
     for finding in findings:
         compared = f"{finding.message} (expected {finding.expected}, found {finding.actual})"
         text.append(f"               {plain(compared if finding.expected and finding.actual else finding.message)}")
     return "\n".join(text)
+
+
+def word(findings: Sequence[Finding]) -> str:
+    """What findings say of their rule, in a word."""
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        return "WRONG"
+    checked = [finding for finding in findings if finding.checked]
+    if any(finding.severity is Severity.WARNING for finding in checked):
+        return "explain"
+    return "note" if len(checked) == len(findings) else "not checked"

@@ -74,7 +74,7 @@ def _of_valid_parts(row: Row, invalid: Mapping[tuple[str, str], Cell]) -> Row:
 
 def _with_findings(row: Row, findings: Sequence[Finding]) -> Row:
     broken = any(finding.blocks for finding in findings)
-    blocked = broken and row.status in (Status.MEASURED, Status.PROJECTED)
+    blocked = broken and row.status.counts
     return replace(row, findings=(*row.findings, *findings), status=Status.INVALID if blocked else row.status)
 
 

@@ -12,7 +12,6 @@ from campaign.config.forms import ANSWERS, FormEntry, FormMapping
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.errors import InputError
-from campaign.core.model import Status
 from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import shown
 from campaign.judge.submission import Submission
@@ -35,7 +34,6 @@ COLUMNS = (
     "parts",
     "left_empty",
 )
-VALID = (Status.MEASURED, Status.PROJECTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +136,7 @@ def _value(entry: FormEntry, row: Row | str, pack: RulePack) -> forms.Value | No
         return "; ".join(notes.notes([[row]], pack).texts)
     if entry.field == "status":
         return str(row.status)
-    if row.value is None or row.status not in VALID:
+    if row.value is None or not row.status.counts:
         return None
     if entry.field == "unit":
         return entry.unit or row.unit

@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 
 from campaign.config.rfp import Rfp, Score
 from campaign.core import formula
-from campaign.core.model import Status, matches
+from campaign.core.model import matches
 from campaign.judge.submission import Submission
 from campaign.report.compare.offers import Offer
 from campaign.report.origins import place
 from campaign.statistics import intervals
 
 DRAWN = 1000  # scores, for an interval
-COUNTS = (Status.MEASURED, Status.PROJECTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def of_parts(parts: Mapping[str, Submission]) -> Iterator[Figure]:
     """The results of all parts."""
     for part, judged in parts.items():
         for row in judged.rows:
-            value = row.value if row.status in COUNTS else None
+            value = row.value if row.status.counts else None
             name = f"{part}/{row.cell}"
             yield Figure(name, value, row.unit, row.status, place(row), row.summary.cv, max(row.summary.n, 1))
 

@@ -14,7 +14,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import keys, schema, untrusted
 from campaign.core.errors import InputError
 from campaign.core.resources import PACKS
-from campaign.core.strict_yaml import Document, has_key, is_file
+from campaign.core.strict_yaml import Document, is_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def load(id_or_path: str | Path) -> RulePack:
     if isinstance(id_or_path, str) and "/" not in id_or_path and not id_or_path.endswith(".yaml"):
         path = _find(id_or_path)
     document = Document.open(path)
-    if has_key(path, "parts"):
+    if document.has("parts"):
         raise InputError(f"{path}: is an RFP of several packs; a campaign file answers it under `parts` (docs/rfp.md)")
     values = schema.read(SCHEMA, document)
     if values is not None:

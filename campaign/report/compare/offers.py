@@ -47,7 +47,7 @@ class OfferedCell:
     @property
     def number(self) -> float | None:
         """The value, if it can be used: not that of an invalid cell."""
-        return self.value if self.status in (Status.MEASURED, Status.PROJECTED) else None
+        return self.value if self.status.counts else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ def _entry(row: _OfferedRow) -> OfferedCell:
     cell = Cell(*(row.take(key, _NAME) for key in ("target", "launch", "files", "operation")))
     status, unit = Status(row.take("status", _STATUS)), row.take("unit", _UNIT)
     best = row.take("best", _BEST) if "best" in row.given else "highest"
-    has_number = status in (Status.MEASURED, Status.PROJECTED) or row.given.get("value") is not None
+    has_number = status.counts or row.given.get("value") is not None
     value = row.amount("value", unit) if has_number else None
     values: tuple[float, ...] = ()
     jobs = None

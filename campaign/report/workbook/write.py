@@ -195,7 +195,7 @@ def _entry(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -
     value: str | float = str(row.status) if row.value is None else row.value
     if row.value is None:
         style["font_color"] = BROWN if row.status is Status.DECLINED else RED
-    elif row.status in (Status.MEASURED, Status.PROJECTED):
+    elif row.status.counts:
         style["num_format"] = _shown(row.value)
         style |= {"italic": True, "font_color": BROWN} if row.status is Status.PROJECTED else {}
     else:
