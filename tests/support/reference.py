@@ -18,7 +18,7 @@ from unittest import mock
 
 from campaign.cli.arguments import parser
 from campaign.config import format as config_format
-from campaign.config import forms
+from campaign.config import forms, rfp
 from campaign.config.rules import format as rules_format
 from campaign.config.rules import packs
 from campaign.core.schema import KeyedMap
@@ -44,12 +44,14 @@ def generated() -> dict[Path, str]:
     of_files = {
         "campaign-file": schemas.document(config_format.SCHEMA, "Campaign file"),
         "form": schemas.document(forms.SCHEMA, "Mapping of a form"),
+        "rfp": schemas.document(rfp.SCHEMA, "RFP of several rule packs"),
         "rule-pack": schemas.document(rules_format.SCHEMA, "Rule pack"),
     }
     return {
         DOCS / "cli.md": _reference(),
         DOCS / "campaign-file.md": _with_keys(DOCS / "campaign-file.md", config_format.SCHEMA),
         DOCS / "forms.md": _with_keys(DOCS / "forms.md", forms.SCHEMA),
+        DOCS / "rfp.md": _with_keys(DOCS / "rfp.md", rfp.SCHEMA),
         DOCS / "rule-pack-keys.md": _with_keys(DOCS / "rule-pack-keys.md", rules_format.SCHEMA),
         **{DOCS / "man" / name: page for name, page in pages(parser(sandbox=True)).items()},
         **{DOCS / "schema" / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in of_files.items()},
