@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from campaign.cli import bundles, running
+from campaign.cli import bundles, results, running
 from campaign.cli.output import columns, say, show, table_format, write
 from campaign.config.opened import Opened, open_campaign
 from campaign.config.response import Response, read
@@ -27,12 +27,17 @@ from campaign.core.model import Paths
 from campaign.core.units import listed
 from campaign.evidence import verify
 from campaign.evidence import whole as evidence
-from campaign.pipeline import standing
-from campaign.report import scores, whole
+from campaign.judge.submission import Submission
+from campaign.report import printing, scores, whole
 from campaign.report.compare import forms, sources, verdicts
 from campaign.report.compare.offers import Offer
 
 Verb = Callable[[argparse.Namespace], int]
+# Verbs whose scores are of what they judge: how they judge a part, and what they tell of it.
+JUDGED_ONCE = {
+    "table": (results.judged, results.table_of),
+    "report": (results.judged_with_sources, results.report_of),
+}
 ONE_FILE = ("csv", "json")  # formats of tables in which all parts are one file
 
 
@@ -42,27 +47,35 @@ def do(name: str, verb: Verb, arguments: argparse.Namespace, response: Response)
         return _complete(response, bundles.pack_whole(arguments, response))
     if name in ("run", "rerun"):
         return _run(name, arguments, response)
-    style = table_format(arguments.format, arguments.output) if name == "table" else ""
+    style = results.table_style(arguments) if name == "table" else ""
     if style in ONE_FILE:
         arguments.format = style
     as_data = style in ONE_FILE or getattr(arguments, "json", False)
+    judging = JUDGED_ONCE.get(name)
+    judged: dict[str, Submission] = {}
+
+    def done(given: argparse.Namespace) -> int:
+        if judging is None:
+            return verb(given)
+        judge, tell = judging
+        judged[given.part] = judge(given)
+        return tell(given, judged[given.part])
+
     texts, status = {}, OK
     for number, part in enumerate(response.parts):
         given = _of_part(arguments, part.id, "" if as_data else part.id)
         if as_data:
             given.output = None
             with redirect_stdout(io.StringIO()) as printed:
-                status = max(status, verb(given))
+                status = max(status, done(given))
             texts[part.id] = printed.getvalue()
         else:
             show(f"{'' if number == 0 else chr(10)}{whole.heading(part)}")
-            status = max(status, verb(given))
+            status = max(status, done(given))
             if name == "table" and given.output:
                 show(f"wrote {given.output}")
-    scoring = name == "report" or (name == "table" and not arguments.clauses)
-    of_parts = opened(arguments, response) if scoring else {}
-    judged = {id: standing.recorded(part) for id, part in of_parts.items()}
-    scored = scores.scores(response.rfp, scores.of_parts(judged)) if judged else []
+    scoring = judged and not getattr(arguments, "clauses", False)
+    scored = scores.scores(response.rfp, scores.of_parts(judged)) if scoring else []
     if as_data:
         text = _table(texts) if style == "csv" else whole.as_json(response, texts, scored)
         write(text, arguments.output if style else None)
@@ -103,13 +116,9 @@ def opened(arguments: argparse.Namespace, response: Response) -> dict[str, Opene
 
 def _table(texts: Mapping[str, str]) -> str:
     """The tables of all parts as one CSV, with a column for the part."""
-    out = io.StringIO()
-    rows = [(part, row) for part, text in texts.items() for row in csv.DictReader(io.StringIO(text))]
-    names = dict.fromkeys(name for _, row in rows for name in row)
-    written = csv.DictWriter(out, ["part", *names], lineterminator="\n")
-    written.writeheader()
-    written.writerows({"part": part, **row} for part, row in rows)
-    return out.getvalue()
+    rows = [{"part": part, **row} for part, text in texts.items() for row in csv.DictReader(io.StringIO(text))]
+    columns = dict.fromkeys(name for row in rows for name in row) or {"part": None}
+    return printing.as_csv([*columns], (dict.fromkeys(columns) | row for row in rows))
 
 
 # --- running the parts
@@ -214,7 +223,9 @@ def compare(arguments: argparse.Namespace) -> int:
             for part in first
             if all(part in parts for _, parts in offers)
         }
+    complete = True
     for path, (other, parts) in zip(arguments.campaigns, offers, strict=True):
+        complete = complete and parts.keys() >= first.keys()
         if other.digest != rfp.digest:
             say(f"note: {path} answers another RFP or version: {other.id} version {other.version}")
         if left := [part.id for part in rfp.parts if part.id not in parts]:
@@ -229,7 +240,7 @@ def compare(arguments: argparse.Namespace) -> int:
         headed = [f"{whole.heading(rfp.part(part))}\n{text}" for part, text in texts.items()]
         text = "\n".join([*headed, whole.compared_scores(arguments.campaigns, scored, style)])
     write(text, arguments.output)
-    return OK if compared and all(each.passed for each in compared.values()) else INCOMPLETE
+    return OK if compared and complete and all(each.passed for each in compared.values()) else INCOMPLETE
 
 
 def _offer(stack: ExitStack, path: Path) -> tuple[Rfp, Mapping[str, Offer]]:

@@ -14,6 +14,7 @@ from campaign.config.rules import packs
 from campaign.config.waivers import statement
 from campaign.core.errors import INCOMPLETE, OK, InputError
 from campaign.core.grouping import grouped
+from campaign.core.model import Paths
 from campaign.core.strict_yaml import has_key
 from campaign.core.units import listed, several
 from campaign.judge import foreign
@@ -31,12 +32,23 @@ from campaign.results.store import begun
 
 
 def print_table(arguments: argparse.Namespace) -> int:
-    opened = open_campaign(arguments.file, arguments.part)
+    table_style(arguments)
+    return table_of(arguments, judged(arguments))
+
+
+def judged(arguments: argparse.Namespace) -> Submission:
+    return standing.current(open_campaign(arguments.file, arguments.part), say)
+
+
+def table_style(arguments: argparse.Namespace) -> str:
     style = table_format(arguments.format, arguments.output)
     if style == "xlsx" and arguments.output is None:
         raise InputError("--format xlsx needs -o OUT, since a workbook cannot be printed")
-    submission = standing.current(opened, say)
-    rows = submission.rows
+    return style
+
+
+def table_of(arguments: argparse.Namespace, submission: Submission) -> int:
+    rows, style = submission.rows, table_style(arguments)
     if style == "xlsx":
         write(workbook(arguments.output, contents.of(submission)), arguments.output)
         return verdict(rows)
@@ -47,7 +59,7 @@ def print_table(arguments: argparse.Namespace) -> int:
     elif style == "csv":
         text = table.as_csv(rows)
     else:
-        text = table.printed(rows, opened.campaign, opened.pack, style, columns(arguments.output)) + "\n"
+        text = table.printed(rows, submission.campaign, submission.pack, style, columns(arguments.output)) + "\n"
     write(text, arguments.output)
     return verdict(rows)
 
@@ -62,13 +74,21 @@ def _matrix(submission: Submission, style: str, width: int) -> str:
 
 
 def report(arguments: argparse.Namespace) -> int:
+    return report_of(arguments, judged_with_sources(arguments))
+
+
+def judged_with_sources(arguments: argparse.Namespace) -> Submission:
     opened = open_campaign(arguments.file, arguments.part)
     standing.look_at_sources(opened, say)
-    submission = standing.current(opened, say)
-    directory = arguments.output or opened.paths.report
+    return standing.current(opened, say)
+
+
+def report_of(arguments: argparse.Namespace, submission: Submission) -> int:
+    paths = Paths(submission.campaign.results)
+    directory = arguments.output or paths.report
     page = write_report(directory, contents.of(submission))
     ran = contents.executed_text(submission.results)
-    modifications.write(directory, submission.sources, record.patch_of(opened.paths), opened.pack.build, ran)
+    modifications.write(directory, submission.sources, record.patch_of(paths), submission.pack.build, ran)
     show(f"wrote {page}")
     if arguments.pdf:
         show(f"wrote {pdf.write(page)}")

@@ -16,10 +16,11 @@ from typing import Any
 from campaign import __version__
 from campaign.config import rfp
 from campaign.core import bagit, journal, timestamps
-from campaign.core.errors import INCOMPLETE, OK, CampaignError
+from campaign.core.errors import INCOMPLETE, OK, CampaignError, InputError
+from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
-from campaign.evidence import bundle, compared, replay, verify
+from campaign.evidence import bundle, compared, replay, text, verify
 from campaign.evidence.conclusion import NOT_FULLY_CHECKED
 from campaign.judge.findings import note, of_rule, unchecked, violation
 from campaign.judge.submission import Submission
@@ -99,7 +100,11 @@ def _response(asked: rfp.Rfp, judged: Mapping[str, Submission], heads: Mapping[s
 
 @contextmanager
 def verified(name: str, bag: bagit.Bag, asked: verify.Asked, buyers: Path | None) -> Iterator[VerifiedResponse]:
-    """Verify each part, and that together they are what the bundle says. `buyers`: the buyer's own RFP."""
+    """Verify each part, and that together they are what the bundle says. `buyers`: the buyer's own RFP, by whose packs
+    the parts are judged.
+    """
+    if asked.rules:
+        raise InputError("--rules: is for one part; name it with --part, or pass your RFP with --rfp")
     chains = {
         part: journal.look(bag.root / verify.PARTS / part / "data/results/journal.jsonl")
         for part in verify.parts_of(bag)
@@ -113,6 +118,7 @@ def verified(name: str, bag: bagit.Bag, asked: verify.Asked, buyers: Path | None
             others = {head for each in chains.values() if each is not chain for head in each.heads}
             of_part = replace(
                 asked,
+                rules=_buyers_pack(bag, own, part) if buyers and own else None,
                 heads=tuple(head for head in asked.heads if head in chain.heads or head not in others),
                 timestamps=tuple(path for path, stamp in stamps.items() if stamp.digest in chain.heads),
             )
@@ -131,9 +137,16 @@ def verified(name: str, bag: bagit.Bag, asked: verify.Asked, buyers: Path | None
             *of_rule("EVD-04", verify.BUNDLE, _same(bag, own, judged, chains) if own else ()),
             *of_rule("EVD-05", verify.BUNDLE, of_rfp),
         )
-        missing = [part.id for part in own.parts if part.mandatory and part.id not in parts] if own else []
+        missing = [part.id for part in own.unanswered(parts)] if own else []
         scored = scores.scores(own, scores.of_parts(judged)) if own else []
         yield VerifiedResponse(name, own, findings, parts, tuple(missing), tuple(scored))
+
+
+def _buyers_pack(bag: bagit.Bag, own: rfp.Rfp, part: str) -> str | None:
+    """The pack of the buyer's RFP, if the part was measured by one of that name: otherwise EVD-04 says so."""
+    asked = next((str(rfp.pack_of(own, each)) for each in own.parts if each.id == part), "")
+    there = (bag.root / verify.PARTS / part / "data/rules" / f"{Path(asked).stem}.yaml").is_file()
+    return asked if there else None
 
 
 def _nothing_else(bag: bagit.Bag, parts: Mapping[str, verify.VerifiedBundle]) -> Iterator[Finding]:
@@ -185,8 +198,4 @@ def _same(
 
 def texts(verified: VerifiedResponse) -> Sequence[str]:
     """The lines about the bundle as a whole."""
-    return [
-        f"  {'WRONG' if each.severity is Severity.ERROR else 'note' if each.checked else 'not checked':12} "
-        f"{each.rule} {each.message}"
-        for each in verified.findings
-    ]
+    return [f"  {text.word([each]):12} {each.rule} {plain(each.message)}" for each in verified.findings]

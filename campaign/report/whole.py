@@ -64,7 +64,7 @@ def compared_scores(offers: Sequence[Path], scored: Sequence[Sequence[Scored]], 
     """The scores of several offers, each with its interval."""
     headers = ["score", *map(str, offers)]
     body = [[of_offers[0].id, *map(value, of_offers)] for of_offers in zip(*scored, strict=True)]
-    return printing.grid(headers, body, style, headers) + "\n" if body else ""
+    return printing.document([printing.grid(headers, body, style, headers)], style) + "\n" if body else ""
 
 
 def comparison_json(texts: Mapping[str, str], offers: Sequence[Path], scored: Sequence[Sequence[Scored]]) -> str:

@@ -8,13 +8,18 @@ import json
 import os
 import signal
 import subprocess
+from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from campaign.cli import parts
 from campaign.cli.parts import groups
+from campaign.config import rfp as rfps
 from campaign.config.opened import open_campaign
+from campaign.core.model import Cell, Status
+from campaign.report.compare.offers import Offer, OfferedCell
 from tests.support import command_line, fake_slurm, rfp
 from tests.support.command_line import CAMPAIGN
 from tests.support.fake_slurm import Fake
@@ -175,3 +180,24 @@ def test_a_form_of_the_rfp_is_filled_from_all_parts_and_read_by_part(tmp_path: P
     assert "name it with --part" in several.stderr
     unknown = called(tmp_path, "check", "other.xlsx", "--mapping", "rfp.yaml")
     assert "rfp.yaml: no form other.xlsx, or no part at all; its forms and parts are form.csv, fast" in unknown.stderr
+
+
+def test_an_offer_that_leaves_out_a_part_of_the_first_is_not_as_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rfp.write(tmp_path)
+    asked = rfps.load(tmp_path / "rfp.yaml")
+    cell = Cell("scratch", "single", "shared", "create")
+    entry = OfferedCell(cell, Status.MEASURED, 110.0, "ops/s", values=(110.0,), processes=1, nodes=1)
+    offer = Offer("a.zip", "a", None, None, None, None, {cell: entry})
+    offers = {"whole": {"fast": offer, "slow": offer}, "less": {"fast": offer}}
+    monkeypatch.setattr(parts, "_offer", lambda _, path: (asked, offers[path.name]))
+
+    def compared(*names: str) -> int:
+        terms = {"tolerance": None, "at_least": "0.95", "reported": True, "map": [], "format": None, "output": None}
+        return parts.compare(Namespace(campaigns=[Path(name) for name in names], **terms))
+
+    assert compared("whole", "whole") == 0
+    assert compared("less", "whole") == 0
+    assert compared("whole", "less") == 1
+    assert "note: less does not answer slow, later" in capsys.readouterr().err

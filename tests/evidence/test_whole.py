@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config import rfp as rfps
-from campaign.core import bagit
+from campaign.core import bagit, resources
 from campaign.evidence import verify, whole
 from campaign.evidence.whole import VerifiedResponse
 from tests.support import command_line, fake_slurm, rfp
@@ -164,3 +164,24 @@ def test_offers_are_compared_part_by_part_and_by_their_scores(site: Path) -> Non
     assert [[score["id"] for score in offer["scores"]] for offer in data["offers"]] == [["both", "total"]] * 2
     refused = called(site, "compare", "c.yaml", "offer/data/parts/fast")
     assert "offer/data/parts/fast: does not answer an RFP of several parts" in refused.stderr
+
+
+def test_the_parts_are_judged_by_the_packs_of_the_buyers_rfp(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    pack = resources.PACKS / "crossroads-mdtest.yaml"
+    stricter = pack.read_text().replace("id: crossroads-mdtest\nversion: 1\n", "id: crossroads-mdtest\nversion: 2\n", 1)
+    (tmp_path / "own/crossroads-mdtest.yaml").write_text(stricter)
+    own = tmp_path / "rfp.yaml"
+    own.write_text(RFP.replace("{id: slow, pack: crossroads-mdtest", "{id: slow, pack: own/crossroads-mdtest.yaml"))
+    found = verified(site, tmp_path, lambda data: None, own=own)
+    rules = {
+        part: [each.message for each in bundle.findings if each.rule == "EVD-05"]
+        for part, bundle in found.parts.items()
+    }
+    assert rules == {"fast": [], "slow": ["the vendor's rule pack differs from yours: 'version' differs"]}
+
+
+def test_one_pack_for_all_parts_is_refused(site: Path) -> None:
+    refused = called(site, "verify", "offer", "--rules", "stream")
+    assert refused.returncode == 2
+    assert "--rules: is for one part; name it with --part, or pass your RFP with --rfp" in refused.stderr
