@@ -269,6 +269,8 @@ VERBS = (
                help="acceptance test on the reported values only, without confidence intervals"),
         Option("--map", action="append", default=[], metavar="NAME=OTHER",
                help="target NAME of the first campaign is called OTHER in the others"),
+        Option("--force", action="store_true",
+               help="compare other rules and profiles too; means also of offers of other size, rules or operations"),
         MAPPING,
         OF_PART,
         Option("--rules", default=PACK, metavar="ID", help="with --mapping: rule pack of the forms (default: "

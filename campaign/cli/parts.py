@@ -219,7 +219,7 @@ def compare(arguments: argparse.Namespace) -> int:
         offers = [_offer(stack, path) for path in arguments.campaigns]
         rfp, first = offers[0]
         compared = {
-            part: verdicts.compare([parts[part] for _, parts in offers], terms, targets)
+            part: verdicts.compare([parts[part] for _, parts in offers], terms, targets, arguments.force)
             for part in first
             if all(part in parts for _, parts in offers)
         }

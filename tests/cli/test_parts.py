@@ -175,7 +175,7 @@ def test_a_form_of_the_rfp_is_filled_from_all_parts_and_read_by_part(tmp_path: P
     one = called(tmp_path, "check", "response.csv", "--mapping", "rfp.yaml", "--part", "slow")
     assert "=== part slow ===" in one.stdout and "=== part fast ===" not in one.stdout
     compared = called(tmp_path, "compare", "response.csv", "response.csv", "--mapping", "rfp.yaml", "--part", "fast")
-    assert "scratch/single/shared/create" in compared.stdout and compared.returncode == 0
+    assert "scratch/single/shared/create" in compared.stdout and compared.returncode == 1
     several = called(tmp_path, "check", "response.csv", "--mapping", "rfp.yaml", "--json")
     assert "name it with --part" in several.stderr
     unknown = called(tmp_path, "check", "other.xlsx", "--mapping", "rfp.yaml")
@@ -195,7 +195,7 @@ def test_an_offer_that_leaves_out_a_part_of_the_first_is_not_as_good(
 
     def compared(*names: str) -> int:
         terms = {"tolerance": None, "at_least": "0.95", "reported": True, "map": [], "format": None, "output": None}
-        return parts.compare(Namespace(campaigns=[Path(name) for name in names], **terms))
+        return parts.compare(Namespace(campaigns=[Path(name) for name in names], force=False, **terms))
 
     assert compared("whole", "whole") == 0
     assert compared("less", "whole") == 0

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from campaign.core.model import Status
-from campaign.core.units import digits
+from campaign.core.units import digits, several
 from campaign.report import printing
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import MAX_VALUES, Offer, OfferedCell
@@ -57,6 +57,7 @@ def printed(comparison: verdicts.OfferComparison, style: str, width: int = print
     parts = [
         *(*paragraphs(_offers(comparison)), ""),
         *(grid(_pair(comparison) if len(comparison.offers) == 2 else _many(comparison)), ""),
+        *(*paragraphs(_conclusions(comparison)), ""),
         *(grid(_summary(comparison)), ""),
         *(*paragraphs(_legend(comparison)), ""),
         *paragraphs(_failures(comparison)),
@@ -105,9 +106,9 @@ def _verdict(cell: verdicts.CellComparison) -> str:
 def _pair(comparison: verdicts.OfferComparison) -> Table:
     """Two offers: every cell in detail."""
     body = []
-    for cell in comparison.cells[0]:
+    for cell in verdicts.lone_targets_once(comparison.cells[0]):
         entries = (cell.first, cell.second)
-        unit = next(entry.unit for entry in entries if entry)
+        unit = next((entry.unit for entry in entries if entry), "")
         reported = (text for entry in entries for text in (_number(entry), str(len(entry.values)) if entry else ""))
         body.append([str(cell.cell), unit, *reported, _factor(cell.shown_ratio), _interval(cell), _verdict(cell)])
     sure = "95% interval" if comparison.terms is None else "90% interval"
@@ -116,7 +117,9 @@ def _pair(comparison: verdicts.OfferComparison) -> Table:
 
 def _many(comparison: verdicts.OfferComparison) -> Table:
     """Several offers: a column for each, with its ratio to the first and the mark of its verdict."""
-    columns = [{compared.cell: compared for compared in column} for column in comparison.cells]
+    columns = [
+        {compared.cell: compared for compared in verdicts.lone_targets_once(column)} for column in comparison.cells
+    ]
     body = []
     for cell in dict.fromkeys(cell for column in columns for cell in column):
         entries = [offer.entries.get(cell) for offer in comparison.offers]
@@ -126,7 +129,7 @@ def _many(comparison: verdicts.OfferComparison) -> Table:
             if compared := column.get(cell):
                 parts = (texts[place], _factor(compared.shown_ratio), MARKS[compared.verdict])
                 texts[place] = " ".join(filter(None, parts))
-        body.append([str(cell), next(entry.unit for entry in entries if entry), *texts])
+        body.append([str(cell), next((entry.unit for entry in entries if entry), ""), *texts])
     return ["cell", "unit", *map(verdicts.letters, range(len(comparison.offers)))], body
 
 
@@ -146,8 +149,40 @@ def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
     return marks | {place: BEST}
 
 
+def _sums(comparison: verdicts.OfferComparison) -> list[verdicts.GainSummary]:
+    return [verdicts.summary(*column) for column in zip(comparison.cells, comparison.in_means, strict=True)]
+
+
+def _conclusions(comparison: verdicts.OfferComparison) -> Iterable[str]:
+    """Of each offer: how many cells differ significantly, and by how much in all."""
+    for place, (column, sums) in enumerate(zip(comparison.cells, _sums(comparison), strict=True), 1):
+        better, worse = sums.verdicts[verdicts.CellVerdict.BETTER], sums.verdicts[verdicts.CellVerdict.WORSE]
+        tested = sum(cell.adjusted is not None for cell in column)
+        if comparison.terms is not None:
+            found = ""
+        elif tested:
+            found = f"{better + worse} of {tested} tested cells differ significantly ({worse} worse, {better} better); "
+        else:
+            found = f"none of {several(len(column), 'cell')} could be tested; "
+        mean = _mean_in_words(comparison.in_means[place - 1], sums)
+        yield f"{verdicts.letters(place)} compared with A: {found}{mean}"
+
+
+def _mean_in_words(in_means: bool, sums: verdicts.GainSummary) -> str:
+    if not in_means:
+        return "no means, since its size, rules or operations differ (see above; --force includes it)"
+    if sums.mean is None:
+        return "no cell has a ratio"
+    interval = (
+        f"95% interval {_factor(sums.low)} to {_factor(sums.high)}"
+        if sums.low
+        else "no interval: some cells have too few repetitions, or jobs that they ran in"
+    )
+    return f"geometric mean gain {_factor(sums.mean)} ({interval})"
+
+
 def _summary(comparison: verdicts.OfferComparison) -> Table:
-    sums = [verdicts.summary(column) for column in comparison.cells]
+    sums = _sums(comparison)
     launches = dict.fromkeys(name for gains in sums for name in gains.by_launch)
     operations = dict.fromkeys(name for gains in sums for name in gains.by_operation)
     if len(operations) > MOST_GROUPS:
@@ -222,29 +257,44 @@ def _power(comparison: verdicts.OfferComparison) -> Iterable[str]:
 
 
 def _failures(comparison: verdicts.OfferComparison) -> Iterable[str]:
-    """The verdict of an acceptance, and every cell that makes the exit status 1."""
-    failing = comparison.failing
+    """The verdict on each offer, and the cells without numbers that make the exit status 1; in an acceptance all."""
+    columns = [verdicts.lone_targets_once(column) for column in comparison.cells]
+    failing = [(place, cell) for place, column in enumerate(columns, 1) for cell in column if cell.fails]
     if comparison.terms is not None:
         for place in range(1, len(comparison.offers)):
-            missed = sum(where == place for where, _ in failing)
+            missed = sum(where == place for where, _ in comparison.failing)
             firsts = [cell.first for cell in comparison.cells[place - 1]]
             committed = sum(entry is not None and entry.status is not Status.DECLINED for entry in firsts)
             accepted = comparison.compared(place) and not missed
             decision = "accepted" if accepted else "not accepted"
             reached = f"{committed - missed} of {committed} committed cells reached"
             yield f"{verdicts.letters(place)}: {decision}: {reached}"
-    elif not comparison.passed:
+    else:
         for place, column in enumerate(comparison.cells, 1):
-            found = Counter(cell.verdict for cell in column if cell.fails)
-            worse, changed = (found[verdict] for verdict in (verdicts.CellVerdict.WORSE, verdicts.CellVerdict.CHANGED))
-            lacking = f"{found.total() - worse - changed} have a value on one side only"
-            altered = f"; {changed} changed" if changed else ""
-            yield f"{verdicts.letters(place)}: {worse} of {len(column)} cells are worse; {lacking}{altered}"
-        failing = tuple((place, cell) for place, cell in failing if cell.verdict is not verdicts.CellVerdict.WORSE)
+            yield f"{verdicts.letters(place)}: {_closing(column)}"
+        counted = (verdicts.CellVerdict.WORSE, verdicts.CellVerdict.UNTOLD)
+        failing = [(place, cell) for place, cell in failing if cell.verdict not in counted and not cell.untested]
     for place, cell in failing[:MOST_SAID]:
         yield f"{verdicts.letters(place)} {cell.cell}: {_verdict(cell)}"
     if len(failing) > MOST_SAID:
         yield f"and {len(failing) - MOST_SAID} more; '--format csv' lists all"
+
+
+def _closing(column: Sequence[verdicts.CellComparison]) -> str:
+    """What decides the exit status, in numbers of cells."""
+    failing = [cell for cell in column if cell.fails]
+    found = Counter(cell.verdict for cell in failing)
+    worse, changed = (found[verdict] for verdict in (verdicts.CellVerdict.WORSE, verdicts.CellVerdict.CHANGED))
+    untested = sum(cell.untested for cell in failing)
+    numbers = {
+        "worse": worse,
+        "cannot be tested": untested,
+        "without a value on a side": len(failing) - worse - changed - untested,
+        "changed": changed,
+    }
+    said = ", ".join(f"{number} {what}" for what, number in numbers.items() if number)
+    total = several(len(column), "cell")
+    return f"of {total}: {said}" if said else f"no cell is shown to be worse; all of {total} tested or declined by both"
 
 
 # --- CSV and JSON
@@ -278,7 +328,7 @@ def as_json(comparison: verdicts.OfferComparison) -> str:
 
 def _offer_json(place: int, offer: Offer, comparison: verdicts.OfferComparison) -> str:
     column = comparison.cells[place - 1] if place else ()
-    means = verdicts.summary(column)
+    means = verdicts.summary(column, comparison.in_means[place - 1] if place else True)
     head = {
         "offer": verdicts.letters(place),
         "source": offer.source,
@@ -290,6 +340,8 @@ def _offer_json(place: int, offer: Offer, comparison: verdicts.OfferComparison) 
         "summary": {
             "cells": means.compared,
             "geometric_mean": means.mean,
+            "low": means.low,
+            "high": means.high,
             "by_launch": means.by_launch,
             "by_operation": means.by_operation,
             "verdicts": {verdict: number for verdict, number in means.verdicts.items() if number},

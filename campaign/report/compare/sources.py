@@ -49,15 +49,16 @@ def compare(
     terms: verdicts.Terms | None = None,
     targets: Mapping[str, str] | None = None,
     form: tuple[FormMapping, Mapping[str, RulePack]] | None = None,
+    force: bool = False,
 ) -> verdicts.OfferComparison:
     """Compare the first of the campaigns with each other one. `form`: how tables are read that are filled forms, and
-    their rule packs by part. Raises InputError.
+    their rule packs by part; `force`: also those of unequal rules or size. Raises InputError.
     """
     if len(paths) < 2:
         raise InputError(
             f"compare needs two or more campaigns; found {len(paths)} (the others are compared with the first)"
         )
-    return verdicts.compare([load(path, form) for path in paths], terms, targets)
+    return verdicts.compare([load(path, form) for path in paths], terms, targets, force)
 
 
 def has_parts(path: Path) -> bool:

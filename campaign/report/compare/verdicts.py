@@ -18,6 +18,7 @@ from enum import StrEnum
 
 from campaign.config.values import parse_percent
 from campaign.core.errors import InputError
+from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Status
 from campaign.core.strict_yaml import shown
 from campaign.core.units import several
@@ -104,6 +105,11 @@ class CellComparison:
         return entry.best if entry else "highest"
 
     @property
+    def untested(self) -> bool:
+        """Whether both sides have a number, but no test was possible."""
+        return self.verdict is CellVerdict.UNTOLD or (self.verdict is CellVerdict.NONE and self.reported is not None)
+
+    @property
     def shown_ratio(self) -> float | None:
         """The ratio of the repetitions, or of the reported numbers if there are none."""
         return self.reported if self.ratio is None else self.ratio
@@ -111,9 +117,9 @@ class CellComparison:
     @property
     def gain(self) -> float | None:
         """The ratio of the actual rates, inverted if the lowest value is the best: above 1 is better."""
-        if self.ratio is None or self.first is None or self.second is None:
+        if self.shown_ratio is None or self.verdict is CellVerdict.NONE or self.first is None or self.second is None:
             return None
-        actual = self.ratio * self.first.inflation / self.second.inflation
+        actual = self.shown_ratio * self.first.inflation / self.second.inflation
         return actual if self.best == "highest" else 1 / actual
 
 
@@ -125,6 +131,7 @@ class OfferComparison:
     terms: Terms | None
     cells: tuple[tuple[CellComparison, ...], ...]
     remarks: tuple[tuple[str, ...], ...]  # for each offer: limitations of the comparison
+    in_means: tuple[bool, ...]  # for each offer except the first: whether it has geometric means
 
     @property
     def failing(self) -> tuple[tuple[int, CellComparison], ...]:
@@ -137,25 +144,33 @@ class OfferComparison:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is worse and no number is missing; in an acceptance, whether all commitments are reached."""
+        """Whether every cell was tested and none is worse; in an acceptance, whether all commitments are reached."""
         return not self.failing and all(self.compared(place) for place in range(1, len(self.offers)))
 
 
 def compare(
-    offers: Sequence[Offer], terms: Terms | None = None, targets: Mapping[str, str] | None = None
+    offers: Sequence[Offer],
+    terms: Terms | None = None,
+    targets: Mapping[str, str] | None = None,
+    force: bool = False,
 ) -> OfferComparison:
     """Compare the first offer with each other one. `targets`: names of the first offer's targets by those of the
-    others. Raises InputError if the rules or the profile differ.
+    others. Raises InputError if the rules or the profile differ, unless `force`, which also gives means to offers
+    whose size, rules or operations differ.
     """
     first = offers[0]
     others = tuple(_mapped(first, offers[1:], targets or {}))
-    for other in others:
+    for other in others if not force else ():
         _check_alike(first, other)
     _check_size(first, others)
     columns = tuple(_column(first, other, terms) for other in others)
-    pairs = zip(others, columns, strict=True)
-    remarks = ((*_limits(other), *_differences(first, other, column)) for other, column in pairs)
-    return OfferComparison((first, *others), terms, columns, (tuple(_limits(first)), *remarks))
+    unequal = [tuple(_unequal(first, *pair)) for pair in zip(others, columns, strict=True)]
+    remarks = (
+        (*_limits(other), *apart, *_differences(first, other, column))
+        for other, apart, column in zip(others, unequal, columns, strict=True)
+    )
+    in_means = tuple(force or not apart for apart in unequal)
+    return OfferComparison((first, *others), terms, columns, (tuple(_limits(first)), *remarks), in_means)
 
 
 def _mapped(first: Offer, others: Sequence[Offer], targets: Mapping[str, str]) -> Iterable[Offer]:
@@ -174,7 +189,7 @@ def _check_alike(first: Offer, other: Offer) -> None:
         if ours is not None and theirs is not None and ours != theirs:
             raise InputError(
                 f"{other.source} uses {name} {theirs}, {first.source} uses {ours}: not comparable; give campaigns of "
-                f"the same {name}"
+                f"the same {name}, or compare them with --force"
             )
 
 
@@ -230,7 +245,7 @@ def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None
         return replace(pair, verdict=CellVerdict.NONE, reason=why, fails=fails)
     if min(first.value, second.value, *first.values, *second.values) <= 0:
         below = min(first.value, second.value, *first.values, *second.values) < 0
-        return replace(pair, reason=f"value is {'below ' if below else ''}0: no ratio", fails=terms is not None)
+        return replace(pair, reason=f"value is {'below ' if below else ''}0: no ratio", fails=True)
     if second.status is not Status.MEASURED:
         why = f"this one is {second.status}"
     elif terms is None and first.status is not Status.MEASURED:
@@ -238,7 +253,7 @@ def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None
     else:
         return None
     reported = second.value / first.value
-    return replace(pair, verdict=CellVerdict.NONE, reason=why, reported=reported, fails=terms is not None)
+    return replace(pair, verdict=CellVerdict.NONE, reason=why, reported=reported, fails=True)
 
 
 def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
@@ -298,7 +313,7 @@ def _judged(cell: CellComparison, adjusted: float | None, terms: Terms | None) -
 
 def _difference(cell: CellComparison, adjusted: float | None) -> Answer:
     if adjusted is None or cell.ratio is None:
-        return CellVerdict.UNTOLD, _untested(cell), False
+        return CellVerdict.UNTOLD, _untested(cell), True
     if adjusted > LEVEL:
         return CellVerdict.SAME, "", False
     better = (cell.ratio > 1) == (cell.best == "highest")
@@ -359,10 +374,6 @@ def _limits(offer: Offer) -> Iterable[str]:
 
 _UNLIKE: tuple[tuple[Callable[[OfferedCell, OfferedCell], bool], str], ...] = (
     (
-        lambda a, b: a.files_total != b.files_total and None not in (a.files_total, b.files_total),
-        "total item count differs from the first's",
-    ),
-    (
         lambda a, b: not 1 / INFLATED < b.inflation / a.inflation < INFLATED,
         "the formula inflates the two campaigns differently",
     ),
@@ -371,8 +382,10 @@ _UNLIKE: tuple[tuple[Callable[[OfferedCell, OfferedCell], bool], str], ...] = (
 )
 
 
-def _differences(first: Offer, other: Offer, column: Sequence[CellComparison]) -> Iterable[str]:
-    """Differences between the campaigns of two offers."""
+def _unequal(first: Offer, other: Offer, column: Sequence[CellComparison]) -> Iterable[str]:
+    """Differences in size, rules or operations, with which geometric means cannot be compared."""
+    if first.profile and other.profile and (first.rules, first.profile) != (other.rules, other.profile):
+        yield f"rules {other.rules}, profile {other.profile}; the first has {first.rules}, {first.profile}"
     if None not in (first.version, other.version) and first.version != other.version:
         yield f"rules {other.rules} version {other.version}; the first has version {first.version}"
     elif first.digest and other.digest and first.digest != other.digest:
@@ -382,6 +395,24 @@ def _differences(first: Offer, other: Offer, column: Sequence[CellComparison]) -
         if first.rules and other.rules and ours.get(name) != theirs.get(name):
             value, had = (given.get(name, "not set") for given in (theirs, ours))
             yield f"{name}: {value}; the first has {had}"
+    pairs = [(cell.first, cell.second) for cell in column if cell.first and cell.second]
+    totals = [(ours.files_total, theirs.files_total) for ours, theirs in pairs]
+    if number := sum(one != another and None not in (one, another) for one, another in totals):
+        yield f"{several(number, 'cell')}: total item count differs from the first's"
+    common = {ours.cell.target for ours, _ in pairs}
+    lacking, added = (
+        dict.fromkeys(cell.operation for cell in each.entries if cell.target in common) for each in (first, other)
+    )
+    for which, operations, others in (("missing", lacking, added), ("not in the first", added, lacking)):
+        if named := [name for name in operations if name not in others]:
+            yield f"operations {which}: {', '.join(named)}"
+
+
+def _differences(first: Offer, other: Offer, column: Sequence[CellComparison]) -> Iterable[str]:
+    """Other differences between the campaigns of two offers."""
+    if first.entries == other.entries:
+        yield "the same results as the first's: compared with itself, which shows nothing"
+        return
     pairs = [(cell.first, cell.second) for cell in column if cell.first and cell.second]
     ours_named, theirs_named = (dict.fromkeys(cell.target for cell in each.entries) for each in (first, other))
     if not pairs and ours_named.keys().isdisjoint(theirs_named):
@@ -399,27 +430,81 @@ def _differences(first: Offer, other: Offer, column: Sequence[CellComparison]) -
 
 @dataclass(frozen=True, slots=True)
 class GainSummary:
-    """An offer compared with the first: geometric means of the gains (above 1 is better), and counts of verdicts."""
+    """An offer compared with the first: geometric means of the gains (above 1 is better), and counts of verdicts.
+    `low`, `high`: 95% interval of the mean of all; None with too few repetitions.
+    """
 
     mean: float | None
+    low: float | None
+    high: float | None
     by_launch: dict[str, float | None]
     by_operation: dict[str, float | None]
     compared: int  # cells in the means
     verdicts: dict[CellVerdict, int]
 
 
-def summary(column: Sequence[CellComparison]) -> GainSummary:
-    gains = [(compared.cell, compared.gain) for compared in column if compared.gain is not None]
+def summary(column: Sequence[CellComparison], in_means: bool = True) -> GainSummary:
+    """`in_means`: whether the offer has means."""
+    gained = [compared for compared in column if in_means and compared.gain is not None]
+    gains = [(compared.cell, compared.gain) for compared in gained if compared.gain is not None]
     launches = dict.fromkeys(compared.cell.launch for compared in column)
     operations = dict.fromkeys(compared.cell.operation for compared in column)
     counted = Counter(compared.verdict for compared in column)
+    mean = _mean([gain for _, gain in gains])
+    low, high = _interval(mean, gained) if mean else (None, None)
     return GainSummary(
-        _mean([gain for _, gain in gains]),
+        mean,
+        low,
+        high,
         {name: _mean([gain for cell, gain in gains if cell.launch == name]) for name in launches},
         {name: _mean([gain for cell, gain in gains if cell.operation == name]) for name in operations},
         len(gains),
         {verdict: counted[verdict] for verdict in CellVerdict},
     )
+
+
+def _interval(mean: float, gained: Sequence[CellComparison]) -> tuple[float, float] | tuple[None, None]:
+    """The interval of a mean, from the means over all cells of each repetition: results of one run vary together."""
+    difference = differences(*(_of_all([cell.best for cell in gained], side) for side in _sides(gained)))
+    bounds = difference.bounds(LEVEL / 2)
+    if bounds is None:
+        return None, None
+    low, high = (mean * math.exp(bound - difference.middle) for bound in bounds)
+    return low, high
+
+
+def _sides(gained: Sequence[CellComparison]) -> tuple[list[OfferedCell], list[OfferedCell]]:
+    return [cell.first for cell in gained if cell.first], [cell.second for cell in gained if cell.second]
+
+
+def _of_all(best: Sequence[str], entries: Sequence[OfferedCell]) -> OfferedCell:
+    """The geometric means of the repetitions over cells, as one cell."""
+    of_repetition = zip(*(entry.values for entry in entries), strict=False)  # as many as the cell with the fewest has
+    values = [
+        _mean([value if way == "highest" else 1 / value for value, way in zip(each, best, strict=True)])
+        for each in of_repetition
+    ]
+    jobs = [entry.jobs for entry in entries if entry.jobs]
+    return replace(entries[0], values=tuple(filter(None, values)), jobs=min(jobs, default=None))
+
+
+def lone_targets_once(column: Sequence[CellComparison]) -> list[CellComparison]:
+    """The cells, those of a target that only one side has as one."""
+    alone = {cell.cell.target for cell in column} - {cell.cell.target for cell in column if cell.first and cell.second}
+    by_target = grouped((cell.cell.target, cell) for cell in column)
+    once = {
+        target: CellComparison(
+            Cell(target, "*", "*", "*"),
+            None,
+            None,
+            CellVerdict.NONE,
+            f"{cells[0].reason} ({several(len(cells), 'cell')})",
+            fails=any(cell.fails for cell in cells),
+        )
+        for target, cells in by_target.items()
+        if target in alone and len(cells) > 1
+    }
+    return list(dict.fromkeys(once.get(cell.cell.target, cell) for cell in column))
 
 
 def _mean(gains: Sequence[float]) -> float | None:

@@ -99,7 +99,8 @@ def test_a_campaign_never_differs_from_itself(seed: int, repetitions: int, noise
     found = verdicts.compare([noisy(seed, repetitions, noise)] * 2)
     assert kinds(found) == {CellVerdict.SAME if repetitions >= 4 else CellVerdict.UNTOLD}
     assert {cell.ratio for cell in found.cells[0]} == {1.0}
-    assert found.passed
+    assert found.passed is (repetitions >= 4)
+    assert found.remarks[1][-1] == "the same results as the first's: compared with itself, which shows nothing"
 
 
 @settings(max_examples=30)
@@ -143,7 +144,36 @@ def test_a_projection_is_never_tested(projected: Sequence[bool]) -> None:
     assert found.reason.endswith("is projected")
     assert found.reported is not None
     assert found.ratio is None
-    assert not found.fails
+    assert found.fails and found.untested and found.gain is None
+
+
+@pytest.mark.parametrize("repetitions", [1, 3])
+def test_what_cannot_be_tested_is_not_counted_as_not_worse(repetitions: int) -> None:
+    fast = offer(*(row(HIGH[:repetitions], cell) for cell in CELLS))
+    slow = offer(*(row([value / 10 for value in HIGH[:repetitions]], cell) for cell in CELLS), source="slow.json")
+    found = verdicts.compare([fast, slow])
+    said = " ".join(forms.printed(found, "simple").split())
+    assert not found.passed
+    assert "B compared with A: none of 8 cells could be tested; geometric mean gain 0.100 (no interval: " in said
+    assert said.endswith("B: of 8 cells: 8 cannot be tested")
+
+
+def test_two_offers_alone_have_a_closing_line() -> None:
+    same = forms.printed(verdicts.compare([offer(row(LOW)), offer(row(LOW[::-1]))]), "simple")
+    assert same.endswith("B: no cell is shown to be worse; all of 1 cell tested or declined by both\n")
+    worse = forms.printed(verdicts.compare([offer(row(HIGH)), offer(row(LOW))]), "simple")
+    assert worse.endswith("B: of 1 cell: 1 worse\n")
+
+
+def test_a_target_of_one_side_alone_is_one_line() -> None:
+    burst = [row(LOW, ("burst", *cell[1:])) for cell in CELLS]
+    first, second = offer(*(row(LOW, cell) for cell in CELLS), *burst), offer(*(row(HIGH, cell) for cell in CELLS))
+    for offered in ([first, second], [first, second, second]):
+        printed = forms.printed(verdicts.compare(offered), "simple")
+        assert [line.split()[0] for line in printed.splitlines() if "burst" in line][:1] == ["burst/*/*/*"]
+        assert "B burst/*/*/*: not compared: only in the first (8 cells)" in printed
+        assert "burst/node" not in printed
+    assert len(verdicts.compare([first, second]).cells[0]) == 16
 
 
 def test_cells_of_one_side_are_listed_after_the_others_and_fail() -> None:
@@ -232,6 +262,33 @@ def test_what_limits_a_comparison_is_said() -> None:
     unknown = offer(row(LOW, campaign=None, rules=None))
     assert verdicts.compare([small, unknown]).remarks[0] == ("rehearsal size: not a compliant result",)
     assert "run rules not given in the source" in verdicts.compare([small, unknown]).remarks[1]
+
+
+def test_offers_of_other_size_rules_or_operations_have_no_means_unless_forced() -> None:
+    first = offer(row(LOW), row(LOW, CELLS[1]))
+    unequal = {
+        "operations missing: stat": offer(row(HIGH)),
+        "operations not in the first: remove": offer(
+            *(row(HIGH, (*CELLS[0][:3], each)) for each in ("create", "stat", "remove"))
+        ),
+        "2 cells: total item count differs from the first's": offer(
+            *(row(HIGH, cell, files_total=9) for cell in CELLS[:2])
+        ),
+        "block: 1g; the first has not set": offer(
+            *(row(HIGH, cell, rules={**offers.RULES, "variables": {"block": "1g"}}) for cell in CELLS[:2])
+        ),
+    }  # fmt: skip
+    for remark, other in unequal.items():
+        alone, forced = (verdicts.compare([first, other], force=force) for force in (False, True))
+        assert remark in alone.remarks[1]
+        assert (alone.in_means, forced.in_means) == ((False,), (True,))
+        assert "no means, since its size, rules or operations differ" in " ".join(
+            forms.printed(alone, "simple").split()
+        )
+        summed = [json.loads(forms.as_json(each))["offers"][1]["summary"] for each in (alone, forced)]
+        assert [each["geometric_mean"] is None for each in summed] == [True, False]
+    rehearsed = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
+    assert verdicts.compare([first, rehearsed], force=True).remarks[1][1].startswith("rules crossroads-mdtest, profile")
 
 
 # --- targets of other names
@@ -437,6 +494,16 @@ def test_the_summary_has_geometric_means_of_gains() -> None:
     assert found.mean == pytest.approx(2)
     assert found.by_operation == {"create": pytest.approx(2), "stat": pytest.approx(2)}
     assert found.verdicts[CellVerdict.UNTOLD] == found.compared == 2
+    assert (found.low, found.high) == (None, None)
+
+
+def test_the_mean_has_the_interval_of_the_repetitions_means() -> None:
+    """Results of one run vary together: 8 cells that share their noise show no more than one of them."""
+    first, second = (offer(*(row(values, cell) for cell in CELLS)) for values in (LOW, HIGH))
+    (column,) = verdicts.compare([first, second]).cells
+    found = summary(column)
+    assert (found.low, found.high) == (pytest.approx(column[0].low), pytest.approx(column[0].high))
+    assert found.mean == pytest.approx(column[0].ratio)
 
 
 # --- the verb
