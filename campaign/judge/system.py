@@ -13,13 +13,14 @@ from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_T
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding
 from campaign.core.units import format_size, listed, several
+from campaign.judge.described import KEPT_BY_FIRMWARE, contradicted
 from campaign.judge.findings import at_full_size, cut, doubt, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
+from campaign.judge.timing import LOCAL
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
 
 MEMORY_SHARE = 0.02  # relative difference in memory of equal nodes, reserved by firmware
-KEPT_BY_FIRMWARE = 0.1  # share of a node's memory, at most
 # Facts that change with time, and variables that identify the job and the login: they differ between jobs without any
 # change of the system.
 _PASSING = ("state.", "zone")
@@ -29,7 +30,6 @@ _TUNES = re.compile(
     r"(?:OMPI_MCA|PRTE_MCA|PMIX_MCA|UCX|FI|I_MPI|MPICH|MV2|PSM2?|HFI|NCCL|MALLOC|GLIBC|LUSTRE|DARSHAN|GPFS)_\w+"
     r"|LD_(?:PRELOAD|AUDIT|BIND_NOW)|ROMIO_HINTS"
 )
-_LOCAL = frozenset({"tmpfs", "ramfs", "ext2", "ext3", "ext4", "xfs", "btrfs", "overlay", "f2fs", "jfs"})
 # Names of file systems in descriptions, by their type in a mount table; others by their type.
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "gpfs": ("gpfs", "spectrum scale", "storage scale", "ess"),
@@ -52,6 +52,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "ext2": ("ext2", "ext4", "ext3"),
     "zfs": ("zfs",),
 }
+_SHARED = tuple(name for kind, names in _NAMES.items() if kind not in LOCAL for name in names)
 _OF_THE_TARGET = ("mount.", "fs.", "nfs.", "lustre.", "beegfs.", "gluster.")
 # Fields of the proposed system that a node reports as a fact.
 _FACTS = {
@@ -145,12 +146,11 @@ def mounted(cases: Iterable[Case]) -> dict[str, list[str]]:
 def _as_described(
     submission: Submission, target: str, cases: Sequence[Case], kinds: Iterable[str], described: Sequence[str]
 ) -> Iterator[Finding]:
-    text = " ".join(described).casefold()
     for kind in kinds:
-        if any(name in text for name in names_of(kind)):
+        if _describes(described, kind):
             continue
         # A node's own file system under the name of a shared one is a different storage.
-        wrong = kind in _LOCAL and any(case.run.geometry.nodes > 1 for case in cases)
+        wrong = kind in LOCAL and any(case.run.geometry.nodes > 1 for case in cases)
         form = at_full_size(violation if wrong else to_explain, submission.full)
         yield form(
             "the file system mounted for {target} is not the described one",
@@ -161,9 +161,21 @@ def _as_described(
         )
 
 
-def names_of(kind: str) -> tuple[str, ...]:
-    """Names by which a file system of that type may be described."""
-    return _NAMES.get(kind.removeprefix("fuse."), (kind.removeprefix("fuse."),))
+def _describes(texts: Sequence[str], kind: str) -> bool:
+    """Whether texts describe a file system of that type. That of a node alone is not described by a text that names a
+    shared one too; of several texts the last decides that names a file system.
+    """
+    names = _NAMES.get(kind.removeprefix("fuse."), (kind.removeprefix("fuse."),))
+    if kind not in LOCAL:
+        return _named(" ".join(texts), names)
+    last = next((text for text in reversed(texts) if _named(text, (*_SHARED, *LOCAL))), "")
+    return _named(last, names) and not _named(last, _SHARED)
+
+
+def _named(text: str, names: Iterable[str]) -> bool:
+    """Whether one of these file systems is in a text, as a word that may have a version: nfsv4, wekafs."""
+    pattern = rf"(?<![a-z])(?:{'|'.join(map(re.escape, names))})(?:fs|io|v?\d\S*)?(?![a-z])"
+    return re.search(pattern, text.casefold()) is not None
 
 
 # --- ENV-03
@@ -320,6 +332,7 @@ def as_proposed(submission: Submission) -> Iterator[Finding]:
                 ", ".join(map(_shown_memory if is_size else cut, others)),
                 name=label,
             )
+    yield from contradicted(submission)
     if unrecorded:
         yield unchecked("not recorded on the measured system: {names}", names=", ".join(unrecorded))
 
@@ -344,7 +357,7 @@ def _fits(field: str, wanted: Any, text: str) -> bool:
         size = _kibibytes(text)
         return size is not None and wanted * (1 - KEPT_BY_FIRMWARE) <= size * 1024 <= wanted
     if field == "file_system":
-        return any(name in wanted.casefold() for name in names_of(text))
+        return _describes([wanted], text)
     if field in ("nodes", "cores", "devices"):
         return str(wanted) == text
     return all(word in text.casefold() for word in wanted.casefold().replace(",", " ").split())

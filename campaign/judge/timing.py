@@ -28,7 +28,7 @@ BYTES = {
 UNCERTAINTY_STEPS = (0.001, 0.01, 0.05, 0.1, 0.5)
 _ETHERNET = re.compile(r"operstate up, speed ([1-9][0-9]{0,7}),.*")  # Mbit/s
 _FABRIC = re.compile(r".*ACTIVE.*?([0-9.]{1,7}) Gb/sec.*")
-LOCAL = frozenset({"tmpfs", "ramfs", "ext2", "ext3", "ext4", "xfs", "btrfs", "overlay", "zfs", "f2fs"})
+LOCAL = frozenset({"tmpfs", "ramfs", "ext2", "ext3", "ext4", "xfs", "btrfs", "overlay", "zfs", "f2fs", "jfs"})
 _Lasted = tuple[Operation, Record, float]  # the last: how many seconds its phase took
 
 

@@ -43,6 +43,71 @@ def differs(name: str, expected: str, actual: str, **proposed: Any) -> Example:
     return broken("ENV-05", message, against(**proposed), expected, actual, "campaign", Severity.WARNING)
 
 
+ON_A_VIRTUAL_MACHINE = {
+    "cpu.model": "Intel(R) Xeon(R) Processor", "cpu.cores": "2", "cpu.threads": "2", "memory.total": "24684092 kB",
+    "net.eth0": "operstate up, speed -1, mtu 1400", "net.core.rmem_max": "4194304", "mount.type": "tmpfs",
+    "os": "Debian GNU/Linux 12 (bookworm)", "kernel.release": "6.18.44",
+}  # fmt: skip
+ON_XEON = {**FACTS, "cpu.model": "Intel(R) Xeon(R) Platinum 8480+", "cpu.cores": "112", "cpu.threads": "224"}
+ON_TEN_GIGABITS = {**ON_XEON, "fabric.mlx5_0.1": "", "net.eth0": "operstate up, speed 10000, mtu 9000"}
+OLD = {**FACTS, "cpu.model": "Intel(R) Xeon(R) CPU E5-2690 v4 @ 2.60GHz", "kernel.release": "4.18.0-553.el8.x86_64"}
+
+
+def described(facts: dict[str, str], profile: str = "full", **system: str) -> Submission:
+    """A campaign on nodes with these facts, whose system is described so."""
+    given = against(profile, {name: text for name, text in facts.items() if text})
+    texts = tuple((key.replace("_", " "), text) for key, text in system.items())
+    return replace(given, campaign=replace(given.campaign, proposed=Proposed(), system=texts))
+
+
+def contradicted(facts: dict[str, str], key: str, text: str, said: str, found: str) -> Example:
+    message = f"the description of the system contradicts what the nodes recorded: system: {key.replace('_', ' ')}"
+    return broken("ENV-05", message, described(facts, **{key: text}), said, found, "campaign", Severity.WARNING)
+
+
+def honest(name: str, facts: dict[str, str], **system: str) -> Example:
+    """A description that must not be accused; a rehearsal would note it."""
+    return kept("ENV-05", name, described(facts, "rehearsal", **system))
+
+
+DESCRIBED: list[Example] = [
+    contradicted(ON_A_VIRTUAL_MACHINE, "node", "2x AMD EPYC 9654 (192 cores), 768 GB DDR5, NDR 400", "epyc",
+                 "Intel(R) Xeon(R) Processor"),
+    contradicted(ON_A_VIRTUAL_MACHINE, "node", "2x AMD EPYC 9654 (192 cores), 768 GB DDR5, NDR 400", "192 cores", "2"),
+    contradicted(ON_A_VIRTUAL_MACHINE, "node", "24 x 32 GiB DDR5", "24 x 32 gib ddr", "24684092 kB"),
+    contradicted(ON_A_VIRTUAL_MACHINE, "node", "192 cores, ConnectX-7 with NDR 400", "ndr",
+                 "no such adapter (net.eth0)"),
+    contradicted(ON_A_VIRTUAL_MACHINE, "network", "InfiniBand fat tree", "infiniband", "no such adapter (net.eth0)"),
+    contradicted(ON_A_VIRTUAL_MACHINE, "operating_system", "RHEL 9.4, kernel 5.14", "red hat",
+                 "Debian GNU/Linux 12 (bookworm)"),
+    contradicted(OLD, "operating_system", "Rocky Linux 9.4 with kernel 5.14", "5.14", "4.18.0-553.el8.x86_64"),
+    contradicted(ON_XEON, "node", "2 x Intel Xeon Platinum 8592+, 512 GB RAM", "8592",
+                 "Intel(R) Xeon(R) Platinum 8480+"),
+    contradicted(OLD, "node", "Xeon E5-2699 v4", "2699", "Intel(R) Xeon(R) CPU E5-2690 v4 @ 2.60GHz"),
+    contradicted(ON_TEN_GIGABITS, "node", "2 ports of 100 Gb/s", "100 Gb/s", "adapters of 10 Gb/s together"),
+    #
+    honest("the virtual cluster of one machine", ON_A_VIRTUAL_MACHINE,
+           node="virtual node of 8 CPUs; all nodes share the 2 cores and the memory of the machine",
+           network="shared memory and the loopback interface of the machine",
+           operating_system="Debian; kernel and settings are in environment.json of each attempt"),
+    honest("marks, sockets and threads", ON_XEON,
+           node="2 sockets with Intel Xeon Platinum 8480+ of 56 cores (224 threads), 768 GiB DDR5, 3.2 TB NVMe"),
+    honest("a series, and a size behind the family's name", FACTS, node="dual-socket AMD EPYC 9004, 1536 GB in total"),
+    honest("a series with its model", FACTS, node="two 96-core AMD EPYC 9004 (Genoa) processors, model 9654"),
+    honest("memory without what firmware keeps, in either unit", FACTS,
+           node="EPYC 9654, 768 GB RAM, 4 GB of memory per core"),
+    honest("unlike nodes of which one kind measured", ON_XEON,
+           node="CPU nodes: 2x AMD EPYC 9654, 192 cores, 1.5 TB RAM; GPU nodes: Intel Xeon 8480+, 112 cores, 512 GB "
+                "RAM, 8 accelerators with 16896 CUDA cores and 141 GB HBM3e"),
+    honest("clients behind routers", ON_TEN_GIGABITS,
+           node="Xeon 8480+, 10 Gb/s Ethernet", network="InfiniBand NDR of the servers, reached by Ethernet routers"),
+    honest("names that no node records", ON_XEON, node="ThinkSystem SR650 V3", network="Spectrum-X",
+           operating_system="TOSS 4", cores_per_node="192"),
+    honest("a distribution's other name", {**FACTS, "os": "SUSE Linux Enterprise Server 15 SP5"},
+           operating_system="SLES 15 SP5 (clients), Rocky 9 (servers), kernel parameters by the vendor"),
+    honest("a placeholder", ON_A_VIRTUAL_MACHINE, node="<192 cores>"),
+]  # fmt: skip
+
 EXAMPLES: list[Example] = [
     kept("ENV-05", "as proposed", against()),
     differs("processor", "processor EPYC 9755", FACTS["cpu.model"], processor="EPYC 9755"),
@@ -65,4 +130,5 @@ EXAMPLES: list[Example] = [
     disclosed("ENV-05", "proposed system not described under proposed: mpi; not compared with the "
                         "measured system", against(mpi=""), "", "", "campaign"),
     unchecked("ENV-05", "a fact was not recorded", against(facts={**FACTS, "cpu.model": ""})),
+    *DESCRIBED,
 ]  # fmt: skip

@@ -164,13 +164,15 @@ def copied(*values: float) -> Submission:
     return replace(given, results=results)
 
 
-def system(kind: str, said: str, profile: str = "full", nodes: int = 2) -> Submission:
-    """Results on a file system of a kind, described so."""
+def system(kind: str, said: str, profile: str = "full", nodes: int = 2, of_target: str = "") -> Submission:
+    """Results on a file system of a kind, described so, and the target so."""
     given = whole(profile)
     evidence = builders.evidence(environment=builders.environment(facts={"mount.type": kind} if kind else {}))
     of_size = [case_of for case_of in given.results if case_of.run.geometry.nodes == nodes]
     results = tuple(replace(result, evidence=evidence) for result in of_size)
-    return replace(given, results=results, campaign=replace(given.campaign, system=(("file system", said),)))
+    targets = tuple(replace(target, description=of_target) for target in given.campaign.targets)
+    campaign = replace(given.campaign, system=(("file system", said),), targets=targets)
+    return replace(given, results=results, campaign=campaign)
 
 
 def tuned(
@@ -350,6 +352,16 @@ EXAMPLES: list[Example] = [
     kept("ENV-04", "a product's name", system("nfs4", "VAST 5")),
     kept("ENV-04", "FUSE", system("fuse.quobyte", "Quobyte 3")),
     broken("ENV-04", ENV_04, system("tmpfs", "Lustre 2.15"), "Lustre 2.15", "tmpfs", "scratch/*/*/*"),
+    broken("ENV-04", ENV_04, system("tmpfs", "Lustre 2.15 (client cache in tmpfs)"),
+           "Lustre 2.15 (client cache in tmpfs)", "tmpfs", "scratch/*/*/*"),
+    broken("ENV-04", ENV_04, system("gpfs", "lossless compression, for less"), "lossless compression, for less", "gpfs",
+           "scratch/*/*/*", Severity.WARNING),
+    kept("ENV-04", "a node's own file system", system("tmpfs", "tmpfs of Linux, with its default options")),
+    kept("ENV-04", "a node's own file system beside the shared one, in the target's description",
+         system("ext4", "Lustre 2.15 on /scratch, ext4 on /local", nodes=1, of_target="node-local NVMe, ext4")),
+    kept("ENV-04", "a shared file system beside a node's own", system("lustre", "Lustre 2.15 on ZFS, ext4 on /local")),
+    kept("ENV-04", "a name with its version", system("nfs4", "NFSv4.2 of a filer")),
+    kept("ENV-04", "a product with its model", system("gpfs", "IBM ESS 3500")),
     broken("ENV-04", ENV_04, system("gpfs", "Lustre 2.15"), "Lustre 2.15", "gpfs", "scratch/*/*/*", Severity.WARNING),
     unchecked("ENV-04", "a file system that is not described", system("xfs", "", nodes=1)),
     disclosed(
