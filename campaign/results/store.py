@@ -79,12 +79,22 @@ def altered(paths: Paths, chain: Chain) -> dict[tuple[str, int], tuple[Altered, 
     """The files of successful attempts that differ from the hashes in the journal, by run and number."""
     found = {}
     for event in journal.events_at(paths.journal, chain.ends):
-        if event["state"] == State.DONE:
-            attempt = event["run"], event["number"]
-            now = digests(paths.attempt(*attempt), event["time"])
-            differing = (Altered(name, old, now.get(name, old)) for name, old in event.get("files", {}).items())
+        attempt, files, since = (event["run"], event["number"]), event.get("files", {}), event["time"]
+        folder = paths.attempt(*attempt)
+        if event["state"] == State.DONE and any(_touched(f"{folder}/{name}", since) for name in files):
+            now = digests(folder, since)
+            differing = (Altered(name, old, now.get(name, old)) for name, old in files.items())
             found[attempt] = tuple(each for each in differing if each.recorded != each.found)
     return {attempt: files for attempt, files in found.items() if files}
+
+
+def _touched(path: str, since: float) -> bool:
+    """Whether a file may have been changed since then. One that is not found may have a name that is not UTF-8."""
+    try:
+        return os.lstat(path).st_ctime >= since
+    except (OSError, ValueError) as error:
+        pass_on_limit(error)
+        return True
 
 
 def _in_utf8(name: Path) -> str:

@@ -24,7 +24,7 @@ from campaign.core.errors import EnvironmentLacks
 from campaign.core.events import Event
 from campaign.core.model import Attempt, OutputRemark, Paths, Planned, State
 from campaign.results import store
-from campaign.results.environment.facts import NOTHING
+from campaign.results.environment.facts import NOTHING, Altered
 from campaign.results.store import Store
 from tests.support import builders
 
@@ -514,3 +514,22 @@ def test_a_file_whose_name_is_no_utf8_does_not_keep_an_end_from_the_journal(tmp_
         (folder / os.fsdecode(b"core.\xff\xe9")).write_text("x")
         store.ended(attempt, State.DONE, "")
     assert list(events(tmp_path)[-1]["files"]) == [r"core.\xff\xe9"]
+
+
+@pytest.mark.parametrize("name", [b"stdout", b"deep/bench.jsonl", b"core.\xff"])
+def test_a_file_that_was_changed_after_the_attempts_end_is_found(tmp_path: Path, name: bytes) -> None:
+    run, paths = builders.run(), Paths(tmp_path)
+    with builders.filled_store(tmp_path, [run]) as opened:
+        attempt = opened.attempts()[0]
+        file = paths.attempt(attempt.run, attempt.number) / os.fsdecode(name)
+        file.parent.mkdir(parents=True)
+        file.write_text("as measured")
+        recorded = store.digests(paths.attempt(attempt.run, attempt.number))
+        opened.ended(attempt, State.DONE, "")
+    assert store.altered(paths, journal.look(paths.journal)) == {}
+    file.write_text("as wanted")
+    shown = name.decode(errors="backslashreplace")
+    now = store.digests(paths.attempt(attempt.run, attempt.number))[shown]
+    assert store.altered(paths, journal.look(paths.journal)) == {
+        (attempt.run, attempt.number): (Altered(shown, recorded[shown], now),)
+    }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -91,8 +92,8 @@ def _of_job(text: str, before: tuple[str, str], now: tuple[str, str]) -> str:
 def _at(text: str, ended: float) -> str:
     """A record of an execution that ended then, and before which its surroundings were recorded."""
     text = _STAMP.sub(lambda match: match[1] + str(ended + (0.5 if match[2] == "after" else -3.0)), text)
-    for word, time in (("started", ended - 1.5), ("finished", ended)):
-        stamp = datetime.fromtimestamp(time, UTC).strftime("%m/%d/%Y %H:%M:%S")
+    for word, moment in (("started", ended - 1.5), ("finished", ended)):
+        stamp = datetime.fromtimestamp(moment, UTC).strftime("%m/%d/%Y %H:%M:%S")
         text = re.sub(rf"(?<=-- {word} at )[0-9/]+ [0-9:]+", stamp, text)
     return text
 
@@ -120,7 +121,7 @@ class _Writer:
         self._tokens = 0
         self._previous = START
         self._journal = opened.paths.journal.open("wb")
-        self._time = 1_795_000_000.0
+        self._time = time.time()  # each attempt ends 4 s later: after its files were written here
         self._completions: dict[str, dict[str, Any]] = {}
 
     def close(self) -> None:
