@@ -57,8 +57,9 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
         yield unchecked("node names not in the output")
         return
     spoke, had = environment.answered, environment.job_nodes
-    foreign = [name for name in names if name not in spoke and name not in had]
-    if foreign:
+    # Also where its ranks ran, as processes on the nodes saw them.
+    seen = dict.fromkeys((*names, *(each.node for each in case.evidence.witness.executed())))
+    if foreign := [name for name in seen if name not in spoke and name not in had]:
         yield violation("the output names nodes that were not in the job", listed(had), listed(foreign))
         return
     machines = grouped((spoke[name].boot if name in spoke else "", name) for name in names)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 
 from campaign.core.grouping import grouped
 from campaign.core.model import Completion, Finding, State
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
 from campaign.judge import attested, environment, together
-from campaign.judge.findings import disagreement, note, to_explain, unchecked, violation
+from campaign.judge.findings import disagreement, doubt, note, to_explain, unchecked, violation
 from campaign.judge.numbers import are_their_own
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
@@ -315,7 +316,7 @@ def _is_launched(step: Mapping[str, str]) -> bool:
 
 def one_story(submission: Submission) -> Iterator[Finding]:
     """EVD-07: runs that measure one storage do not overlap, each job ran the benchmark as often as it has attempts, and
-    restarts of nodes are reported.
+    boot ids fit the names of nodes.
     """
     done = [case for case in submission.results if case.attempt.state is State.DONE]
     if not done:
@@ -325,7 +326,7 @@ def one_story(submission: Submission) -> Iterator[Finding]:
     yield from _counted_steps(submission, done)
     yield from _one_step_each(done)
     yield from _copied(done)
-    yield from _restarted(done)
+    yield from _machines(submission, done)
 
 
 def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
@@ -470,13 +471,36 @@ def fingerprint(case: Case) -> tuple[tuple[str, float], ...]:
     return numbers if are_their_own(value for _, value in numbers) else ()
 
 
-def _restarted(done: Iterable[Case]) -> Iterator[Finding]:
-    """A node that was restarted between two runs may have changed."""
-    boots: dict[str, dict[str, str]] = {}  # node -> boot id -> the first attempt with it
-    for case in done:
-        for node in case.evidence.environment.nodes:
-            if node.name and node.boot:
-                boots.setdefault(node.name, {}).setdefault(node.boot, case.subject)
-    again = [f"{name} ({listed(met.values())})" for name, met in sorted(boots.items()) if len(met) > 1]
+def _machines(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
+    """Boot ids, each of one start of one machine, against the names of nodes in the order of time."""
+    ordered = sorted(done, key=lambda case: case.evidence.environment.started or 0.0)
+    jobs = {id(case.evidence.environment): case for case in reversed(ordered)}  # the first attempt with each
+    told = [
+        (node.name, node.boot, case.subject)
+        for case in reversed(jobs.values())
+        for node in case.evidence.environment.nodes
+        if node.name and node.boot
+    ]
+    again = []
+    for name, met in sorted(grouped((name, (boot, subject)) for name, boot, subject in told).items()):
+        starts = [next(alike) for _, alike in groupby(met, key=itemgetter(0))]
+        found_in = listed(dict.fromkeys(subject for _, subject in starts))
+        if len(dict(starts)) < len(starts) or len({subject for _, subject in starts}) < len(starts):
+            yield violation(
+                "several machines had the name {node}: their boot ids alternate",
+                "another boot id only after a reboot",
+                f"{listed(boot for boot, _ in starts)} (in {found_in})",
+                node=name,
+            )
+        elif len(starts) > 1:
+            again.append(f"{name} ({found_in})")
     if again:
         yield to_explain("nodes were rebooted during the campaign", "no reboot of a node", listed(again, 4))
+    for boot, named in grouped((boot, (subject, name)) for name, boot, subject in told).items():
+        names = {name: None for _, name in named}
+        if not any(names.keys() <= set(of_job) for of_job in grouped(named).values()):  # GEO-04 reports these
+            yield doubt(submission.full)(
+                "one machine had the names of several nodes in different jobs",
+                "one name for each boot id",
+                f"{listed(names)} (boot id {boot})",
+            )

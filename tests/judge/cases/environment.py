@@ -13,7 +13,7 @@ from campaign.config.system import SYSTEM
 from campaign.core.model import Geometry, Iteration, Record, Severity, Source, State
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.environment.facts import Accounting, Environment, Evidence, Value
+from campaign.results.environment.facts import Accounting, Environment, Evidence, Value, Witness
 from tests.judge.cases import Example, attempts, broken, disclosed, kept, rehearsed, unchecked
 from tests.judge.cases.submissions import whole
 from tests.support import builders
@@ -238,6 +238,13 @@ EXAMPLES: list[Example] = [
         "/opt/darshan/libdarshan.so",
     ),
     broken("GEO-04", "the output names nodes that were not in the job", case(node_names=("n1", "n7")), "n1, n2", "n7"),
+    broken(
+        "GEO-04",
+        "the output names nodes that were not in the job",
+        around(witness=Witness(True, ranks={"0": "n1 ab", "1": "n7 ab"})),
+        "n1, n2",
+        "n7",
+    ),
     broken(
         "GEO-04",
         'several "nodes" run on one physical machine',

@@ -77,6 +77,7 @@ def together(
     *windows: tuple[float, float],
     steps: tuple[Mapping[str, str], ...] = (),
     boots: tuple[str, ...] = (),
+    names: tuple[str, ...] = (),
     storage: tuple[str, ...] = (),
     one_job: bool = True,
 ) -> Submission:
@@ -85,11 +86,13 @@ def together(
     results = []
     for number, (window, case_of) in enumerate(zip(windows, given.results, strict=False)):
         job = "job-1" if one_job else f"job-{number}"
-        nodes = (Node("n1", "n1", 109.2, boots[number] if boots else "b"),)
+        told = zip(names[number].split(","), boots[number].split(","), strict=True) if names else ()
+        nodes = tuple(Node(name, name, 109.2, boot) for name, boot in told)
+        nodes = nodes or (Node("n1", "n1", 109.2, boots[number] if boots else "b"),)
         evidence = builders.evidence(
             completion=builders.completion(started=window[0], ended=window[1]),
             accounting=Accounting(900.0, JOB, True, steps) if steps else None,
-            environment=builders.environment(nodes=nodes),
+            environment=builders.environment(nodes=nodes, started=window[0] - 1),
         )
         target = f"t{number}" if storage else case_of.run.target
         run = replace(case_of.run, target=target)
@@ -98,6 +101,13 @@ def together(
     targets = tuple(Target(f"t{number}", f"/t{number}", storage=name) for number, name in enumerate(storage))
     campaign = replace(given.campaign, targets=targets or given.campaign.targets)
     return replace(given, campaign=campaign, results=tuple(results), attempts=attempts)
+
+
+def on_machines(*jobs: str) -> Submission:
+    """Jobs one after the other, each with the names of its nodes and their boot ids: `n1,n2 a,b`."""
+    windows = [(110.0 + 2 * number, 112.0 + 2 * number) for number, _ in enumerate(jobs)]
+    names, boots = zip(*(job.split() for job in jobs), strict=True)
+    return together(*windows, steps=STEPS, names=names, boots=boots, one_job=False)
 
 
 def without_steps(of: Submission, kept: bool = False) -> Submission:
@@ -190,6 +200,7 @@ def tuned(
 
 AT_110, AT_112 = "1970-01-01 00:01:50 UTC", "1970-01-01 00:01:52 UTC"
 FIRST, SECOND = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
+THIRD = "scratch.single.onefile.r1/1"
 STEPS = (ALLOCATION, {"JobIDRaw": "17.batch", "JobName": "batch"}, ran(0, 100, 101, "environment"))
 ENV_04 = "the file system mounted for scratch is not the described one"
 UNSAID = "tuning variables of MPI, network or loader were set, but are not in the system description"
@@ -317,6 +328,15 @@ EXAMPLES: list[Example] = [
     broken("EVD-07", "nodes were rebooted during the campaign",
            together((110, 112), (112, 114), boots=("a", "b")), "no reboot of a node",
            f"n1 ({FIRST}, {SECOND})", severity=Severity.WARNING),
+    broken("EVD-07", "several machines had the name n1: their boot ids alternate", on_machines("n1 a", "n1 b", "n1 a"),
+           "another boot id only after a reboot", f"a, b, a (in {FIRST}, {SECOND}, {THIRD})"),
+    broken("EVD-07", "several machines had the name n1: their boot ids alternate", on_machines("n1,n1 a,b"),
+           "another boot id only after a reboot", f"a, b (in {FIRST})"),
+    broken("EVD-07", "one machine had the names of several nodes in different jobs", on_machines("n1 a", "n2 a"),
+           "one name for each boot id", "n1, n2 (boot id a)", severity=Severity.WARNING),
+    kept("EVD-07", "nodes of one machine that a job had together, which GEO-04 reports",
+         on_machines("n1,n2 a,a", "n1 a", "n2 a")),
+    kept("EVD-07", "a machine for each node", on_machines("n1,n2 a,b", "n2 b", "n1 a")),
     broken("EVD-07",
            f"all values are identical to those of {FIRST}, to the last digit: one output is a copy of the other",
            copied(1234.567, 45678.91, 987.654), "values of its own",
