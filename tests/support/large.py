@@ -32,7 +32,7 @@ NONCE = "buyer-2026"  # of the seed
 RUNS_OF_ONE = 12  # of a target and repetition
 LARGEST_JOB = 24  # runs
 # Times in an environment.json: of the file system after the run, and all others.
-_STAMP = re.compile(r'("(after|before|space)": {"time": |"(?:started|ended|clock)": "?)[0-9.]+')
+_STAMP = re.compile(r'("(after|before|space)": {\s*"time": |"(?:started|ended|clock)": "?)[0-9.]+')
 _COPIED = ("stdout", "stderr", "directory-made")
 _OWN = ("made", "before", "after", "ran")  # of an attempt's environment.json: the rest is its job's
 
@@ -187,6 +187,13 @@ class _Writer:
         (folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n")
         (folder / "job.sbatch").hardlink_to(job.folder / "job.sbatch")
         ended = {"started": self._time - 1.5, "ended": self._time}
-        own = {"run": run.id, "attempt": 1, "token": token, "job_id": number, "job_name": job.name}
+        own = {
+            "uptime": [1000.0, 1001.5],
+            "run": run.id,
+            "attempt": 1,
+            "token": token,
+            "job_id": number,
+            "job_name": job.name,
+        }
         (folder / "completion.json").write_text(json.dumps({**completion, **own, **ended}) + "\n")
         self.event(event="ended", run=run.id, number=1, state="done", reason="", **ended, files=digests(folder))
