@@ -316,7 +316,7 @@ def _is_launched(step: Mapping[str, str]) -> bool:
 
 def one_story(submission: Submission) -> Iterator[Finding]:
     """EVD-07: runs that measure one storage do not overlap, each job ran the benchmark as often as it has attempts, and
-    boot ids fit the names of nodes.
+    boot ids fit the names of nodes, which are those of the planned partition.
     """
     done = [case for case in submission.results if case.attempt.state is State.DONE]
     if not done:
@@ -327,6 +327,7 @@ def one_story(submission: Submission) -> Iterator[Finding]:
     yield from _one_step_each(done)
     yield from _copied(done)
     yield from _machines(submission, done)
+    yield from _as_planned(submission, done)
 
 
 def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
@@ -469,6 +470,27 @@ def fingerprint(case: Case) -> tuple[tuple[str, float], ...]:
     """The values of a measurement, if they have too many digits to be equal by chance."""
     numbers = tuple((operation.id, record.value) for operation, record in case.reported)
     return numbers if are_their_own(value for _, value in numbers) else ()
+
+
+def _as_planned(submission: Submission, done: Iterable[Case]) -> Iterator[Finding]:
+    """The jobs ran in the partition, and on nodes, from which the plan took its numbers."""
+    planned = submission.partition
+    if planned is None:
+        return
+    known = {*planned.names, *(each.node for each in planned.unusable)}
+    environments = {id(case.evidence.environment): case.evidence.environment for case in done}.values()
+    ran_in = {each.variables.get("SLURM_JOB_PARTITION") or each.job.get("Partition", "") for each in environments}
+    if others := sorted(ran_in - {"", *planned.name.split(",")}):
+        yield to_explain(
+            "jobs ran in another partition than the one of which plan.json has the size", planned.name, listed(others)
+        )
+    foreign = {name for each in environments for name in each.job_nodes} - known
+    if planned.names and foreign:
+        yield to_explain(
+            "jobs ran on nodes that the partition did not have by plan.json",
+            planned.account,
+            listed(sorted(foreign)),
+        )
 
 
 def _machines(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from campaign.core.model import Attestation, PhaseTimes, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Altered, Evidence, Node
+from campaign.slurm.partitions import Partition, Unusable
 from tests.judge.cases import Example, broken, disclosed, kept, rehearsed, unchecked
 from tests.judge.cases.environment import around, case, found, variables
 from tests.judge.cases.submissions import whole
@@ -108,6 +109,15 @@ def on_machines(*jobs: str) -> Submission:
     windows = [(110.0 + 2 * number, 112.0 + 2 * number) for number, _ in enumerate(jobs)]
     names, boots = zip(*(job.split() for job in jobs), strict=True)
     return together(*windows, steps=STEPS, names=names, boots=boots, one_job=False)
+
+
+def in_partition(name: str, *names: str, down: str = "n9") -> Submission:
+    """Jobs of partition `batch` on n1 and n2, with what plan.json has of the partition."""
+    given = together((110, 112), steps=STEPS)
+    ran_in = builders.environment(variables=variables(SLURM_JOB_PARTITION="batch"))
+    results = tuple(replace(each, evidence=replace(each.evidence, environment=ran_in)) for each in given.results)
+    partition = Partition(name, 2, 2, 8, None, (Unusable(down, "down", "down*"),), names=names)
+    return replace(given, results=results, partition=partition)
 
 
 def without_steps(of: Submission, kept: bool = False) -> Submission:
@@ -328,6 +338,14 @@ EXAMPLES: list[Example] = [
     broken("EVD-07", "nodes were rebooted during the campaign",
            together((110, 112), (112, 114), boots=("a", "b")), "no reboot of a node",
            f"n1 ({FIRST}, {SECOND})", severity=Severity.WARNING),
+    broken("EVD-07", "jobs ran in another partition than the one of which plan.json has the size",
+           in_partition("small", "n1", "n2"), "small", "batch", severity=Severity.WARNING),
+    broken("EVD-07", "jobs ran on nodes that the partition did not have by plan.json", in_partition("batch", "n1"),
+           "partition batch: 2 nodes, all usable with 8 cores each; 1 down: n9 (down*)", "n2",
+           severity=Severity.WARNING),
+    kept("EVD-07", "the planned partition", in_partition("batch", "n1", "n2")),
+    kept("EVD-07", "a node that was down when the campaign began", in_partition("long,batch", "n1", down="n2")),
+    kept("EVD-07", "a plan without the names of nodes", in_partition("batch")),
     broken("EVD-07", "several machines had the name n1: their boot ids alternate", on_machines("n1 a", "n1 b", "n1 a"),
            "another boot id only after a reboot", f"a, b, a (in {FIRST}, {SECOND}, {THIRD})"),
     broken("EVD-07", "several machines had the name n1: their boot ids alternate", on_machines("n1,n1 a,b"),
