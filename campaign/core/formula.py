@@ -114,6 +114,11 @@ class Condition:
         return (self.is_upper or beyond >= -slack) and (self.is_lower or beyond <= slack)
 
     @property
+    def limits(self) -> list[float]:
+        """The sides that are plain numbers."""
+        return [float(side) for side in (self.left, self.right) if side.replace(".", "", 1).isdecimal()]
+
+    @property
     def is_upper(self) -> bool:
         """Whether the right side is a limit from above alone."""
         return self.sign.startswith("<")

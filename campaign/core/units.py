@@ -143,3 +143,10 @@ def converted(value: float, unit: str, wanted: str) -> float:
 def digits(value: float) -> str:
     """A number as it is printed: whole from 100 on, below that 3 significant digits."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def apart(*values: float) -> list[str]:
+    """Numbers as they are printed, with as many decimals as unequal ones need to differ, up to 9."""
+    usual = [digits(value) for value in values]
+    longer = ([f"{value:.{decimals}f}".rstrip("0").rstrip(".") for value in values] for decimals in range(1, 10))
+    return next((texts for texts in (usual, *longer) if len(set(texts)) == len(set(values))), usual)

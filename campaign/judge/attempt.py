@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.pack import RulePack
 from campaign.core.model import Command, Finding, Record, Run, State
-from campaign.core.units import digits, format_size, listed, may_be_negative
+from campaign.core.units import apart, digits, format_size, listed, may_be_negative
 from campaign.judge.findings import at_full_size, doubt, note, processes_on, to_explain, unchecked, violation
 from campaign.judge.timing import BYTES
 from campaign.results.case import Case
@@ -199,7 +199,7 @@ def shift_happened(case: Case) -> Iterator[Finding]:
             yield violation(
                 "some stat calls ran on the node that created the file",
                 "100% of the stat calls on another node",
-                f"{shares[0]:.1%} of the stat calls on another node",
+                f"{apart(100 * shares[0], 100)[0]}% of the stat calls on another node",
             )
 
 
@@ -402,10 +402,11 @@ def storage_measured(case: Case) -> Iterator[Finding]:
                 continue
             # A single node cannot read from elsewhere, and a rehearsal is too small to leave the cache.
             must = case.files.storage and case.run.geometry.nodes > 1
+            most, found = apart(100 * allowed, 100 * share)
             yield (at_full_size(violation, case.full) if must else note)(
                 "bandwidth of memory, not of storage: {why}",
-                f"at most {allowed:.0%} of the bytes",
-                f"{share:.1%} of the bytes",
+                f"at most {most}% of the bytes",
+                f"{found}% of the bytes",
                 operation=operation.id,
                 why=why,
             )

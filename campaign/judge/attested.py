@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from campaign.core.grouping import grouped
 from campaign.core.model import Attestation, Finding, RankGroup
-from campaign.core.units import listed
+from campaign.core.units import apart, listed
 from campaign.judge.findings import doubt, note, to_explain, violation
 from campaign.results.case import Case
 
@@ -187,10 +187,11 @@ def _between(case: Case, told: Attestation) -> Iterator[Finding]:
         return
     most, between = max(IDLE_S, IDLE_SHARE * told.clock_s), told.clock_s - told.phases_s
     if between > most:
+        allowed, found = apart(most, between)
         yield doubt(case.full)(
             "much of the benchmark's {seconds} s lies outside its phases",
-            f"at most {most:.3f} s",
-            f"{between:.3f} s",
+            f"at most {allowed} s",
+            f"{found} s",
             seconds=f"{told.clock_s:.1f}",
         )
 

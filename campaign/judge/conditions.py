@@ -10,7 +10,7 @@ from campaign.config.rules.entries import Requirement
 from campaign.core.formula import Condition, aggregate, of_several, value
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Record
-from campaign.core.units import digits
+from campaign.core.units import apart, digits
 from campaign.judge.attempt import WITHIN
 from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
@@ -60,7 +60,7 @@ def _holds(
         *missed,
         condition=text,
         clause=requirement.clause,
-        values=", ".join(f"{name} {digits(known[name])}" for name in condition.names),
+        values=", ".join(f"{name} {apart(known[name], *condition.limits)[0]}" for name in condition.names),
     )
 
 
@@ -79,9 +79,8 @@ def _missed(condition: Condition, known: Mapping[str, float]) -> tuple[str, str]
     if condition.holds(known, **_tolerance(condition)):
         return None
     left, right = (value(side, known) for side in (condition.left, condition.right))
-    if digits(left) == digits(right):  # which would read as if they were equal
-        return f"{condition.sign} {right:.7g}", f"{left:.7g}"
-    return f"{condition.sign} {digits(right)}", digits(left)
+    found, expected = apart(left, right)
+    return f"{condition.sign} {expected}", found
 
 
 def _tolerance(condition: Condition) -> dict[str, float]:
@@ -125,7 +124,8 @@ def _result_holds(case: Case, part: Case, requirement: Requirement, condition: C
         yield form(wording, **told, names=", ".join(lacking))
         return
     values = ", ".join(
-        f"{name} {digits(known[name])}{_places(printed[name]) if name in printed else ''}" for name in condition.names
+        f"{name} {apart(known[name], *condition.limits)[0]}{_places(printed[name]) if name in printed else ''}"
+        for name in condition.names
     )
     if missed := _result_missed(condition, known):
         yield form(FOUND, *missed, **told, values=values)
@@ -169,7 +169,9 @@ def _of_several(submission: Submission) -> Iterator[Finding]:
                 wording = "clause {clause} requires {condition}: a value is missing"
                 yield from submission.over(unchecked, cells, wording, **told)
                 continue
-            values = ", ".join(f"{name} {digits(record.value)}{_places(record)}" for name, record in found.items())
+            values = ", ".join(
+                f"{name} {apart(record.value, *condition.limits)[0]}{_places(record)}" for name, record in found.items()
+            )
             known = recorded(case) | {name: record.value for name, record in found.items()}
             if missed := _result_missed(condition, known):
                 form = _form(requirement, submission.full)

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from campaign.core.grouping import grouped
 from campaign.core.model import Completion, Finding, Record, State
-from campaign.core.units import listed, utc
+from campaign.core.units import apart, listed, utc
 from campaign.judge.attested import attestations
 from campaign.judge.findings import disagreement, doubt, note, to_explain, unchecked, violation
 from campaign.judge.timing import RATE, phase_seconds
@@ -187,7 +187,8 @@ def fit(case: Case, lasted_s: float, message: str) -> Iterator[Finding]:
     """The phases of the output fit into the time that something lasted."""
     took = phases_s(case)
     if took > lasted_s + TOLERANCE_S:
-        yield violation(message, f"at most {lasted_s:.1f} s", f"{took:.1f} s")
+        most, found = apart(lasted_s, took)
+        yield violation(message, f"at most {most} s", f"{found} s")
 
 
 def _all_iterations_s(case: Case, record: Record) -> float:

@@ -21,8 +21,8 @@ from campaign.core.errors import InputError
 from campaign.core.escaping import plain
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Record, Run, Source, State, Status
-from campaign.core.units import may_be_negative
-from campaign.judge import numbers, submission
+from campaign.core.units import apart, may_be_negative
+from campaign.judge import numbers, submission, timing
 from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
@@ -33,6 +33,7 @@ from campaign.statistics import intervals
 SUFFIXES = (*table.SUFFIXES, ".json")
 BEYOND = 2.0  # times the rate with separate files: such a rate counts all processes, not what was done
 ROUND = 100  # multiples of it are rare among unrounded numbers
+UNKNOWN = 0  # processes
 FEWEST = 6  # numbers needed to see that they were rounded
 
 
@@ -131,7 +132,8 @@ class Entry:
         name = self._text("run")
         if not name:
             return None
-        geometry = Geometry(self._count("nodes") or 1, self._count("processes") or 1)
+        nodes, processes = self._count("nodes"), self._count("processes")
+        geometry = Geometry(nodes or 1, processes if nodes and processes else UNKNOWN)
         total = self._count("files_total")
         return Run(name, *cell.line, 1, geometry, "", (Command("", ()),), (cell.operation,), None, total, (), "")
 
@@ -254,6 +256,34 @@ def inflation_told(whole: Submission) -> Iterator[Finding]:
     yield from whole.over(unchecked, unsure, "actual operation count not in the table")
 
 
+def within_physics(whole: Submission) -> Iterator[Finding]:
+    """PHY-04: no rate is above what the processes' system calls, or the nodes' memories, allow."""
+    call, memory = (whole.pack.parameter("PHY-04", name) for name in ("call", "memory"))
+    inflated = {files.id: files.inflated for files in whole.pack.files}
+    alone = numbers.of_one_process(whole.pack)
+    unsure = []
+    for row in whole.measured_rows:
+        rate = row.record.true_value if row.record else None
+        geometry = row.run.geometry if row.run else Geometry(1, UNKNOWN)
+        if row.cell.launch in alone:
+            geometry = Geometry(1, 1)
+        if rate is None and (row.cell.launch in alone or row.cell.operation not in inflated.get(row.cell.files, ())):
+            rate = row.value
+        if row.unit not in (timing.RATE, *timing.BYTES):
+            continue
+        limit = geometry.processes / call
+        if row.unit in timing.BYTES:
+            limit = geometry.nodes * memory * 1e9 / timing.BYTES[row.unit]
+        if rate is None or geometry.processes == UNKNOWN:
+            unsure.append(row.cell)
+        elif rate > limit:
+            most, found = apart(limit, rate)
+            yield violation(
+                "no machine reaches this rate", f"at most {most} {row.unit}", f"{found} {row.unit}", about=row.cell
+            )
+    yield from whole.over(unchecked, unsure, "the table does not give the processes and nodes, or the actual rate")
+
+
 def _same_elsewhere(whole: Submission, row: Row) -> dict[str, float]:
     """The values of the same operation with separate files for every process."""
     plain = {files.id for files in whole.pack.files if row.cell.operation not in files.inflated}
@@ -281,6 +311,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "PHY-01": numbers.layouts_agree,
     "PHY-02": numbers.not_below_one_process,
     "PHY-03": inflation_told,
+    "PHY-04": within_physics,
     "PHY-05": numbers.stat_not_below_creation,
     "PRJ-01": numbers.numbers_of_their_own,
 }

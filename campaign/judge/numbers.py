@@ -14,7 +14,7 @@ from campaign.config.rules.output_format import ONE_ITERATION
 from campaign.config.rules.pack import RulePack
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Status
-from campaign.core.units import digits
+from campaign.core.units import apart, digits
 from campaign.judge.findings import doubt, note, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import selected, valid_by_line
@@ -135,10 +135,11 @@ def steady(submission: Submission) -> Iterator[Finding]:
     for row in rows:
         cv = row.summary.cv
         if cv is not None and cv > variation:
+            most, found = apart(100 * variation, 100 * cv)
             yield form(
                 "variation between repetitions above {limit}",
-                f"at most {variation:.0%}",
-                f"{cv:.1%}",
+                f"at most {most}%",
+                f"{found}%",
                 about=row.cell,
                 limit=f"{explain if cv > explain else variation:.0%}",
             )
@@ -150,7 +151,8 @@ def steady(submission: Submission) -> Iterator[Finding]:
         ]
         trend = intervals.trend(values)
         if trend is not None and trend < drift:
-            yield form("values show a trend over time", f"p-value of {drift:g} or more", f"{trend:.1g}", about=row.cell)
+            least, found = apart(drift, trend)
+            yield form("values show a trend over time", f"p-value of {least} or more", found, about=row.cell)
         if far := intervals.outliers(values):
             shown = ", ".join(digits(values[index]) for index in sorted(far))
             yield note("outliers present; none excluded", "", shown, about=row.cell)
@@ -198,7 +200,10 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
         for row in submission.executed_rows
         if row.cell.launch != launch
     ]
-    message, missing = "slower than the single-process result", "no single-process result to compare with"
+    message, missing = (
+        "more than {margin} slower than the single-process result",
+        "no single-process result to compare with",
+    )
     yield from _not_worse(submission, "PHY-02", "single process", pairs, message, missing)
 
 
@@ -217,7 +222,7 @@ def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
         created = replace(cell, operation=operation)
         if created not in rows or rows[created].unit == row.unit:
             pairs.append((row, created))
-    message = "the stat rate is below the creation rate of the same row"
+    message = "the stat rate is more than {margin} below the creation rate of the same row"
     yield from _not_worse(
         submission, "PHY-05", "created", pairs, message, "no creation rate in this row to compare with"
     )
@@ -237,12 +242,13 @@ def _not_worse(
             sign, limits, change = -1, "at most", "plus"
         limit = values[other] * (1 - sign * below)
         if sign * row.value < sign * limit:
-            compared = f"{name} {digits(values[other])}, {change} {show(Quantity.SHARE, below)}"
+            expected, found, by = apart(limit, row.value, values[other])
             yield doubt(submission.full)(
                 message,
-                f"{limits} {digits(limit)} {row.unit} ({compared})",
-                f"{digits(row.value)} {row.unit}",
+                f"{limits} {expected} {row.unit} ({name} {by}, {change} {show(Quantity.SHARE, below)})",
+                f"{found} {row.unit}",
                 about=row.cell,
+                margin=show(Quantity.SHARE, below),
             )
     yield from submission.over(unchecked, [row.cell for row, other in pairs if other not in values], missing)
 

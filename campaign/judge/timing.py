@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from campaign.config.rules.catalogue import Quantity, parse, show
 from campaign.config.rules.entries import Operation
 from campaign.core.model import Cell, Finding, Record
+from campaign.core.units import apart
 from campaign.judge.findings import at_full_size, doubt, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -102,7 +103,7 @@ def _below_rule(case: Case, lasted: Sequence[_Lasted]) -> Iterator[Finding]:
 
 def _lengths(wanted: float, phases: Sequence[_Lasted]) -> tuple[str, str]:
     """The required and the actual length of these phases."""
-    lasted = [f"{operation.id} {_two_digits(seconds)} s" for operation, _, seconds in phases]
+    lasted = [f"{operation.id} {apart(seconds, wanted)[0]} s" for operation, _, seconds in phases]
     return _or_more(wanted), ", ".join(lasted)
 
 
@@ -169,7 +170,7 @@ def remote_latency(case: Case) -> Iterator[Finding]:
         elif seconds < floor and not exact:
             yield note(_HOW_LONG_UNKNOWN, operation=operation.id)
         elif seconds < floor:
-            quick.append(f"{operation.id} {seconds * 1e6:.2g} us")
+            quick.append(f"{operation.id} {apart(seconds * 1e6, floor * 1e6)[0]} us")
     if quick:
         yield (doubt(case.full) if case.run.geometry.nodes > 1 else note)(
             "per-operation latency is below any network round trip: results come from cache or a local file system",
@@ -218,10 +219,11 @@ def within_physics(case: Case) -> Iterator[Finding]:
         elif seconds < least and not exact:
             yield note(_HOW_LONG_UNKNOWN, operation=operation.id)
         elif seconds < least:
+            needed, found = apart(least * 1e6, seconds * 1e6)
             yield violation(
                 "less time per operation than any system call takes: the work was not done",
-                f"{least * 1e6:g} us or more",
-                f"{seconds * 1e6:.2g} us per operation of a process",
+                f"{needed} us or more",
+                f"{found} us per operation of a process",
                 operation=operation.id,
             )
 
@@ -230,10 +232,11 @@ def _bytes(case: Case, operation: str, record: Record) -> Iterator[Finding]:
     nodes, carried = case.run.geometry.nodes, record.value * BYTES[record.unit]
     memory = case.pack.parameter("PHY-04", "memory") * 1e9 * nodes
     if carried > memory:
+        most, found = apart(memory / 1e9, carried / 1e9)
         yield violation(
             "bandwidth above what the nodes' memory can deliver",
-            f"at most {_shown(memory)}",
-            _shown(carried),
+            f"at most {most} GB/s",
+            f"{found} GB/s",
             operation=operation,
         )
         return
@@ -246,10 +249,11 @@ def _bytes(case: Case, operation: str, record: Record) -> Iterator[Finding]:
     elif carried > adapters * nodes:
         # A cache that the pack allows for a share of the bytes is no fraud: CCH-05 judges it.
         allowed = record.cached_share is not None and record.cached_share >= 1
+        most, found, each = apart(adapters * nodes / 1e9, carried / 1e9, adapters / 1e9)
         yield (note if allowed else violation)(
             "bandwidth above what the nodes' network adapters can carry",
-            f"at most {_shown(adapters)} for each of {nodes} nodes",
-            _shown(carried),
+            f"at most {most} GB/s ({each} GB/s for each of {nodes} nodes)",
+            f"{found} GB/s",
             operation=operation,
         )
 
@@ -272,10 +276,6 @@ def adapters_of(environment: Environment) -> tuple[float, str]:
     if unknown or not by_node:
         return 0.0, "speed of a network adapter not recorded"
     return max(by_node.values()), ""
-
-
-def _shown(rate: float) -> str:
-    return f"{rate / 1e9:,.4g} GB/s"
 
 
 # --- CCH-02

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from campaign.config.rules.catalogue import Quantity, show
 from campaign.core.model import Command, Finding, PhaseTimes
-from campaign.core.units import listed
+from campaign.core.units import apart, listed
 from campaign.judge import environment
 from campaign.judge.findings import doubt, unchecked, violation
 from campaign.results.case import Case
@@ -62,10 +62,11 @@ def _overlapping(case: Case, spans: Mapping[str, _Span]) -> Iterator[Finding]:
     for name in dict.fromkeys(operation.phase for operation in case.operations if operation.phase in spans):
         lasted = spans[name][1] - spans[name][0]
         if ended - began < least * lasted:
+            together, needed = apart(ended - began, least * lasted)
             yield doubt(case.full)(
                 "phase {phase} was measured for only a part of its time beside the phases that start together with it",
-                f"{show(Quantity.SHARE, least)} of its time or more",
-                f"{ended - began:.1f} s of {lasted:.1f} s",
+                f"{show(Quantity.SHARE, least)} of its time or more ({needed} s of {lasted:.1f} s)",
+                f"{together} s",
                 phase=name,
             )
 

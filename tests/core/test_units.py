@@ -80,3 +80,21 @@ def test_nothing_negative_is_formatted(form: object) -> None:
 )  # fmt: skip
 def test_a_rate_a_time_or_a_size_is_never_negative(unit: str, negative: bool) -> None:
     assert units.may_be_negative(unit) is negative
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ((125.4, 124.6), ["125.4", "124.6"]),  # both are printed as 125
+        ((125.0, 124.96), ["125", "124.96"]),
+        ((125.0, 76.0), ["125", "76"]),
+        ((1.0, 0.99972), ["1", "0.9997"]),
+        ((1000.0, 1000.0), ["1000", "1000"]),
+        ((1000.0, 999.9999999999998), ["1000", "1000"]),  # equal but for rounding
+        ((0.005, 4.18e-9), ["0.005", "4.18e-09"]),
+    ],
+)
+def test_unequal_numbers_have_as_many_digits_as_they_need_to_differ(
+    values: tuple[float, ...], texts: list[str]
+) -> None:
+    assert units.apart(*values) == texts

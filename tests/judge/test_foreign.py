@@ -75,6 +75,27 @@ def test_its_removals_of_one_file_count_what_every_process_would_do() -> None:
     }
 
 
+def test_rates_that_no_machine_has_are_found_where_the_processes_are_known(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(
+        "target,launch,files,operation,value,unit,run,processes,nodes\n"
+        "x,single,shared,create,50000000,ops/s,,,\n"  # the rules ask for one process
+        "x,single,shared,stat,10000000,ops/s,,,\n"
+        "x,peak,shared,create,50000000,ops/s,r1,4,1\n"
+        "x,peak,unique,create,40000000,ops/s,r2,4,1\n"
+        "x,peak,onefile,remove,50000000,ops/s,r3,4,1\n"  # a formula counts what every process would do
+        "x,max,shared,create,50000000,ops/s,r4,4,\n"
+        "x,max,shared,stat,9e6,MB/s,r5,4,2\n"
+    )
+    found = [one for one in foreign.judge_table(foreign.read(path, PACK)) if one.rule == "PHY-04"]
+    assert {one.subject: (one.expected, one.actual) for one in found if one.checked} == {
+        "x/single/shared/create": ("at most 10000000 ops/s", "50000000 ops/s"),
+        "x/peak/shared/create": ("at most 40000000 ops/s", "50000000 ops/s"),
+        "x/max/shared/stat": ("at most 8000000 MB/s", "9000000 MB/s"),
+    }
+    assert {one.subject for one in found if not one.checked} == {"x/peak/onefile/*", "x/max/shared/create"}
+
+
 def test_nothing_in_it_leads_to_a_log() -> None:
     assert len(said("CMP-04")) == 12
 

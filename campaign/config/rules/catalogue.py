@@ -437,7 +437,7 @@ CATALOGUE: Mapping[str, RuleEntry] = {
     ),
     "PHY-02": _rule(
         Level.CAMPAIGN,
-        "results of many processes are not slower than the single-process result, or are explained",
+        "results of many processes are at most a margin below the single-process result, or are explained",
         "if many processes are slower than one, a faulty run, a bottleneck or a cached single-process result is likely",
         "explain the slowdown, or find its cause and measure again",
         below=Parameter(Quantity.SHARE, 0.05, "how far a rate may be below the single-process rate"),
@@ -464,7 +464,7 @@ CATALOGUE: Mapping[str, RuleEntry] = {
     ),
     "PHY-05": _rule(
         Level.CAMPAIGN,
-        "stat rates are not below the creation rates of the same row, or are explained",
+        "stat rates are at most a margin below the creation rates of the same row, or are explained",
         (
             "a stat changes nothing, so it should not be slower than a creation: swapped columns, values of different "
             "runs, or"

@@ -472,8 +472,8 @@ Rules that are checked (E: violation, the result is invalid; W: explanation requ
   SRC-06 E  the built-in benchmark was built from its published source [practice]
   PHY-04 E  no operation is faster than a system call, and no bandwidth exceeds that of memory and
             network adapters [practice] (call 0.1us, memory 4000)
-  PHY-05 W  stat rates are not below the creation rates of the same row, or are explained [practice]
-            (below 5%)
+  PHY-05 W  stat rates are at most a margin below the creation rates of the same row, or are
+            explained [practice] (below 5%)
   ENV-04 E  the file system that the nodes mounted is the one that the campaign file describes
             [practice]
   ENV-05 W  the measured system is configured as the proposed one, or each difference is explained

@@ -41,7 +41,7 @@ def lowered(of: Case, **values: float) -> Case:
 
 EXAMPLES: list[Example] = [
     # A stat that does nothing, and 0.02 us for each operation.
-    broken("PHY-04", OF_STAT, rates(303_682_972.0), "0.1 us or more", "0.013 us per operation of a process"),
+    broken("PHY-04", OF_STAT, rates(303_682_972.0), "0.1 us or more", "0.0132 us per operation of a process"),
     broken("PHY-04", OF_STAT, rates(50e6, 1), "0.1 us or more", "0.02 us per operation of a process"),
     broken("PHY-04", OF_STAT, lowered(rates(1e6, 1), call=2e-6), "2 us or more",
            "1 us per operation of a process"),
@@ -56,10 +56,10 @@ EXAMPLES: list[Example] = [
         by_one_process(1e9),
     ),
     broken("PHY-04", "create: bandwidth above what the nodes' memory can deliver", carried(9000, nodes=2),
-           "at most 8,000 GB/s", "9,000 GB/s"),
-    broken("PHY-04", OF_BYTES, carried(51), "at most 25 GB/s for each of 2 nodes", "51 GB/s"),
-    broken("PHY-04", OF_BYTES, carried(60_000, "MiB/s"), "at most 25 GB/s for each of 2 nodes", "62.91 GB/s"),
-    disclosed("PHY-04", OF_BYTES, carried(51, share=1.0), "at most 25 GB/s for each of 2 nodes", "51 GB/s"),
+           "at most 8000 GB/s", "9000 GB/s"),
+    broken("PHY-04", OF_BYTES, carried(51), "at most 50 GB/s (25 GB/s for each of 2 nodes)", "51 GB/s"),
+    broken("PHY-04", OF_BYTES, carried(60_000, "MiB/s"), "at most 50 GB/s (25 GB/s for each of 2 nodes)", "62.9 GB/s"),
+    disclosed("PHY-04", OF_BYTES, carried(51, share=1.0), "at most 50 GB/s (25 GB/s for each of 2 nodes)", "51 GB/s"),
     kept("PHY-04", "what the adapters carry", carried(49)),
     kept("PHY-04", "a configuration that measures caches", carried(51, storage=False)),
     kept("PHY-04", "one node, whose own memory may answer", carried(51, nodes=1)),

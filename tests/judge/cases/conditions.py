@@ -73,10 +73,10 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "RES-02",
-        f"clause 4.3 requires efficiency > 1; found efficiency 1 {LINES}",
+        f"clause 4.3 requires efficiency > 1; found efficiency 0.9997 {LINES}",
         scaled(100, 399.9, "efficiency > 1"),
         "> 1",
-        "0.99975",
+        "0.9997",
         "scratch/node/unique/efficiency",
     ),
     kept("RES-02", "an efficiency of 90%", scaled(100, 360)),

@@ -175,7 +175,7 @@ EXAMPLES: list[Example] = [
            "write and load at the same time", "load began 0.2 s after the end of write"),
     broken("RUN-09",
            "phase write was measured for only a part of its time beside the phases that start together with it",
-           beside(load=SHORT), "90% of its time or more", "0.4 s of 1.0 s", severity=Severity.WARNING),
+           beside(load=SHORT), "90% of its time or more (0.9 s of 1.0 s)", "0.4 s", severity=Severity.WARNING),
     broken("RUN-09", "phases that start together ran on the same nodes", beside(nodes=(("n1",), ("n1",))),
            "nodes of its own for each", "n1"),
     broken("RUN-09", "a phase began before the previous one had ended", beside(load=replace(LOAD, ended=115.0)),

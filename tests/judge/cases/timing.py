@@ -111,7 +111,7 @@ EXAMPLES: list[Example] = [
         "create: the phase is shorter than the rules require (rehearsal): INVALID as a result",
         ruled("300s", "rehearsal", elapsed_s=29.94),
         "300s or more",
-        "create 30 s",
+        "create 29.9 s",
         severity=Severity.ERROR,
     ),
     broken(
@@ -126,14 +126,14 @@ EXAMPLES: list[Example] = [
         "phases are short; extend them with items or -W",
         free(rates(1e4, 2e5, 1e4)),  # 2^20 files
         "10s or more",
-        "stat 5.2 s",
+        "stat 5.24 s",
     ),
     broken(
         "RUN-07",
         "phases too short to be valid; extend them with items or -W",
         free(rates(1e4, 2e6, 1e4)),
         "1s or more",
-        "stat 0.52 s",
+        "stat 0.524 s",
         severity=Severity.ERROR,
     ),
     disclosed(
