@@ -21,12 +21,13 @@ from campaign.core.errors import CampaignError, pass_on
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
-from campaign.core.units import listed, utc
+from campaign.core.units import listed, several, utc
 from campaign.evidence import bundle, provenance, replay
 from campaign.judge import records
 from campaign.judge.environment import CONTROLLER_S
 from campaign.judge.findings import Form, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
+from campaign.results.source import diff, facts, modifications, record
 from campaign.slurm import script_text, scripts, submit
 
 LARGEST_TEXT = 16 << 20  # bytes of a text that is compared
@@ -235,6 +236,7 @@ def twice(data: Path, bag: bagit.Bag, judged: replay.Judged, tool: str) -> Itera
         *_environments(data, judged),
         *_plan(data, judged),
         *_source(data, judged),
+        *_modifications(data, judged.submission, tool),
         *_bound(data, bag, judged.chain.ends if judged.chain else ()),
         *_challenged(judged.submission),
     )
@@ -272,6 +274,22 @@ def _source(data: Path, judged: replay.Judged) -> Iterator[Finding]:
         return
     if found not in recorded:
         yield violation(_SOURCE_DIFFERS, f"tree {', '.join(sorted(recorded))}", f"tree {found}")
+
+
+def _modifications(data: Path, whole: Submission, tool: str) -> Iterator[Finding]:
+    """The files about the modifications follow from the comparison and from the builds' own records."""
+    folder, sources = Path("results/source"), whole.sources
+    listed_in = {
+        f"{folder / modifications.FACTS}": facts.as_text(sources),
+        f"{folder / modifications.TEXT}": modifications.text(sources, whole.pack.build) + "\n",
+    }
+    there = {name: text for name, text in listed_in.items() if (data / name).exists()}
+    for name, how in differing(data, there if tool == f"campaign {__version__}" else {}).items():
+        yield violation("{name} differs from the records of the comparison and the builds: {how}", name=name, how=how)
+    changes = sources.comparison.changes if sources.comparison else ()
+    files = len(diff.FILE.findall(record.patch_of(Paths(data / "results"))))
+    if files != len(changes):
+        yield violation("modifications.json has other changes than the patch", several(files, "file"), len(changes))
 
 
 def _bound(data: Path, bag: bagit.Bag, ends: Sequence[int]) -> Iterator[Finding]:

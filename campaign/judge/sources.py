@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from campaign.config.rules.builds import BUILDING, FORBIDDEN, UNKNOWN
 from campaign.core.grouping import grouped
 from campaign.core.model import ChangeClass, Finding, State
-from campaign.core.units import listed
+from campaign.core.units import listed, several
 from campaign.judge import attested, ran
 from campaign.judge.attempt import BUILTIN
 from campaign.judge.findings import note, of_rule, to_explain, unchecked, violation
@@ -85,6 +85,11 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
             "another",
             name=comparison.supplied.name,
             problem=comparison.supplied.problem,
+        )
+    if bool(comparison.changes) == (comparison.pristine.hash == modified.hash):
+        counted = several(len(comparison.changes), "changed file")
+        yield violation(
+            "the recorded changes do not fit the hashes of the trees", "changes exactly if the hashes differ", counted
         )
     if not comparison.reproduced:
         yield violation("published source plus patch differs from the built source", modified.hash, comparison.applied)

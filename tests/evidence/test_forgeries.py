@@ -70,7 +70,32 @@ def command_lines_of_the_plan(bag: Path) -> None:
     edited(bag / "data/results/plan.json", change)
 
 
+SOURCE = "data/results/source"
+
+
+def compiler_in_the_report_of_modifications(bag: Path) -> None:
+    edited(bag / SOURCE / "modifications.json", lambda record: record["builds"][0].update(compiler="gcc 99"))
+
+
+def build_record_beside_the_report_of_modifications(bag: Path) -> None:
+    (path,) = (bag / SOURCE / "builds").glob("*.json")
+    edited(path, lambda record: record.update(flags="-O0"))
+
+
+def text_of_the_modifications(bag: Path) -> None:
+    path = bag / SOURCE / "modifications.txt"
+    path.write_text(path.read_text() + "No modifications: both trees are identical.\n")
+
+
+def patch_without_a_comparison(bag: Path) -> None:
+    (bag / SOURCE / "modifications.patch").write_text("diff --git a/mdtest.c b/mdtest.c\n")
+
+
 FORGERIES = [
+    compiler_in_the_report_of_modifications,
+    build_record_beside_the_report_of_modifications,
+    text_of_the_modifications,
+    patch_without_a_comparison,
     run_that_lasted_longer,
     run_that_ended_before_it_began,
     another_partition_after_the_job,

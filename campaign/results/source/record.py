@@ -152,6 +152,8 @@ def look_again(campaign: Campaign, paths: Paths, category: BuildCategory | None 
         same_modified = kept is not None and source.modified in ("", kept.modified.name)
         if kept is None or kept.pristine.name != source.pristine or not same_modified:
             keep(paths, Sources(problem=str(error)), b"", category)
+        else:
+            keep(paths, Sources(kept, ""), patch_of(paths), category)
         return str(error)
 
 

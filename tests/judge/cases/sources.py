@@ -65,6 +65,14 @@ def sourced(
     return replace(given, campaign=campaign, pack=pack, sources=sources)
 
 
+def without_changes() -> Submission:
+    """Somebody emptied the list of changes."""
+    given = sourced(MADE)
+    assert given.sources.comparison is not None
+    emptied = replace(given.sources.comparison, changes=())
+    return replace(given, sources=replace(given.sources, comparison=emptied))
+
+
 def ran(given: Submission, first: bool = False, **seen: Any) -> Submission:
     """With other outputs: of all attempts, or of the first alone."""
 
@@ -295,6 +303,13 @@ EXAMPLES: list[Example] = [
         unlike_its_patch(),
         PRISTINE.hash,
         "0" * 64,
+    ),
+    broken(
+        "SRC-02",
+        "the recorded changes do not fit the hashes of the trees",
+        without_changes(),
+        "changes exactly if the hashes differ",
+        "0 changed files",
     ),
     broken(
         "SRC-02",

@@ -17,10 +17,11 @@ from campaign.cli.main import main
 from campaign.config import format as config
 from campaign.config import opened as config_load
 from campaign.config.format import Campaign
+from campaign.config.rules.builds import BuildCategory
 from campaign.core import resources
 from campaign.core.errors import InputError
 from campaign.core.model import Paths
-from campaign.results.source import record, trees
+from campaign.results.source import facts, record, trees
 from campaign.results.source.facts import Build, Sources
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support import source_trees
@@ -214,6 +215,17 @@ def test_a_tree_that_cannot_be_read_any_more_leaves_what_was_found_of_it(file: P
     (file.parent / "pristine").rename(file.parent / "away")
     assert "pristine: not found" in record.look_again(loaded(file), paths(file))
     assert record.recorded(paths(file)).comparison
+
+
+def test_the_report_of_trees_that_are_gone_follows_the_category_and_the_builds(file: Path) -> None:
+    record.look_again(loaded(file), paths(file))
+    (file.parent / "pristine").rename(file.parent / "away")
+    builds = paths(file).source / "builds"
+    builds.mkdir()
+    (builds / f"{'7' * 64}.json").write_text(facts.as_text(Build("7" * 64, compiler="gcc 12")))
+    record.look_again(loaded(file), paths(file), BuildCategory("ported", "ported code", "9"))
+    text = (paths(file).source / "modifications.txt").read_text()
+    assert "ported code" in text and "gcc 12" in text and "changed, " in text
 
 
 def test_of_other_trees_nothing_is_left(file: Path) -> None:
