@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -13,11 +14,13 @@ import pytest
 import yaml
 
 import campaign
-from campaign.core.errors import ENVIRONMENT
+from campaign.core.errors import ENVIRONMENT, INCOMPLETE, MachineLacks
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support.cases import new_target
 
 ROOT = Path(__file__).resolve().parents[1]
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+WITHOUT_NETWORK = ("unshare", "--map-root-user", "--net")
 
 
 @pytest.mark.parametrize(
@@ -41,8 +44,8 @@ def test_the_licence_is_named_and_there() -> None:
 
 
 class Installed:
-    """The program as a user of another machine has it: from the source distribution by way of the wheel, in an
-    environment of its own, with a home of its own, and nothing of this checkout in reach.
+    """The program as a user of another machine has it: from the source distribution by way of the wheel and the
+    wheelhouse, installed without a network, with a home of its own, and nothing of this checkout in reach.
     """
 
     def __init__(self, top: Path) -> None:
@@ -52,14 +55,11 @@ class Installed:
         pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
         _do(sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", made, cwd=ROOT)
         _do(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", made, next(made.glob("*.tar.gz")))
-        _do(sys.executable, "-m", "venv", "--without-pip", self.prefix)
-        # The versions that the tests run with, but what the package asks for alone; a wheel made here has no hash.
-        lock = top / "versions"
-        lock.write_text(
-            "\n".join(re.findall(r"^[\w.-]+==[\w.]+", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
-        )
-        to = ["--python", self.prefix / "bin" / "python", "install", "--no-compile", "--constraint", lock]
-        _do(*pip, *to, next(made.glob("*.whl")))
+        (self.wheel,) = made.glob("*.whl")
+        _do(sys.executable, ROOT / ".ci" / "wheelhouse.py", "--python", PYTHON, "--", self.wheel, made)
+        (tar,) = made.glob("*.tar")
+        _do("tar", "--extract", "--file", tar, "--directory", top)
+        _do(*WITHOUT_NETWORK, top / tar.stem / "install.sh", self.prefix)
 
     def call(self, *words: str | Path, status: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join(part for part in os.environ["PATH"].split(os.pathsep) if ".venv" not in part)
@@ -117,6 +117,33 @@ def test_an_installed_wheel_lists_packs_builds_its_benchmark_and_runs_a_campaign
     assert done.stdout.count(": measured ") == 9
     scripts = list(installed.home.glob("results/offer/**/job.sbatch"))
     assert scripts and all(str(binaries / "mdtest") in script.read_text() for script in scripts)
+
+    bundle = installed.home / "offer.zip"
+    installed.call("bundle", file, "-o", bundle, status=INCOMPLETE)
+    _verifies_as_one_file_without_numpy(installed, bundle)
+
+
+def _verifies_as_one_file_without_numpy(installed: Installed, bundle: Path) -> None:
+    """The application does what the installed program does, moved elsewhere, with a Python without packages."""
+    _do(sys.executable, ROOT / ".ci" / "zipapp.py", "--python", PYTHON, "--", installed.wheel, installed.home)
+    application = (installed.home / "campaign-verify.pyz").rename(installed.home / "another name")
+    alone = [*WITHOUT_NETWORK, sys.executable, "-I", "-S"]
+    for module in ("numpy", "scipy", "yaml"):
+        assert subprocess.run([*alone, "-c", f"import {module}"], capture_output=True).returncode == 1
+    done = subprocess.run([*alone, application, bundle], capture_output=True, text=True, timeout=300)
+    expected = installed.call("verify", bundle, status=done.returncode)
+    assert (done.stdout, done.stderr) == (expected.stdout, expected.stderr)
+    assert "re-evaluated from raw logs: identical tables, findings and verdict" in done.stdout
+
+
+def test_the_application_blames_no_bundle_for_what_this_machine_lacks() -> None:
+    specification = importlib.util.spec_from_file_location("verify_app", ROOT / ".ci" / "verify_app" / "__main__.py")
+    assert specification and specification.loader
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    with pytest.raises(MachineLacks, match="numpy was not found, and a bundle with tuned process counts"):
+        module.Absent().find_spec("numpy")
+    assert module.Absent().find_spec("numpy.linalg") is None
 
 
 def test_every_part_that_is_installed_is_pinned_by_its_hash() -> None:
