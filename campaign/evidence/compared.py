@@ -24,6 +24,7 @@ from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, several, utc
 from campaign.evidence import bundle, provenance, replay
 from campaign.judge import records
+from campaign.judge.attempt import BUILTIN
 from campaign.judge.environment import CONTROLLER_S
 from campaign.judge.findings import Form, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
@@ -233,6 +234,7 @@ def twice(data: Path, bag: bagit.Bag, judged: replay.Judged, tool: str) -> Itera
     """EVD-06, of a bundle. `tool`: the version that made it."""
     differences = (
         *_scripts(data, bag, judged.submission, tool),
+        *_version(judged.submission, tool),
         *_environments(data, judged),
         *_plan(data, judged),
         *_source(data, judged),
@@ -348,16 +350,26 @@ def _scripts(data: Path, bag: bagit.Bag, whole: Submission, tool: str) -> Iterat
                 yield violation("{place} differs from {original}", place=place, original=original)
         if all(attempt.run in runs and runs[attempt.run].fingerprint == attempt.fingerprint for attempt in attempts):
             planned[job] = [(attempt, runs[attempt.run]) for attempt in attempts]
-    if planned and tool != f"campaign {__version__}":
+    if planned and whole.campaign.slurm.template is not None:  # it is a program, and the vendor's is not run here
+        yield unchecked("job scripts from the vendor's own template (slurm.template) are not rendered again")
+        return
+    differing = list(_against_plan(data, planned, made, whole))
+    if differing and tool != f"campaign {__version__}":
         yield unchecked(
-            "campaign {own} cannot render the job scripts of {tool} again: verify with that version",
+            "campaign {own} renders the job scripts otherwise than {tool} may have: verify with that version",
             own=__version__,
             tool=tool,
         )
-    elif planned and whole.campaign.slurm.template is not None:  # it is a program, and the vendor's is not run here
-        yield unchecked("job scripts from the vendor's own template (slurm.template) are not rendered again")
     else:
-        yield from _against_plan(data, planned, made, whole)
+        yield from differing
+
+
+def _version(whole: Submission, tool: str) -> Iterator[Finding]:
+    """No part of campaign that ran is of a later version than the one that made the bundle."""
+    programs = {case.seen.program for case in whole.results if case.seen.program.startswith(BUILTIN)}
+    later = [program for program in sorted(programs) if _numbers(program) > _numbers(tool)]
+    if later:
+        yield violation("the bundle names an earlier version of campaign than its records", listed(later), tool)
 
 
 def _against_plan(

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from campaign.core.grouping import grouped
 from campaign.core.model import Attestation, Finding, RankGroup
 from campaign.core.units import apart, listed
-from campaign.judge.findings import doubt, note, to_explain, violation
+from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
 from campaign.results.case import Case
 
 SINCE = (0, 3, 0)  # versions of the benchmark that attest themselves
@@ -21,6 +21,7 @@ CLOCK_SHARE, CLOCK_S = 0.001, 0.05  # how much two readings of one clock around 
 IDLE_S, IDLE_SHARE = 10.0, 0.25  # part of a run outside of its phases; 32 processes on 2 cores had 7 s of 22
 NODES_S = 60.0  # how much a node's clock may differ from the job's record of the run
 PRELOADS = ("LD_PRELOAD", "LD_AUDIT")
+_VERSION = re.compile(r"campaign bench (\d+)\.(\d+)\.(\d+)\S*")
 _LOADER = re.compile(r"LD_\w+|GLIBC_TUNABLES")
 _C_LIBRARY = re.compile(r"lib(?:c|pthread|rt)[.-][\w.-]*|ld-musl-[\w.-]+|libc\.musl-[\w.-]+")
 _MPI = re.compile(r"lib(?:p?mpi|mpich|pmpi)[\w.+-]*")
@@ -156,18 +157,18 @@ def agrees(case: Case) -> Iterator[Finding]:
             yield from _mount(one, group)
             yield from _variables(one, group)
     lacking = not said or any(not told.groups for _, told in said)
-    if lacking and case.seen.complete and _attests(case.seen.program):
-        yield violation(
-            "the output has no attestation, which {program} always writes: lines were removed",
-            "the benchmark's record of its own processes",
-            "none",
-            program=case.seen.program,
-        )
-
-
-def _attests(program: str) -> bool:
-    match = re.fullmatch(r"campaign bench (\d+)\.(\d+)\.(\d+)\S*", program)
-    return match is not None and tuple(map(int, match.groups())) >= SINCE
+    version = _VERSION.fullmatch(case.seen.program)
+    if not lacking or not case.seen.complete or version is None:
+        return
+    if tuple(map(int, version.groups())) < SINCE:
+        yield unchecked("{program} records nothing of its own processes", program=case.seen.program)
+        return
+    yield violation(
+        "the output has no attestation, which {program} always writes: lines were removed",
+        "the benchmark's record of its own processes",
+        "none",
+        program=case.seen.program,
+    )
 
 
 def _clock(case: Case, told: Attestation) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from typing import Any
 from campaign.core.model import Attestation, RankGroup, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from tests.judge.cases import Example, broken, disclosed, kept
+from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.environment import around, found
 from tests.judge.cases.sources import BINARY, OTHER, ran, sourced
 from tests.support import builders
@@ -128,8 +128,11 @@ EXAMPLES: list[Example] = [
         "the benchmark's record of its own processes",
         "none",
     ),
-    kept(
-        "EVD-06", "a benchmark of a version that does not attest itself", attempt(None, program="campaign bench 0.2.0")
+    unchecked(
+        "EVD-06",
+        "a benchmark of a version that does not attest itself",
+        attempt(None, program="campaign bench 0.2.0"),
+        "campaign bench 0.2.0 records nothing of its own processes",
     ),
     kept("EVD-06", "an external benchmark", around()),
     broken(
