@@ -17,7 +17,7 @@ from campaign.results.environment.facts import Accounting, Environment
 from campaign.results.environment.slurm_text import expand_nodes
 
 TOLERANCE_S = 2.0  # between clocks of one job's nodes, beyond their measured offset: a printed time is cut to 1 s
-CONTROLLER_S = 60.0  # between Slurm's and the driver's clocks, whose offset was not measured
+CONTROLLER_S = 60.0  # between Slurm's and other clocks, whose offset was not measured, or may be that large
 SET_S = 1.0  # drift of a clock during a run that is not taken for a change of its time
 _IDENTITY = ("JobId", "SubmitTime")  # an id alone may have been reused for another job
 
@@ -425,6 +425,20 @@ def started_again(case: Case) -> bool:
         return False
     same = all(during.get(key) and during[key] == after.get(key) for key in _IDENTITY)
     return same and int(first) <= completion.started + CONTROLLER_S and completion.ended < int(began)
+
+
+def clock_ahead_s(job: Sequence[Case]) -> tuple[float, float]:
+    """By how many seconds, at least and at most, the clock of a job's first node is ahead of Slurm's: Slurm started the
+    job before its script began, and recorded its end after that of the last run. `job`: the cases of the job.
+    """
+    case = max(job, key=lambda case: case.evidence.completion.ended if case.evidence.completion else 0.0)
+    completion, slurms = case.evidence.completion, accounting(case).job
+    began, ended = _seconds(slurms.get("StartTime")), _seconds(slurms.get("EndTime"))
+    if completion is None or began is None or ended is None or started_again(case):
+        return -TOLERANCE_S, TOLERANCE_S
+    first = case.evidence.environment.started or min(each.attempt.started or completion.started for each in job)
+    low, high = sorted((completion.ended - ended - 1.0, first - began))  # Slurm's times are cut to a second
+    return max(low, -CONTROLLER_S), min(high, CONTROLLER_S)
 
 
 def _nodes(text: str | None) -> str | None:

@@ -334,11 +334,15 @@ def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Findi
     last: dict[str, Case] = {}  # by target: the attempt that ended last
     targets = submission.campaign.targets
     others = {target.name: matrix.apart(targets, target.name) for target in targets}
+    jobs = grouped((case.attempt.job, case) for case in done)
+    ahead = {job: environment.clock_ahead_s(cases) for job, cases in jobs.items()}
     for case in sorted((case for case in done if case.evidence.completion and not case.run.shares_target), key=_window):
         began, apart = _window(case)[0], others[case.run.target]
         for target, before in last.items():
-            # The clocks of two jobs' first nodes may differ.
-            clocks = environment.TOLERANCE_S if case.attempt.job == before.attempt.job else environment.CONTROLLER_S
+            # The clocks of two jobs' first nodes may differ by what Slurm's times of both jobs leave open.
+            apart_s = ahead[before.attempt.job][1] - ahead[case.attempt.job][0]
+            one_clock = case.attempt.job == before.attempt.job
+            clocks = environment.TOLERANCE_S if one_clock else max(environment.TOLERANCE_S, apart_s)
             if target not in apart and began < _window(before)[1] - clocks:
                 yield violation(
                     "measured at the same time as {other} on the same storage",
@@ -382,11 +386,11 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
                 about=cases[0].subject,
                 job=cases[0].attempt.job_id,
             )
-        yield from _steps_overlap(
-            steps,
-            cases[0],
-            [span for case in submission.results if case.attempt.job == job for span in together.spans(case)],
+        ahead, of_job = (
+            environment.clock_ahead_s(cases),
+            [each for each in submission.results if each.attempt.job == job],
         )
+        yield from _steps_overlap(steps, cases[0], [span for case in of_job for span in together.spans(case, ahead)])
         yield from _steps_lacking(after, cases[0])
     if silent:
         keeps_none = len(silent) == len(jobs) and all(map(environment.unaccounted, done))

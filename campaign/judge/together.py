@@ -71,23 +71,25 @@ def _overlapping(case: Case, spans: Mapping[str, _Span]) -> Iterator[Finding]:
             )
 
 
-def spans(case: Case) -> Iterator[_Span]:
-    """When each group of phases ran that start together, by the job's record."""
+def spans(case: Case, ahead: _Span) -> Iterator[_Span]:
+    """When each group of phases ran that start together, by Slurm's clock, of which that of the job's record is `ahead`
+    by so many seconds, at least and at most.
+    """
     completion = case.evidence.completion
     for group in case.run.together:
         names = {command.phase for command in group}
         ran = [each for each in completion.phases if each.phase in names] if completion and len(group) > 1 else []
         if ran:
-            yield min(each.started for each in ran), max(each.ended for each in ran)
+            yield min(each.started for each in ran) - ahead[1], max(each.ended for each in ran) - ahead[0]
 
 
 def may_overlap(spans: Sequence[_Span], steps: Sequence[Mapping[str, str]]) -> bool:
     """Whether two steps of the accounting may run at the same time: in one such group, without a common node."""
     nodes = [set(expand_nodes(step.get("NodeList", "")) or ()) for step in steps]
     times = [time for step in steps if (time := environment.times_of(step))]
-    clocks = environment.CONTROLLER_S
+    cut = environment.TOLERANCE_S
     return (
         all(nodes)
         and nodes[0].isdisjoint(nodes[1])
-        and any(all(low - clocks <= began and ended <= high + clocks for began, ended in times) for low, high in spans)
+        and any(all(low - cut <= began and ended <= high + cut for began, ended in times) for low, high in spans)
     )

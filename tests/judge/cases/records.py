@@ -120,6 +120,23 @@ def in_partition(name: str, *names: str, down: str = "n9") -> Submission:
     return replace(given, results=results, partition=partition)
 
 
+def job(start: str, end: str, began: float, ended: float) -> Evidence:
+    """A run of a job that Slurm started and ended at these times."""
+    slurms = {key: time for key, time in (("StartTime", start), ("EndTime", end)) if time}
+    kept_job = {key: text for key, text in builders.accounting().job.items() if key not in ("StartTime", "EndTime")}
+    return builders.evidence(
+        environment=builders.environment(started=began - 0.5),
+        completion=builders.completion(started=began, ended=ended),
+        accounting=Accounting(900.0, {**kept_job, **slurms}, True, (*STEPS, ran(1, 110, 112))),
+    )
+
+
+def side_by_side(*jobs: Evidence) -> Submission:
+    given = together(*[(110.0, 112.0) for _ in jobs], one_job=False)
+    results = zip(given.results, jobs, strict=True)
+    return replace(given, results=tuple(replace(result, evidence=evidence) for result, evidence in results))
+
+
 def without_steps(of: Submission, kept: bool = False) -> Submission:
     """Without steps of the first attempt's job in Slurm's accounting, if it says that it keeps one at all."""
     first, *others = of.results
@@ -315,6 +332,16 @@ EXAMPLES: list[Example] = [
     broken("EVD-07", f"measured at the same time as {FIRST} on the same storage",
            together((110, 300), (150, 400), storage=("a", "a"), one_job=False),
            "after 1970-01-01 00:05:00 UTC", "1970-01-01 00:02:30 UTC", SECOND),
+    broken("EVD-07", f"measured at the same time as {FIRST} on the same storage",
+           side_by_side(job("108", "121", 110, 120), job("115", "126", 116, 125)),
+           "after 1970-01-01 00:02:00 UTC", "1970-01-01 00:01:56 UTC", SECOND),
+    broken("EVD-07", f"measured at the same time as {FIRST} on the same storage",
+           side_by_side(job("", "", 110, 120), job("", "", 115, 125)),
+           "after 1970-01-01 00:02:00 UTC", "1970-01-01 00:01:55 UTC", SECOND),
+    kept("EVD-07", "a node whose clock is 30 s ahead",
+         side_by_side(job("108", "121", 140, 150), job("122", "132", 123, 131))),
+    kept("EVD-07", "a clock that was set during the job",
+         side_by_side(job("108", "121", 110, 150), job("122", "132", 123, 131))),
     broken("EVD-07", "sacct shows a different number of benchmark runs in job 17 than submitted attempts",
            together((110, 112), steps=(*STEPS, ran(1, 105, 107), ran(2, 110, 112))),
            "1, one for each recorded run", "2", FIRST),
