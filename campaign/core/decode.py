@@ -11,7 +11,7 @@ import json
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, TypeVar, cast
 
@@ -25,12 +25,15 @@ def dumps(value: Any) -> str:
 
 def told(value: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from their defaults."""
-    given = ((each, getattr(value, each.name)) for each in fields(value))
-    return {each.name: own for each, own in given if own != _default(each)}
+    defaults = _defaults(value.__class__).items()
+    return {name: own for name, default in defaults if (own := getattr(value, name)) != default}
 
 
-def _default(field: Field[Any]) -> Any:
-    return field.default if field.default_factory is MISSING else field.default_factory()
+@functools.cache
+def _defaults(kind: type) -> dict[str, Any]:
+    return {
+        each.name: each.default if each.default_factory is MISSING else each.default_factory() for each in fields(kind)
+    }
 
 
 def decode(kind: type[Decoded], data: Any, pass_over_unknown: bool = False) -> Decoded:

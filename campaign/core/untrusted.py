@@ -26,7 +26,7 @@ def read(path: Path, most_bytes: int) -> tuple[bytes, int]:
         os.close(descriptor)
         raise NotPlain
     with os.fdopen(descriptor, "rb") as file:
-        return file.read(most_bytes), status.st_size
+        return file.read(min(most_bytes, status.st_size)), status.st_size
 
 
 def digest(path: Path) -> str:

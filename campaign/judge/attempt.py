@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.pack import RulePack
-from campaign.core.model import Command, Finding, Record, Run, State
+from campaign.core.model import Finding, Record, Run, State
 from campaign.core.units import apart, digits, format_size, listed, may_be_negative
 from campaign.judge.findings import at_full_size, doubt, note, processes_on, to_explain, unchecked, violation
 from campaign.judge.timing import BYTES
@@ -105,13 +105,14 @@ def own_directory(case: Case) -> Iterator[Finding]:
     that the pack does not contain name none.
     """
     expected = "only the attempt's own directory, and input files"
-    if paths := beside_target(case.pack, case.run):
+    own, added = _paths(case.pack, case.run)
+    if added:
         yield violation(
             "the campaign file adds a path outside the target's directory to the command line",
             expected,
-            " ".join(paths),
+            " ".join(added),
         )
-    if own := [word for command in case.run.launched for word in _paths(case.pack, case.run, command)[0]]:
+    if own:
         yield to_explain(
             "the rule pack's command line names a path outside the target's directory that is not among its inputs",
             expected,
@@ -136,22 +137,25 @@ def own_directory(case: Case) -> Iterator[Finding]:
             yield violation("the benchmark used a directory other than the attempt's", planned, actual)
 
 
-def beside_target(pack: RulePack, run: Run) -> tuple[str, ...]:
+def beside_target(pack: RulePack, run: Run) -> list[str]:
     """The words that the campaign file added to the pack's command lines and that name a path, but for inputs."""
-    return tuple(word for command in run.launched for word in _paths(pack, run, command)[1])
+    return _paths(pack, run)[1]
 
 
-def _paths(pack: RulePack, run: Run, command: Command) -> tuple[list[str], list[str]]:
-    """The words of a command line that name a path and no input: those of the pack with a path that leads out of the
+def _paths(pack: RulePack, run: Run) -> tuple[list[str], list[str]]:
+    """The words of the command lines that name a path and no input: those of the pack with a path that leads out of the
     attempt's directory, and those that the campaign file added, with any path.
     """
-    files = next(each for each in pack.files if each.id == run.files)
-    phase = next(each for each in pack.phases if each.id == command.phase)
-    of_pack = sum(len(files.flags) if word == "{flags}" else 1 for word in phase.arguments)
-    inputs = "|".join(re.escape(each.path) for each in run.inputs) or "$"
-    others = [(word, re.sub(rf"{_BEGIN}(?:{inputs}){_END}", "", word)) for word in command.arguments]
-    own = [word for word, rest in others[:of_pack] if _OUTSIDE.search(rest)]
-    return own, [word for word, rest in others[of_pack:] if "/" in rest and "{directory}" not in rest]
+    own, added = list[str](), list[str]()
+    flags = next(len(each.flags) for each in pack.files if each.id == run.files)
+    arguments = {phase.id: phase.arguments for phase in pack.phases}
+    inputs = re.compile(rf"{_BEGIN}(?:{'|'.join(re.escape(each.path) for each in run.inputs) or '$'}){_END}")
+    for command in run.launched:
+        of_pack = sum(flags if word == "{flags}" else 1 for word in arguments[command.phase])
+        others = [(word, inputs.sub("", word)) for word in command.arguments]
+        own += [word for word, rest in others[:of_pack] if _OUTSIDE.search(rest)]
+        added += [word for word, rest in others[of_pack:] if "/" in rest and "{directory}" not in rest]
+    return own, added
 
 
 def offset_as_told(case: Case) -> Iterator[Finding]:

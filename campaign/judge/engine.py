@@ -206,8 +206,8 @@ def measured(
             key = (run.id, each.number)
             seen, around = observations.get(key, unread), evidence.get(key, NOTHING)
             case = Case(pack, run, each, measurements.get(key, ()), seen, around)
-            day = answered.day_of([each])
-            findings = tuple(answered.answer(answers, found, run.cells(), day) for found in judge(case))
+            day, cells = answered.day_of([each]), run.cells()
+            findings = tuple(answered.answer(answers, found, cells, day) for found in judge(case))
             results.append(replace(case, findings=findings))
     return results
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
 
 from campaign.core.grouping import grouped
 from campaign.core.model import Completion, Finding, Record, State
@@ -42,15 +41,8 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
         return
     groups = [group for _, said in attestations(case) for group in said.groups]
     inside = {name: text for group in groups for name, text in group.variables.items()}
-    of_nodes = (fact.removeprefix("env.") for fact in environment.facts)
-    for name in dict.fromkeys(filter(_FAKING.fullmatch, (*inside, *environment.variables, *of_nodes))):
-        yield violation(
-            "{name} can fake nodes, names or times",
-            "not set",
-            environment.told(name) or inside.get(name, ""),
-            name=name,
-        )
-    yield from _job_is_real(environment)
+    yield from _faked({name: text for name, text in inside.items() if not environment.told(name)})
+    yield from environment.once("job is real", lambda: tuple(_job_is_real(environment)))
     # By the output, or by the job's test before it, in the order of their first ranks.
     names = dict.fromkeys(case.seen.node_names or case.evidence.placement)
     if not names:
@@ -70,8 +62,15 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
             yield _of_one_machine(case, alike)
 
 
+def _faked(variables: Mapping[str, str]) -> Iterator[Finding]:
+    for name in filter(_FAKING.fullmatch, variables):
+        yield violation("{name} can fake nodes, names or times", "not set", variables[name], name=name)
+
+
 def _job_is_real(environment: Environment) -> Iterator[Finding]:
-    """The number of nodes, and what was preloaded, as the job and its nodes report it."""
+    """The variables, the number of nodes, and what was preloaded, as the job and its nodes report it."""
+    of_nodes = (fact.removeprefix("env.") for fact in environment.facts)
+    yield from _faked({name: environment.told(name) for name in (*environment.variables, *of_nodes)})
     had = environment.job_nodes
     for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
         text = environment.told(name)
@@ -259,7 +258,7 @@ def _named(case: Case, completion: Completion) -> Iterator[Finding]:
         "scontrol after the job": after.get("JobName"),
     }
     told = [fields["WorkDir"] for fields in (during, after) if "WorkDir" in fields]
-    if not told or any(PurePosixPath(directory).name != case.attempt.job for directory in told):
+    if not told or any(directory.rpartition("/")[2] != case.attempt.job for directory in told):
         yield from disagreement("job name", names)
     elif others := {*filter(None, names.values())} - {case.attempt.job}:
         yield note(

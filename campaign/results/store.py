@@ -420,8 +420,7 @@ class Store(AbstractContextManager["Store"]):
                 place = (run, attempt, record.source.file, record.source.line, dumps(record.each))
                 self._sql(_INSERT_RECORD, (*place, *(getattr(record, name) for name in _RECORD_FIELDS)))
             self._sql("INSERT INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(observation)))
-            environment = dumps(evidence.environment)
-            digest = hashlib.sha256(environment.encode()).hexdigest()
+            digest, environment = evidence.environment.once("stored", lambda: _stored(evidence.environment))
             self._sql("INSERT OR IGNORE INTO environments VALUES (?, ?)", (digest, environment))
             own = replace(evidence, environment=NOTHING.environment, accounting=None)
             self._sql("INSERT INTO evidence VALUES (?, ?, ?, ?)", (run, attempt, digest, dumps(own)))
@@ -505,6 +504,12 @@ def _examine(paths: Paths) -> None:
         )
     with suppress(FileNotFoundError, NotADirectoryError), paths.journal.open("rb"):
         pass  # the error about an unreadable one names it
+
+
+def _stored(environment: Environment) -> tuple[str, str]:
+    """Its hash, and the environment as JSON."""
+    text = dumps(environment)
+    return hashlib.sha256(text.encode()).hexdigest(), text
 
 
 def _attempt(row: sqlite3.Row) -> Attempt:

@@ -8,6 +8,7 @@ record. The readers of outputs are imported where they are used: a driver submit
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 import re
 import time
@@ -19,6 +20,7 @@ from typing import TypeVar
 
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.core.errors import UnknownState, pass_on_limit
+from campaign.core.grouping import grouped
 from campaign.core.job_states import STATES
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
 from campaign.core.units import format_duration
@@ -110,7 +112,8 @@ def _content(path: Path) -> str:
     """The lines of a file; empty if it does not exist. Raises OSError."""
     try:
         with path.open("rb") as file:
-            return file.read(LARGEST_PLACEMENT).decode(errors="replace")
+            size = os.fstat(file.fileno()).st_size  # reading makes room for all that is asked for
+            return file.read(min(LARGEST_PLACEMENT, size)).decode(errors="replace")
     except (FileNotFoundError, NotADirectoryError):
         return ""
 
@@ -138,9 +141,9 @@ def open_store(paths: Paths, form: Form | PhasedOutput) -> Store:
 def import_all(paths: Paths, store: Store, form: Form | PhasedOutput) -> int:
     """Parse every ended attempt's raw output again; gives their number."""
     ended = [attempt for attempt in store.attempts() if not attempt.state.active]
-    for attempt in ended:
-        import_results(paths, store, form, attempt)
-    for job in {attempt.job for attempt in ended}:
+    for job, of_job in grouped((attempt.job, attempt) for attempt in ended).items():
+        for attempt in of_job:
+            import_results(paths, store, form, attempt)
         import_accounting(paths, store, job)
     return len(ended)
 

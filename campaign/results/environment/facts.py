@@ -127,7 +127,10 @@ class Environment(Once):
 
     def by_node(self, fact: str) -> Mapping[str, str]:
         """A fact's value on each node that reported it, by the node's name."""
-        return {self.nodes[node].name: value.text for value in self.facts.get(fact, ()) for node in value.indices}
+        return self.once(("on nodes", fact), lambda: self._on_nodes(self.facts.get(fact, ())))
+
+    def _on_nodes(self, values: tuple[Value, ...]) -> Mapping[str, str]:
+        return {self.nodes[node].name: value.text for value in values for node in value.indices}
 
     @property
     def devices(self) -> tuple[tuple[int, ...], ...]:
@@ -137,7 +140,7 @@ class Environment(Once):
 
     def under(self, beginning: str) -> tuple[str, ...]:
         """The facts whose names begin so."""
-        return tuple(name for name in self.facts if name.startswith(beginning))
+        return self.once(("under", beginning), lambda: tuple(name for name in self.facts if name.startswith(beginning)))
 
     @cached_property
     def beside(self) -> Mapping[str, tuple[str, str]]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ LARGEST_BYTES = 16 << 20  # of an environment.json: 1,000 nodes take about 100 K
 MOST_TEXTS = 2_000  # facts, variables, values of one fact
 MOST_PROBLEMS = 20
 LONGEST = 8_192  # characters of one text; the job cuts at 4,000 bytes
+_OF_ATTEMPT = ("made", "before", "after", "ran")  # parts of a record that are not its job's
 _COUNTS = tuple(field.name for field in fields(facts.FileSystemSpace) if field.name != "time")
 
 Taken = TypeVar("Taken")
@@ -45,12 +47,15 @@ def parse(content: bytes, name: str = "environment.json") -> facts.Evidence:
     """Parse an environment.json. Errors are in the environment's problems."""
     try:
         data = _object(content, FORMAT)
-    except WrongField as wrong:
+        environment = _environment(json.dumps({key: data[key] for key in data if key not in _OF_ATTEMPT}), name)
+    except (WrongField, RecursionError) as wrong:
         return facts.Evidence(facts.Environment(problems=(f"{name}: {wrong}",)))
     reader = _PartsReader(data, name)
     made = reader.take("made", reader.fields.truth, None)
-    before, after = reader.space("before"), reader.space("after")
-    return facts.Evidence(_environment(reader), made, before, after, witness=_witness(data.get("ran"), name))
+    before, after, witness = reader.space("before"), reader.space("after"), _witness(data.get("ran"), name)
+    if reader.problems:
+        environment = replace(environment, problems=(*environment.problems, *reader.problems))
+    return facts.Evidence(environment, made, before, after, witness=witness)
 
 
 def _witness(data: Any, name: str) -> facts.Witness:
@@ -93,7 +98,9 @@ def inputs_of(text: str) -> Iterator[facts.HashedInput]:
             yield facts.HashedInput(clean(node), clean(path), "" if digest == "unread" else digest, int(size), number)
 
 
-def _environment(reader: _PartsReader) -> facts.Environment:
+@lru_cache(maxsize=4)  # the attempts of a job repeat its record
+def _environment(of_job: str, name: str) -> facts.Environment:
+    reader = _PartsReader(json.loads(of_job), name)
     nodes = reader.nodes()
     return facts.Environment(
         recorded=True,
