@@ -1,8 +1,8 @@
 """Texts of others (names, notes, messages of programs) in formats that people open: shown as the text that they are.
 
-`plain` replaces what cannot be displayed. In printed tables, each character that a format may interpret is replaced by
-a stand-in from Unicode's private use area while the table is laid out; `released` then replaces the stand-in by the
-format's escape sequence. So no layout ever sees a separator inside a cell. Pure.
+`plain` replaces what cannot be displayed, or looks like another letter. In printed tables, each character that a format
+may interpret is replaced by a stand-in from Unicode's private use area while the table is laid out; `released` then
+replaces the stand-in by the format's escape sequence. So no layout ever sees a separator inside a cell. Pure.
 """
 
 from __future__ import annotations
@@ -14,11 +14,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 # Controls, marks that change the writing direction, halves of surrogate pairs, private use, non-characters.
-_UNSEEN = re.compile(
+_UNSEEN = (
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069"
     "\ud800-\uf8ff\ufeff\ufff0-\ufffb\ufffe\uffff"
     "\U000e0000-\U0010ffff]"
 )
+# Cyrillic, Greek, fullwidth and mathematical characters that look like Latin letters.
+_ALIKE = (
+    "[\u0405\u0406\u0408\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u042c"
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04bb\u0501\u051b\u051d"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf"
+    "\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff]"
+)
+_ESCAPED = re.compile(f"{_UNSEEN}|(?<=[A-Za-z]){_ALIKE}|{_ALIKE}(?=[A-Za-z])")
 _BREAK = re.compile(r"\s*[\r\n\x0b\x0c\x85\u2028\u2029]+\s*")
 _BARS = "|│║┃"  # column borders in formats that draw boxes
 
@@ -103,8 +111,10 @@ def _way(style: str) -> _Way:
 
 
 def plain(text: str) -> str:
-    """On one line; invisible characters become their numbers, as in `\x1b`."""
-    return _UNSEEN.sub(_number, _BREAK.sub(" ", text).replace("\t", " "))
+    """On one line; invisible characters become their numbers, as in `\x1b`, and so does what looks like a letter of the
+    word that it is in: a name that reads as another shows it.
+    """
+    return _ESCAPED.sub(_number, _BREAK.sub(" ", text).replace("\t", " "))
 
 
 def _number(match: re.Match[str]) -> str:

@@ -28,6 +28,21 @@ WIKIS = ("asciidoc", "jira", "mediawiki", "moinmoin", "orgtbl", "textile", "yout
 hostile = st.text(string.punctuation + "│║┃ \n\r\t\x00\x1b\u202e\ue001\ud800ab1é", max_size=24)
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("n\u043ede1", "n\\u043ede1"),
+        ("\u0410CME Systems", "\\u0410CME Systems"),
+        ("Lustr\u0435 2.15 on \uff4exs", "Lustr\\u0435 2.15 on \\uff4exs"),
+        ("\U0001d427ode", "\\U0001d427ode"),
+        ("J\u00fcrgen M\u00fcller, \u0421\u0430\u043d\u043a\u0442", None),
+        ("5 \u03bcs, \u0394t, \u03c1max, 120 \u2126", None),
+    ],
+)
+def test_a_letter_of_another_script_in_a_latin_word_is_shown_by_its_number(text: str, shown: str | None) -> None:
+    assert escaping.plain(text) == (shown or text)
+
+
 @given(st.text(max_size=40) | hostile)
 def test_plain_text_is_on_one_line_and_has_nothing_that_cannot_be_seen(text: str) -> None:
     plain = escaping.plain(text)
