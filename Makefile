@@ -27,7 +27,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 # Processes for all tests: more than half of a test on Slurm is waiting. 0: one, whose tests can be looked at with --pdb.
 WORKERS ?= $(shell echo $$((3 * $$(nproc) < 8 ? 3 * $$(nproc) : 8)))
 
-.PHONY: help run unit test lint bench soak docs build dist wheelhouse zipapp setup test-setup build-needs run-needs test-needs clean
+.PHONY: help run unit test lint bench soak docs build dist wheelhouse zipapp release wheel-test setup test-setup build-needs run-needs test-needs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -55,7 +55,7 @@ lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextr
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/shellcheck --shell=bash templates/*.bash .ci/run .ci/needs .ci/install.sh tests/support/fake_slurm/bin/mdtest tests/support/fake_slurm/bin/srun
+	$(BIN)/shellcheck --shell=bash templates/*.bash .ci/run .ci/needs .ci/install.sh .ci/wheel-test tests/support/fake_slurm/bin/mdtest tests/support/fake_slurm/bin/srun
 	$(MAKE) --no-print-directory -C bench-src lint
 
 bench: test-setup ## performance against the limits; MDTEST=, IOR=, OSU_MBW_MR=, FIO=, IOPS= add other programs' columns
@@ -73,6 +73,12 @@ build: setup ## the benchmark binary
 
 dist: setup ## the wheel and the source distribution, in dist/
 	@$(BIN)/python -m hatchling build
+
+release: setup ## version, changelog and tag checked; wheel and source distribution (the same bytes twice), SBOM and checksums, in dist/
+	@$(BIN)/python .ci/release.py dist
+
+wheel-test: dist ## the wheel for PYTHON: installed without a network, then init, plan, build and the help of every verb
+	@.ci/wheel-test $(BIN)/python $(PYTHON) $(WHEEL)
 
 VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' campaign/__init__.py)
 WHEEL   = dist/campaign-$(VERSION)-py3-none-any.whl

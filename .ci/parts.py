@@ -30,16 +30,24 @@ def pinned(lock: Path) -> dict[str, str]:
     return {name_of(block): block for block in blocks}
 
 
-def needed(program: str = PROGRAM) -> set[str]:
-    """What the program requires, and what that requires, without optional extras."""
+def required(name: str) -> set[str]:
+    """What a part requires itself, without optional extras."""
+    found = set()
+    for words in metadata.requires(name) or ():
+        requirement, _, condition = words.partition(";")
+        if "extra" not in condition and "win32" not in condition:
+            found.add(name_of(requirement))
+    return found
+
+
+def needed() -> set[str]:
+    """What the program requires, and what that requires."""
     found: set[str] = set()
-    waiting = [program]
+    waiting = {PROGRAM}
     while waiting:
-        for words in metadata.requires(waiting.pop()) or ():
-            requirement, _, condition = words.partition(";")
-            if "extra" not in condition and "win32" not in condition and (name := name_of(requirement)) not in found:
-                found.add(name)
-                waiting.append(name)
+        new = required(waiting.pop()) - found
+        found |= new
+        waiting |= new
     return found
 
 

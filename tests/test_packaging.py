@@ -29,6 +29,8 @@ WITHOUT_NETWORK = ("unshare", "--map-root-user", "--net")
         ("bench-src/Makefile", r"^VERSION := (\S+)$"),
         ("CITATION.cff", r"^version: (\S+)$"),
         ("CHANGELOG.md", r"^## \[(\d\S*)\]"),  # the first is the newest release
+        ("docs/packaging/spack/packages/campaign/package.py", r'^    version\("(\S+)",'),
+        ("docs/packaging/easybuild/campaign-0.3.0-gompi-2024a.eb", r'^version = "(\S+)"$'),
     ],
 )
 def test_every_file_that_repeats_the_version_has_the_same(file: str, pattern: str) -> None:
@@ -150,3 +152,32 @@ def test_every_part_that_is_installed_is_pinned_by_its_hash() -> None:
     parts = re.split(r"^(?=[\w.-]+==)", (ROOT / "requirements.lock").read_text(), flags=re.MULTILINE)[1:]
     assert len(parts) > 20
     assert [part.split()[0] for part in parts if "--hash=sha256:" not in part] == []
+
+
+def test_spack_builds_with_what_the_package_requires() -> None:
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    recipe = (ROOT / "docs/packaging/spack/packages/campaign/package.py").read_text(encoding="utf-8")
+    of_recipe = re.findall(r'depends_on\("py-(\S+)@(\S+):", type=\("build", "run"\)\)', recipe)
+    assert [f"{name}>={version}" for name, version in of_recipe] == required
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def test_the_steps_of_the_workflows_are_targets_of_the_makefile() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    jobs = [job for file in WORKFLOWS for job in yaml.safe_load(file.read_text(encoding="utf-8"))["jobs"].values()]
+    steps = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+    assert len(steps) > 5
+    for step in steps:
+        command, *words = step.split()
+        assert command == "make" and {word for word in words if "=" not in word} <= targets, step
+
+
+def test_the_workflows_test_every_python_that_the_wheelhouse_is_made_for() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8"))["jobs"]
+    pythons = re.search(r"^PYTHONS = \((.*)\)$", (ROOT / ".ci" / "parts.py").read_text(), re.MULTILINE)
+    assert pythons and jobs["test"]["strategy"]["matrix"] == {
+        "debian": ["bookworm", "trixie"],
+        "python": re.findall(r"[\d.]+", pythons[1]),
+    }
