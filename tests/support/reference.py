@@ -1,8 +1,8 @@
 """Writes what is generated of the documentation: `make docs`. Tests hold that it is up to date.
 
-In docs/: the command line's help, its man pages, the JSON Schemas, the tables of keys. README.md shows
-the table of a campaign at full size, and how its bundle is verified: both are made from the bundle itself, so that they
-have the form of today and the numbers of that campaign.
+In docs/: the command line's help, its man pages, the JSON Schemas, the tables of keys. docs/report.md shows the table
+of a campaign at full size, README.md what the verification of its bundle says first: both are made from the bundle
+itself, so that they have the form of today and the numbers of that campaign.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from tests.support.man_pages import pages, verbs
 PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
 README = PROJECT / "README.md"
+REPORT = DOCS / "report.md"
 BUNDLE = Path(__file__).parents[1] / "data" / "readme" / "my-rfp.zip"
 SIGNERS = BUNDLE.with_name("KEYS")
 FENCE = "```\n"
@@ -121,25 +122,29 @@ def verified(signers: Path | None = None) -> Iterator[verify.VerifiedBundle]:
         yield found
 
 
-def readme(text: str) -> str:
-    """The README with the table and the verification of its campaign as they are printed now."""
+def samples() -> dict[Path, str]:
+    """README.md and docs/report.md with what is printed now of the README's campaign."""
     with verified(SIGNERS) as found:
         assert found.judged is not None, "the bundle of the README cannot be judged"
         table = found.judged.files["tables/table.txt"]
-        lines = [verify_text.as_text(found), "…the table…", verify_text.conclusion(found)]
-    caption, command = table.partition("\n")[0], f"$ campaign verify {BUNDLE.name} --signers {SIGNERS.name}"
-    return _with_block(_with_block(text, caption, table), command, "\n".join([command, *lines]))
+        first = verify_text.as_text(found).partition("\n\n")[0]
+        last = verify_text.conclusion(found)
+    command = f"$ campaign verify {BUNDLE.name} --signers {SIGNERS.name}"
+    verification = "\n".join([command, first, "…", last])
+    return {
+        README: _with_block(README, command, verification),
+        REPORT: _with_block(REPORT, table.partition("\n")[0], table),
+    }
 
 
-def _with_block(text: str, first: str, block: str) -> str:
-    """A text in which the fenced block that begins with `first` is another."""
-    before, found, rest = text.partition(f"{FENCE}{first}\n")
-    assert found, f"README.md has no block that begins with: {first}"
+def _with_block(page: Path, first: str, block: str) -> str:
+    """A page in which the fenced block that begins with `first` is another."""
+    before, found, rest = page.read_text(encoding="utf-8").partition(f"{FENCE}{first}\n")
+    assert found, f"{page.name} has no block that begins with: {first}"
     return before + FENCE + block.rstrip("\n") + "\n" + FENCE + rest.partition("\n" + FENCE)[2]
 
 
 if __name__ == "__main__":
-    for path, text in generated().items():
+    for path, text in (generated() | samples()).items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")
