@@ -39,10 +39,10 @@ CHECK_STATUS = """exit status:
 1  a rule is violated, or results are missing or failed"""
 
 VERIFY_STATUS = """exit status:
-0  compliant and fully checked
+0  consistent, all rules kept, and everything accepted by --terms
 1  altered, contradictory, in violation of a rule, or incomplete; or --table is not the bundle's
 2  wrong usage, or not a bundle
-4  nothing wrong found, but not everything was checked or explained
+4  nothing wrong found, but something is unproven, open, or not accepted by --terms
 5  as 4, for a rehearsal, which is never compliant"""
 
 
@@ -306,6 +306,8 @@ VERBS = (
         Option("--authority", type=Path, metavar="PEM", help="certificates of the authority that made the time stamps"),
         Option("--rules", metavar="PACK", help="re-evaluate with this rule pack, an id or a path (default: the "
                "installed pack with the bundle's id)"),
+        Option("--terms", type=Path, metavar="TERMS", help="your terms: rules, keys, proof, and what you accept by "
+               "name (campaign terms init); without them the status is never 0"),
         Option("--rfp", type=Path, metavar="RFP", help="your own copy of the RFP that the bundle answers"),
         WAIVER_SIGNERS,
         Option("--table", type=Path, metavar="FILE", help="also compare this table (.csv, .xlsx, .json), page (.html) "
@@ -313,8 +315,15 @@ VERBS = (
         MAPPING,
         JSON,
         JUNIT,
+        Option("--details", action="store_true", help="also print the checks that hold, and the table"),
         directory("write the report of the re-evaluation to this directory"),
     ], VERIFY_STATUS),
+    Verb("terms", "bundles", "write new terms for verifying offers by a rule pack", [
+        Option("action", choices=("init",), metavar="init", help="write a new file"),
+        Option("file", nargs="?", type=Path, default=Path("terms.yaml"), metavar="FILE",
+               help="new file (default: %(default)s)"),
+        Option("--rules", default=PACK, metavar="ID", help="rule pack, or a path to one (default: %(default)s)"),
+    ]),
     Verb("sample", "bundles", "draw random cells from a bundle, to be measured again on the installed system", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
         OF_BUNDLE,

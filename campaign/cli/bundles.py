@@ -17,7 +17,7 @@ from campaign.config.response import Response
 from campaign.core import journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.units import several
-from campaign.evidence import bundle, handed, rebuild, sample, text, verify, whole
+from campaign.evidence import bundle, handed, rebuild, sample, terms, text, verify, whole
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
 from campaign.report import table
@@ -63,29 +63,53 @@ def pack_whole(arguments: argparse.Namespace, response: Response) -> int:
 
 
 def verify_bundle(arguments: argparse.Namespace) -> int:
-    asked = verify.Asked(
-        arguments.signers,
-        arguments.nonce,
-        tuple(arguments.head),
-        arguments.rules,
-        arguments.waiver_signers,
-        tuple(arguments.timestamp),
-        arguments.authority,
-    )
+    asked, rfp = _asked(arguments)
     verify.buyers_rules(asked)
     with verify.opened(arguments.bundle) as bag:
         parts = verify.parts_of(bag)
         if parts and not arguments.part:
-            with whole.verified(arguments.bundle.name, bag, asked, arguments.rfp) as all_parts:
+            with whole.verified(arguments.bundle.name, bag, asked, rfp) as all_parts:
                 return _print_parts(arguments, all_parts)
         with verify.of_part(arguments.bundle, bag, asked, arguments.part if parts else "") as verified:
             differing = _differing(arguments, {arguments.part: verified}, None)
             if arguments.json:
                 print(json.dumps(text.as_json(verified) | _of_table(arguments, differing), indent=1))
-            _print_verified(arguments, verified, arguments.junit, arguments.output)
+            _print_verified(arguments, verified, arguments.part, arguments.junit, arguments.output)
             if differing is not None and not arguments.json:
                 show(text.of_table(arguments.table, differing))
     return INCOMPLETE if differing else verified.conclusion.exit_status
+
+
+def _asked(arguments: argparse.Namespace) -> tuple[verify.Asked, Path | None]:
+    """What the buyer asks, and the buyer's RFP: as the terms say, and the options where they are given."""
+    given = terms.load(arguments.terms) if arguments.terms else None
+    by_terms = verify.Asked()
+    if given:
+        rules = None if given.is_of_rfp else given.rules
+        by_terms = verify.Asked(
+            *(given.signers, given.nonce, given.heads, rules, given.waiver_signers, (), given.authority, given)
+        )
+    asked = verify.Asked(
+        arguments.signers or by_terms.signers,
+        arguments.nonce or by_terms.nonce,
+        (*arguments.head, *by_terms.heads),
+        arguments.rules or by_terms.rules,
+        arguments.waiver_signers or by_terms.waiver_signers,
+        tuple(arguments.timestamp),
+        arguments.authority or by_terms.authority,
+        given,
+        arguments.part,
+    )
+    return asked, arguments.rfp or (Path(given.rules) if given and given.is_of_rfp else None)
+
+
+def write_terms(arguments: argparse.Namespace) -> int:
+    terms.write(arguments.file, arguments.rules)
+    show(
+        f"wrote {arguments.file}: replace the nonce, put the vendors' keys beside it, then 'campaign verify BUNDLE "
+        f"--terms {typed(arguments.file)}'"
+    )
+    return OK
 
 
 Differing = list[handed.CellDifference] | None  # None: no table was handed in, or nothing can be compared with it
@@ -112,14 +136,18 @@ def _of_table(arguments: argparse.Namespace, differing: Differing) -> dict[str, 
 
 
 def _print_verified(
-    arguments: argparse.Namespace, verified: verify.VerifiedBundle, junit: Path | None, output: Path | None
+    arguments: argparse.Namespace,
+    verified: verify.VerifiedBundle,
+    part: str,
+    junit: Path | None,
+    output: Path | None,
 ) -> None:
     judged = verified.judged
     if junit:
         write(text.as_junit(verified), junit)
     if not arguments.json:
-        show(text.as_text(verified, columns()))
-        if judged is not None:
+        show(text.as_text(verified, columns(), part, arguments.details))
+        if judged is not None and arguments.details:
             submission = judged.submission
             table_text = table.printed(submission.rows, submission.campaign, submission.pack, "simple", columns())
             print(f"\n{table_text}")
@@ -140,7 +168,7 @@ def _print_parts(arguments: argparse.Namespace, verified: whole.VerifiedResponse
         if not arguments.json:
             show(f"=== part {part} ===")
         junit = arguments.junit and arguments.junit.with_stem(f"{arguments.junit.stem}-{part}")
-        _print_verified(arguments, each, junit, arguments.output and arguments.output / part)
+        _print_verified(arguments, each, part, junit, arguments.output and arguments.output / part)
     if not arguments.json:
         show("\n".join(["", "=== all parts ===", *whole.texts(verified)]))
         if verified.scored:
@@ -194,12 +222,12 @@ def draw_sample(arguments: argparse.Namespace) -> int:
 
 
 def accept(arguments: argparse.Namespace) -> int:
-    terms = verdicts.parse_terms(None, arguments.at_least, arguments.reported)
-    assert terms is not None, "the share has a default"
+    least = verdicts.parse_terms(None, arguments.at_least, arguments.reported)
+    assert least is not None, "the share has a default"
     asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
         accepted = sample.accept(
-            submission.campaign.path.parents[1], arguments.challenge, submission, verified.chain.head, terms, say
+            submission.campaign.path.parents[1], arguments.challenge, submission, verified.chain.head, least, say
         )
         style = table_format(arguments.format, arguments.output)
         write(forms.printed(accepted.comparison, style), arguments.output)
@@ -211,7 +239,7 @@ def accept(arguments: argparse.Namespace) -> int:
         for objection in accepted.objections:
             say(f"not a valid sample: {objection}")
         if style == "simple":
-            print(sample.error_rates(submission.rows, len(accepted.challenge.cells), terms.least))
+            print(sample.error_rates(submission.rows, len(accepted.challenge.cells), least.least))
             unmeasured = (
                 "NOT ACCEPTED: this is not a measurement of the drawn sample"
                 if accepted.objections
@@ -224,8 +252,8 @@ def accept(arguments: argparse.Namespace) -> int:
 def build_again(arguments: argparse.Namespace) -> int:
     problem = "the bundle was altered or cannot be re-evaluated, so its source was not built"
     with _intact(arguments, verify.Asked(), problem) as (_, submission):
-        terms = (arguments.mpicc, arguments.cflags, arguments.foreign_source)
-        rebuilt = rebuild.rebuild(submission.campaign.path.parent, submission, *terms)
+        options = (arguments.mpicc, arguments.cflags, arguments.foreign_source)
+        rebuilt = rebuild.rebuild(submission.campaign.path.parent, submission, *options)
     show(json.dumps(rebuild.as_json(rebuilt), indent=1) if arguments.json else rebuild.as_text(rebuilt))
     return OK if all(one.identical for one in rebuilt) else INCOMPLETE
 
@@ -234,6 +262,7 @@ FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "bundle": pack,
     "head": show_head,
     "verify": verify_bundle,
+    "terms": write_terms,
     "sample": draw_sample,
     "accept": accept,
     "rebuild": build_again,

@@ -6,12 +6,14 @@ The signature of a waiver is over its `statement`, so that it holds only for thi
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config import values
 from campaign.config.rules.kinds import RULE
 from campaign.core.keys import key, needed
+from campaign.core.model import Cell, Finding
 
 NAMESPACE = "campaign-waiver"  # for ssh-keygen -Y
 
@@ -45,10 +47,17 @@ class Granted:
     problem: str = ""
 
 
+def _nothing(finding: Finding, cells: Sequence[Cell]) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
+    """`accepted`: by whom, and when, the buyer's terms accept a finding about these cells; "" if they do not."""
+
     waivers: tuple[Granted, ...] = ()
     explanations: tuple[Explanation, ...] = ()
+    accepted: Callable[[Finding, Sequence[Cell]], str] = _nothing
 
 
 NO_ANSWERS = Answers()

@@ -484,6 +484,14 @@ class Severity(StrEnum):
     INFO = "I"  # is disclosed
 
 
+class Move(StrEnum):
+    """Who can do something about a finding."""
+
+    VENDOR = "vendor"  # by a setting or a run
+    BUYER = "buyer"  # who has what a check lacks, or alone decides
+    NOBODY = "nobody"  # the outputs of such a run cannot show it
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What a rule reports on its subject. Findings with one rule and one wording that differ in one value have one
@@ -502,6 +510,7 @@ class Finding:
     at_full: Severity | None = None  # of a note in a rehearsal: its severity at full size
     operation: str = ""  # the only operation of the run that it is about; "" for all
     phase: str = ""  # the phases of the run in which it was found, if not all: `ior-easy-write, find`
+    move: Move = Move.VENDOR
     values: Mapping[str, str] = field(default_factory=dict, hash=False)  # the values in its message
     cells: tuple[Cell, ...] = field(default=(), hash=False)  # that it is about; none: the whole campaign
 
@@ -525,6 +534,7 @@ class Finding:
             "at_full": self.at_full,
             "operation": self.operation,
             "phase": self.phase,
+            "move": self.move,
             "values": dict(self.values),
             "cells": list(map(str, self.cells)),
         }
@@ -534,8 +544,8 @@ class Finding:
 
     @property
     def blocks(self) -> bool:
-        """Whether it makes the result invalid."""
-        return self.severity is Severity.ERROR and not self.waived
+        """Whether it makes the result invalid. What only the buyer may lift waits for the buyer once explained."""
+        return self.severity is Severity.ERROR and not (self.waived or (self.lifted_by_buyer and self.explained))
 
     @property
     def violated(self) -> bool:
@@ -544,12 +554,28 @@ class Finding:
     @property
     def asks(self) -> bool:
         """Whether it requires an explanation, given or not."""
-        return self.checked and self.severity is Severity.WARNING
+        return self.checked and (self.severity is Severity.WARNING or (self.lifted_by_buyer and bool(self.explained)))
 
     @property
     def unanswered(self) -> bool:
         """Whether it requires an explanation and has neither one nor a waiver."""
         return self.asks and not (self.explained or self.waived)
+
+    @property
+    def lifted_by_buyer(self) -> bool:
+        """Whether it is a violation that only the buyer lifts: with an explanation, it waits for the buyer."""
+        return self.severity is Severity.ERROR and self.move is Move.BUYER
+
+    @property
+    def open(self) -> bool:
+        """Whether it was not checked, or not explained, and nobody has said anything to it."""
+        return self.unanswered or not (self.checked or self.explained or self.waived)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it waits until the buyer accepts it: an explanation, or what is left to the buyer."""
+        left = self.checked and self.severity is Severity.INFO and self.move is Move.BUYER
+        return not self.waived and (bool(self.explained) or left)
 
 
 class Status(StrEnum):

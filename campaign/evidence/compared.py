@@ -24,9 +24,8 @@ from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, several, utc
 from campaign.evidence import bundle, provenance, replay
 from campaign.judge import records
-from campaign.judge.attempt import BUILTIN
 from campaign.judge.environment import CONTROLLER_S
-from campaign.judge.findings import Form, to_explain, unchecked, violation
+from campaign.judge.findings import BUILTIN, Form, to_explain, unchecked, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.results.source import diff, facts, modifications, record
 from campaign.slurm import script_text, scripts, submit
@@ -351,11 +350,11 @@ def _scripts(data: Path, bag: bagit.Bag, whole: Submission, tool: str) -> Iterat
         if all(attempt.run in runs and runs[attempt.run].fingerprint == attempt.fingerprint for attempt in attempts):
             planned[job] = [(attempt, runs[attempt.run]) for attempt in attempts]
     if planned and whole.campaign.slurm.template is not None:  # it is a program, and the vendor's is not run here
-        yield unchecked("job scripts from the vendor's own template (slurm.template) are not rendered again")
+        yield unchecked_by_buyer("job scripts from the vendor's own template (slurm.template) are not rendered again")
         return
     differing = list(_against_plan(data, planned, made, whole))
     if differing and tool != f"campaign {__version__}":
-        yield unchecked(
+        yield unchecked_by_buyer(
             "campaign {own} renders the job scripts otherwise than {tool} may have: verify with that version",
             own=__version__,
             tool=tool,

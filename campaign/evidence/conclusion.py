@@ -1,28 +1,32 @@
-"""The verdict on a bundle, in one sentence that claims no more than is known. Pure."""
+"""The verdict on a bundle: what its evidence shows, whether the rules are kept, and what waits for the buyer. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.errors import INCOMPLETE, OK
-from campaign.core.model import Finding, Severity
+from campaign.core.model import Finding, Move
 from campaign.core.units import listed, several
+from campaign.evidence import terms as buyers
 from campaign.evidence.replay import Copy
 from campaign.judge.submission import RECORDS, Submission
 from campaign.judge.system import mounted
 from campaign.report.contents import measured
+from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
 from campaign.report.verdict import OPEN, Compliance, Reason, Verdict, verdict
 
 NOT_FULLY_CHECKED = 4
 ONLY_A_REHEARSAL = 5
+OF_RULES = frozenset({"EVD-05", "ENV-04", "WVR-01", "RUN-08"})  # findings about a bundle that are about the rules
 
 
 class VerifyOutcome(StrEnum):
-    COMPLIANT = "compliant"  # and fully checked
+    COMPLIANT = "compliant"  # consistent, kept, nothing open, and everything accepted by the buyer's terms
     OPEN = "not fully checked"  # no known violation
     REHEARSAL = "rehearsal"  # no known violation, but a rehearsal never complies
     NOT_VALID = "NOT VALID"
@@ -37,6 +41,18 @@ _MEANING = {
 }
 
 
+class EvidenceAnswer(StrEnum):
+    CONSISTENT = "consistent"
+    CONTRADICTED = "CONTRADICTED"
+    UNPROVEN = "unproven"  # not signed by a key of the buyer's list, or not bound to a time
+
+
+class RulesAnswer(StrEnum):
+    KEPT = "kept"
+    VIOLATED = "VIOLATED"
+    OPEN = "open"
+
+
 class Seal(StrEnum):
     """What is known about who closed the bundle, and whether it was changed since."""
 
@@ -47,14 +63,45 @@ class Seal(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a bundle beside its findings."""
+
+    name: str
+    signature: str  # whose it is, or the key; "" if there is none
+    trusted: bool
+    copy: Copy
+    terms: bool  # the buyer's terms were given
+    proofs: tuple[str, ...] = ()  # of `terms.PROOFS`
+    source: bool = False  # the benchmark's source is in it
+
+
+class SortedFindings:
+    """The findings about a bundle and its campaign, by what they say about it."""
+
+    def __init__(self, of_bundle: Sequence[Finding], of_campaign: Sequence[Finding]) -> None:
+        about_evidence = [finding for finding in of_bundle if finding.rule not in OF_RULES]
+        others = [finding for finding in of_bundle if finding.rule in OF_RULES]
+        records = [finding for finding in of_campaign if finding.rule in RECORDS]
+        others += [finding for finding in of_campaign if finding.rule not in RECORDS]
+        self.contradicted = [finding for finding in (*about_evidence, *records) if finding.violated]
+        self.unproven = [finding for finding in about_evidence if finding.open]
+        self.violated = [finding for finding in others if finding.violated]
+        self.open = [finding for finding in (*records, *others) if finding.open and finding.move is not Move.NOBODY]
+        self.unprovable = [finding for finding in (*records, *others) if finding.open and finding.move is Move.NOBODY]
+        self.undecided = [finding for finding in (*of_bundle, *of_campaign) if finding.undecided]
+
+
+@dataclass(frozen=True, slots=True)
 class Conclusion:
-    """`reasons` are why the outcome is not a better one. `asks` and `unchecked` count findings about bundle and
-    campaign.
-    """
+    """`asks` and `unchecked` count findings about bundle and campaign."""
 
     outcome: VerifyOutcome
     seal: Seal
     consistent: bool
+    evidence: EvidenceAnswer
+    kept: RulesAnswer
+    undecided: tuple[Finding, ...]  # what the buyer has not accepted yet
+    unprovable: tuple[str, ...]  # rules of which the outputs of these programs show nothing
     rules: str
     rules_sha256: str
     rules_copy: Copy
@@ -66,160 +113,199 @@ class Conclusion:
     measured_from: str
     measured_to: str
     file_systems: dict[str, str]  # by target
-    sampled: int
-    reasons: str
+    decision: DecisionBlock
 
     @property
     def verdict(self) -> Verdict:
         """The verdict as the report shows it."""
-        return Verdict(_MEANING[self.outcome][0], f"VERDICT: {self.outcome}", (Reason(self.reasons),))
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.verdict.headline}. {self.reasons}"
+        reasons = (Reason(f"{each.name}: {each.answer} ({each.reason})") for each in self.decision.questions)
+        return Verdict(_MEANING[self.outcome][0], f"VERDICT: {self.outcome}", tuple(reasons))
 
     @property
     def exit_status(self) -> int:
         return _MEANING[self.outcome][1]
 
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "sentence": self.sentence, "exit_status": self.exit_status}
+        undecided = [finding.as_json() | {"text": buyers.says(finding)} for finding in self.undecided]
+        sentence = self.decision.sentence
+        others = {"undecided": undecided, "sampled": 0, "reasons": sentence, "sentence": sentence}
+        return asdict(replace(self, undecided=())) | others | {"exit_status": self.exit_status}
 
 
-def conclude(
-    of_bundle: Sequence[Finding],
-    whole: Submission | None,
-    signature: str,
-    trusted: bool,
-    copy: Copy,
-    headed: bool = False,
-    source: bool = False,
-) -> Conclusion:
-    """`of_bundle`: the findings about it; `whole`: None if the campaign cannot be re-evaluated; `signature`: whose it
-    is, or the key, "" if there is none; `headed`: the buyer gave a journal head, or a time stamp; `source`: the
-    benchmark's source is in the bundle.
-    """
+def conclude(known: Known, of_bundle: Sequence[Finding], whole: Submission | None) -> Conclusion:
+    """`of_bundle`: the findings about it; `whole`: None if the campaign cannot be re-evaluated."""
     of_campaign = whole.all_findings if whole else ()
-    findings = (*of_bundle, *of_campaign)
-    wrong = {finding.rule for finding in of_bundle if finding.severity is Severity.ERROR and finding.checked}
-    seal = _seal(signature, trusted, wrong)
+    found = SortedFindings(of_bundle, of_campaign)
+    rows = whole.rows if whole else ()
+    absent = sum(row.status in OPEN for row in rows) if rows else 1
     judged = verdict(whole).kind if whole else None
-    absent = not whole or not whole.rows or any(row.status in OPEN for row in whole.rows)
-    asked = list({(finding.rule, finding.message): finding for finding in findings if finding.asks}.values())
-    unchecked = [finding for finding in findings if not finding.checked]
-    if absent or any(finding.violated for finding in findings):
+    if found.contradicted or found.violated or absent:
         outcome = VerifyOutcome.NOT_VALID
     elif judged is Compliance.REHEARSAL:
         outcome = VerifyOutcome.REHEARSAL
-    elif unchecked or any(not finding.explained for finding in asked):
+    elif found.unproven or found.open or found.undecided or not known.terms:
         outcome = VerifyOutcome.OPEN
     else:
         outcome = VerifyOutcome.COMPLIANT
-    contradicted = {finding.rule for finding in of_campaign if finding.rule in RECORDS and finding.violated}
-    contradictions = sorted(wrong & {"EVD-02", "EVD-04", "EVD-06"} | contradicted)
+    findings = (*of_bundle, *of_campaign)
+    asked = {(finding.rule, finding.message): finding for finding in findings if finding.asks}.values()
     times = measured(whole.attempts) if whole else None
     systems = mounted(whole.results) if whole else {}
     said = Conclusion(
         outcome=outcome,
-        seal=seal,
-        consistent=whole is not None and not contradictions,
+        seal=_seal(known, {finding.rule for finding in of_bundle if finding.violated}),
+        consistent=whole is not None and all(each.rule in ("EVD-01", "EVD-03") for each in found.contradicted),
+        evidence=_evidence(found, whole is not None),
+        kept=RulesAnswer.VIOLATED if found.violated or absent else RulesAnswer.OPEN if found.open else RulesAnswer.KEPT,
+        undecided=tuple(found.undecided),
+        unprovable=_rules(found.unprovable),
         rules=f"{whole.pack.id} {whole.pack.version}" if whole else "",
         rules_sha256=whole.pack.digest if whole else "",
-        rules_copy=copy,
+        rules_copy=known.copy,
         compliance=judged or "",
-        results=dict(Counter(str(row.status) for row in whole.rows)) if whole else {},
+        results=dict(Counter(str(row.status) for row in rows)),
         asks=len(asked),
         answered=sum(bool(finding.explained) for finding in asked),
-        unchecked=len({finding.rule for finding in unchecked}),
+        unchecked=len({finding.rule for finding in findings if not finding.checked}),
         measured_from=f"{times[0]:%Y-%m-%d %H:%M}" if times else "",
         measured_to=f"{times[1]:%Y-%m-%d %H:%M} UTC" if times else "",
         file_systems={target: " and ".join(kinds) for target, kinds in systems.items() if kinds},
-        sampled=0,
-        reasons="",
+        decision=DecisionBlock("", (), (), "", ""),
     )
-    sealed = {
-        Seal.TRUSTED: f"unaltered since {signature} signed it",
-        Seal.UNKNOWN: f"unaltered since it was signed, by a key that you did not list ({signature})",
-        Seal.NONE: "not signed, so that anybody may have altered it",
+    return replace(said, decision=_decision(said, known, found, len(rows)))
+
+
+def _evidence(found: SortedFindings, evaluated: bool) -> EvidenceAnswer:
+    if found.contradicted or not evaluated:
+        return EvidenceAnswer.CONTRADICTED
+    return EvidenceAnswer.UNPROVEN if found.unproven else EvidenceAnswer.CONSISTENT
+
+
+def _seal(known: Known, wrong: set[str]) -> Seal:
+    if "EVD-01" in wrong or (known.signature and "EVD-03" in wrong):
+        return Seal.BROKEN
+    if not known.signature:
+        return Seal.NONE
+    return Seal.TRUSTED if known.trusted else Seal.UNKNOWN
+
+
+def _rules(findings: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(finding.rule for finding in findings))
+
+
+# --- in words
+
+
+def _decision(said: Conclusion, known: Known, found: SortedFindings, results: int) -> DecisionBlock:
+    headlines = {
+        VerifyOutcome.COMPLIANT: "ACCEPTABLE",
+        VerifyOutcome.OPEN: "NOT YET ACCEPTABLE",
+        VerifyOutcome.REHEARSAL: "REHEARSAL",
+        VerifyOutcome.NOT_VALID: "NOT VALID" if said.evidence is EvidenceAnswer.CONTRADICTED else "NOT YET ACCEPTABLE",
+    }
+    signed = {
+        Seal.TRUSTED: f"{known.signature} (signature ok)",
+        Seal.UNKNOWN: f"signed by an unknown key ({known.signature})",
+        Seal.NONE: "not signed",
         Seal.BROKEN: "altered, or signed by somebody else",
     }
-    judgement = _judged(said, whole, of_bundle, headed, source) if whole else ()
-    parts = [
-        sealed[seal],
-        _consistency(said, contradictions),
-        *judgement,
-        "logs can be invented as a whole, or be the best of several campaigns: nothing was measured again, so that "
-        "every number is unverified until a sample is (campaign sample)",
-    ]
-    return replace(said, reasons=f"The bundle is {'; '.join(parts)}.")
-
-
-def _seal(signature: str, trusted: bool, wrong: set[str]) -> Seal:
-    if "EVD-01" in wrong or (signature and "EVD-03" in wrong):
-        return Seal.BROKEN
-    if not signature:
-        return Seal.NONE
-    return Seal.TRUSTED if trusted else Seal.UNKNOWN
-
-
-def _consistency(said: Conclusion, contradictions: list[str]) -> str:
-    texts = {
-        "EVD-02": "its journal was changed, or is not what you were told of it (EVD-02)",
-        "EVD-04": "its tables, findings or verdict do not follow from its logs (EVD-04)",
-    }
-    others = [rule for rule in contradictions if rule not in texts]
-    wrong = [f"its records contradict each other ({listed(others)})"] if others else []
-    wrong += [texts[rule] for rule in contradictions if rule in texts]
-    consistent = "no record behind its numbers contradicts another, and its tables follow from its logs"
-    return "; ".join(wrong) or (consistent if said.consistent else "not re-evaluated")
-
-
-def _judged(
-    said: Conclusion, whole: Submission, of_bundle: Sequence[Finding], headed: bool, source: bool
-) -> Iterator[str]:
-    whose = {
-        Copy.GIVEN: "the rules that you named,",
-        Copy.INSTALLED: "your own copy of",
-        Copy.BUNDLE: "the vendor's copy of",
-    }[said.rules_copy]
-    yield f"judged by {whose} {said.rules} (SHA-256 {said.rules_sha256[:12]}…)"
-    if others := sum(finding.rule == "EVD-05" and finding.violated for finding in of_bundle):
-        yield f"the vendor's copy of the rules differs from them in {several(others, 'point')} (EVD-05)"
-    yield _compliance(said, whole)
-    counts = ", ".join(f"{number} {status}" for status, number in said.results.items())
-    yield f"of {several(len(whole.rows), 'result')}: {counts or 'none'}"
-    yield (
-        f"explanation required for {several(said.asks, 'finding')} (given for {said.answered}), and "
-        f"{several(said.unchecked, 'rule')} could not be checked"
-    )
-    if said.measured_from:
-        yield f"measured from {said.measured_from} to {said.measured_to} by the vendor's clocks"
-    where = ", ".join(f"{kind} ({target})" for target, kind in said.file_systems.items())
-    yield (
-        f"on {where} by the nodes' own mount tables"
-        if where
-        else "on an unknown file system, since no mount table was recorded"
-    )
-    if not headed:
-        yield (
-            "attempts may have been left out, since you gave no journal head that was sent while it ran (--head, "
-            "--timestamp)"
+    whose = {Copy.GIVEN: "the copy that you named", Copy.INSTALLED: "your copy", Copy.BUNDLE: "the vendor's copy"}
+    rules = f"{said.rules} ({whose[said.rules_copy]})" if said.rules else "not re-evaluated"
+    follows = "the numbers are those of the logs" if said.consistent else "nothing: its records do not agree"
+    if said.consistent and not known.trusted:
+        follows += ", which anybody may have changed"
+    if said.outcome is VerifyOutcome.COMPLIANT:
+        follows += ", and they were obtained by your terms"
+    sampled = buyers.SAMPLE in known.proofs
+    beyond = [] if {buyers.HEAD, buyers.TIMESTAMP} & {*known.proofs} else ["that no attempt was left out"]
+    if not sampled:
+        beyond.append(
+            "that the system reaches them: only a sample finds scaled numbers, slewed clocks, a faster tier, or a "
+            "campaign that was invented"
         )
-    if source:
-        yield "its benchmark was not built again from the source in the bundle (campaign rebuild)"
+    return DecisionBlock(
+        headlines[said.outcome],
+        (known.name, signed[said.seal], rules),
+        tuple(_questions(said, known, found, results)),
+        f"{follows}.",
+        f"{' or '.join(beyond)}." if beyond else "that the system will be installed as it was measured.",
+        tuple(_steps(said, known, found, sampled)),
+    )
 
 
-def _compliance(said: Conclusion, whole: Submission) -> str:
-    violated = sorted({finding.rule for finding in whole.all_findings if finding.violated})
-    absent = sum(row.status in OPEN for row in whole.rows)
-    if violated or absent or not whole.rows:
-        without = f"{absent} of {len(whole.rows)} results without a valid value" if absent or not whole.rows else ""
-        why = ", ".join(filter(None, (listed(violated), without)))
-        return f"it does not comply with them ({why})"
-    waived = {finding.rule for finding in whole.all_findings if finding.severity is Severity.ERROR and finding.waived}
-    if waived and said.compliance != Compliance.REHEARSAL:
-        return f"no violation of them was found but those that you waived ({listed(sorted(waived))})"
-    return {
-        Compliance.REHEARSAL: "it is a rehearsal, which never complies with them",
-        Compliance.UNCHECKED: "no violation of them was found, but not all were checked",
-    }.get(Compliance(said.compliance), "it complies with them")
+def _questions(said: Conclusion, known: Known, found: SortedFindings, results: int) -> Iterator[Question]:
+    yield Question("evidence", said.evidence, _why_evidence(said, found))
+    there = sum(count for status, count in said.results.items() if status not in OPEN)
+    counts = ", ".join(f"{number} {status}" for status, number in said.results.items())
+    where = ", ".join(f"{kind} ({target})" for target, kind in said.file_systems.items()) or "unknown file systems"
+    when = f"; measured {said.measured_from} to {said.measured_to} on {where}" if said.measured_from else ""
+    complete = "yes" if results and there == results else "NO"
+    yield Question("complete", complete, f"{there} of {several(results, 'result')} ({counts or 'none'}){when}")
+    yield Question("rules", said.kept, _why_rules(said, found, results - there))
+    kinds = Counter(_kind(finding) for finding in said.undecided)
+    counts = ", ".join(several(count, kind) for kind, count in kinds.items())
+    yield Question(
+        "decisions",
+        f"{len(said.undecided)} open" if said.undecided else "none open",
+        f"{counts}, not yet accepted" if counts else "all accepted by name" if known.terms else "nothing waits",
+    )
+    lacking = []
+    if not {buyers.HEAD, buyers.TIMESTAMP} & {*known.proofs}:
+        lacking.append("no head or time stamp from while it ran")
+    if known.source and buyers.REBUILD not in known.proofs:
+        lacking.append("not built again")
+    if buyers.SAMPLE not in known.proofs:
+        lacking.append("nothing measured again")
+    yield Question("proof", listed(known.proofs) or "none", listed(lacking) or "all that can be given")
+
+
+def _why_evidence(said: Conclusion, found: SortedFindings) -> str:
+    for finding in found.contradicted:
+        others = len(_rules(found.contradicted)) - 1
+        return f"{finding.rule}: {finding.message}" + (f", and {several(others, 'further rule')}" if others else "")
+    if not said.rules:
+        return "it cannot be re-evaluated"
+    for finding in found.unproven:
+        return f"{finding.rule}: {finding.message}"
+    return "unchanged since signing; tables follow from the logs, and no record contradicts another"
+
+
+def _why_rules(said: Conclusion, found: SortedFindings, absent: int) -> str:
+    parts = []
+    for finding in found.violated[:1]:
+        others = len(_rules(found.violated)) - 1
+        parts.append(
+            f"{finding.rule}: {finding.message}" + (f", and {several(others, 'further rule')}" if others else "")
+        )
+    if absent:
+        parts.append(f"{several(absent, 'result')} without a valid value")
+    for move, who in ((Move.VENDOR, "the vendor"), (Move.BUYER, "you")):
+        if rules := _rules(finding for finding in found.open if finding.move is move):
+            parts.append(f"{several(len(rules), 'rule')} open for {who} ({listed(rules, 4)})")
+    if said.unprovable:
+        parts.append(f"{listed(said.unprovable, 4)} cannot be shown by these programs")
+    return "; ".join(parts) or f"SHA-256 {said.rules_sha256[:12]}…"
+
+
+def _kind(finding: Finding) -> str:
+    if finding.explained:
+        return "explanation"
+    return "deviation" if finding.rule != "CMP-03" else "result without measurement"
+
+
+def _steps(said: Conclusion, known: Known, found: SortedFindings, sampled: bool) -> Iterator[Step]:
+    wrong = [*found.violated, *(finding for finding in found.open if finding.move is Move.VENDOR)]
+    for rule in _rules(wrong):
+        yield Step(VENDOR, f"{rule}: {CATALOGUE[rule].remedy if rule in CATALOGUE else 'see the rule pack'}")
+    for finding in dict.fromkeys([*found.unproven, *(each for each in found.open if each.move is Move.BUYER)]):
+        who = VENDOR if finding.move is Move.VENDOR else YOU
+        yield Step(who, f"{finding.rule}: {finding.message}")
+    if said.undecided and known.terms:
+        yield Step(YOU, "add what you accept to your terms; the entries are below")
+    elif not known.terms:
+        rules = said.rules.partition(" ")[0] or "ID"
+        yield Step(
+            YOU, f"campaign terms init --rules {rules} terms.yaml; campaign verify {known.name} --terms terms.yaml"
+        )
+    if not sampled and said.evidence is not EvidenceAnswer.CONTRADICTED:
+        yield Step(YOU, f"campaign sample {known.name} --seed SEED -o sample.yaml")

@@ -8,7 +8,7 @@ may judge by other rules.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
@@ -21,14 +21,15 @@ from campaign.config.opened import Opened, granted_by, open_campaign
 from campaign.config.rules import packs
 from campaign.config.rules.catalogue import CATALOGUE, show
 from campaign.config.rules.pack import RulePack
+from campaign.config.waivers import Answers
 from campaign.core import bagit
 from campaign.core.decode import decode
 from campaign.core.errors import InputError
 from campaign.core.journal import Chain
-from campaign.core.model import Finding, Paths
+from campaign.core.model import Cell, Finding, Paths
 from campaign.core.strict_yaml import shown
 from campaign.judge.clauses import matrix
-from campaign.judge.findings import unchecked, violation
+from campaign.judge.findings import unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
 from campaign.report import clauses, table, verdict, views
@@ -112,6 +113,7 @@ class BuyersTerms:
 
     pack: Path | None
     waiver_signers: Path | None
+    accepted: Callable[[Finding, Sequence[Cell]], str] | None = None  # as `Answers.accepted`
 
 
 def rederive(evidence: Path) -> Judged:
@@ -156,9 +158,14 @@ def _opened(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[Opened,
             opened,
             campaign=replace(opened.campaign, rules=record.rules, results=evidence / "results"),
             pack=replace(opened.pack, path=Path(record.pack)),
-            answers=granted_by(opened, terms.waiver_signers) if terms else opened.answers,
+            answers=_answers(opened, terms) if terms else opened.answers,
         )
         yield opened, {Path(path): place for path, place in files.items()}
+
+
+def _answers(opened: Opened, terms: BuyersTerms) -> Answers:
+    granted = granted_by(opened, terms.waiver_signers)
+    return replace(granted, accepted=terms.accepted) if terms.accepted else granted
 
 
 def _check_no_database(paths: Paths) -> None:
@@ -242,7 +249,7 @@ class Rules:
     def findings(self) -> Iterator[Finding]:
         """EVD-05, of a bundle."""
         if self.copy is Copy.BUNDLE:
-            yield unchecked(
+            yield unchecked_by_buyer(
                 "no rule pack of this id is installed: re-evaluated with the vendor's copy; pass yours with --rules"
             )
         for difference in self.differences:

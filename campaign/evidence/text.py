@@ -14,11 +14,13 @@ from campaign.core.grouping import grouped
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.core.units import several
+from campaign.evidence import terms
 from campaign.evidence.handed import CellDifference
 from campaign.evidence.replay import Judged
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.report import contents, junit, printing
+from campaign.report.decision import printed
 from campaign.report.verdict import sentence
 
 # Rules that are printed for a bundle only if they have findings, and what they are about.
@@ -32,7 +34,7 @@ def as_json(verified: VerifiedBundle) -> dict[str, Any]:
     return {
         "format": 1,
         "bundle": verified.name,
-        "verdict_sentence": verified.conclusion.sentence,
+        "verdict_sentence": verified.conclusion.decision.sentence,
         "conclusion": verified.conclusion.as_json(),
         "valid": verified.complies,
         "intact": verified.intact,
@@ -68,16 +70,14 @@ def as_junit(verified: VerifiedBundle) -> str:
     return junit.document(verified.name, suites)
 
 
-def as_text(verified: VerifiedBundle, width: int = printing.WIDEST) -> str:
-    """The output of `verify`: each check, and its problems."""
+def details(verified: VerifiedBundle) -> str:
+    """The output of `verify --details`: each check, and its problems."""
     wrong, broad = (
         grouped((finding.rule, finding) for finding in findings) for findings in (verified.findings, verified.broad)
     )
     signer = f"{plain(verified.signed.signer or 'unknown')}, {verified.signed.key}" if verified.signed else ""
     tool = plain(verified.tool or "?")
     lines = [
-        *printing.wrapped(plain(verified.conclusion.sentence), width, "", "  "),
-        "",
         f"bundle {plain(verified.name)}: {verified.files} files, {verified.size} bytes, made by {tool}",
         _line("EVD-01", wrong, "files and checksums", f"complete; all checksums match: {verified.files} files"),
         _line("EVD-03", wrong, "signature", f"signature: {signer}"),
@@ -94,6 +94,17 @@ def as_text(verified: VerifiedBundle, width: int = printing.WIDEST) -> str:
         *(_line(rule, broad, "the campaign as a whole", "") for rule in broad),
     ]
     return "\n".join(lines)
+
+
+def as_text(verified: VerifiedBundle, width: int = printing.WIDEST, part: str = "", more: bool = False) -> str:
+    """The output of `verify`: the decision, what is wrong with the bundle or was not checked, and what the terms do not
+    accept yet; with `more` also the checks that hold.
+    """
+    found = [line for line in details(verified).split("\n") if more or not line.startswith(("bundle ", "  ok "))]
+    whole = verified.judged.submission if verified.judged else None
+    left = terms.to_copy(verified.conclusion.undecided, whole.cells if whole else (), part)
+    to_copy = f"What waits for you, in the form of your terms:\n{left}" if left else ""
+    return "\n\n".join(filter(None, [printed(verified.conclusion.decision, width), "\n".join(found), to_copy]))
 
 
 def _journal(chain: Chain) -> str:
@@ -124,7 +135,9 @@ def conclusion(verified: VerifiedBundle) -> str:
     else:
         whole = verified.judged.submission
         parts.append(plain(sentence(whole.rows, whole.all_findings, whole.campaign.profile != "full")))
-    return f"{verified.conclusion.outcome}: {', '.join(parts)}"
+    if waiting := sum(bool(finding.explained) for finding in verified.conclusion.undecided):
+        parts.append(f"{several(waiting, 'finding')} explained, not yet accepted")
+    return f"{verified.conclusion.decision.headline}: {', '.join(parts)}"
 
 
 def _line(rule: str, wrong: dict[str, list[Finding]], what: str, holds: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -27,9 +28,10 @@ from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
 from campaign.core.units import utc
 from campaign.evidence import bundle, compared, provenance, replay
-from campaign.evidence.conclusion import Conclusion, VerifyOutcome, conclude
+from campaign.evidence.conclusion import Conclusion, Known, VerifyOutcome, conclude
+from campaign.evidence.terms import HEAD, NONCE, TIMESTAMP, OfferTerms, shown_by
 from campaign.judge import engine
-from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, violation
+from campaign.judge.findings import CAMPAIGN, note, of_rule, to_explain, unchecked, unchecked_by_buyer, violation
 from campaign.judge.submission import measured_and_hidden, recovered
 
 PARTS = "data/parts"  # of a bundle that answers an RFP: a bundle for each
@@ -51,6 +53,8 @@ class Asked:
     waiver_signers: Path | None = None
     timestamps: tuple[Path, ...] = ()
     authority: Path | None = None  # the certificates for checking the time stamps
+    terms: OfferTerms | None = None
+    part: str = ""  # of an RFP
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +176,9 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
         rules = replay.choose(named, data)
         with replay.collected(data) as chain:
             judged = by_buyer = replay.judge(data, chain)
-            if rules.path is not None or judged.submission.campaign.waivers:
-                by_buyer = replay.judge(data, chain, replay.BuyersTerms(rules.path, asked.waiver_signers))
+            if rules.path is not None or judged.submission.campaign.waivers or asked.terms:
+                accepted = partial(asked.terms.accepted, part=asked.part) if asked.terms else None
+                by_buyer = replay.judge(data, chain, replay.BuyersTerms(rules.path, asked.waiver_signers, accepted))
         differing, reworded = _differing(data, bag, judged, tool)
     except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the verification
         pass_on(error)
@@ -184,9 +189,14 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
         differing |= compared.planned_otherwise(data, bag, judged)
     stamps = {path: timestamps.read(path, asked.authority) for path in asked.timestamps if asked.authority}
     # A time stamp of the bundle says nothing about what was done before it was written.
-    headed = any(head not in chain.earlier for head in asked.heads) or any(
-        stamp.digest in chain.heads for stamp in stamps.values() if not stamp.problem
-    )
+    given = {
+        NONCE: asked.nonce is not None,
+        HEAD: any(head not in chain.earlier for head in asked.heads),
+        TIMESTAMP: any(stamp.digest in chain.heads for stamp in stamps.values() if not stamp.problem),
+        **dict.fromkeys(shown_by(asked.terms, chain.head) if asked.terms else (), True),
+    }
+    proofs = tuple(proof for proof, known in given.items() if known)
+    headed = given[HEAD] or given[TIMESTAMP]
     # Judged under any rules: results may have been selected, and lines of the journal lost.
     unlisted = {"EVD-02", "RUN-08"} - judged.submission.pack.checks.keys() if judged else set()
     lost = chain.recovered if "EVD-02" in unlisted else ()
@@ -198,22 +208,28 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
         *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, bag.info.get("Journal-Head", "none"), headed)),
         *of_rule("EVD-02", BUNDLE, stamped(bag, data, chain, stamps)),
         *of_rule("EVD-02", BUNDLE, (finding for event in lost for finding in recovered(event))),
+        *of_rule("EVD-02", BUNDLE, asked.terms.unproven(proofs) if asked.terms else ()),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
+        *of_rule("ENV-04", BUNDLE, asked.terms.kept(judged.submission) if asked.terms and judged else ()),
         *of_rule("EVD-06", BUNDLE, compared.twice(data, bag, judged, tool) if judged else ()),
         *of_rule("INP-01", BUNDLE, compared.input_files(judged) if judged else ()),
         *of_rule("RUN-08", BUNDLE, measured_and_hidden(judged.submission) if judged and "RUN-08" in unlisted else ()),
         *of_rule("WVR-01", BUNDLE, _waivers(judged, asked)),
     )
+    if asked.terms:
+        accept = partial(asked.terms.accepted, cells=(), part=asked.part)
+        findings = tuple(replace(each, waived=accept(each)) if each.open else each for each in findings)
     by_buyer = by_buyer and _of_campaign(by_buyer)
-    conclusion = conclude(
-        findings,
-        by_buyer.submission if by_buyer else None,
+    known = Known(
+        name,
         (signed.signer or signed.key) if signed else "",
         bool(signed and signed.signer),
         rules.copy,
-        headed,
+        asked.terms is not None,
+        proofs,
         (data / provenance.SOURCE).is_file(),
     )
+    conclusion = conclude(known, findings, by_buyer.submission if by_buyer else None)
     return VerifiedBundle(name, len(bag.digests), bag.size, signed, tool, chain, findings, by_buyer, conclusion)
 
 
@@ -240,10 +256,9 @@ def signature(signed: Signed | None, signers_given: bool) -> Iterator[Finding]:
     if signed and signed.problem:
         yield violation("invalid signature: {problem}", problem=signed.problem)
     elif not signed:
-        form = violation if signers_given else unchecked
-        yield form("not signed: the bundle could have been altered and its checksums recomputed")
+        yield unchecked("not signed: the bundle could have been altered and its checksums recomputed")
     elif not signers_given:
-        yield unchecked(
+        yield unchecked_by_buyer(
             "signed by {signer}, an unknown key: pass the vendor's public key with --signers", signer=signed.key or "?"
         )
 
@@ -300,7 +315,9 @@ def signed_by(bag: bagit.Bag, asked: Asked) -> Signed | None:
 def _waivers(judged: replay.Judged | None, asked: Asked) -> Iterator[Finding]:
     """WVR-01: only the buyer knows whose waivers count; keys in the bundle prove nothing."""
     if asked.waiver_signers is None and judged and any(each.signature for each in judged.submission.campaign.waivers):
-        yield unchecked("waivers have no effect: pass the keys of those who may grant them with --waiver-signers")
+        yield unchecked_by_buyer(
+            "waivers have no effect: pass the keys of those who may grant them with --waiver-signers"
+        )
 
 
 def stamped(
@@ -358,7 +375,7 @@ def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str, headed: bo
     if asked.nonce is not None and chain.nonce != asked.nonce:
         yield violation("the journal does not start with the nonce you gave", asked.nonce, chain.nonce or "none")
     if asked.nonce is None and not headed:
-        yield unchecked(
+        yield unchecked_by_buyer(
             "the journal may have been rewritten: pass the nonce that you issued (--nonce) or a journal head that you "
             "received (--head)"
         )

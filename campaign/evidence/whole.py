@@ -22,7 +22,7 @@ from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
 from campaign.evidence import bundle, compared, replay, text, verify
 from campaign.evidence.conclusion import NOT_FULLY_CHECKED
-from campaign.judge.findings import note, of_rule, unchecked, violation
+from campaign.judge.findings import note, of_rule, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.report import scores
 
@@ -118,6 +118,7 @@ def verified(name: str, bag: bagit.Bag, asked: verify.Asked, buyers: Path | None
             others = {head for each in chains.values() if each is not chain for head in each.heads}
             of_part = replace(
                 asked,
+                part=part,
                 rules=_buyers_pack(bag, own, part) if buyers and own else None,
                 heads=tuple(head for head in asked.heads if head in chain.heads or head not in others),
                 timestamps=tuple(path for path, stamp in stamps.items() if stamp.digest in chain.heads),
@@ -164,7 +165,7 @@ def _rfp(bag: bagit.Bag, buyers: Path | None) -> tuple[rfp.Rfp | None, list[Find
     except CampaignError as error:
         return None, [violation("the RFP cannot be read: {why}", why=str(error).replace(f"{bag.root}/", ""))]
     if buyers is None:
-        return vendors, [unchecked("the RFP is the vendor's copy: pass yours with --rfp")]
+        return vendors, [unchecked_by_buyer("the RFP is the vendor's copy: pass yours with --rfp")]
     own = rfp.load(buyers)
     if own.digest == vendors.digest:
         return own, [note("the RFP is identical to yours")]

@@ -26,8 +26,10 @@ def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: 
         return given.rule == finding.rule and all(matches(cell, given.cells) for cell in cells)
 
     explained = next((explanation.text for explanation in answers.explanations if covers(explanation)), "")
-    if explained and finding.severity is not Severity.ERROR:
+    if explained and (finding.severity is not Severity.ERROR or finding.lifted_by_buyer):
         finding = replace(finding, explained=explained)
+    if by := answers.accepted(finding, cells):
+        return replace(finding, waived=by)
     if not finding.checked:
         return finding
     for granted in answers.waivers:

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from campaign.core.grouping import grouped
 from campaign.core.model import Attestation, Finding, RankGroup
 from campaign.core.units import apart, listed
-from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import doubt, lifted_by_buyer, note, unchecked, violation
 from campaign.results.case import Case
 
 SINCE = (0, 3, 0)  # versions of the benchmark that attest themselves
@@ -93,7 +93,7 @@ def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
         if re.fullmatch(r"[0-9a-f]{64}", digest) and digest not in given:
             differing.append(path)
     if differing:
-        yield (to_explain if case.run.launcher.prefix else violation)(
+        yield lifted_by_buyer(
             "the ranks loaded libraries that differ from those which the job recorded for the program",
             listed(differing),
             "not loaded, or with other content",

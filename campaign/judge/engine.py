@@ -16,7 +16,8 @@ from typing import TypeVar
 from campaign.config.rules.catalogue import CATALOGUE, Level
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
-from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State
+from campaign.core.grouping import grouped
+from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
 from campaign.judge import (
     answered,
     attempt,
@@ -34,11 +35,12 @@ from campaign.judge import (
     timing,
     variables,
 )
-from campaign.judge.findings import CAMPAIGN, of_rule, unchecked
+from campaign.judge.findings import CAMPAIGN, left_to_buyer, of_rule, unchecked, unchecked_by_buyer
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
+from campaign.results.cells import patterns
 from campaign.results.environment.facts import NOTHING, Evidence
 
 Given = TypeVar("Given")  # what a rule is judged on
@@ -222,7 +224,17 @@ def judged(whole: Submission) -> Submission:
     """The campaign with all findings: those about it as a whole, those of its rows, and rules that are not checked."""
     findings = judge_submission(whole)
     rows = with_findings(whole.rows, findings)
-    return replace(whole, rows=rows, findings=(*findings, *unjudged(whole.pack), *nothing_measured(whole)))
+    others = (*unjudged(whole.pack), *nothing_measured(whole), *_without_measurement(whole))
+    return replace(whole, rows=rows, findings=(*findings, *others))
+
+
+def _without_measurement(whole: Submission) -> Iterator[Finding]:
+    """Results that the vendor did not measure, whatever rules the pack lists: the buyer accepts them or not."""
+    about = {Status.DECLINED: "declined: {reason}", Status.PROJECTED: "not measured, but {reason}"}
+    alike = grouped(((row.status, row.note), row.cell) for row in whole.rows if row.status in about)
+    for (status, reason), cells in alike.items():
+        found = [left_to_buyer(about[status], about=each, reason=reason) for each in patterns(cells, whole.cells)]
+        yield from answered.answered(whole, of_rule("CMP-03", CAMPAIGN, found, answered.concerned(whole)))
 
 
 def nothing_measured(whole: Submission) -> Iterator[Finding]:
@@ -243,4 +255,4 @@ def unjudged(pack: RulePack) -> Iterator[Finding]:
         why = "rule not supported by this version"
         if rule in BUNDLE_RULES:
             why = "checked only on a bundle, by the buyer with 'campaign verify'"
-        yield from of_rule(rule, CAMPAIGN, [unchecked(why)])
+        yield from of_rule(rule, CAMPAIGN, [unchecked_by_buyer(why)])

@@ -1,4 +1,4 @@
-"""The four forms of a finding that the functions of rules yield; `of_rule` adds the rule's id."""
+"""The forms of a finding that the functions of rules yield; `of_rule` adds the rule's id."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from campaign.core.model import Cell, Finding, Severity
+from campaign.core.model import Cell, Finding, Move, Severity
 from campaign.core.units import listed, several
 
 Form = Callable[..., Finding]  # makes a finding: form(wording, expected, actual)
 CAMPAIGN = "campaign"  # the subject of findings about no single cell or attempt
+BUILTIN = "campaign bench "  # how the built-in benchmark names itself
 
 
 def _finding(
@@ -23,6 +24,7 @@ def _finding(
     checked: bool = True,
     about: object = "",
     operation: str = "",
+    move: Move = Move.VENDOR,
     **values: object,
 ) -> Finding:
     """`wording` has {name} for each of the `values`. `about`: the subject, if it is not all that the rule is judged on;
@@ -30,13 +32,27 @@ def _finding(
     """
     found = "absent" if actual is None else str(actual)
     told = {name: str(value) for name, value in values.items()}
-    return Finding("", severity, str(about), wording, str(expected), found, checked, operation=operation, values=told)
+    texts = (str(about), wording, str(expected), found)
+    return Finding("", severity, *texts, checked, operation=operation, move=move, values=told)
 
 
 violation: Form = partial(_finding, Severity.ERROR)  # makes a result invalid
 to_explain: Form = partial(_finding, Severity.WARNING)  # the campaign file has to explain it
 note: Form = partial(_finding, Severity.INFO)
 unchecked: Form = partial(_finding, Severity.WARNING, checked=False)  # does not count as passed
+
+# What changes a measured call: makes a result invalid until it is explained, and then waits for the buyer.
+lifted_by_buyer: Form = partial(_finding, Severity.ERROR, move=Move.BUYER)
+left_to_buyer: Form = partial(_finding, Severity.INFO, move=Move.BUYER)  # a note that waits for the buyer
+unchecked_by_buyer: Form = partial(_finding, Severity.WARNING, checked=False, move=Move.BUYER)  # the buyer has it
+unprovable: Form = partial(_finding, Severity.WARNING, checked=False, move=Move.NOBODY)  # no such output shows it
+
+
+def not_printed(program: str) -> Form:
+    """For what an output lacks. The built-in benchmark prints everything, so that something is wrong; of another
+    program, nobody can say more.
+    """
+    return unchecked if program.startswith(BUILTIN) else unprovable
 
 
 def at_full_size(form: Form, full: bool) -> Form:

@@ -15,7 +15,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, Status
 from campaign.core.units import apart, digits
-from campaign.judge.findings import doubt, note, unchecked, violation
+from campaign.judge.findings import doubt, note, unchecked, unprovable, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import selected, valid_by_line
 from campaign.results.cells import Row
@@ -175,7 +175,7 @@ def layouts_agree(submission: Submission) -> Iterator[Finding]:
                 about = f"{target.name}/{launch}/*/{operation.id}"
                 values = {row.cell.files: row.value for row in alike if row.value and row.value > 0}
                 if len(values) < 2:
-                    yield unchecked("fewer than two file configurations have a value to compare", about=about)
+                    yield unprovable("fewer than two file configurations have a value to compare", about=about)
                 elif max(values.values()) > factor * min(values.values()):
                     yield doubt(submission.full)(
                         "single-process rates differ by more than {factor}x between file configurations",

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from campaign.config.rules.builds import BUILDING, FORBIDDEN, UNKNOWN
 from campaign.core.grouping import grouped
 from campaign.core.model import ChangeClass, Finding, State
 from campaign.core.units import listed, several
 from campaign.judge import attested, ran
-from campaign.judge.attempt import BUILTIN
-from campaign.judge.findings import note, of_rule, to_explain, unchecked, violation
+from campaign.judge.findings import (
+    BUILTIN,
+    left_to_buyer,
+    lifted_by_buyer,
+    note,
+    of_rule,
+    to_explain,
+    unchecked,
+    unchecked_by_buyer,
+    violation,
+)
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.source.facts import TreeComparison
@@ -28,7 +39,7 @@ def pinned(submission: Submission) -> Iterator[Finding]:
         )
         used = {submission.sources.build_of(binary(case)) for case in _ended(submission)}
         trees = sorted({f"source tree {build.source_tree}" for build in used if build and build.source_tree})
-        yield note(
+        yield left_to_buyer(
             "measured with campaign's own implementation, not the RFP's program",
             pin,
             ", ".join([*(programs or [BUILTIN.strip()]), *trees]),
@@ -147,6 +158,14 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
         )
     judged = {*allowed, ChangeClass.MEASUREMENT}
     others = [change for change in comparison.changes if change.kind not in judged]
+    if comparison.changes and not (flags or others):
+        kinds = Counter(str(change.kind) for change in comparison.changes)
+        yield left_to_buyer(
+            "the published source was changed in {kinds}",
+            "",
+            f"patch {comparison.patch_sha256}",
+            kinds=listed(f"{kind} ({several(count, 'file')})" for kind, count in sorted(kinds.items())),
+        )
     if others:
         yield violation(
             "changes to files other than {classes}",
@@ -195,6 +214,8 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield from of_rule("SRC-04", case.subject, found)
         if all(program.sha256 for program in programs):
             known.append((case, files))
+    for launcher in sorted({" ".join(case.run.launcher.prefix) for case in ended} - {""}):
+        yield left_to_buyer("the benchmark was started through {launcher}", launcher=launcher)
     if len(known) < len(ended):
         yield unchecked(
             "binary not recorded for {count} of {all} attempts", count=len(ended) - len(known), all=len(ended)
@@ -313,7 +334,7 @@ def published_build(submission: Submission) -> Iterator[Finding]:
                 build.version,
             )
         elif published is None or published.version != build.version:
-            yield unchecked(
+            yield unchecked_by_buyer(
                 "built from version {version} of the built-in benchmark; this version of campaign has only the source "
                 "of its own: install campaign {version} and verify with it",
                 version=build.version or "?",
@@ -328,52 +349,48 @@ def published_build(submission: Submission) -> Iterator[Finding]:
 
 
 def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
-    """Libraries loaded before a program's own, whether or not the campaign file names them."""
+    """Libraries loaded before a program's own. What the campaign file says of them is their explanation."""
     campaign = submission.campaign
     disclosed = [(name, value) for name, value in campaign.slurm.environment if name in attested.PRELOADS]
-    for name, value in disclosed:
-        yield note("the campaign file sets {name}", "", value, name=name)
     met = grouped((loaded, case.subject) for case in ended for loaded in attested.preloads(case))
-    for (name, value), (about, *_) in met.items():
-        if not value.strip() or (name, value) in disclosed:
+    first = {loaded: about for loaded, (about, *_) in met.items()} | dict.fromkeys(disclosed, "every attempt")
+    for (name, value), about in first.items():
+        if not value.strip():
             continue
-        if any(value in text for _, text in campaign.system):
-            yield note("{name} is set on the nodes and described under system", "", value, name=name)
-        else:
-            yield violation(
-                "{name} loads a library into the benchmark (first in {attempt}) and is not disclosed",
-                "its value under slurm.environment or in a text under system",
-                value,
-                name=name,
-                attempt=about,
-            )
+        found = lifted_by_buyer(
+            "{name} loads {library} into the benchmark (first in {attempt})",
+            "no library, or one that the buyer accepts",
+            value,
+            name=name,
+            library=value,
+            attempt=about,
+        )
+        yield replace(found, explained=_disclosure(submission, (name, value) in disclosed, value))
 
 
 def _replaced(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
-    """Libraries that replace functions that measure, whether or not the campaign file names them."""
-    campaign = submission.campaign
-    told = " ".join(text for _, text in (*campaign.slurm.environment, *campaign.system))
+    """Libraries that replace functions that measure. What the campaign file says of them is their explanation."""
     met = grouped(
         ((path, listed(functions)), case.subject) for case in ended for path, functions in attested.replaced(case)
     )
     for (path, taken), (about, *_) in met.items():
-        if path in told:
-            yield to_explain(
-                "{path}, named in the campaign file, replaces {functions}",
-                "the functions of the C library and MPI themselves",
-                path,
-                path=path,
-                functions=taken,
-            )
-        else:
-            yield violation(
-                "{path} is loaded before the C library or MPI and replaces {functions} (first in {attempt})",
-                "the C library, MPI, or a library named in the campaign file",
-                path,
-                path=path,
-                functions=taken,
-                attempt=about,
-            )
+        in_environment = any(path in text for _, text in submission.campaign.slurm.environment)
+        found = lifted_by_buyer(
+            "{library} is loaded before the C library or MPI and replaces {functions} (first in {attempt})",
+            "the functions of the C library and MPI themselves, or of a library that the buyer accepts",
+            path,
+            library=path,
+            functions=taken,
+            attempt=about,
+        )
+        yield replace(found, explained=_disclosure(submission, in_environment, path))
+
+
+def _disclosure(submission: Submission, in_environment: bool, library: str) -> str:
+    """Where the campaign file names a library; "" if it does not."""
+    named = [name for name, text in submission.campaign.system if library in text]
+    places = [*["slurm.environment"] * in_environment, *(f"system, {name}" for name in named)]
+    return f"named in the campaign file ({listed(places)})" if places else ""
 
 
 def _ended(submission: Submission) -> list[Case]:

@@ -23,7 +23,7 @@ from campaign.core.grouping import grouped
 from campaign.core.journal import Chain
 from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
 from campaign.core.units import listed, several
-from campaign.judge.findings import Form, doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import Form, doubt, note, to_explain, unchecked, unchecked_by_buyer, violation
 from campaign.plan import matrix
 from campaign.plan.searches import SearchProgress, all_runs
 from campaign.results.case import Case
@@ -387,7 +387,7 @@ def pack_current(submission: Submission) -> Iterator[Finding]:
     pack = submission.pack
     digest = digest_of_own(pack.id)
     if not digest:
-        yield unchecked("custom rule pack {pack}: compare it with the buyer's", pack=pack.id)
+        yield unchecked_by_buyer("custom rule pack {pack}: compare it with the buyer's", pack=pack.id)
     elif pack.digest and pack.digest != digest:
         yield violation(
             "the rule pack differs from the published {pack}", f"SHA-256 {digest}", pack.digest, pack=pack.id

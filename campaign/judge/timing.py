@@ -16,7 +16,7 @@ from campaign.config.rules.catalogue import Quantity, parse, show
 from campaign.config.rules.entries import Operation
 from campaign.core.model import Cell, Finding, Record
 from campaign.core.units import apart
-from campaign.judge.findings import at_full_size, doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import at_full_size, doubt, not_printed, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Served
@@ -45,7 +45,7 @@ def long_enough(case: Case) -> Iterator[Finding]:
     for operation, record in case.reported:
         seconds = phase_seconds(case, record.measured[0]) or _at_most(case, operation)
         if seconds is None:
-            yield unchecked("phase duration not in the output", operation=operation.id)
+            yield not_printed(case.seen.program)("phase duration not in the output", operation=operation.id)
         else:
             lasted.append((operation, record, seconds))
     yield from _below_rule(case, lasted)
@@ -166,7 +166,7 @@ def remote_latency(case: Case) -> Iterator[Finding]:
             continue
         seconds, exact = _seconds_of_one(case, operation, record)
         if seconds is None:
-            yield unchecked(_HOW_MANY_UNKNOWN, operation=operation.id)
+            yield not_printed(case.seen.program)(_HOW_MANY_UNKNOWN, operation=operation.id)
         elif seconds < floor and not exact:
             yield note(_HOW_LONG_UNKNOWN, operation=operation.id)
         elif seconds < floor:
@@ -215,7 +215,7 @@ def within_physics(case: Case) -> Iterator[Finding]:
             continue
         seconds, exact = _seconds_of_one(case, operation, record)
         if seconds is None:
-            yield unchecked(_HOW_MANY_UNKNOWN, operation=operation.id)
+            yield not_printed(case.seen.program)(_HOW_MANY_UNKNOWN, operation=operation.id)
         elif seconds < least and not exact:
             yield note(_HOW_LONG_UNKNOWN, operation=operation.id)
         elif seconds < least:

@@ -18,7 +18,7 @@ from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pass_on_limit, typed
 from campaign.core.journal import Chain
 from campaign.core.model import Attempt
-from campaign.judge.attempt import BUILTIN
+from campaign.judge.findings import BUILTIN
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
 from campaign.pipeline.planning import Plan

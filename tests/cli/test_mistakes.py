@@ -55,7 +55,7 @@ NUMBER = "a number with a decimal point and without thousands separators, such a
 WRAPPERS = "mpicc of Open MPI or MPICH, mpiicx or mpiicc of Intel MPI"
 VERBS = (
     "init, build, plan, run, status, rerun, cancel, collect, table, report, fill, check, compare, modifications, "
-    "bundle, head, verify, sample, accept, rebuild, rules, completion, help, sandbox"
+    "bundle, head, verify, terms, sample, accept, rebuild, rules, completion, help, sandbox"
 )
 CELLS = "cells are target/launch/files/operation, as in scratch/single/shared/create"
 

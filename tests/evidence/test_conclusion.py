@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from campaign.core.model import Finding, Severity, Status
-from campaign.evidence.conclusion import Conclusion, Seal, VerifyOutcome, conclude
+from campaign.core.model import Finding, Move, Severity, Status
+from campaign.evidence.conclusion import Conclusion, Known, Seal, VerifyOutcome, conclude
 from campaign.evidence.replay import Copy
 from campaign.judge.submission import Submission
+from campaign.report.decision import Question
 from tests.report.test_write import contents
 from tests.support import builders, reference
 from tests.support.bundled import Made
@@ -19,7 +21,12 @@ from tests.support.results import Results
 
 VIOLATION = Finding("FLG-06", Severity.ERROR, "campaign", "wrong offset")
 QUESTION = Finding("RUN-08", Severity.WARNING, "campaign", "attempts are missing")
-UNCHECKED = replace(QUESTION, rule="CCH-02", checked=False)
+UNCHECKED = replace(QUESTION, rule="STA-04", wording="one repetition", checked=False)
+COUNTERS = replace(UNCHECKED, rule="CCH-02", wording="no counters", move=Move.BUYER)
+NOT_PRINTED = replace(UNCHECKED, rule="FLG-07", wording="rank shift not in the output", move=Move.NOBODY)
+EXPLAINED = replace(QUESTION, explained="they were cancelled")
+PRELOAD = replace(VIOLATION, rule="SRC-05", wording="LD_PRELOAD loads /x.so", move=Move.BUYER)
+DEVIATION = Finding("SRC-01", Severity.INFO, "campaign", "another program", move=Move.BUYER)
 
 
 def whole(*findings: Finding, profile: str = "full") -> Submission:
@@ -27,128 +34,160 @@ def whole(*findings: Finding, profile: str = "full") -> Submission:
     return replace(given, rows=tuple(replace(row, status=Status.MEASURED, value=1.0) for row in given.rows))
 
 
-def said(*findings: Finding, profile: str = "full", **changes: object) -> Conclusion:
-    found = {"of_bundle": (), "whole": whole(*findings, profile=profile), "signature": "vendor", "trusted": True}
-    return conclude(**{**found, "copy": Copy.INSTALLED, **changes})  # type: ignore[arg-type]
+def said(*findings: Finding, profile: str = "full", of_bundle: tuple[Finding, ...] = (), **known: object) -> Conclusion:
+    given: dict[str, Any] = {"signature": "vendor", "trusted": True, "copy": Copy.INSTALLED, "terms": True, **known}
+    judged = given.pop("whole", whole(*findings, profile=profile))
+    return conclude(Known("offer.zip", **given), of_bundle, judged)
 
 
 @pytest.mark.parametrize(
     ("findings", "profile", "outcome", "status"),
     [
         ((), "full", VerifyOutcome.COMPLIANT, 0),
-        ((replace(QUESTION, explained="they were cancelled"),), "full", VerifyOutcome.COMPLIANT, 0),
+        ((NOT_PRINTED,), "full", VerifyOutcome.COMPLIANT, 0),
+        ((replace(EXPLAINED, waived="B. Uyer, 2026-11-26"),), "full", VerifyOutcome.COMPLIANT, 0),
+        ((replace(VIOLATION, waived="B. Uyer"),), "full", VerifyOutcome.COMPLIANT, 0),
+        ((EXPLAINED,), "full", VerifyOutcome.OPEN, 4),
         ((QUESTION,), "full", VerifyOutcome.OPEN, 4),
         ((UNCHECKED,), "full", VerifyOutcome.OPEN, 4),
+        ((COUNTERS,), "full", VerifyOutcome.OPEN, 4),
+        ((DEVIATION,), "full", VerifyOutcome.OPEN, 4),
+        ((replace(PRELOAD, explained="a profiler"),), "full", VerifyOutcome.OPEN, 4),
+        ((PRELOAD,), "full", VerifyOutcome.NOT_VALID, 1),
         ((VIOLATION,), "full", VerifyOutcome.NOT_VALID, 1),
-        ((replace(VIOLATION, waived="B. Uyer"),), "full", VerifyOutcome.COMPLIANT, 0),
         ((), "rehearsal", VerifyOutcome.REHEARSAL, 5),
         ((VIOLATION,), "rehearsal", VerifyOutcome.NOT_VALID, 1),
     ],
 )
-def test_only_what_complies_and_was_fully_checked_has_status_0(
+def test_only_what_is_kept_and_accepted_by_terms_has_status_0(
     findings: tuple[Finding, ...], profile: str, outcome: VerifyOutcome, status: int
 ) -> None:
     found = said(*findings, profile=profile)
     assert (found.outcome, found.exit_status) == (outcome, status)
 
 
+def test_without_terms_nothing_has_status_0() -> None:
+    found = said(terms=False)
+    assert (found.outcome, found.exit_status) == (VerifyOutcome.OPEN, 4)
+    assert "campaign terms init --rules test-rules terms.yaml" in found.decision.steps[0].what
+
+
+def answers(found: Conclusion) -> dict[str, str]:
+    return {question.name: question.answer for question in found.decision.questions}
+
+
+@pytest.mark.parametrize(
+    ("findings", "of_bundle", "expected"),
+    [
+        ((), (), ("consistent", "kept", "none open")),
+        ((replace(VIOLATION, rule="RUN-03"),), (), ("CONTRADICTED", "kept", "none open")),
+        ((), (replace(VIOLATION, rule="EVD-04"),), ("CONTRADICTED", "kept", "none open")),
+        ((), (replace(VIOLATION, rule="EVD-05"),), ("consistent", "VIOLATED", "none open")),
+        ((), (replace(COUNTERS, rule="EVD-02"),), ("unproven", "kept", "none open")),
+        ((), (replace(UNCHECKED, rule="EVD-03"),), ("unproven", "kept", "none open")),
+        ((QUESTION, EXPLAINED), (), ("consistent", "open", "1 open")),
+        ((COUNTERS,), (), ("consistent", "open", "none open")),
+        ((DEVIATION, replace(PRELOAD, explained="a profiler")), (), ("consistent", "kept", "2 open")),
+        ((NOT_PRINTED,), (), ("consistent", "kept", "none open")),
+    ],
+)
+def test_evidence_rules_and_decisions_are_three_answers(
+    findings: tuple[Finding, ...], of_bundle: tuple[Finding, ...], expected: tuple[str, ...]
+) -> None:
+    found = answers(said(*findings, of_bundle=of_bundle))
+    assert tuple(found[name] for name in ("evidence", "rules", "decisions")) == expected
+
+
+def test_whose_move_an_open_rule_is_is_said_and_what_nobody_can_show_is_said_once() -> None:
+    found = said(UNCHECKED, COUNTERS, NOT_PRINTED, replace(NOT_PRINTED, subject="another"))
+    reason = next(each.reason for each in found.decision.questions if each.name == "rules")
+    assert reason == (
+        "1 rule open for the vendor (STA-04); 1 rule open for you (CCH-02); FLG-07 cannot be shown by these programs"
+    )
+    assert [(step.who, step.what[:7]) for step in found.decision.steps] == [
+        ("vendor", "STA-04:"), ("you", "CCH-02:"), ("you", "campaig"),
+    ]  # fmt: skip
+
+
 def test_a_result_that_is_missing_is_not_valid_even_in_a_rehearsal() -> None:
     given = whole(profile="rehearsal")
     missing = replace(given, rows=(replace(given.rows[0], status=Status.MISSING), *given.rows[1:]))
     found = said(whole=missing)
-    assert (found.exit_status, "1 of 36 results without a valid value" in found.sentence) == (1, True)
+    assert (found.exit_status, answers(found)["complete"]) == (1, "NO")
+    assert "1 result without a valid value" in found.decision.sentence
 
 
 def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
     found = said(whole=None)
     assert (found.outcome, found.consistent, found.rules) == (VerifyOutcome.NOT_VALID, False, "")
-    assert "not re-evaluated" in found.sentence
+    assert answers(found)["evidence"] == "CONTRADICTED"
+    assert found.decision.may == "nothing: its records do not agree."
 
 
 @pytest.mark.parametrize(
-    ("changes", "seal", "text"),
+    ("known", "of_bundle", "seal", "text"),
     [
-        ({}, Seal.TRUSTED, "unaltered since vendor signed it"),
-        ({"trusted": False, "signature": "SHA256:x"}, Seal.UNKNOWN, "by a key that you did not list (SHA256:x)"),
-        ({"signature": ""}, Seal.NONE, "not signed, so that anybody may have altered it"),
-        (
-            {"signature": "", "of_bundle": (replace(VIOLATION, rule="EVD-03"),)},
-            Seal.NONE,
-            "not signed, so that anybody may have altered it",
-        ),
-        ({"of_bundle": (replace(VIOLATION, rule="EVD-01"),)}, Seal.BROKEN, "altered, or signed by somebody else"),
+        ({}, (), Seal.TRUSTED, "vendor (signature ok)"),
+        ({"trusted": False, "signature": "SHA256:x"}, (), Seal.UNKNOWN, "signed by an unknown key (SHA256:x)"),
+        ({"trusted": False, "signature": ""}, (), Seal.NONE, "not signed"),
+        ({}, (replace(VIOLATION, rule="EVD-01"),), Seal.BROKEN, "altered, or signed by somebody else"),
     ],
 )
-def test_the_sentence_says_who_closed_the_bundle(changes: dict[str, object], seal: Seal, text: str) -> None:
-    found = said(**changes)  # type: ignore[arg-type]
-    assert (found.seal, text in found.sentence) == (seal, True)
+def test_who_closed_the_bundle_is_said_first(
+    known: dict[str, object], of_bundle: tuple[Finding, ...], seal: Seal, text: str
+) -> None:
+    found = said(of_bundle=of_bundle, **known)
+    assert (found.seal, text in found.decision.about) == (seal, True)
 
 
-def test_records_that_contradict_each_other_are_said_with_their_rules() -> None:
-    found = said(replace(VIOLATION, rule="RUN-03"))
-    assert not found.consistent
-    assert "its records contradict each other (RUN-03)" in found.sentence
-
-
-def test_tables_that_do_not_follow_from_the_logs_are_no_contradiction_of_records() -> None:
-    found = said(of_bundle=(replace(VIOLATION, rule="EVD-04"),))
-    assert not found.consistent
-    assert "its tables, findings or verdict do not follow from its logs (EVD-04)" in found.sentence
-
-
-def test_a_journal_that_the_buyer_did_not_expect_is_no_contradiction_of_records() -> None:
-    findings = (replace(VIOLATION, rule="EVD-02"), replace(VIOLATION, rule="EVD-06"))
-    sentence = said(of_bundle=findings).sentence
-    assert "its records contradict each other (EVD-06); its journal was changed, or is not" in sentence
-
-
-def test_how_many_results_were_measured_is_in_the_sentence_since_a_reason_is_enough_to_decline_one() -> None:
+def test_how_many_results_were_measured_is_said_since_a_reason_is_enough_to_decline_one() -> None:
     given = whole()
     rows = (*(replace(row, status=Status.DECLINED) for row in given.rows[:9]), *given.rows[9:])
     found = said(whole=replace(given, rows=rows))
     assert found.results == {"declined": 9, "measured": 27}
-    assert "of 36 results: 9 declined, 27 measured" in found.sentence
+    assert "36 of 36 results (9 declined, 27 measured)" in found.decision.sentence
 
 
 def test_whose_copy_of_the_rules_is_said() -> None:
-    texts = [said(copy=copy).sentence for copy in (Copy.GIVEN, Copy.INSTALLED, Copy.BUNDLE)]
-    words = ("the rules that you named", "your own copy of", "the vendor's copy of")
-    assert [word in text for word, text in zip(words, texts, strict=True)] == [True] * 3
-
-
-def test_waived_violations_and_a_pack_that_differs_are_in_the_sentence() -> None:
-    assert "but those that you waived (FLG-06)" in said(replace(VIOLATION, waived="B. Uyer")).sentence
-    differs = said(of_bundle=(replace(VIOLATION, rule="EVD-05"), replace(VIOLATION, rule="EVD-05", wording="other")))
-    assert "the vendor's copy of the rules differs from them in 2 points (EVD-05)" in differs.sentence
-    assert differs.exit_status == 1
+    abouts = [said(copy=copy).decision.about[2] for copy in (Copy.GIVEN, Copy.INSTALLED, Copy.BUNDLE)]
+    assert [each.partition(" (")[2] for each in abouts] == [
+        "the copy that you named)",
+        "your copy)",
+        "the vendor's copy)",
+    ]
 
 
 def test_what_no_record_shows_is_said_where_nothing_else_does() -> None:
-    plain, headed, rebuilt = said(), said(headed=True), said(source=True)
-    texts = "no journal head that was sent while it ran", "was not built again from the source"
-    assert [[text in one.sentence for text in texts] for one in (plain, headed, rebuilt)] == [
-        [True, False], [False, False], [True, True],
-    ]  # fmt: skip
-    assert all("or be the best of several campaigns" in one.sentence for one in (plain, headed, rebuilt))
+    plain, proven = said(source=True), said(source=True, proofs=("nonce", "head", "rebuild", "sample"))
+    assert plain.decision.questions[-1] == Question(
+        "proof", "none", "no head or time stamp from while it ran, not built again, nothing measured again"
+    )
+    assert proven.decision.questions[-1] == Question("proof", "nonce, head, rebuild, sample", "all that can be given")
+    assert "only a sample finds scaled numbers, slewed clocks, a faster tier" in plain.decision.may_not
+    assert plain.decision.steps[-1].what == "campaign sample offer.zip --seed SEED -o sample.yaml"
+    assert proven.decision.steps == ()
 
 
 def test_the_verdict_of_the_readme_says_all_that_is_known() -> None:
     with reference.verified(reference.SIGNERS) as found:
         told = found.conclusion
     assert (told.seal, told.rules_copy, told.exit_status) == (Seal.TRUSTED, Copy.INSTALLED, 4)
+    assert (told.evidence, told.kept) == ("unproven", "open")
     assert told.file_systems == {"scratch": "tmpfs"}
-    for part in ("by the nodes' own mount tables", "measured from 2026-", "logs can be invented as a whole"):
-        assert part in told.sentence
+    assert [each.rule for each in told.undecided] == ["SRC-01"]
 
 
 def test_it_is_printed_above_everything_and_is_in_json_and_in_the_report(made: Made, tmp_path: Path) -> None:
     done = made.call("verify", made.root / "plain", "-o", tmp_path / "report")
     first = done.stdout.partition("\n\n")[0]
-    assert first.startswith("VERDICT: ")
     found = json.loads(made.call("verify", made.root / "plain", "--json").stdout)
+    decision = found["conclusion"]["decision"]
+    assert first.startswith(f"{decision['headline']}  plain  not signed  ")
+    assert [line.split()[0] for line in first.splitlines() if line[:2] == "  " and line[2].isalpha()] == [
+        question["name"] for question in decision["questions"]
+    ]
     assert found["conclusion"]["exit_status"] == done.returncode
-    assert " ".join(first.split()) == found["verdict_sentence"]
-    assert "logs can be invented as a whole" in (tmp_path / "report/index.html").read_text()
+    assert "nothing measured again" in (tmp_path / "report/index.html").read_text()
 
 
 def test_the_report_counts_and_lists_what_the_verdict_counts(made: Made, tmp_path: Path) -> None:

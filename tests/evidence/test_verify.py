@@ -65,7 +65,7 @@ def test_it_is_judged_on_a_machine_that_has_nothing_of_the_campaign(made: Made, 
     try:
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home"), "USER": "buyer"}
         there = Made(made.root, environment)
-        done = there.call("verify", tmp_path / "elsewhere", cwd=tmp_path / "home")
+        done = there.call("verify", tmp_path / "elsewhere", "--details", cwd=tmp_path / "home")
     finally:
         hidden.rename(made.root)
     assert "re-evaluated from raw logs: identical tables, findings and verdict" in done.stdout
@@ -144,7 +144,13 @@ def test_a_signature_of_another_key_is_found_by_the_buyers_list(made: Made, tmp_
     other = tmp_path / "signers"
     other.write_text("buyer ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAX59320zVhmWhbwH4vlVN+9dcxSz47Ea6/MbNKYD42I\n")
     assert rules(made.root / "bag", Asked(other)) == {"EVD-03"}
-    assert rules(made.root / "plain", Asked(made.signers)) == {"EVD-03"}
+
+
+def test_an_unsigned_bundle_is_unproven_even_where_a_signature_is_asked_for(made: Made) -> None:
+    assert rules(made.root / "plain", Asked(made.signers)) == set()
+    with verify.verify(made.root / "plain", Asked(made.signers, "buyer-2026")) as found:
+        assert [(each.rule, each.checked) for each in found.findings] == [("EVD-03", False)]
+        assert found.intact
 
 
 # --- frauds, with hashes made anew

@@ -43,18 +43,18 @@ def waived(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return made
 
 
-def verdict(waived: Made, *words: str | Path) -> str:
+def contradicted(waived: Made, *words: str | Path) -> bool:
     told = json.loads(waived.call("verify", waived.root / "waived", "--json", *words).stdout)
-    return str(told["verdict_sentence"])
+    return bool(told["conclusion"]["evidence"] == "CONTRADICTED")
 
 
 def test_waivers_count_with_the_keys_that_the_buyer_names_himself(waived: Made) -> None:
-    assert "RUN-02" not in verdict(waived, "--waiver-signers", waived.root / "buyers")
+    assert not contradicted(waived, "--waiver-signers", waived.root / "buyers")
 
 
 def test_without_his_keys_or_with_others_they_do_not_count(waived: Made) -> None:
-    assert "RUN-02" in verdict(waived)
-    assert "RUN-02" in verdict(waived, "--waiver-signers", waived.signers)
+    assert contradicted(waived)
+    assert contradicted(waived, "--waiver-signers", waived.signers)
 
 
 def test_a_sample_is_accepted_once_it_was_measured_again_alike(waived: Made) -> None:

@@ -22,7 +22,7 @@ from campaign.config import forms, rfp
 from campaign.config.rules import format as rules_format
 from campaign.config.rules import packs
 from campaign.core.schema import KeyedMap
-from campaign.evidence import compared, verify
+from campaign.evidence import compared, terms, verify
 from campaign.evidence import text as verify_text
 from campaign.results.source import record
 from campaign.results.source.facts import OwnSource
@@ -45,12 +45,14 @@ def generated() -> dict[Path, str]:
     of_files = {
         "campaign-file": schemas.document(config_format.SCHEMA, "Campaign file"),
         "form": schemas.document(forms.SCHEMA, "Mapping of a form"),
+        "terms": schemas.document(terms.SCHEMA, "Buyer's terms"),
         "rfp": schemas.document(rfp.SCHEMA, "RFP of several rule packs"),
         "rule-pack": schemas.document(rules_format.SCHEMA, "Rule pack"),
     }
     return {
         DOCS / "cli.md": _reference(),
         DOCS / "campaign-file.md": _with_keys(DOCS / "campaign-file.md", config_format.SCHEMA),
+        DOCS / "evidence.md": _with_keys(DOCS / "evidence.md", terms.SCHEMA),
         DOCS / "forms.md": _with_keys(DOCS / "forms.md", forms.SCHEMA),
         DOCS / "rfp.md": _with_keys(DOCS / "rfp.md", rfp.SCHEMA),
         DOCS / "rule-pack-keys.md": _with_keys(DOCS / "rule-pack-keys.md", rules_format.SCHEMA),

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.core.model import Finding, Severity
+from campaign.core.model import Finding, Move, Severity
 from campaign.judge import engine
 from campaign.judge.findings import CAMPAIGN
 from campaign.judge.submission import Submission
@@ -83,6 +83,12 @@ def rehearsed(*told: Any, severity: Severity | None = None) -> Example:
     assert example.finding is not None
     found = replace(example.finding, severity=Severity.INFO, at_full=example.finding.severity)
     return replace(example, outcome=Outcome.DISCLOSED, finding=found)
+
+
+def of_buyer(example: Example, explained: str = "") -> Example:
+    """Of a finding that only the buyer can settle."""
+    assert example.finding is not None
+    return replace(example, finding=replace(example.finding, move=Move.BUYER, explained=explained))
 
 
 def kept(rule: str, name: str, given: Given) -> Example:

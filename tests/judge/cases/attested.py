@@ -9,7 +9,7 @@ from typing import Any
 from campaign.core.model import Attestation, RankGroup, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases import Example, broken, disclosed, kept, of_buyer, unchecked
 from tests.judge.cases.environment import around, found
 from tests.judge.cases.sources import BINARY, OTHER, ran, sourced
 from tests.support import builders
@@ -72,6 +72,8 @@ def described(text: str, *groups: RankGroup) -> Submission:
 FIRST = "scratch.single.shared.r1/1"
 REPLACED = f"{FAST} is loaded before the C library or MPI and replaces stat (first in {FIRST})"
 IDLE = group(objects={FAST: OTHER}, functions={"stat": FAST})
+
+FUNCTIONS_THEMSELVES = "the functions of the C library and MPI themselves, or of a library that the buyer accepts"
 
 EXAMPLES: list[Example] = [
     kept("EVD-06", "ranks that say what the job's nodes said", attempt(told())),
@@ -167,30 +169,30 @@ EXAMPLES: list[Example] = [
         "as on rank 4 (n2)",
         FIRST,
     ),
-    broken(
-        "SRC-04",
-        "the ranks loaded libraries that differ from those which the job recorded for the program",
-        all_of(group(objects={LIBC: OTHER})),
-        "/lib/libc.so.6",
-        "not loaded, or with other content",
-        FIRST,
+    of_buyer(
+        broken(
+            "SRC-04",
+            "the ranks loaded libraries that differ from those which the job recorded for the program",
+            all_of(group(objects={LIBC: OTHER})),
+            "/lib/libc.so.6",
+            "not loaded, or with other content",
+            FIRST,
+        )
     ),
     kept("SRC-04", "a library whose file could not be read", all_of(group(objects={LIBC: ""}))),
-    broken("SRC-05", REPLACED, all_of(IDLE), "the C library, MPI, or a library named in the campaign file", FAST),
-    broken(
-        "SRC-05",
-        f"LD_PRELOAD loads a library into the benchmark (first in {FIRST}) and is not disclosed",
-        all_of(group(variables={"LD_PRELOAD": FAST})),
-        "its value under slurm.environment or in a text under system",
-        FAST,
+    of_buyer(broken("SRC-05", REPLACED, all_of(IDLE), FUNCTIONS_THEMSELVES, FAST)),
+    of_buyer(
+        broken(
+            "SRC-05",
+            f"LD_PRELOAD loads {FAST} into the benchmark (first in {FIRST})",
+            all_of(group(variables={"LD_PRELOAD": FAST})),
+            "no library, or one that the buyer accepts",
+            FAST,
+        )
     ),
-    broken(
-        "SRC-05",
-        f"{FAST}, named in the campaign file, replaces stat",
-        described(f"traced by {FAST}", IDLE),
-        "the functions of the C library and MPI themselves",
-        FAST,
-        severity=Severity.WARNING,
+    of_buyer(
+        broken("SRC-05", REPLACED, described(f"traced by {FAST}", IDLE), FUNCTIONS_THEMSELVES, FAST),
+        explained="named in the campaign file (system, software)",
     ),
     disclosed(
         "SRC-05",

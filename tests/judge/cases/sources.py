@@ -18,7 +18,7 @@ from campaign.results.environment.facts import Environment, Evidence, Node, Valu
 from campaign.results.source import classify
 from campaign.results.source.facts import Build, OwnSource, Sources, TreeComparison
 from campaign.results.source.trees import PLAIN, Tree, TreeEntry
-from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases import Example, broken, disclosed, kept, of_buyer, unchecked
 from tests.judge.cases.submissions import whole
 
 BINARY, OTHER, BASH = "ab" * 32, "cd" * 32, "ef" * 32
@@ -185,6 +185,18 @@ def in_category(given: Submission, words: str = "-O2 -DX=1 -march=native", **cha
     return replace(given, pack=pack, sources=replace(given.sources, builds=builds))
 
 
+def changed(kinds: str, given: Submission) -> Example:
+    """A change of the source that the rules allow waits for the buyer."""
+    assert given.sources.comparison is not None
+    patch = f"patch {given.sources.comparison.patch_sha256}"
+    return of_buyer(disclosed("SRC-03", f"the published source was changed in {kinds}", given, "", patch))
+
+
+def loads(name: str, given: Submission, first: str = "scratch.single.shared.r1/1") -> Example:
+    message = f"{name} loads /opt/fast.so into the benchmark (first in {first})"
+    return broken("SRC-05", message, given, "no library, or one that the buyer accepts", "/opt/fast.so")
+
+
 FOUND = f"tree {PRISTINE.hash}, archive {PRISTINE.archive_sha256}"
 FIRST, NEWEST = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
 TIMED = CODE.replace(b"MPI_Wtime()", b"MPI_Wtime() + 1")
@@ -268,12 +280,14 @@ EXAMPLES: list[Example] = [
         "1.8.4",
         "mdtest-1.9.3 was launched",
     ),
-    disclosed(
-        "SRC-01",
-        "measured with campaign's own implementation, not the RFP's program",
-        builtin(),
-        "mdtest 1.8.4",
-        "campaign bench 0.1.0",
+    of_buyer(
+        disclosed(
+            "SRC-01",
+            "measured with campaign's own implementation, not the RFP's program",
+            builtin(),
+            "mdtest 1.8.4",
+            "campaign bench 0.1.0",
+        )
     ),
     broken(
         "SRC-01",
@@ -363,8 +377,8 @@ EXAMPLES: list[Example] = [
         "extra.c (code)",
     ),
     kept("SRC-03", "no modifications", sourced()),
-    kept("SRC-03", "the makefile alone", sourced(MADE)),
-    kept("SRC-03", "a directive", sourced(tree("built", mdtest_c=b"#include <limits.h>\n" + CODE))),
+    changed("build (1 file)", sourced(MADE)),
+    changed("portability (1 file)", sourced(tree("built", mdtest_c=b"#include <limits.h>\n" + CODE))),
     unchecked("SRC-03", "nothing to compare", uncompared()),
     *(kept(rule, "the built-in benchmark, built from its published source", built()) for rule in ("SRC-02", "SRC-03")),
     unchecked("SRC-02", "the built-in benchmark, built from another source", built(tree="2" * 64)),
@@ -383,9 +397,8 @@ EXAMPLES: list[Example] = [
         f"changes that the {NAMED} allows: build",
         "mdtest.c (preprocessor directives)",
     ),
-    kept(
-        "SRC-03",
-        "any code, in a category that allows it",
+    changed(
+        "measurement path (1 file), other (1 file)",
         in_category(sourced(tree("built", mdtest_c=TIMED, extra_c=b"int x;\n")), changes=tuple(ChangeClass)),
     ),
     broken(
@@ -507,15 +520,17 @@ EXAMPLES: list[Example] = [
         on_nodes(sourced(), {"executable.sha256": (BINARY, BINARY)}, binary_sha256=None, binary_agreed=None),
     ),
     kept("SRC-04", "ranks that executed the declared program", watched(BINARY, BINARY)),
-    kept(
-        "SRC-04",
-        "a wrapper that is declared, its interpreter and the program",
-        watched(
-            f"{BASH} {BINARY}",
-            BINARY,
-            facts={"prefix.1.w.sh": f"/w.sh {'12' * 32}", "prefix.1.w.sh.interpreter": f"/bin/bash {BASH}"},
-            prefix=("/w.sh",),
-        ),
+    of_buyer(
+        disclosed(
+            "SRC-04",
+            "the benchmark was started through /w.sh",
+            watched(
+                f"{BASH} {BINARY}",
+                BINARY,
+                facts={"prefix.1.w.sh": f"/w.sh {'12' * 32}", "prefix.1.w.sh.interpreter": f"/bin/bash {BASH}"},
+                prefix=("/w.sh",),
+            ),
+        )
     ),
     kept(
         "SRC-04",
@@ -575,27 +590,18 @@ EXAMPLES: list[Example] = [
         f"the build of {OTHER}",
         "none",
     ),
-    broken(
-        "SRC-05",
-        f"LD_PRELOAD loads a library into the benchmark (first in {FIRST}) and is not disclosed",
-        on_nodes(sourced(), {"env.LD_PRELOAD": ("", "/opt/fast.so")}),
-        "its value under slurm.environment or in a text under system",
-        "/opt/fast.so",
+    of_buyer(loads("LD_PRELOAD", on_nodes(sourced(), {"env.LD_PRELOAD": ("", "/opt/fast.so")}))),
+    of_buyer(loads("/etc/ld.so.preload", on_nodes(sourced(), {"ld.so.preload": ("/opt/fast.so", "/opt/fast.so")}))),
+    of_buyer(
+        loads("LD_PRELOAD", preloaded(), first="every attempt"),
+        explained="named in the campaign file (slurm.environment)",
     ),
-    broken(
-        "SRC-05",
-        f"/etc/ld.so.preload loads a library into the benchmark (first in {FIRST}) and is not disclosed",
-        on_nodes(sourced(), {"ld.so.preload": ("/opt/fast.so", "/opt/fast.so")}),
-        "its value under slurm.environment or in a text under system",
-        "/opt/fast.so",
-    ),
-    disclosed("SRC-05", "the campaign file sets LD_PRELOAD", preloaded(), "", "/opt/fast.so"),
-    disclosed(
-        "SRC-05",
-        "LD_PRELOAD is set on the nodes and described under system",
-        on_nodes(described("profiler /opt/fast.so in each job"), {"env.LD_PRELOAD": ("", "/opt/fast.so")}),
-        "",
-        "/opt/fast.so",
+    of_buyer(
+        loads(
+            "LD_PRELOAD",
+            on_nodes(described("profiler /opt/fast.so in each job"), {"env.LD_PRELOAD": ("", "/opt/fast.so")}),
+        ),
+        explained="named in the campaign file (system, software)",
     ),
     kept("SRC-05", "all of it", sourced()),
     kept(

@@ -1,0 +1,235 @@
+"""The buyer's terms: what an offer must show, and what the buyer accepts of it by name (docs/evidence.md).
+
+Without terms nothing is accepted: what waits for the buyer is printed in the form of these keys, to be copied.
+"""
+
+from __future__ import annotations
+
+import datetime
+import fnmatch
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.config import values
+from campaign.config.format import NAME
+from campaign.config.rules import packs
+from campaign.config.rules.kinds import RULE
+from campaign.core import keys, schema
+from campaign.core.errors import InputError
+from campaign.core.grouping import grouped
+from campaign.core.keys import key, needed, record
+from campaign.core.model import Cell, Finding, Severity, matches
+from campaign.core.schema import Choice, ListOf, Number, Text, matching
+from campaign.core.strict_yaml import Document, has_key
+from campaign.core.units import listed
+from campaign.judge.findings import unchecked_by_buyer, violation
+from campaign.judge.submission import Submission
+from campaign.judge.system import mounted
+from campaign.results.cells import patterns
+
+HEAD, NONCE, TIMESTAMP, SAMPLE, REBUILD = "head", "nonce", "timestamp", "sample", "rebuild"
+PROOFS = (NONCE, HEAD, TIMESTAMP, SAMPLE, REBUILD)
+EVERYWHERE = "*/*/*/*"
+_HASH = matching("[0-9a-f]{64}", "the head of a journal: 64 hexadecimal digits")
+_PATTERN = Text("a text, with * for any", longest=500)
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    rule: str = needed(RULE, "the rule of the finding")
+    text: str = needed(values.PROSE, "the explanation, or the finding itself, word by word as `verify` prints it")
+    by: str = needed(values.LINE, "who accepts it")
+    date: datetime.date = needed(values.DAY, "on which day")
+    cells: str = key(values.CELLS, "the cells in which it is accepted", EVERYWHERE)
+    part: str = key(NAME, "the only part of an RFP in which it is accepted", "", says_default="every part")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProof:
+    """A proof that `verify` cannot see itself."""
+
+    proof: str = needed(Choice((SAMPLE, REBUILD)), "what was shown: by `campaign accept`, or by `campaign rebuild`")
+    head: str = needed(_HASH, "the head of the bundle's journal")
+    by: str = needed(values.LINE, "by whom")
+    date: datetime.date = needed(values.DAY, "on which day")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferTerms:
+    path: Path
+    rules: str = needed(values.PACK, "the rule pack, by its id or file, or the file of an RFP, to judge by")
+    version: int | None = key(Number(1, 10**6), "version of the rule pack", says_default="any")
+    signers: Path = needed(values.FILE, "public keys of the vendors (format of ssh's allowed_signers)")
+    waiver_signers: Path | None = key(values.FILE, "public keys of those who may grant waivers", says_default="nobody")
+    nonce: str | None = key(Text("a word", longest=200), "the nonce that was issued")
+    heads: tuple[str, ...] = key(ListOf(_HASH), "heads of the journal that were sent while it ran")
+    authority: Path | None = key(values.FILE, "certificates of the authority that makes time stamps")
+    proof: tuple[str, ...] = key(
+        ListOf(Choice(PROOFS)),
+        "what an offer must show beside a signature",
+        says_default="one of nonce, head and timestamp",
+    )
+    shown: tuple[ShownProof, ...] = key(
+        ListOf(record(ShownProof)), "samples that were accepted, and benchmarks built again"
+    )
+    mounts: tuple[str, ...] = key(
+        ListOf(_PATTERN), "types of file systems that results may be measured on", says_default="any"
+    )
+    launchers: tuple[str, ...] = key(
+        ListOf(_PATTERN), "programs with their words that may stand before the benchmark", says_default="none"
+    )
+    preloads: tuple[str, ...] = key(
+        ListOf(_PATTERN), "libraries that may be loaded into the benchmark", says_default="none"
+    )
+    accept: tuple[Acceptance, ...] = key(
+        ListOf(record(Acceptance), most=1000),
+        "what is accepted by name: results that were declined or projected, explanations, changes of the source",
+    )
+
+    @property
+    def is_of_rfp(self) -> bool:
+        return has_key(Path(self.rules), "parts")
+
+    def accepted(self, finding: Finding, cells: Sequence[Cell], part: str = "") -> str:
+        """By whom, and when, a finding about these cells is accepted; "" if it is not. Never a violation that a vendor
+        can mend.
+        """
+        if finding.severity is Severity.ERROR and not finding.lifted_by_buyer:
+            return ""
+        libraries = finding.values.get("library", "").replace(":", " ").split()
+        launcher = finding.values.get("launcher", "")
+        if libraries and all(_allowed(each, self.preloads) for each in libraries):
+            return "preloads of the terms"
+        if launcher and _allowed(launcher, self.launchers):
+            return "launchers of the terms"
+        said = says(finding)
+        for each in self.accept:
+            same = each.rule == finding.rule and " ".join(each.text.split()) == said
+            if same and each.part in ("", part) and all(matches(cell, each.cells) for cell in cells):
+                return f"{each.by}, {each.date}"
+        return ""
+
+    def unproven(self, proofs: Collection[str]) -> Iterator[Finding]:
+        """What these terms ask for and was not given."""
+        how = {
+            NONCE: "the journal starts with the nonce",
+            HEAD: "pass one that the vendor sent while it ran (--head)",
+            TIMESTAMP: "pass one of a journal head (--timestamp)",
+            SAMPLE: "measure one again (campaign sample), and enter it under `shown`",
+            REBUILD: "build the benchmark again (campaign rebuild), and enter it under `shown`",
+        }
+        for proof in self.proof:
+            if proof not in proofs:
+                yield unchecked_by_buyer("your terms ask for a {proof}: {how}", proof=proof, how=how[proof])
+
+    def kept(self, whole: Submission) -> Iterator[Finding]:
+        """Violations of what these terms demand of rules and file systems, beyond the rules themselves."""
+        pack = whole.pack
+        if self.version not in (None, pack.version):
+            yield violation("the rule pack has another version than your terms name", self.version, pack.version)
+        for target, kinds in mounted(whole.results).items():
+            others = [kind for kind in kinds if not _allowed(kind, self.mounts)]
+            if self.mounts and others:
+                yield violation(
+                    "{target} is on a file system that your terms do not allow",
+                    listed(self.mounts),
+                    listed(others),
+                    target=target,
+                )
+
+
+SCHEMA = record(OfferTerms)
+
+
+def _allowed(text: str, allowed: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(text, pattern) for pattern in allowed)
+
+
+def load(path: Path) -> OfferTerms:
+    """Read the terms. Raises InputError with everything that is wrong in them."""
+    document = Document.open(path)
+    read = schema.read(SCHEMA, document)
+    if read is not None:
+        for name in ("signers", "waiver_signers", "authority"):
+            given = read[name] and values.beside(path, read[name])
+            if given and not given.is_file():
+                document.problem((name,), f"{given} does not exist")
+        for proof, source in ((NONCE, "nonce"), (TIMESTAMP, "authority")):
+            if proof in read["proof"] and not read[source]:
+                document.problem(("proof",), f"asks for a {proof}, and {source} is missing; add it")
+    document.finish()
+    terms: OfferTerms = keys.make(SCHEMA, read, path, path=path.absolute())
+    return terms
+
+
+def says(finding: Finding) -> str:
+    """The text by which a finding is accepted: its explanation, or else the finding with what was found."""
+    text = finding.explained or (f"{finding.message}: {finding.actual}" if finding.actual else finding.message)
+    return " ".join(text.split())
+
+
+def to_copy(findings: Iterable[Finding], universe: Sequence[Cell], part: str = "") -> str:
+    """Entries of `accept` for findings, without the name and day that make them hold."""
+    alike = grouped(((finding.rule, says(finding)), finding.cells) for finding in findings)
+    entries = []
+    for (rule, text), cells in alike.items():
+        about = [EVERYWHERE]
+        if all(cells):
+            about = patterns((cell for each in cells for cell in each), universe)
+        of_part = f", part: {part}" if part else ""
+        entries += [
+            f"  - {{rule: {rule}, cells: {json.dumps(each)}{of_part}, text: {json.dumps(text, ensure_ascii=False)}, "
+            'by: "", date: ""}'
+            for each in about
+        ]
+    return "\n".join(["accept:", *entries]) if entries else ""
+
+
+_TEXT = """\
+# The buyer's terms for offers by {title}: campaign verify BUNDLE --terms {name}
+# Keys: docs/evidence.md. Status 0 is given only by terms, and only if nothing is left open.
+
+rules: {rules}
+version: {version}
+
+# Public keys of the vendors, one line each: NAME ssh-ed25519 AAAA...
+signers: signers
+# waiver_signers: board.keys
+
+# Proof that no attempt was left out, beside the vendor's signature: a nonce that you issue before the campaign, heads
+# of the journal that are sent to you while it runs (campaign head), or time stamps. Whether the numbers are those of
+# the system only a sample shows (campaign sample).
+nonce: <a random word that you issue>
+proof: [nonce]
+# heads: [HASH]
+# authority: tsa.pem
+
+# What may be measured on, and what may stand around the benchmark; * is any text.
+# mounts: [lustre, beegfs]
+# launchers: ["numactl *"]
+# preloads: [/opt/darshan/*]
+
+# What you accept by name. `verify` prints the entries that an offer still needs.
+# accept:
+#   - {{rule: CMP-03, cells: "nfs/*/*/*", text: "declined: not offered", by: A. Buyer, date: "2026-11-26"}}
+"""
+
+
+def text(rules: str, name: str) -> str:
+    """New terms for a rule pack. Raises InputError if there is no such pack."""
+    pack = packs.load(rules)
+    return _TEXT.format(title=pack.title, name=name, rules=rules, version=pack.version)
+
+
+def write(path: Path, rules: str) -> None:
+    """Raises InputError if the file exists already."""
+    if path.exists():
+        raise InputError(f"{path}: already exists; name a new file")
+    path.write_text(text(rules, path.name), encoding="utf-8")
+
+
+def shown_by(terms: OfferTerms, head: str) -> Mapping[str, ShownProof]:
+    """What the buyer says was shown of the bundle with this head."""
+    return {each.proof: each for each in terms.shown if each.head == head}
