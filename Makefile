@@ -1,6 +1,7 @@
 # make help lists the targets. What is missing is installed on Debian, and named elsewhere; see .ci/needs.
 
 VENV    := .venv
+SITE    := $(VENV)/site
 BIN     := $(VENV)/bin
 MPICC   ?= mpicc
 # Debian's own where it is there: every user can run it, which the sandbox of a normal user needs.
@@ -27,7 +28,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 # Processes for all tests: more than half of a test on Slurm is waiting. 0: one, whose tests can be looked at with --pdb.
 WORKERS ?= $(shell echo $$((3 * $$(nproc) < 8 ? 3 * $$(nproc) : 8)))
 
-.PHONY: help run unit test lint bench soak docs build dist wheelhouse zipapp release wheel-test setup test-setup build-needs run-needs test-needs clean
+.PHONY: help run unit test lint bench soak docs site build dist wheelhouse zipapp release wheel-test setup test-setup build-needs run-needs test-needs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -68,6 +69,11 @@ soak: test-setup ## property tests with new examples, one campaign under some hu
 
 docs: setup ## the generated parts of docs/ and of README.md
 	$(BIN)/python -m tests.support.reference
+
+# What builds it is no part of the program: an environment of its own.
+site: $(SITE)/installed ## the documentation as pages with search, in dist/site; every link and anchor is checked
+	@NO_MKDOCS_2_WARNING=true $(SITE)/bin/mkdocs build --strict --config-file .ci/site/mkdocs.yml
+	@echo "built dist/site: 'python3 -m http.server --directory dist/site' shows it, with its search"
 
 build: setup ## the benchmark binary
 
@@ -118,6 +124,12 @@ $(VENV)/installed: requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check install --requirement requirements.lock
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(SITE)/installed: .ci/site/requirements.lock
+	$(needs) python:python3-venv
+	@test -x $(SITE)/bin/python || $(PYTHON) -m venv $(SITE)
+	@$(SITE)/bin/python -m pip --quiet --disable-pip-version-check install --requirement $<
 	@touch $@
 
 clean: ## remove what was built; results/ stays

@@ -1,0 +1,37 @@
+"""The site has every page of the documentation once, each word of the glossary can be linked, and its parts are pinned."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = ROOT / ".ci" / "site"
+MADE = {"index.md", "examples.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"}  # by the hooks
+
+
+def pages(nav: Any) -> list[str]:
+    if isinstance(nav, str):
+        return [nav]
+    return [page for each in (nav.values() if isinstance(nav, dict) else nav) for page in pages(each)]
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    nav = pages(yaml.safe_load((SITE / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+    docs = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert sorted(nav) == sorted(docs | MADE)
+
+
+def test_every_word_of_the_glossary_has_an_anchor_of_its_own() -> None:
+    rows = re.findall(r"^\| ([^|]+) \| (?=[^-])", (ROOT / "docs/glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
+    anchors = [re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-") for word in rows]
+    assert len(anchors) > 30 and len(set(anchors)) == len(anchors) and "" not in anchors
+
+
+def test_what_builds_the_site_is_pinned_by_its_hashes() -> None:
+    parts = re.split(r"^(?=[\w.-]+==)", (SITE / "requirements.lock").read_text(), flags=re.MULTILINE)[1:]
+    assert len(parts) > 10
+    assert [part.split()[0] for part in parts if "--hash=sha256:" not in part] == []
