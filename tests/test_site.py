@@ -1,4 +1,4 @@
-"""The site has every page of the documentation once, each word of the glossary can be linked, and its parts are pinned."""
+"""The site has every page of the documentation once, each word of the glossary an anchor, and its parts are pinned."""
 
 from __future__ import annotations
 

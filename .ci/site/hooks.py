@@ -1,4 +1,4 @@
-"""What the site has besides docs/: pages from the top of the checkout, the examples, and links of the glossary's words."""
+"""What the site has besides docs/: pages from the top of the checkout, examples, and links of words of the glossary."""
 
 from __future__ import annotations
 
