@@ -127,10 +127,7 @@ class Environment(Once):
 
     def by_node(self, fact: str) -> Mapping[str, str]:
         """A fact's value on each node that reported it, by the node's name."""
-        return self.once(("on nodes", fact), lambda: self._on_nodes(self.facts.get(fact, ())))
-
-    def _on_nodes(self, values: tuple[Value, ...]) -> Mapping[str, str]:
-        return {self.nodes[node].name: value.text for value in values for node in value.indices}
+        return {self.nodes[node].name: value.text for value in self.facts.get(fact, ()) for node in value.indices}
 
     @property
     def devices(self) -> tuple[tuple[int, ...], ...]:
