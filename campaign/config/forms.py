@@ -13,8 +13,6 @@ from pathlib import Path
 
 from campaign.config import values
 from campaign.core import keys, schema
-from campaign.core.keys import key, needed, record
-from campaign.core.schema import ListOf, MapOf, Text, matching
 from campaign.core.strict_yaml import Document
 
 FIELDS = ("value", "processes", "nodes", "processes_per_node", "unit", "status", "note")
@@ -41,10 +39,11 @@ class FormEntry:
 
 
 _NAME = "a result such as scratch/peak/shared/stat, with .processes or ' in GB/s' behind it; or answers/CLAUSE"
-_ENTRY_NAME = Text(_NAME, longest=300)
-_CELL = matching(r"([^!]+!)?[A-Z]{1,3}[1-9][0-9]{0,6}", "a cell such as D7 or Results!D7")
-_HEADINGS = MapOf(
-    Text("a heading's text", longest=300, numbers=True), Text("a part of a result's name", longest=100, numbers=True)
+_ENTRY_NAME = schema.Text(_NAME, longest=300)
+_CELL = schema.matching(r"([^!]+!)?[A-Z]{1,3}[1-9][0-9]{0,6}", "a cell such as D7 or Results!D7")
+_HEADINGS = schema.MapOf(
+    schema.Text("a heading's text", longest=300, numbers=True),
+    schema.Text("a part of a result's name", longest=100, numbers=True),
 )
 
 
@@ -52,20 +51,20 @@ _HEADINGS = MapOf(
 class FormTable:
     """A table whose cells are found by the texts of their headings, each of which stands for a part of the name."""
 
-    result: str = needed(
+    result: str = keys.needed(
         _ENTRY_NAME,
         "the result in a cell, in which {rows}, {columns}, {row_groups}, {column_groups} and {sheets} stand for what "
         "the cell's headings mean: `scratch/{rows}/{row_groups}/{columns} in kops/s`",
     )
-    rows: tuple[tuple[str, str], ...] = needed(
+    rows: tuple[tuple[str, str], ...] = keys.needed(
         _HEADINGS, "text of each row's heading, and what it means; ` | ` joins texts that are in several cells of a row"
     )
-    columns: tuple[tuple[str, str], ...] = needed(_HEADINGS, "the same for columns")
-    row_groups: tuple[tuple[str, str], ...] = key(
+    columns: tuple[tuple[str, str], ...] = keys.needed(_HEADINGS, "the same for columns")
+    row_groups: tuple[tuple[str, str], ...] = keys.key(
         _HEADINGS, "the same for the headings of groups of rows: a group goes as far as the heading of the next one"
     )
-    column_groups: tuple[tuple[str, str], ...] = key(_HEADINGS, "the same for groups of columns")
-    sheets: tuple[tuple[str, str], ...] = key(
+    column_groups: tuple[tuple[str, str], ...] = keys.key(_HEADINGS, "the same for groups of columns")
+    sheets: tuple[tuple[str, str], ...] = keys.key(
         _HEADINGS,
         "names of the sheets that have the table, and what they mean; in a DOCX `table 1`, `table 2`, …",
         says_default="the first sheet",
@@ -76,14 +75,17 @@ class FormTable:
 class FormMapping:
     """The cells of one form. Cells that are marked in the form itself need no mapping."""
 
-    file: str = key(values.LINE, "the form; a path is relative to this file's directory", "")
-    cells: tuple[tuple[str, str], ...] = key(
-        MapOf(_CELL, _ENTRY_NAME, most=2000), "single cells with their results; without a sheet, those of the first one"
+    file: str = keys.key(values.LINE, "the form; a path is relative to this file's directory", "")
+    cells: tuple[tuple[str, str], ...] = keys.key(
+        schema.MapOf(_CELL, _ENTRY_NAME, most=2000),
+        "single cells with their results; without a sheet, those of the first one",
     )
-    tables: tuple[FormTable, ...] = key(ListOf(record(FormTable)), "tables whose cells are found by headings")
+    tables: tuple[FormTable, ...] = keys.key(
+        schema.ListOf(keys.record(FormTable)), "tables whose cells are found by headings"
+    )
 
 
-SCHEMA = record(FormMapping)
+SCHEMA = keys.record(FormMapping)
 
 
 def load(path: Path) -> FormMapping:

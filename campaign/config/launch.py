@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaign.config import counts
-from campaign.config.counts import Count
 from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import NotRun, Searched, processes_uneven
@@ -19,8 +18,8 @@ from campaign.core.schema import Values, near, suggestion
 class AllCores:
     """`max: all`: one process per core of the partition, as Slurm reports it; or a share of its nodes and cores."""
 
-    nodes: Count = ALL
-    processes_per_node: Count = ALL
+    nodes: counts.Count = ALL
+    processes_per_node: counts.Count = ALL
 
     def of(self, nodes: int, cores: int) -> Geometry:
         """The geometry on a partition with so many usable nodes and cores per node."""

@@ -22,7 +22,6 @@ from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Wai
 from campaign.core import keys, schema
 from campaign.core.errors import InputError, typed
 from campaign.core.model import Launcher, Paths
-from campaign.core.schema import Values
 from campaign.core.strict_yaml import Document
 
 # Files of this program, and spreadsheets, that users give instead of the campaign file.
@@ -153,7 +152,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
             check.counters(values, settled, path)
             check_search(values, pack, launch)
             check_projections(values, settled, launch, path)
-    if isinstance(values["repetitions"], Values):
+    if isinstance(values["repetitions"], schema.Values):
         check.most(values["repetitions"])
     if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
         benchmark.problem(
@@ -193,7 +192,7 @@ def _part(path: Path, document: Document, part: str) -> tuple[response.Response,
     return whole, whole.rfp.part(part)
 
 
-def _pack(values: Values, path: Path, version: int | None) -> RulePack | None:
+def _pack(values: schema.Values, path: Path, version: int | None) -> RulePack | None:
     """The rule pack, of this version if one is demanded."""
     if not values["rules"]:
         return None
@@ -208,7 +207,7 @@ def _pack(values: Values, path: Path, version: int | None) -> RulePack | None:
     return pack
 
 
-def _settled(values: Values, pack: RulePack, launch: dict[str, Wanted]) -> RulePack | None:
+def _settled(values: schema.Values, pack: RulePack, launch: dict[str, Wanted]) -> RulePack | None:
     """The pack with the campaign's values; None if they do not fit."""
     known = {variable.id: variable for variable in pack.variables}
     given = {}
@@ -239,10 +238,10 @@ def _settled(values: Values, pack: RulePack, launch: dict[str, Wanted]) -> RuleP
         return None
 
 
-def _campaign(values: Values, launch: dict[str, Wanted], path: Path, **read: Any) -> Campaign:
+def _campaign(values: schema.Values, launch: dict[str, Wanted], path: Path, **read: Any) -> Campaign:
     """The dataclasses for values that had no problem. `read`: values with a reader of their own."""
     repetitions = values["repetitions"]
-    if isinstance(repetitions, Values):
+    if isinstance(repetitions, schema.Values):
         read["sequential"] = keys.make(REPETITIONS, repetitions, path)
         repetitions = repetitions["least"]
     read = {"results": beside(path, values["results"]) / values["name"], **read}

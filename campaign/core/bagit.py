@@ -24,7 +24,6 @@ from typing import IO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from campaign.core import archives
-from campaign.core.archives import Member, MemberType
 from campaign.core.errors import InputError, MachineLacks
 from campaign.core.strict_yaml import shown
 from campaign.core.temporary import temporary_full
@@ -282,19 +281,19 @@ def unfit(name: str) -> str:
     return ""
 
 
-def _members_of(root: Path) -> Iterator[Member]:
+def _members_of(root: Path) -> Iterator[archives.Member]:
     """What is in a directory; only directories with a fit name are entered."""
     waiting = [(root, "")]
     while waiting:
         folder, prefix = waiting.pop()
         for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
             name, status, problem = prefix + entry.name, entry.stat(follow_symlinks=False), ""
-            member_type = archives.TYPES.get(stat.S_IFMT(status.st_mode), MemberType.SPECIAL)
+            member_type = archives.TYPES.get(stat.S_IFMT(status.st_mode), archives.MemberType.SPECIAL)
             if entry.is_dir(follow_symlinks=False):
-                member_type, problem = MemberType.DIRECTORY, unfit(name)
+                member_type, problem = archives.MemberType.DIRECTORY, unfit(name)
                 waiting += [] if problem else [(Path(entry.path), f"{name}/")]
             content = functools.partial(_opened, entry.path)
-            yield Member(name, member_type, status.st_size, status.st_mode, content, problem=problem)
+            yield archives.Member(name, member_type, status.st_size, status.st_mode, content, problem=problem)
 
 
 def _opened(path: str) -> IO[bytes]:
@@ -316,18 +315,18 @@ def _read_archive(bag: Bag, path: Path) -> None:
         bag.problems.append(f"{path.name}: empty")
 
 
-def _copy(intake: _Intake, members: Iterable[Member], top: str | None = None) -> None:
+def _copy(intake: _Intake, members: Iterable[archives.Member], top: str | None = None) -> None:
     """Copy the files among the members. `top`: the folder that contains all of them, if it does not follow from the
     first file.
     """
     for member in members:
-        if member.type is MemberType.DIRECTORY and not member.problem:
+        if member.type is archives.MemberType.DIRECTORY and not member.problem:
             continue
         try:
             if member.problem:
                 raise _Refused(f"{shown(member.name)}: {member.problem}")
-            if member.type is not MemberType.FILE:
-                kind = "a link" if member.type is MemberType.HARD_LINK else member.type
+            if member.type is not archives.MemberType.FILE:
+                kind = "a link" if member.type is archives.MemberType.HARD_LINK else member.type
                 raise _Refused(f"{shown(member.name)}: {kind}; allowed: regular files")
             if top is None:
                 top = _top(member.name)

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from campaign.core import events, recovery
 from campaign.core.errors import EnvironmentLacks, NoRoom, is_full, pass_on
-from campaign.core.events import FORMAT, START, Event, event_of, hash_of, is_cut_off
 from campaign.core.strict_yaml import shown
 
 RESTORE = "restore it from a backup, or keep what the rest of it proves with 'campaign collect FILE --recover'"
@@ -29,14 +28,14 @@ def challenge(nonce: str) -> str:
     """The part of the buyer's nonce's hash that is in the name of each attempt, and so in the command lines of all
     outputs.
     """
-    return hash_of(f"campaign challenge {nonce}".encode())[:8] if nonce else ""
+    return events.hash_of(f"campaign challenge {nonce}".encode())[:8] if nonce else ""
 
 
-def append(path: Path, event: Event, previous: str) -> None:
+def append(path: Path, event: events.Event, previous: str) -> None:
     """Add an event after the line with the hash `previous`; `sync` writes it to disk. The caller holds the campaign's
     write lock. Raises EnvironmentLacks if it cannot be written.
     """
-    stamped = {"format": FORMAT, "time": round(time.time(), 3), **event, "previous": previous}
+    stamped = {"format": events.FORMAT, "time": round(time.time(), 3), **event, "previous": previous}
     if problem := events.unfit(stamped):  # an unreadable event would make the rest of the journal unreadable
         raise EnvironmentLacks(f"{path}: {problem}")
     data = (json.dumps(stamped, ensure_ascii=False) + "\n").encode()
@@ -83,7 +82,7 @@ class Chain:
     latest: float = 0.0
     back: tuple[int, float] = (0, 0.0)
     cut_off: bool = False  # whether the problem is the end of the last line alone
-    recovered: list[Event] = field(default_factory=list)
+    recovered: list[events.Event] = field(default_factory=list)
     earlier: list[str] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
 
@@ -98,12 +97,12 @@ class Reading:
     event, which `chain` then includes.
     """
 
-    def __init__(self, path: Path, offset: int = 0, previous: str = START) -> None:
+    def __init__(self, path: Path, offset: int = 0, previous: str = events.START) -> None:
         self._path, self._first, self.offset, self.previous = path, offset, offset, previous
         self._problem = self._advice = ""
         self.chain = Chain()
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[events.Event]:
         """For holders of the campaign's write lock: a last line that was cut off is removed. Raises EnvironmentLacks if
         a line is damaged or does not follow from the one before.
         """
@@ -116,21 +115,21 @@ class Reading:
             number = before + len(self.chain.heads) + 1
             raise EnvironmentLacks(f"{self._path}:{number}: {self._problem}; {self._advice}")
 
-    def sound(self) -> Iterator[Event]:
+    def sound(self) -> Iterator[events.Event]:
         """The events before the first invalid line; nothing is changed."""
         chain, recovered_in = self.chain, 0
         with self._path.open("rb") as file:
             file.seek(self.offset)
             for number, line in enumerate(file, 1):
-                event = event_of(line)
+                event = events.event_of(line)
                 if (
                     event is None
                     or event.get("previous") != self.previous
-                    or event.get("format") != FORMAT
+                    or event.get("format") != events.FORMAT
                     or events.unfit(event)
                 ):
                     self._problem, self._advice = self._wrong(line, event)
-                    chain.problem, chain.cut_off = f"line {number}: {self._problem}", is_cut_off(line)
+                    chain.problem, chain.cut_off = f"line {number}: {self._problem}", events.is_cut_off(line)
                     return
                 kind, time = event["event"], event["time"]
                 if time >= chain.latest:
@@ -144,21 +143,21 @@ class Reading:
                     recovered_in = number
                 elif kind == "begin" and number == 1:
                     chain.nonce = event.get("nonce", "")
-                self.previous = hash_of(line)
+                self.previous = events.hash_of(line)
                 self.offset += len(line)
                 chain.heads.append(self.previous)
                 yield event
         if recovered_in and not self._first:
             chain.problem = recovery.differing(self._path, recovered_in, chain.recovered[-1], chain.earlier)
 
-    def _wrong(self, line: bytes, event: Event | None) -> tuple[str, str]:
+    def _wrong(self, line: bytes, event: events.Event | None) -> tuple[str, str]:
         """What is wrong with a line, and what to do."""
-        if is_cut_off(line):
+        if events.is_cut_off(line):
             return "truncated", _EDITED
         if event is None:
             return f"not a JSON event: {line[:80]!r}", _EDITED
-        if event.get("format") != FORMAT:
-            return f"found format {events.found(event.get('format'))}; known: {FORMAT}", "use a newer campaign"
+        if event.get("format") != events.FORMAT:
+            return f"found format {events.found(event.get('format'))}; known: {events.FORMAT}", "use a newer campaign"
         if event.get("previous") != self.previous:
             found = shown(str(event.get("previous"))[:12], plain=True)
             problem = (
@@ -181,13 +180,13 @@ def look(path: Path) -> Chain:
     return reading.chain
 
 
-def events_at(path: Path, places: Sequence[int]) -> Iterator[Event]:
+def events_at(path: Path, places: Sequence[int]) -> Iterator[events.Event]:
     """The events whose lines begin at these offsets."""
     if places:
         with path.open("rb") as file:
             for place in places:
                 file.seek(place)
-                if event := event_of(file.readline()):
+                if event := events.event_of(file.readline()):
                     yield event
 
 
@@ -195,6 +194,6 @@ def beginning(path: Path) -> str:
     """The hash of a journal's first event, unique to a campaign; "" if there is none, or it was lost."""
     with suppress(OSError), path.open("rb") as file:
         line = next(file, b"")
-        event = event_of(line)
-        return hash_of(line) if event and event.get("event") == "begin" else ""
+        event = events.event_of(line)
+        return events.hash_of(line) if event and event.get("event") == "begin" else ""
     return ""

@@ -13,7 +13,6 @@ from itertools import islice
 from pathlib import Path
 
 from campaign.core import events, untrusted
-from campaign.core.events import FORMAT, START, Event, event_of, hash_of, is_cut_off
 
 NAME = "journal.damaged-{number}.jsonl"
 Range = list[int]  # the first and the last number of lines
@@ -23,7 +22,7 @@ Range = list[int]  # the first and the last number of lines
 class _SoundLine:
     number: int
     data: bytes
-    event: Event
+    event: events.Event
     hash: str
 
 
@@ -33,10 +32,10 @@ class Salvage:
     def __init__(self, damaged: Path) -> None:
         self._damaged = damaged
         self.lost: list[Range] = []  # of lines of the damaged file; [0, 0] are lines that were before its first
-        self.head = START
+        self.head = events.START
         self.earlier: list[str] = []  # hashes of the lines that were chained anew, as they were before
         self.ends: dict[str, bool] = {}  # by attempt, whether its end is in a kept line
-        self.recovered: tuple[int, Event] | None = None  # the last kept event of that kind, and its line
+        self.recovered: tuple[int, events.Event] | None = None  # the last kept event of that kind, and its line
         self.submitters: dict[str, None] = {}  # the drivers that submitted jobs
         self.kept = 0
         self.cut_off = False
@@ -52,12 +51,12 @@ class Salvage:
         number, whole = 0, False
         with self._damaged.open("rb") as file:
             for number, data in enumerate(file, 1):
-                if is_cut_off(data):
+                if events.is_cut_off(data):
                     self.cut_off = True
                     break
                 line = _sound(number, data)
                 if number == 1:
-                    whole = line is not None and line.event["previous"] == START
+                    whole = line is not None and line.event["previous"] == events.START
                     self.lost += [[0, 0]] if line and not whole else []
                 else:
                     whole = bool(before and line and line.event["previous"] == before.hash)
@@ -85,7 +84,7 @@ class Salvage:
             self.earlier.append(line.hash)
             again = {**line.event, "previous": self.head}
             data = f"{json.dumps(again)}\n".encode("ascii")
-        self.head = hash_of(data)
+        self.head = events.hash_of(data)
         self.kept += 1
         kind = line.event["event"]
         if kind == "job":
@@ -99,17 +98,17 @@ class Salvage:
 
 
 def _sound(number: int, data: bytes) -> _SoundLine | None:
-    event = event_of(data)
-    if event is None or event.get("format") != FORMAT or events.unfit(event):
+    event = events.event_of(data)
+    if event is None or event.get("format") != events.FORMAT or events.unfit(event):
         return None
-    return _SoundLine(number, data, event, hash_of(data)) if isinstance(event.get("previous"), str) else None
+    return _SoundLine(number, data, event, events.hash_of(data)) if isinstance(event.get("previous"), str) else None
 
 
-def differing(journal: Path, number: int, event: Event, earlier: list[str]) -> str:
+def differing(journal: Path, number: int, event: events.Event, earlier: list[str]) -> str:
     """What is otherwise in a journal than its damaged file has it, where `event`, its line `number`, tells of the
     recovery; "" where nothing is. `earlier` gets the hashes that the lines chained anew had before.
     """
-    last: tuple[int, Event] | None = number, event
+    last: tuple[int, events.Event] | None = number, event
     lost: Collection[int] = ()
     while last:  # a recovered journal may have been damaged again
         number, event = last

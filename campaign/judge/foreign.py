@@ -24,10 +24,8 @@ from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Recor
 from campaign.core.units import apart, may_be_negative
 from campaign.judge import numbers, submission, timing
 from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
-from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 from campaign.results.tabular import places, table
-from campaign.results.tabular.table import NOT_A_NUMBER, table_without_rows
 from campaign.statistics import intervals
 
 SUFFIXES = (*table.SUFFIXES, ".json")
@@ -41,7 +39,7 @@ def is_table(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def read(path: Path, pack: str | Path, mapping: FormMapping | None = None, part: str = "") -> Submission:
+def read(path: Path, pack: str | Path, mapping: FormMapping | None = None, part: str = "") -> submission.Submission:
     """A table, or the results of a form, in an RFP those of one part, as a submission: at full size, with the targets
     that it names, without any records. Raises InputError with the place that cannot be read.
     """
@@ -60,14 +58,14 @@ def read(path: Path, pack: str | Path, mapping: FormMapping | None = None, part:
     campaign = Campaign(
         path=path, name=path.stem, rules=str(pack), profile="full", results=path.parent, targets=targets, launch={}
     )
-    return Submission(campaign, settled, (), (), (), rows)
+    return submission.Submission(campaign, settled, (), (), (), rows)
 
 
 def table_entries(path: Path) -> list[Entry]:
     if path.suffix.lower() == ".json" and path.is_file():
         entries = _of_json(path, untrusted.content(path, table.LARGEST))
         if not entries:
-            raise InputError(table_without_rows(path))
+            raise InputError(table.table_without_rows(path))
         return entries
     return [Entry(row.where, row.fields) for row in table.read(path)]
 
@@ -175,7 +173,7 @@ class Entry:
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            self._wrong(key, repr(str(value)[:40]), NOT_A_NUMBER)
+            self._wrong(key, repr(str(value)[:40]), table.NOT_A_NUMBER)
         return number
 
     def _count(self, key: str) -> int | None:
@@ -191,7 +189,7 @@ class Entry:
 # --- the rules that a table alone can break
 
 
-def units_of_the_rules(whole: Submission) -> Iterator[Finding]:
+def units_of_the_rules(whole: submission.Submission) -> Iterator[Finding]:
     """STA-05: units are those that the rules require, and numbers are as the benchmark printed them."""
     wanted = {operation.id: operation.unit for operation in whole.pack.operations}
     rows = whole.measured_rows
@@ -210,7 +208,7 @@ def units_of_the_rules(whole: Submission) -> Iterator[Finding]:
 _TABLE_ONLY = "cannot be checked from a table alone"
 
 
-def full_size(whole: Submission) -> Iterator[Finding]:
+def full_size(whole: submission.Submission) -> Iterator[Finding]:
     """FLG-04: no number was measured with fewer items than the rules require, according to the table itself."""
     asked, unit = whole.pack.items_total.get("full", 0), whole.pack.items_unit
     totals = ((row.run.items_total if row.run else None, row.cell) for row in whole.measured_rows)
@@ -222,7 +220,7 @@ def full_size(whole: Submission) -> Iterator[Finding]:
     yield unchecked(_TABLE_ONLY)
 
 
-def above_zero(whole: Submission) -> Iterator[Finding]:
+def above_zero(whole: submission.Submission) -> Iterator[Finding]:
     """RUN-06: every number is above zero. The rest of the rule is about outputs."""
     for cell, value, unit in ((row.cell, row.value, row.unit) for row in whole.measured_rows):
         if value is not None and not value > 0 and not (value < 0 and may_be_negative(unit)):
@@ -232,7 +230,7 @@ def above_zero(whole: Submission) -> Iterator[Finding]:
     yield unchecked(_TABLE_ONLY)
 
 
-def inflation_told(whole: Submission) -> Iterator[Finding]:
+def inflation_told(whole: submission.Submission) -> Iterator[Finding]:
     """PHY-03: if the benchmark's formula counts what every process would do, the table also gives the actual number."""
     inflated = {files.id: files.inflated for files in whole.pack.files}
     alone = numbers.of_one_process(whole.pack)
@@ -256,7 +254,7 @@ def inflation_told(whole: Submission) -> Iterator[Finding]:
     yield from whole.over(unchecked, unsure, "actual operation count not in the table")
 
 
-def within_physics(whole: Submission) -> Iterator[Finding]:
+def within_physics(whole: submission.Submission) -> Iterator[Finding]:
     """PHY-04: no rate is above what the processes' system calls, or the nodes' memories, allow."""
     call, memory = (whole.pack.parameter("PHY-04", name) for name in ("call", "memory"))
     inflated = {files.id: files.inflated for files in whole.pack.files}
@@ -284,7 +282,7 @@ def within_physics(whole: Submission) -> Iterator[Finding]:
     yield from whole.over(unchecked, unsure, "the table does not give the processes and nodes, or the actual rate")
 
 
-def _same_elsewhere(whole: Submission, row: Row) -> dict[str, float]:
+def _same_elsewhere(whole: submission.Submission, row: Row) -> dict[str, float]:
     """The values of the same operation with separate files for every process."""
     plain = {files.id for files in whole.pack.files if row.cell.operation not in files.inflated}
     return {
@@ -297,7 +295,7 @@ def _same_elsewhere(whole: Submission, row: Row) -> dict[str, float]:
     }
 
 
-RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
+RULES: Mapping[str, Callable[[submission.Submission], Iterator[Finding]]] = {
     "CMP-01": submission.every_cell_there,
     "CMP-02": submission.every_target_answered,
     "CMP-03": submission.every_cell_answered,
@@ -317,7 +315,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
 }
 
 
-def judge_table(whole: Submission) -> tuple[Finding, ...]:
+def judge_table(whole: submission.Submission) -> tuple[Finding, ...]:
     """All that the pack's rules say of a table by itself."""
     rules = {rule: RULES[rule](whole) if rule in RULES else [unchecked(_TABLE_ONLY)] for rule in whole.pack.checks}
     return tuple(finding for rule, findings in rules.items() for finding in of_rule(rule, CAMPAIGN, findings))

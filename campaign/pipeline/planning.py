@@ -31,7 +31,6 @@ from campaign.results.case import Case
 from campaign.results.store import begun
 from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import open_store
-from campaign.slurm.partitions import NotInSlurm, Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class Plan:
     dialect: str  # what -N means to an external mdtest
     partition: partitions.Partition | None = None  # as it was when the campaign began
     searches: tuple[searches.SearchProgress, ...] = ()
-    asked: Shown | None = None
+    asked: partitions.Shown | None = None
     settled: Settled = field(default_factory=Settled)
     inputs: tuple[Input, ...] = ()  # each with the hash that it must have
 
@@ -203,7 +202,9 @@ def _not_built(path: object) -> str:
     return f"the benchmark is not built: {path} not found; run 'campaign build'"
 
 
-def _partition(opened: Opened, before: Settled) -> tuple[partitions.Partition | None, Shown | None, dict[str, str]]:
+def _partition(
+    opened: Opened, before: Settled
+) -> tuple[partitions.Partition | None, partitions.Shown | None, dict[str, str]]:
     """The partition if it is needed, Slurm's answer if it was asked, and why launch conditions have no geometry."""
     campaign, pack = opened.campaign, opened.pack
     with_memory = pack.computes(formulas.MEMORY) and campaign.slurm.node_memory is None
@@ -229,7 +230,7 @@ def _partition(opened: Opened, before: Settled) -> tuple[partitions.Partition | 
             f"but no node is usable ({asked.partition.account}); name another partition under slurm.partition, or ask "
             "the administrator"
         )
-    except (EnvironmentLacks, NotInSlurm) as error:
+    except (EnvironmentLacks, partitions.NotInSlurm) as error:
         why = f"which needs the size of the partition from Slurm: {error}"
     return None, asked, {name: f"launch.{name} is {word}, {why}" for name, word in needed.items()}
 

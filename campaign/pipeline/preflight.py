@@ -25,7 +25,6 @@ from campaign.judge.attempt import beside_target
 from campaign.judge.findings import processes_on
 from campaign.pipeline import places, planning, program
 from campaign.pipeline.mistakes import Mistake, refusal
-from campaign.pipeline.planning import Plan
 from campaign.pipeline.request import Request
 from campaign.pipeline.standing import journal_damaged
 from campaign.plan import matrix
@@ -34,7 +33,6 @@ from campaign.results.source import record
 from campaign.results.store import Records, begun
 from campaign.slurm import commands, partitions, sbatch, scripts
 from campaign.slurm.collect import open_store
-from campaign.slurm.partitions import NotInSlurm, Partition, Shown
 from campaign.slurm.submit import prepare
 
 MOST_TESTED = 16  # scripts passed to sbatch --test-only: the widest ones
@@ -47,7 +45,7 @@ class Checked:
     `notes`: remarks that do not prevent a submission.
     """
 
-    plan: Plan
+    plan: planning.Plan
     missing: tuple[Run, ...]
     silent: str = ""
     notes: tuple[str, ...] = ()
@@ -66,7 +64,7 @@ class Checked:
         )
 
 
-def preflight(opened: Opened, planned: Plan, request: Request) -> Checked:
+def preflight(opened: Opened, planned: planning.Plan, request: Request) -> Checked:
     """For `run`: raise all reasons why the campaign cannot be submitted."""
     checked = check(opened, planned, request)
     if checked.silent:
@@ -76,7 +74,7 @@ def preflight(opened: Opened, planned: Plan, request: Request) -> Checked:
     return checked
 
 
-def check(opened: Opened, planned: Plan, request: Request) -> Checked:
+def check(opened: Opened, planned: planning.Plan, request: Request) -> Checked:
     """All that can be found out without submitting. Raises InputError if the campaign file has to change,
     EnvironmentLacks if something else has. A machine without Slurm is assumed not to be the cluster's: only the file is
     checked there.
@@ -103,7 +101,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
         asked = planned.asked or partitions.ask(campaign.slurm)
         planned = replace(planned, partition=planned.partition or asked.partition)
         lacks += planned.unresolved.values()
-    except NotInSlurm as error:
+    except partitions.NotInSlurm as error:
         mistakes.append(Mistake(("slurm", error.key), error.text))
     missing = missing_runs(opened, planned, request)
     if missing or any(search.decision is None for search in planned.searches):
@@ -142,7 +140,7 @@ def vain_waivers(opened: Opened) -> Iterator[str]:
             )
 
 
-def _paths(opened: Opened, planned: Plan) -> Iterator[Mistake]:
+def _paths(opened: Opened, planned: planning.Plan) -> Iterator[Mistake]:
     """Further words that name a path, which would be read or written outside of the target (FLG-05)."""
     benchmark = opened.campaign.benchmark
     given: list[tuple[Place, tuple[str, ...]]] = [(("benchmark", "extra_arguments"), benchmark.extra_arguments)]
@@ -159,7 +157,7 @@ def _paths(opened: Opened, planned: Plan) -> Iterator[Mistake]:
                 )
 
 
-def _inputs(planned: Plan) -> Iterator[Mistake]:
+def _inputs(planned: planning.Plan) -> Iterator[Mistake]:
     """Input files that are not what they must be (INP-01). One whose hash is known may be on the nodes alone."""
     for each in planned.inputs:
         found = inputs.digest(each.path)
@@ -174,7 +172,7 @@ def _inputs(planned: Plan) -> Iterator[Mistake]:
             )
 
 
-def missing_runs(opened: Opened, planned: Plan, request: Request) -> tuple[Run, ...]:
+def missing_runs(opened: Opened, planned: planning.Plan, request: Request) -> tuple[Run, ...]:
     """The chosen runs that have no result and have not been submitted."""
     searched = [run for search in planned.searches for run in search.wanted]
     runs = request.chosen(opened.campaign, list({run.id: run for run in (*searched, *planned.runs)}.values()))
@@ -229,7 +227,7 @@ def _sources(campaign: Campaign) -> list[Mistake]:
     return []
 
 
-def _program(opened: Opened, asked: Shown | None) -> Iterator[Mistake]:
+def _program(opened: Opened, asked: partitions.Shown | None) -> Iterator[Mistake]:
     """What is wrong with an external benchmark's program; `plan.not_built` checks the built-in one."""
     for at, executable in opened.campaign.benchmark.placed:
         if problem := program.unusable(executable, opened.campaign.launcher.prefix):
@@ -285,7 +283,7 @@ def _modules(campaign: Campaign) -> Iterator[Mistake]:
 # --- the cluster
 
 
-def _beyond_nodes(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator[Mistake]:
+def _beyond_nodes(opened: Opened, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
     campaign, partition = opened.campaign, asked.partition
     fixed = {condition.id: condition.nodes is not None for condition in opened.pack.launch}
     most = max(partition.most_cores, campaign.search.processes_per_node or 0)
@@ -308,7 +306,7 @@ def _beyond_nodes(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator
             yield Mistake(at, problem)
 
 
-def _below_share(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator[Mistake]:
+def _below_share(opened: Opened, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
     """Numbers given instead of the share of the system that the rules fix. The whole system, and a series up to it, may
     be smaller in a rehearsal.
     """
@@ -334,7 +332,7 @@ def _below_share(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator[
             yield Mistake(("launch", condition.id), problem)
 
 
-def _beyond_limit(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator[Mistake]:
+def _beyond_limit(opened: Opened, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
     """Jobs that request more time than their partition or QOS allows, which would wait for ever."""
     campaign, partition = opened.campaign, asked.partition
     most = max(map(len, matrix.batches(runs, campaign.slurm.allocation)), default=0)
@@ -354,7 +352,7 @@ def _beyond_limit(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator
             return
 
 
-def _not_admitted(opened: Opened, runs: Sequence[Run], asked: Shown) -> Iterator[Mistake]:
+def _not_admitted(opened: Opened, runs: Sequence[Run], asked: partitions.Shown) -> Iterator[Mistake]:
     """What a partition refuses, or lets wait for ever."""
     if not runs:
         return
@@ -417,7 +415,7 @@ def _forms(opened: Opened, runs: Sequence[Run]) -> list[tuple[scripts.JobScript,
     return [_prepared(opened, forms[form]) for form in sorted(forms, reverse=True)[:MOST_TESTED]]
 
 
-def _refused(jobs: Sequence[tuple[scripts.JobScript, str]], partition: Partition) -> Iterator[Mistake]:
+def _refused(jobs: Sequence[tuple[scripts.JobScript, str]], partition: partitions.Partition) -> Iterator[Mistake]:
     """sbatch's message for the first job that it would refuse."""
     for job, script in jobs:
         widest = max((step.run.geometry for step in job.steps), key=lambda geometry: geometry.nodes)

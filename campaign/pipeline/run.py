@@ -21,7 +21,6 @@ from campaign.core.model import Attempt, Observation, Run, State
 from campaign.core.units import several
 from campaign.judge.submission import Submission
 from campaign.pipeline import budget, planning
-from campaign.pipeline.planning import Plan
 from campaign.pipeline.preflight import is_missing, preflight, vain_waivers
 from campaign.pipeline.request import Request
 from campaign.pipeline.standing import Say, current, follower_of, say_of_journal, standing
@@ -139,7 +138,7 @@ def _no_job_without_record(driver: Driver, request: Request) -> Iterator[None]:
         raise NoRoom(f"{error}\ncancelled {several(len(jobs), 'job')}, whose results could not be written") from error
 
 
-def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
+def _search(driver: Driver, planned: planning.Plan, request: Request) -> planning.Plan:
     """Measure what the searches of the chosen cells request, until they are decided; gives the plan with their counts.
 
     A search that makes no progress is left for the next time. With `detach`, one round is submitted.
@@ -176,7 +175,7 @@ def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
     return planned
 
 
-def _measure(driver: Driver, planned: Plan, request: Request) -> Plan:
+def _measure(driver: Driver, planned: planning.Plan, request: Request) -> planning.Plan:
     """Measure what cells report, with as many repetitions as their intervals need; gives the plan with all of them."""
     while True:
         _Work(driver, request.chosen(driver.opened.campaign, planned.runs), request).measure()

@@ -16,12 +16,10 @@ from campaign.config.format import Campaign
 from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pass_on_limit, typed
-from campaign.core.journal import Chain
 from campaign.core.model import Attempt
 from campaign.judge.findings import BUILTIN
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
-from campaign.pipeline.planning import Plan
 from campaign.results.completion import unused_but_measured
 from campaign.results.environment.facts import NOTHING
 from campaign.results.source import record
@@ -36,7 +34,11 @@ Say = Callable[[str], None]
 
 
 def standing(
-    opened: Opened, planned: Plan, store: Store | None, source: Sources | None = None, chain: Chain | None = None
+    opened: Opened,
+    planned: planning.Plan,
+    store: Store | None,
+    source: Sources | None = None,
+    chain: journal.Chain | None = None,
 ) -> Submission:
     """Judge everything recorded; `store` is None if nothing is. `source`: sources to use instead of the
     recorded ones. `chain`: the journal's chain, if it was read already.
@@ -109,7 +111,7 @@ def current(opened: Opened, say: Say, source: Sources | None = None) -> Submissi
     return found
 
 
-def say_of_journal(opened: Opened, chain: Chain | None, say: Say) -> None:
+def say_of_journal(opened: Opened, chain: journal.Chain | None, say: Say) -> None:
     """Report damage of the journal. Only what follows the part that was read before is used."""
     if chain is not None and chain.problem:
         say(journal_damaged(path=opened.paths.journal, problem=chain.problem))
@@ -127,7 +129,7 @@ def from_raw_outputs(opened: Opened, say: Say) -> Submission:
     return current(opened, say)
 
 
-def on_record(opened: Opened, say: Say) -> tuple[Plan, tuple[Attempt, ...]]:
+def on_record(opened: Opened, say: Say) -> tuple[planning.Plan, tuple[Attempt, ...]]:
     """The plan and every attempt, updated from the journal and the raw outputs, not from the database. Nothing is
     judged.
     """
@@ -146,10 +148,10 @@ def on_record(opened: Opened, say: Say) -> tuple[Plan, tuple[Attempt, ...]]:
     return planned, attempts
 
 
-def recorded(opened: Opened, chain: Chain | None = None) -> Submission:
+def recorded(opened: Opened, chain: journal.Chain | None = None) -> Submission:
     """The campaign as its results say, without asking Slurm; without results, only projections and gaps."""
     if not begun(opened.paths):
-        return standing(opened, Plan((), {}, ""), None)
+        return standing(opened, planning.Plan((), {}, ""), None)
     with open_store(opened.paths, opened.pack.output) as store:
         return standing(opened, planning.plan(opened), store, chain=chain)
 
@@ -211,7 +213,7 @@ def collect_and_catch_up(opened: Opened, say: Say) -> int:
     return number
 
 
-def collect(opened: Opened) -> tuple[int, Chain | None]:
+def collect(opened: Opened) -> tuple[int, journal.Chain | None]:
     """Rebuild the database from the journal and the raw outputs. Gives the number of attempts, and the chain."""
     if not begun(opened.paths):
         raise InputError(

@@ -22,7 +22,6 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Run, State
 from campaign.plan import matrix
 from campaign.plan.search import nouns, proposals
-from campaign.plan.search.nouns import Decision, Measured, Outcome, PlannedBlock, SearchSpace, Settings
 from campaign.results.case import Case
 from campaign.results.cells import left_out
 from campaign.statistics import scaling
@@ -41,8 +40,8 @@ class Search:
     files: tuple[str, ...]  # if several, their geometric mean decides
     operation: str
     reported: tuple[str, ...]  # operations whose cells use its count
-    space: SearchSpace
-    settings: Settings
+    space: nouns.SearchSpace
+    settings: nouns.Settings
 
     @property
     def key(self) -> str:
@@ -64,8 +63,8 @@ class SearchProgress:
     sought: Search
     runs: tuple[Run, ...]
     wanted: tuple[Run, ...]
-    points: Mapping[PlannedBlock, Outcome]
-    decision: Decision | None
+    points: Mapping[nouns.PlannedBlock, nouns.Outcome]
+    decision: nouns.Decision | None
 
 
 def all_runs(searched: Sequence[SearchProgress], reported: Sequence[Run]) -> tuple[Run, ...]:
@@ -90,7 +89,7 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
                 continue
             for files, operation, reported in _parts(campaign, pack, condition, target.name):
                 seed, asked = f"{campaign.name}/{target.name}/{condition.id}/{'+'.join(files)}", campaign.search
-                settings = Settings(seed, asked.margin, asked.confidence, asked.least, asked.most)
+                settings = nouns.Settings(seed, asked.margin, asked.confidence, asked.least, asked.most)
                 planned.append(Search(target.name, condition.id, files, operation, reported, space, settings))
     if problems:
         raise EnvironmentLacks("\n".join(dict.fromkeys(problems)))
@@ -107,7 +106,7 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
 
 def _space(
     campaign: Campaign, pack: RulePack, condition: LaunchCondition, nodes: int, cores_per_node: int
-) -> SearchSpace:
+) -> nouns.SearchSpace:
     """The search space. Raises ValueError if it is empty."""
     fewest = condition.nodes or max(2, condition.minimum_nodes)
     most = condition.nodes or min(nodes, campaign.search.nodes or nodes)
@@ -117,7 +116,9 @@ def _space(
         raise ValueError(
             f"the search needs {fewest} nodes or more ({condition.asked}); the partition has {nodes} usable"
         )
-    space = SearchSpace(fewest, most, campaign.search.processes_per_node or cores_per_node, divides, cores_per_node)
+    space = nouns.SearchSpace(
+        fewest, most, campaign.search.processes_per_node or cores_per_node, divides, cores_per_node
+    )
     proposals.grid(space)
     return space
 
@@ -146,12 +147,12 @@ def _parts(
         yield from (((files,), operation, (operation,)) for files in configurations for operation in executed)
 
 
-def runs_of(search: Search, request: PlannedBlock, blueprint: matrix.Blueprint) -> tuple[Run, ...]:
+def runs_of(search: Search, request: nouns.PlannedBlock, blueprint: matrix.Blueprint) -> tuple[Run, ...]:
     """The runs of a request: one for each file configuration. Searches may share them."""
     return tuple(matrix.search_run(blueprint, (search.target, search.launch, files), request) for files in search.files)
 
 
-def point(search: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> Outcome | None:
+def point(search: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> nouns.Outcome | None:
     """The outcome of a request; None while a run has neither a rate nor failed often enough."""
     outcomes = [_outcome(search, results(run), pack) for run in runs]
     known = [outcome for outcome in outcomes if outcome is not None]
@@ -159,18 +160,18 @@ def point(search: Search, runs: Sequence[Run], pack: RulePack, results: Results)
         return None
     logs = [math.log(outcome.rate) for outcome in known if outcome.rate]
     rate = math.exp(sum(logs) / len(logs)) if len(logs) == len(known) else None
-    return Outcome(rate, sum(outcome.node_s for outcome in known))
+    return nouns.Outcome(rate, sum(outcome.node_s for outcome in known))
 
 
-def _outcome(search: Search, tried: Sequence[Case], pack: RulePack) -> Outcome | None:
+def _outcome(search: Search, tried: Sequence[Case], pack: RulePack) -> nouns.Outcome | None:
     """The outcome of one run; None if it has no rate and has not failed often enough."""
     deciding = next(operation for operation in pack.operations if operation.id == search.operation)
     good = next((case for case in tried if case.valid and case.complete), None)
     record = good.result(deciding) if good else None
     if good and record and record.value > 0:
-        return Outcome(record.value, _node_s(good))
+        return nouns.Outcome(record.value, _node_s(good))
     if sum(case.attempt.state in OWN_ENDS for case in tried) >= TRIES:
-        return Outcome(None, sum(map(_node_s, tried)))
+        return nouns.Outcome(None, sum(map(_node_s, tried)))
     return None
 
 
@@ -182,10 +183,10 @@ def look(search: Search, blueprint: matrix.Blueprint, results: Results) -> Searc
     """Replay a search over what was measured."""
     from campaign.plan.search import procedure  # numpy, which it needs, takes a while to load
 
-    asked: dict[PlannedBlock, tuple[Run, ...]] = {}
-    points: dict[PlannedBlock, Outcome] = {}
+    asked: dict[nouns.PlannedBlock, tuple[Run, ...]] = {}
+    points: dict[nouns.PlannedBlock, nouns.Outcome] = {}
 
-    def measured(request: PlannedBlock) -> Outcome | None:
+    def measured(request: nouns.PlannedBlock) -> nouns.Outcome | None:
         asked[request] = runs_of(search, request, blueprint)
         outcome = point(search, asked[request], blueprint.pack, results)
         if outcome is not None:
@@ -193,7 +194,7 @@ def look(search: Search, blueprint: matrix.Blueprint, results: Results) -> Searc
         return outcome
 
     answer = procedure.step(search.space, search.settings, measured)
-    if isinstance(answer, Decision):
+    if isinstance(answer, nouns.Decision):
         return SearchProgress(search, tuple(chain(*asked.values())), (), points, answer)
     done = chain.from_iterable(runs for request, runs in asked.items() if request in points)
     to_come = tuple(run for request in answer for run in asked[request])
@@ -227,18 +228,18 @@ def fitted(standing: SearchProgress) -> scaling.ScalingFit | None:
 # --- how much is to come
 
 
-def _model(search: Search) -> Measured:
+def _model(search: Search) -> nouns.Measured:
     """A model of a machine that was not measured yet: rises up to half of the most processes and then falls slowly,
     with 5% noise that differs between searches.
     """
     knee = max(1.0, search.space.most_nodes * search.space.most_per_node / 2)
 
-    def measured(request: PlannedBlock) -> Outcome:
+    def measured(request: nouns.PlannedBlock) -> nouns.Outcome:
         load = request.processes / knee
         # Its own text, so that estimates do not change when a class is renamed.
         fields = ", ".join(f"{name}={value!r}" for name, value in asdict(request).items())
         noise = random.Random(f"{search.key}/Request({fields})").gauss(0, 0.05)
-        return Outcome(load / (1 + load**2) * math.exp(noise))
+        return nouns.Outcome(load / (1 + load**2) * math.exp(noise))
 
     return measured
 
@@ -253,7 +254,7 @@ def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Run],
 
     search = standing.sought
     answer = procedure.step(search.space, replace(search.settings, budget_node_s=math.inf), _model(search))
-    assert isinstance(answer, Decision) and answer.geometry is not None
+    assert isinstance(answer, nouns.Decision) and answer.geometry is not None
     usual = [
         replace(
             standing.wanted[0],

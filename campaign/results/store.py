@@ -23,7 +23,6 @@ from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom, pass_on_limit
 from campaign.core.events import START, Event
 from campaign.core.grouping import grouped
-from campaign.core.journal import Chain
 from campaign.core.model import (
     Attempt,
     Iteration,
@@ -75,7 +74,7 @@ def digests(folder: Path, changed_since: float = 0.0) -> dict[str, str]:
     return dict(sorted(known.items()))
 
 
-def altered(paths: Paths, chain: Chain) -> dict[tuple[str, int], tuple[Altered, ...]]:
+def altered(paths: Paths, chain: journal.Chain) -> dict[tuple[str, int], tuple[Altered, ...]]:
     """The files of successful attempts that differ from the hashes in the journal, by run and number."""
     found = {}
     for event in journal.events_at(paths.journal, chain.ends):
@@ -125,7 +124,7 @@ class Store(AbstractContextManager["Store"]):
         self._paths = paths
         self._journal = paths.journal
         self._path = paths.database
-        self.chain: Chain | None = None  # of the journal, where the last reading began with its first line
+        self.chain: journal.Chain | None = None  # of the journal, where the last reading began with its first line
         self._unsynced = False  # whether the disk may lack events of this transaction
         _examine(paths)
         try:

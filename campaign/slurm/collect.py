@@ -31,7 +31,6 @@ from campaign.results.parsers.lines import follows_from_end, shown
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, partitions, states
 from campaign.slurm.accounting import Accountant, import_accounting
-from campaign.slurm.partitions import Unusable
 from campaign.slurm.submit import ABSENT_TIMES, give_up, may_still_submit, not_submitted
 
 GRACE_S = 5.0  # after Slurm reports the end of a job, until a missing record counts as missing
@@ -211,7 +210,7 @@ class Follower:
         self._absent: dict[str, int] = {}  # by job: how often squeue did not know it
         self._ended_since: dict[str, float] = {}
         self._has_accounting = True
-        self._away: dict[str, tuple[Unusable, ...]] = {}  # in this round, by partition
+        self._away: dict[str, tuple[partitions.Unusable, ...]] = {}  # in this round, by partition
         self._last_trouble = ""
         self._accountant: Accountant | None = None  # from the first round on
 
@@ -349,7 +348,7 @@ class Follower:
             self._say(text or "Slurm answers again")
             self._last_trouble = text
 
-    def _out_of_service(self, partition: str) -> tuple[Unusable, ...]:
+    def _out_of_service(self, partition: str) -> tuple[partitions.Unusable, ...]:
         """Asked once per round; empty if Slurm does not answer."""
         if partition not in self._away:
             self._away[partition] = ()
@@ -429,7 +428,7 @@ def waits_for_turn(job: object) -> str:
     return f"waiting for its turn in job {job} (running)"
 
 
-def _with_nodes(reason: str, nodes: Sequence[Unusable]) -> str:
+def _with_nodes(reason: str, nodes: Sequence[partitions.Unusable]) -> str:
     return f"{reason}; {partitions.told(nodes)}" if nodes else reason
 
 

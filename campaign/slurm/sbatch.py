@@ -15,7 +15,6 @@ from pathlib import Path
 from campaign.core import temporary
 from campaign.core.errors import UnknownState
 from campaign.slurm import commands
-from campaign.slurm.commands import Reply, command_silent
 
 TIMEOUT_S = 60.0
 PAUSE_S = (1.0, 60.0)  # shortest and longest, roughly, of the pauses between tries
@@ -83,7 +82,7 @@ def submit(script: Path, after: Sequence[str] = (), slow: Callable[[float], None
     return parse(reply)
 
 
-def parse(reply: Reply) -> SbatchAnswer:
+def parse(reply: commands.Reply) -> SbatchAnswer:
     """A site's greeting on lines of its own is tolerated; the id must be alone on exactly one line."""
     if reply.status != 0:
         text, passes = _said(reply), _passes(reply)
@@ -120,10 +119,10 @@ def pauses() -> Iterator[float]:
         pause_s = min(2 * pause_s, longest_s)
 
 
-def _said(reply: Reply) -> str:
-    silent = command_silent(command="sbatch", status=reply.status)
+def _said(reply: commands.Reply) -> str:
+    silent = commands.command_silent(command="sbatch", status=reply.status)
     return reply.err.strip() or reply.out.strip() or silent
 
 
-def _passes(reply: Reply) -> bool:
+def _passes(reply: commands.Reply) -> bool:
     return reply.status < 0 or bool(_PASSES.search(_said(reply).splitlines()[-1]))

@@ -23,7 +23,6 @@ from campaign.core.model import ASKED_NAMES, Command, Planned, Run
 from campaign.core.resources import TEMPLATES
 from campaign.results.environment.energy import SLURM
 from campaign.slurm import script_text
-from campaign.slurm.script_text import BEGIN, BESIDE, END, FILE, INPUTS, LAST_LINE, PHASE, STEP, TOLD
 
 if TYPE_CHECKING:
     import jinja2
@@ -65,8 +64,13 @@ def _phase(run: Run, command: Command, slurm: Slurm, token: str, told: str = "")
     """The words of a run's step that execute one of its commands. `told`: what `_probe` says of it, if it is other
     than for the run.
     """
-    begins = BESIDE if command.beside else PHASE
-    marks = ((begins, command.phase), (TOLD, told), (FILE, command.file), (LAST_LINE, command.end))
+    begins = script_text.BESIDE if command.beside else script_text.PHASE
+    marks = (
+        (begins, command.phase),
+        (script_text.TOLD, told),
+        (script_text.FILE, command.file),
+        (script_text.LAST_LINE, command.end),
+    )
     named = (f"{mark}{name}" for mark, name in marks if name)
     placed = () if command.untimed else launcher(run, slurm, command)
     return (*named, *placed, *command.words(run.attempt_directory(token)))
@@ -312,23 +316,23 @@ def _problems(text: str, job: JobScript) -> Iterator[str]:
     around = text.replace(included, "\n" * included.count("\n"))
     sets = _SETS.findall(script_text.without_texts(around))
     yield from (f"the script sets {name}, which is reserved; remove it" for name in sets)
-    begin = shlex.join((BEGIN, *_begin(job)))
+    begin = shlex.join((script_text.BEGIN, *_begin(job)))
     wanted, begun, ended = {step.token: step for step in job.steps}, False, False
-    hashed = shlex.join((INPUTS, *_inputs(job))) if _inputs(job) else ""
+    hashed = shlex.join((script_text.INPUTS, *_inputs(job))) if _inputs(job) else ""
     for command in script_text.commands(around):
         name, raw, place = command.words[0].split()[0], command.raw, f"line {command.line} of the script"
-        ended = ended or raw == END
-        if name == BEGIN:
+        ended = ended or raw == script_text.END
+        if name == script_text.BEGIN:
             if raw != begin or begun:
                 yield f"{place}: {raw}; expected {begin}, once"
             begun = True
-        elif name == STEP and (len(command.words) < 4 or command.words[3] not in wanted):
+        elif name == script_text.STEP and (len(command.words) < 4 or command.words[3] not in wanted):
             yield f"{place}: {raw}: not planned, or duplicated"
         elif raw == hashed:
             hashed = ""
-        elif name == STEP and not begun:
+        elif name == script_text.STEP and not begun:
             yield f"{place}: campaign_run before campaign_begin"
-        elif name == STEP:
+        elif name == script_text.STEP:
             differences = _differences(job, wanted.pop(command.words[3]), command.words, raw)
             yield from (f"{place}: {difference}" for difference in differences)
     if not begun:
@@ -393,7 +397,7 @@ def _launchers(job: JobScript) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def _differences(job: JobScript, step: Planned, actual: tuple[str, ...], raw: str) -> Iterator[str]:
     run = step.run
     where = (run.id, str(step.number), step.token, str(step.folder), step.directory, _probe(job, run))
-    expected = (STEP, *where, *chain.from_iterable(_phases(job, step)))
+    expected = (script_text.STEP, *where, *chain.from_iterable(_phases(job, step)))
     offset, planned_offset = _value_after(actual, "-N"), _value_after(expected, "-N")
     lacking, added = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
     if "-N" in expected and offset != planned_offset:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from campaign.config import counts, values
-from campaign.config.counts import Count
 from campaign.config.rules import formulas, kinds, sweeps
 from campaign.core import formula
 from campaign.core.keys import key, needed, record, switch
@@ -32,7 +31,7 @@ class LaunchCondition:
         "which node's result a cell of `nodes: each` reports; the distribution of all is shown with it",
         "median",
     )
-    processes_per_node: Count | None = key(
+    processes_per_node: counts.Count | None = key(
         kinds.COUNTS, "number of processes on each node, or their share of its cores, where the RFP fixes it"
     )
     threads: str = key(

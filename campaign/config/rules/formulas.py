@@ -16,7 +16,6 @@ from collections.abc import Collection, Mapping
 from campaign.config.rules import sweeps
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.core import formula
-from campaign.core.formula import Condition
 from campaign.core.model import Geometry
 
 MEMORY = "memory"  # bytes per node
@@ -60,10 +59,10 @@ def is_known(name: str, launch: str, launches: Mapping[str, str], measured: Mapp
     return there in measured.get(operation, (there,)) and other != name_of(launch)
 
 
-def conditions(text: str) -> tuple[Condition, ...]:
+def conditions(text: str) -> tuple[formula.Condition, ...]:
     """Conditions with `and` between them; a formula alone means that it gives the value. Raises ValueError."""
     parts = re.split(r"\s+and\s+", text)
-    return tuple(Condition.of(part if re.search("[<>]|==", part) else f"{VALUE} == {part}") for part in parts)
+    return tuple(formula.Condition.of(part if re.search("[<>]|==", part) else f"{VALUE} == {part}") for part in parts)
 
 
 def numbers(geometry: Geometry, values: Mapping[str, str]) -> dict[str, float]:

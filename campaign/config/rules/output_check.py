@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from campaign.config.rules import formulas, output_format, sweeps
-from campaign.config.rules.output_format import BUILT_IN, FORMATS, SAME, SECTION, STATISTICS, is_shared
 from campaign.core import line_pattern
 from campaign.core.placed_json import JsonPath
 from campaign.core.schema import Values
@@ -20,7 +19,7 @@ _ANY = "any"  # what stands for a value in braces
 # Keys of a record that only some formats have.
 _OF_FORMATS = {
     "pattern": ("text",),
-    "value": tuple(name for name in FORMATS if name != "text"),
+    "value": tuple(name for name in output_format.FORMATS if name != "text"),
     "each": _TREES,
     "where": (*_COLUMNS, *_TREES),
     "labels": (*_COLUMNS, *_TREES),
@@ -38,7 +37,7 @@ def check(pack: Values) -> None:
     for program in pack.entries("programs"):
         operations = [each for each in pack.entries("operations") if phases.get(each["phase"]) == program["id"]]
         applet, results = program["applet"] or program["id"], program["results"]
-        if shared and applet and results and is_shared(applet, results["format"]):
+        if shared and applet and results and output_format.is_shared(applet, results["format"]):
             of_all += operations
         else:
             check_output(program, applet, operations)
@@ -58,19 +57,19 @@ def check_output(holder: Values, applet: str | None, operations: list[Values]) -
     if results is None or results["format"] is None:
         return
     if not results["format"]:
-        if applet is not None and applet not in BUILT_IN:
+        if applet is not None and applet not in output_format.BUILT_IN:
             holder.problem(
-                f"found {applet}; allowed: {', '.join(BUILT_IN)}; or add `results`, which describes the output of "
-                f"{applet}",
+                f"found {applet}; allowed: {', '.join(output_format.BUILT_IN)}; or add `results`, which describes the "
+                f"output of {applet}",
                 "applet",
             )
         if any(results.values()):
-            results.problem(f"required key missing; allowed: {', '.join(FORMATS)}", "format")
+            results.problem(f"required key missing; allowed: {', '.join(output_format.FORMATS)}", "format")
         return
-    if applet in BUILT_IN:
+    if applet in output_format.BUILT_IN:
         results.problem(
             f"{applet} is built in: its output is known; remove `results`, or choose an applet name other than "
-            f"{', '.join(BUILT_IN)}"
+            f"{', '.join(output_format.BUILT_IN)}"
         )
     _check_whole(results, bool(operations))
     for record in results.entries("records"):
@@ -132,7 +131,7 @@ def _check_record(results: Values, record: Values) -> None:
     known = (*of_line, *_facts(results), "value")
     _check_placeholders(record, "name", known)
     _check_number(results, record, of_line)
-    _check_matches(record, (*_facts(results), SAME, SECTION))
+    _check_matches(record, (*_facts(results), output_format.SAME, output_format.SECTION))
     if record["plausible"]:
         _check_plausible(results, record, known)
 
@@ -177,7 +176,7 @@ def _check_number(results: Values, record: Values, of_line: tuple[str, ...]) -> 
             f"found {record['take']}; add `results.end` or `matches`: without them a missing line is not noticed",
             "take",
         )
-    printed = [name for name in STATISTICS if name in of_line]
+    printed = [name for name in output_format.STATISTICS if name in of_line]
     if printed and record["take"] in ("maximum", "minimum", "mean", "median", "sum"):
         record.problem(
             f"found {record['take']} together with the program's own {printed[0]}; remove one of them", "take"
@@ -186,8 +185,8 @@ def _check_number(results: Values, record: Values, of_line: tuple[str, ...]) -> 
 
 def _check_matches(record: Values, known: tuple[str, ...]) -> None:
     asked = record["matches"]
-    if asked == SECTION and record["after"] == "":
-        record.problem(f"found {SECTION} without `after`; add `after` or give a number", "matches")
+    if asked == output_format.SECTION and record["after"] == "":
+        record.problem(f"found {output_format.SECTION} without `after`; add `after` or give a number", "matches")
     elif isinstance(asked, str) and asked not in known:
         record.problem(f"found {asked}; allowed: a number, {_listed(known)}", "matches")
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from campaign.config.rules import formulas, output_format
 from campaign.config.rules.kinds import PLACES
-from campaign.config.rules.output_format import DESCRIBED, LAST_LINES, RESULTS, Form, OutputFormat
 from campaign.core import keys, schema
 from campaign.core.model import BRACE
 from campaign.core.strict_yaml import Document
@@ -21,15 +20,15 @@ OUTPUTS = Path(__file__).with_name("outputs")
 
 
 @cache
-def described(applet: str) -> OutputFormat:
+def described(applet: str) -> output_format.OutputFormat:
     """How the output of one of the project's own programs is read: outputs/NAME.yaml, with the keys of a pack's
     `results`. `applet` is one of DESCRIBED.
     """
     path = OUTPUTS / f"{applet}.yaml"
     document = Document.open(path)
-    values = schema.read(RESULTS, document)
+    values = schema.read(output_format.RESULTS, document)
     document.finish()
-    made: OutputFormat = keys.make(RESULTS, values, path)
+    made: output_format.OutputFormat = keys.make(output_format.RESULTS, values, path)
     return replace(made, applet=applet)
 
 
@@ -50,21 +49,21 @@ class Program:
 
     id: str
     applet: str
-    results: OutputFormat | None = None  # None: the applet's own
+    results: output_format.OutputFormat | None = None  # None: the applet's own
     starts: tuple[str, ...] = ()  # names of the system's programs that it starts itself
 
     @property
-    def output(self) -> Form:
+    def output(self) -> output_format.Form:
         """How its output is read: as the pack says, as it is described for the applet, or by the applet's parser."""
-        return self.results or (described(self.applet) if self.applet in DESCRIBED else self.applet)
+        return self.results or (described(self.applet) if self.applet in output_format.DESCRIBED else self.applet)
 
     @property
     def last_line(self) -> str:
         """The pattern of the line with which its stdout is complete; "" where none is known."""
         form = self.output
-        if isinstance(form, OutputFormat):
+        if isinstance(form, output_format.OutputFormat):
             return form.end if form.stream != "stderr" else ""
-        return LAST_LINES.get(form, "")
+        return output_format.LAST_LINES.get(form, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +107,11 @@ def of_values(values: dict[str, Any]) -> tuple[tuple[Program, ...], tuple[Phase,
     )
 
 
-def _of(applet: str, results: OutputFormat) -> OutputFormat | None:
+def _of(applet: str, results: output_format.OutputFormat) -> output_format.OutputFormat | None:
     return replace(results, applet=applet) if results.format else None
 
 
-def _program(entry: dict[str, Any], shared: OutputFormat) -> Program:
+def _program(entry: dict[str, Any], shared: output_format.OutputFormat) -> Program:
     applet = entry["applet"] or entry["id"]
     results = shared if output_format.is_shared(applet, entry["results"].format) else entry["results"]
     return Program(entry["id"], applet, _of(applet, results), entry["starts"])

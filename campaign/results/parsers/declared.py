@@ -13,9 +13,7 @@ from collections.abc import Iterator, Mapping
 from campaign.config.rules import sweeps
 from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
 from campaign.core import line_pattern, placed_json
-from campaign.core.line_pattern import LinePattern
 from campaign.core.model import Observation
-from campaign.core.placed_json import JsonPath, NotJson, PlacedValue
 from campaign.results.parsers.declared_records import Numbers
 from campaign.results.parsers.lines import TWO_RUNS, Notes, grade, is_fatal, line_too_long
 from campaign.results.parsers.text_reader import Parsed
@@ -72,12 +70,12 @@ class _DeclaredReader:
             (line_pattern.compile(each.after), line_pattern.compile(each.until)) for each in form.passages
         ]
         self._explained = [(line_pattern.compile(pattern), says) for pattern, says in form.explain]
-        self._within: LinePattern | None = None  # the pattern of the last line of the current passage
+        self._within: line_pattern.LinePattern | None = None  # the pattern of the last line of the current passage
 
     def read(self, text: str) -> None:
         raise NotImplementedError
 
-    def any(self, patterns: list[LinePattern], line: str) -> bool:
+    def any(self, patterns: list[line_pattern.LinePattern], line: str) -> bool:
         return any(pattern.fullmatch(line) for pattern in patterns)
 
     def numbered(self, text: str) -> Iterator[tuple[int, str]]:
@@ -307,7 +305,7 @@ class _DeclaredJson(_DeclaredReader):
         lines = self.form.format == "jsonl"
         try:
             root, length = placed_json.read(text[at:end] if lines else text[at:], line)
-        except NotJson as error:
+        except placed_json.NotJson as error:
             self.complete = False
             self.notes.error(error.line, f"not JSON: {error}")
             return end if lines else 0
@@ -318,27 +316,27 @@ class _DeclaredJson(_DeclaredReader):
         self._take(root)
         return after
 
-    def _take(self, root: PlacedValue) -> None:
+    def _take(self, root: placed_json.PlacedValue) -> None:
         for name, path in self.form.facts:
-            for placed in JsonPath.of(path).find(root):
+            for placed in placed_json.JsonPath.of(path).find(root):
                 self.numbers.fact(name, self._scalar(placed, path), placed.line)
         for record in self.form.records:
-            for entry in JsonPath.of(record.each).find(root):
+            for entry in placed_json.JsonPath.of(record.each).find(root):
                 if all(self._value(entry, path) == wanted for path, wanted in record.where):
                     self._take_entry(record, entry)
 
-    def _take_entry(self, record: DeclaredRecord, entry: PlacedValue) -> None:
+    def _take_entry(self, record: DeclaredRecord, entry: placed_json.PlacedValue) -> None:
         labels = {name: self._value(entry, path) for name, path in record.labels}
         values = {name: text for name, text in labels.items() if text is not None}
-        for placed in JsonPath.of(record.value).find(entry):
+        for placed in placed_json.JsonPath.of(record.value).find(entry):
             text = self._scalar(placed, record.value)
             self.numbers.add(record, placed.line, f"{record.value}: {text}", {**values, "value": text})
 
-    def _value(self, entry: PlacedValue, path: str) -> str | None:
-        selected = JsonPath.of(path).find(entry)
+    def _value(self, entry: placed_json.PlacedValue, path: str) -> str | None:
+        selected = placed_json.JsonPath.of(path).find(entry)
         return self._scalar(selected[0], path) if len(selected) == 1 else None
 
-    def _scalar(self, placed: PlacedValue, path: str) -> str:
+    def _scalar(self, placed: placed_json.PlacedValue, path: str) -> str:
         if isinstance(placed.value, str):
             return placed.value
         self.notes.error(placed.line, f"{path} is a list or an object; expected a number or a text")

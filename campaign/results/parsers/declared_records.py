@@ -13,7 +13,6 @@ from typing import Any
 
 from campaign.config.rules import formulas, output_format, sweeps
 from campaign.core import formula
-from campaign.core.formula import Condition
 from campaign.core.model import Iteration, Record, Source
 from campaign.core.units import may_be_negative
 from campaign.results.parsers import printed
@@ -205,7 +204,11 @@ class Numbers:
             self._not_used(name, sample.line, f"{name}: plausibility not checked: {error}")
 
     def _contradiction(
-        self, condition: Condition, record: output_format.DeclaredRecord, sample: _Sample, texts: Mapping[str, str]
+        self,
+        condition: formula.Condition,
+        record: output_format.DeclaredRecord,
+        sample: _Sample,
+        texts: Mapping[str, str],
     ) -> str:
         """What is wrong with a condition, "" for nothing. Raises ValueError where it cannot be computed."""
         left, right = texts.get(condition.left, "0"), texts.get(condition.right, "0")

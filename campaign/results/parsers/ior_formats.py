@@ -7,7 +7,6 @@ from collections import Counter
 
 from campaign.core import placed_json
 from campaign.core.model import Observation, Record
-from campaign.core.placed_json import JsonPath, NotJson, PlacedValue
 from campaign.results.parsers import ior_text
 from campaign.results.parsers.consistency import count_contradicts
 from campaign.results.parsers.ior_summary import IorSummary, IterationRow, row_contradiction
@@ -49,12 +48,12 @@ def _json(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation
     try:
         root, end = placed_json.read(text)
         if rest := text[end:].strip():
-            raise NotJson(0, f"{rest[:40]!r} after its end")
-    except NotJson as error:
+            raise placed_json.NotJson(0, f"{rest[:40]!r} after its end")
+    except placed_json.NotJson as error:
         notes.error(None, f"not JSON ({error}): the benchmark ended early or wrote something else")
         return [], notes.added_to(Observation())
     records = list(_summary(root, file, notes).records(notes, by_transfers=True).values())
-    told, options = _texts(root), JsonPath.of("tests[0].Options").find(root)
+    told, options = _texts(root), placed_json.JsonPath.of("tests[0].Options").find(root)
     counts = {name: int(text) for each in options for name, text in _texts(each).items() if text.isdecimal()}
     version = told.get("Version", "")
     seen = Observation(
@@ -69,10 +68,10 @@ def _json(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation
     return records, notes.added_to(seen)
 
 
-def _summary(root: PlacedValue, file: str, notes: Notes) -> IorSummary:
+def _summary(root: placed_json.PlacedValue, file: str, notes: Notes) -> IorSummary:
     summary = IorSummary(file)
-    for test in JsonPath.of("tests[*]").find(root):
-        for result in JsonPath.of("Results[*]").find(test):
+    for test in placed_json.JsonPath.of("tests[*]").find(root):
+        for result in placed_json.JsonPath.of("Results[*]").find(test):
             row = _texts(result) | {"test": _texts(test).get("TestID", "")}
             if (
                 row.get("access") in ("write", "read")
@@ -81,9 +80,9 @@ def _summary(root: PlacedValue, file: str, notes: Notes) -> IorSummary:
             ):
                 rows = summary.iterations.setdefault((int(row["test"]), row["access"]), [])
                 rows.append(IterationRow(result.line, row["bwMiB"], {}))
-    entries = JsonPath.of("summary[*]").find(root)
+    entries = placed_json.JsonPath.of("summary[*]").find(root)
     for entry in entries:
-        line = next((value.line for value in JsonPath.of("bwMaxMIB").find(entry)), entry.line)
+        line = next((value.line for value in placed_json.JsonPath.of("bwMaxMIB").find(entry)), entry.line)
         try:
             summary.add(line, {_COLUMNS.get(name, name): text for name, text in _texts(entry).items()})
         except ValueError:
@@ -93,7 +92,7 @@ def _summary(root: PlacedValue, file: str, notes: Notes) -> IorSummary:
     return summary
 
 
-def _texts(placed: PlacedValue) -> dict[str, str]:
+def _texts(placed: placed_json.PlacedValue) -> dict[str, str]:
     """The members of an object that are neither lists nor objects, as they are written."""
     members = placed.value if isinstance(placed.value, dict) else {}
     return {name: member.value for name, member in members.items() if isinstance(member.value, str)}

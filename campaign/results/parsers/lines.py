@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from campaign.core.model import Observation, OutputRemark
 from campaign.results.parsers import notices
-from campaign.results.parsers.notices import FATAL
 
 TWO_RUNS = "a second run in one output: several copies were started instead of one MPI job?"
 
@@ -63,7 +62,7 @@ def follows_from_end(text: str) -> bool:
 
 def grade(text: str) -> str | None:
     """`error`, `warning` or None for a line of an unknown program."""
-    if FATAL.search(text) or _AFTERWARDS.search(text):
+    if notices.FATAL.search(text) or _AFTERWARDS.search(text):
         return "error"
     if _WARNING.search(text) or _REMARK.search(text):
         return "warning"
@@ -72,12 +71,12 @@ def grade(text: str) -> str | None:
 
 def is_fatal(text: str) -> bool:
     """Whether it reports a crash, or a file system on which nothing can be measured."""
-    return FATAL.search(text) is not None
+    return notices.FATAL.search(text) is not None
 
 
 def tells_of_failure(text: str) -> bool:
     """Whether its words say that something failed, whatever the line calls itself."""
-    return bool(FATAL.search(text) or _ERROR.search(text))
+    return bool(notices.FATAL.search(text) or _ERROR.search(text))
 
 
 def shown(text: str) -> str:

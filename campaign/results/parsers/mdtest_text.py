@@ -15,7 +15,6 @@ from campaign.core.model import Record, Source
 from campaign.results.parsers import mdtest_command
 from campaign.results.parsers.consistency import Spread, half_digit, spread_impossible
 from campaign.results.parsers.lines import tells_of_failure
-from campaign.results.parsers.mdtest_command import COMMAND_TRUNCATED
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _DOING = {"creation": "create", "stat": "stat", "read": "read", "rename": "rename", "removal": "remove"}
@@ -198,7 +197,7 @@ class _MdtestReader(TextReader):
     def _command(self, number: int, match: re.Match[str]) -> None:
         argv = mdtest_command.split(match["text"], escaped=bool(self._programs) and self._programs[-1][1])
         if argv is None:
-            self.notes.warning(number, COMMAND_TRUNCATED)
+            self.notes.warning(number, mdtest_command.COMMAND_TRUNCATED)
         elif self._argv is not None and argv != self._argv:
             self.notes.error(number, f"second command line differs from the first: {match['text']}")
         else:

@@ -21,7 +21,6 @@ from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.grouping import grouped
 from campaign.core.model import Observation, OutputRemark, Record
 from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text, wall
-from campaign.results.parsers.ior_formats import CSV_NO_END
 from campaign.results.parsers.lines import Notes, shown
 from campaign.results.parsers.text_reader import Parsed
 
@@ -216,7 +215,7 @@ def _merge(text: Parsed, lines: Parsed, name: str) -> Parsed:
     errors = [OutputRemark(what, name) for what in _disagreements(text, lines)] if exact.program else []
     by_operation = {record.operation: record for record in exact_records}
     merged = [_merged(record, by_operation.get(record.operation, record)) for record in records]
-    told = tuple(warning for warning in seen.warnings if warning.text != CSV_NO_END)
+    told = tuple(warning for warning in seen.warnings if warning.text != ior_formats.CSV_NO_END)
     ended = seen.complete or len(told) < len(seen.warnings)  # as far as the text shows
     of_both = {
         "program": seen.program or exact.program,

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from campaign.core.model import ChangeClass
 from campaign.results.source import diff
 from campaign.results.source.classes import BRACES, CALL, CONTROL, DIRECTIVE, LINES, PATHS, SOURCE
-from campaign.results.source.diff import Difference, Hunk, apply_patch, lines_of
 from campaign.results.source.facts import Change, Described, FlaggedHunk, Ignored, Supplied, TreeComparison
 from campaign.results.source.trees import LINK, Tree, TreeEntry, shown, tree_hash, without_products
 
@@ -38,7 +37,7 @@ def compare(
         describe(modified),
         tuple(_change(difference) for difference in differences),
         hashlib.sha256(patch).hexdigest(),
-        tree_hash(apply_patch(patch, pristine.entries)),
+        tree_hash(diff.apply_patch(patch, pristine.entries)),
         bool(version) and any(version.encode() in entry.data for entry in pristine.entries.values()),
         given,
     )
@@ -53,7 +52,7 @@ def describe(tree: Tree) -> Described:
 def _supplied(name: str, patch: bytes, pristine: Tree, modified: Tree) -> Supplied:
     digest = hashlib.sha256(patch).hexdigest()
     try:
-        result = apply_patch(patch, pristine.entries)
+        result = diff.apply_patch(patch, pristine.entries)
     except ValueError as error:
         return Supplied(name, digest, f"does not apply to the published source: {error}")
     paths = sorted({*result, *modified.entries})
@@ -66,7 +65,7 @@ def _supplied(name: str, patch: bytes, pristine: Tree, modified: Tree) -> Suppli
 # --- one file
 
 
-def _change(difference: Difference) -> Change:
+def _change(difference: diff.Difference) -> Change:
     old, new = difference.old, difference.new
     path = shown(difference.path)
     kind, why, flags = _judged(difference, path)
@@ -86,7 +85,7 @@ def _change(difference: Difference) -> Change:
     )
 
 
-def _judged(difference: Difference, path: str) -> tuple[ChangeClass, str, tuple[FlaggedHunk, ...]]:
+def _judged(difference: diff.Difference, path: str) -> tuple[ChangeClass, str, tuple[FlaggedHunk, ...]]:
     named = next((rule for rule in PATHS if rule.pattern.search(path.lower())), None)
     by_name = (named.kind, named.why) if named else (ChangeClass.OTHER, "not classified")
     if difference.binary and by_name[0] is not ChangeClass.DOCUMENTATION:
@@ -111,7 +110,7 @@ class _File:
     """A file's lines, with those in functions that measure."""
 
     def __init__(self, entry: TreeEntry | None, path: str) -> None:
-        self.lines = lines_of(entry.data) if entry else []
+        self.lines = diff.lines_of(entry.data) if entry else []
         measuring = [number for number, line in enumerate(self.lines) if _touched(line)]
         bodies = _bodies(self.lines) if BRACES.search(path.lower()) else ()
         self.measuring = [(first, last) for first, last in bodies if any(first <= at <= last for at in measuring)]
@@ -181,7 +180,7 @@ class _HunkLine:
         return _comment(self.text) or not self.text.strip()
 
 
-def _numbered(hunk: Hunk) -> Iterator[_HunkLine]:
+def _numbered(hunk: diff.Hunk) -> Iterator[_HunkLine]:
     old, new = hunk.old_start - (hunk.old_count > 0), hunk.new_start - (hunk.new_count > 0)
     for line in hunk.lines:
         sign = line[:1]
@@ -191,7 +190,7 @@ def _numbered(hunk: Hunk) -> Iterator[_HunkLine]:
 
 
 def _judged_hunk(
-    path: str, hunk: Hunk, old: _File, new: _File, by_name: tuple[ChangeClass, str], source: bool
+    path: str, hunk: diff.Hunk, old: _File, new: _File, by_name: tuple[ChangeClass, str], source: bool
 ) -> tuple[ChangeClass, str, FlaggedHunk | None]:
     lines = list(_numbered(hunk))
     changed = [line for line in lines if line.sign != b" "]
@@ -243,7 +242,7 @@ def _near_measuring(
     return near
 
 
-def _text(hunk: Hunk, first: int) -> str:
+def _text(hunk: diff.Hunk, first: int) -> str:
     """A hunk for people: if it is long, the part around its first flagged line."""
     start = max(0, min(first - diff.CONTEXT, len(hunk.lines) - LONGEST_SHOWN))
     part = hunk.lines[start : start + LONGEST_SHOWN]

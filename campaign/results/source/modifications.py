@@ -17,14 +17,13 @@ from campaign.core.grouping import grouped
 from campaign.core.model import ChangeClass
 from campaign.core.units import several
 from campaign.results.source import facts
-from campaign.results.source.facts import Build, Change, Described, Sources, TreeComparison
 
 FACTS, PATCH, TEXT = "modifications.json", "modifications.patch", "modifications.txt"
 MOST_IGNORED = 20  # names that are listed
 
 
 def write(
-    directory: Path, sources: Sources, patch: bytes, category: BuildCategory | None = None, ran: str = ""
+    directory: Path, sources: facts.Sources, patch: bytes, category: BuildCategory | None = None, ran: str = ""
 ) -> None:
     """Write the facts, the patch and the text into a directory, which is created. Raises InputError or EnvironmentLacks
     if they cannot be written. `category`: that of the build; `ran`: the text about the executed programs.
@@ -39,7 +38,7 @@ def write(
         raise unwritten(error, f"{place}: cannot be written: {error.strerror}") from error
 
 
-def text(sources: Sources, category: BuildCategory | None = None, ran: str = "") -> str:
+def text(sources: facts.Sources, category: BuildCategory | None = None, ran: str = "") -> str:
     """The output of `campaign modifications`."""
     lines = ["Modifications of the benchmark's source", ""]
     lines += [*textwrap.wrap(_of_category(category), 120), ""] if category else []
@@ -60,14 +59,14 @@ def text(sources: Sources, category: BuildCategory | None = None, ran: str = "")
     return "\n".join([*lines, "", ran] if ran else lines)
 
 
-def described(tree: Described) -> str:
+def described(tree: facts.Described) -> str:
     parts = [tree.name, f"{tree.files} files", f"tree {tree.hash}"]
     parts += [f"archive SHA-256 {tree.archive_sha256}"] if tree.archive_sha256 else []
     parts += [f"commit {tree.revision}"] if tree.revision else []
     return ", ".join(parts)
 
 
-def verdict(comparison: TreeComparison) -> str:
+def verdict(comparison: facts.TreeComparison) -> str:
     """One sentence, with the numbers of a diffstat."""
     changes = comparison.changes
     if not changes:
@@ -79,13 +78,13 @@ def verdict(comparison: TreeComparison) -> str:
     return f"{files} changed, {lines} added, {removed} removed: {counts}."
 
 
-def checked(comparison: TreeComparison) -> str:
+def checked(comparison: facts.TreeComparison) -> str:
     if comparison.reproduced:
         return f"Verified: published source + patch (SHA-256 {comparison.patch_sha256}) = built source."
     return f"Published source + patch differs from the built source: its tree hash is {comparison.applied}."
 
 
-def supplied(comparison: TreeComparison) -> Iterator[str]:
+def supplied(comparison: facts.TreeComparison) -> Iterator[str]:
     """A sentence about the submitted patch, if there is one."""
     if patch := comparison.supplied:
         verdict_on_it = patch.problem or "turns the published source into the built source"
@@ -96,7 +95,7 @@ def _of_category(category: BuildCategory) -> str:
     return f"Category of the build: {category}. Changes that it allows: {', '.join(category.changes) or 'none'}."
 
 
-def build_lines(build: Build, category: BuildCategory | None) -> Iterator[tuple[str, str]]:
+def build_lines(build: facts.Build, category: BuildCategory | None) -> Iterator[tuple[str, str]]:
     """The entries of a build record: name and value; the flags also by their class in the category."""
     classes = category.flags.classes(build.flags) if category and category.flags.given else ()
     by_class = grouped((kind, flag) for flag, kind in classes)
@@ -119,7 +118,7 @@ def build_lines(build: Build, category: BuildCategory | None) -> Iterator[tuple[
 Part = tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], ...], str]
 
 
-def parts(sources: Sources, category: BuildCategory | None = None) -> Iterator[Part]:
+def parts(sources: facts.Sources, category: BuildCategory | None = None) -> Iterator[Part]:
     """The same for a page: title, sentence, columns, rows, and preformatted text."""
     comparison = sources.comparison
     if category:
@@ -144,11 +143,11 @@ def parts(sources: Sources, category: BuildCategory | None = None) -> Iterator[P
         yield f"Build of the binary {build.binary_sha256[:12]}", "", ("Record",), rows, ""
 
 
-def _row(change: Change) -> tuple[str, ...]:
+def _row(change: facts.Change) -> tuple[str, ...]:
     return change.path, how(change), str(change.added), str(change.removed), str(change.kind), change.why
 
 
-def _table(comparison: TreeComparison) -> str:
+def _table(comparison: facts.TreeComparison) -> str:
     import tabulate
 
     body = [_row(change) for change in comparison.changes]
@@ -156,7 +155,7 @@ def _table(comparison: TreeComparison) -> str:
     return tabulate.tabulate(body, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=widths)
 
 
-def how(change: Change) -> str:
+def how(change: facts.Change) -> str:
     """`new`, `changed, mode 100644 to 100755`."""
     binary = ", binary" if change.binary else ""
     if change.old_mode and change.new_mode and change.old_mode != change.new_mode:
@@ -164,7 +163,7 @@ def how(change: Change) -> str:
     return change.how + binary
 
 
-def _ignored(comparison: TreeComparison) -> list[str]:
+def _ignored(comparison: facts.TreeComparison) -> list[str]:
     lines = []
     for tree, name in ((comparison.pristine, "published"), (comparison.modified, "built")):
         if tree.ignored:
@@ -176,7 +175,7 @@ def _ignored(comparison: TreeComparison) -> list[str]:
     return lines
 
 
-def _flags(comparison: TreeComparison) -> list[str]:
+def _flags(comparison: facts.TreeComparison) -> list[str]:
     if not comparison.flags:
         return []
     lines = ["", f"To review, in the measurement path: {several(len(comparison.flags), 'edit')}"]

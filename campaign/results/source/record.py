@@ -22,14 +22,13 @@ from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths
 from campaign.core.strict_yaml import Place
 from campaign.results.source import classify, facts, modifications, trees
-from campaign.results.source.facts import Build, Sources
 
 LARGEST_PATCH = 64 << 20  # bytes
 LARGEST_RECORD = 32 << 20
 BUILDS = frozenset({"build", "build-san"})  # directories that its Makefile creates at the top
 
 
-def compare(campaign: Campaign) -> tuple[Sources, bytes]:
+def compare(campaign: Campaign) -> tuple[facts.Sources, bytes]:
     """Read and compare the trees that the campaign file names; gives the patch too, empty if nothing was compared.
     Raises InputError if one of them, or the supplied patch, is missing or unreadable.
     """
@@ -40,10 +39,10 @@ def compare(campaign: Campaign) -> tuple[Sources, bytes]:
         problem = (
             f"the campaign file does not name the published source (source.pristine), with which {which} is compared"
         )
-        return Sources(problem=problem), b""
+        return facts.Sources(problem=problem), b""
     if not source.modified and not builtin:
         problem = "source.modified is not set; add the source that the benchmark was built from"
-        return Sources(problem=problem), b""
+        return facts.Sources(problem=problem), b""
     with _of_key("source.pristine"):
         pristine = trees.read(source.pristine, base)
     if source.modified:
@@ -56,7 +55,7 @@ def compare(campaign: Campaign) -> tuple[Sources, bytes]:
     with _of_key("source.patch"):
         supplied = (source.patch, untrusted.content(base / source.patch, LARGEST_PATCH)) if source.patch else None
     comparison, patch = classify.compare(pristine, modified, source.version, supplied)
-    return Sources(comparison, ""), patch
+    return facts.Sources(comparison, ""), patch
 
 
 @contextmanager
@@ -70,7 +69,7 @@ def _of_key(key: str) -> Iterator[None]:
         raise InputError(f"{key}: {error.filename}: {error.strerror}") from error
 
 
-def builds(campaign: Campaign) -> tuple[Build, ...]:
+def builds(campaign: Campaign) -> tuple[facts.Build, ...]:
     """The records of the binaries that would run now, if they exist; including the built-in one's, unless the pack's
     only program is another.
     """
@@ -78,7 +77,7 @@ def builds(campaign: Campaign) -> tuple[Build, ...]:
     return tuple(filter(None, (own, *(_external_build(campaign, *placed) for placed in campaign.benchmark.placed))))
 
 
-def _external_build(campaign: Campaign, at: Place, program: Path) -> Build | None:
+def _external_build(campaign: Campaign, at: Place, program: Path) -> facts.Build | None:
     """The build of the program with that key in the campaign file; None if the program cannot be read."""
     source, base = campaign.source, campaign.path.parent
     notes = source.build_of(str(at[-1]))
@@ -89,7 +88,7 @@ def _external_build(campaign: Campaign, at: Place, program: Path) -> Build | Non
         return None
     with _of_key("source.build.log" if notes == source.build else f"source.builds.{at[-1]}.log"):
         log = untrusted.digest(base / notes.log) if notes.log else ""
-    return Build(
+    return facts.Build(
         digest,
         compiler=notes.compiler,
         command=notes.command,
@@ -111,10 +110,10 @@ def own_source() -> facts.OwnSource | None:
     return facts.OwnSource(__version__, tree.hash)
 
 
-def _own_build() -> Build | None:
+def _own_build() -> facts.Build | None:
     record = resources.binaries() / "build.json"
     try:
-        recorded_build = _fact(Build, record)
+        recorded_build = _fact(facts.Build, record)
         return recorded_build if recorded_build.binary_sha256 == untrusted.digest(record.with_name("bench")) else None
     except (OSError, ValueError, RecursionError):
         return None
@@ -135,7 +134,7 @@ def _built_tree(source: SourceTrees, base: Path) -> str:
 # --- kept with the results
 
 
-def keep(paths: Paths, compared: Sources, patch: bytes, category: BuildCategory | None = None) -> None:
+def keep(paths: Paths, compared: facts.Sources, patch: bytes, category: BuildCategory | None = None) -> None:
     """Store the modifications as they are now."""
     modifications.write(paths.source, _with(compared, _kept_builds(paths), patch), patch, category)
 
@@ -151,9 +150,9 @@ def look_again(campaign: Campaign, paths: Paths, category: BuildCategory | None 
         kept, source = recorded(paths).comparison, campaign.source
         same_modified = kept is not None and source.modified in ("", kept.modified.name)
         if kept is None or kept.pristine.name != source.pristine or not same_modified:
-            keep(paths, Sources(problem=str(error)), b"", category)
+            keep(paths, facts.Sources(problem=str(error)), b"", category)
         else:
-            keep(paths, Sources(kept, ""), patch_of(paths), category)
+            keep(paths, facts.Sources(kept, ""), patch_of(paths), category)
         return str(error)
 
 
@@ -171,23 +170,23 @@ def keep_builds(campaign: Campaign, paths: Paths) -> None:
         raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
 
 
-def recorded(paths: Paths) -> Sources:
+def recorded(paths: Paths) -> facts.Sources:
     """What was stored."""
-    sources = _kept(Sources, paths.source / modifications.FACTS) or Sources()
+    sources = _kept(facts.Sources, paths.source / modifications.FACTS) or facts.Sources()
     return _with(sources, _kept_builds(paths), patch_of(paths))
 
 
-def planned(campaign: Campaign, compared: Sources, patch: bytes) -> Sources:
+def planned(campaign: Campaign, compared: facts.Sources, patch: bytes) -> facts.Sources:
     """The sources of a campaign that has not begun, with the binaries that it would run."""
     return _with(compared, builds(campaign), patch)
 
 
-def _with(sources: Sources, builds: tuple[Build, ...], patch: bytes) -> Sources:
+def _with(sources: facts.Sources, builds: tuple[facts.Build, ...], patch: bytes) -> facts.Sources:
     return replace(sources, builds=builds, patch_sha256=hashlib.sha256(patch).hexdigest())
 
 
-def _kept_builds(paths: Paths) -> tuple[Build, ...]:
-    stored = [_kept(Build, path) for path in sorted((paths.source / "builds").glob("*.json"))]
+def _kept_builds(paths: Paths) -> tuple[facts.Build, ...]:
+    stored = [_kept(facts.Build, path) for path in sorted((paths.source / "builds").glob("*.json"))]
     return tuple(filter(None, stored))
 
 

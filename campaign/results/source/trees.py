@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campaign.core import archives, git, untrusted
-from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.errors import InputError
 from campaign.results.source.facts import Ignored
 
@@ -227,7 +226,7 @@ def _archive(name: str, path: Path, most: int) -> Tree:
     if (size := path.stat().st_size) > most:
         raise InputError(f"{name}: {size} bytes; allowed: up to {most >> 20} MiB")
     too_much = f"{name}: unpacks to more than {most >> 20} MiB"
-    limits = Limits(name, 2 * MOST_FILES, 2 * most, too_much, ("gzip", "lzma", "bz2"))
+    limits = archives.Limits(name, 2 * MOST_FILES, 2 * most, too_much, ("gzip", "lzma", "bz2"))
     try:
         with archives.opened(path, limits) as members:
             tree = _collected(name, _unpacked(name, members), strip=True, most=most)
@@ -238,20 +237,20 @@ def _archive(name: str, path: Path, most: int) -> Tree:
     return replace(tree, archive_sha256=untrusted.digest(path))
 
 
-def _unpacked(name: str, members: Iterator[Member]) -> Iterator[Item]:
+def _unpacked(name: str, members: Iterator[archives.Member]) -> Iterator[Item]:
     seen: dict[str, TreeEntry] = {}  # for hard links, which name an earlier member
     for member in members:
         path = member.name.removeprefix("./").rstrip("/")
-        if member.type is MemberType.DIRECTORY:
+        if member.type is archives.MemberType.DIRECTORY:
             continue
         if member.problem:
             raise InputError(f"{name}: {shown(path)}: {member.problem}")
-        if member.type is MemberType.HARD_LINK and (target := member.target.removeprefix("./")) in seen:
+        if member.type is archives.MemberType.HARD_LINK and (target := member.target.removeprefix("./")) in seen:
             entry = replace(seen[target], path=path)
-        elif member.type is MemberType.SYMLINK:
+        elif member.type is archives.MemberType.SYMLINK:
             link = os.fsencode(member.target) if member.target else _content(name, path, member)
             entry = TreeEntry(path, LINK, link)
-        elif member.type is MemberType.FILE:
+        elif member.type is archives.MemberType.FILE:
             entry = TreeEntry(path, _mode(member.mode), _content(name, path, member))
         else:
             raise InputError(f"{name}: {shown(path)} is a device, a pipe, or a link to a file outside the archive")
@@ -259,7 +258,7 @@ def _unpacked(name: str, members: Iterator[Member]) -> Iterator[Item]:
         yield entry
 
 
-def _content(name: str, path: str, member: Member) -> bytes:
+def _content(name: str, path: str, member: archives.Member) -> bytes:
     _check_size(name, path, member.size)
     return member.read()
 

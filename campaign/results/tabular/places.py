@@ -12,9 +12,7 @@ from campaign.config.forms import ANSWERS, AXES, TOGETHER, FormEntry, FormMappin
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.errors import InputError
-from campaign.core.units import listed
 from campaign.results.tabular import form as forms
-from campaign.results.tabular.form import BuyersForm, Spot
 from campaign.results.tabular.table import TabularRow, number
 
 _MARK = re.compile(r"\{\{\s*(.+?)\s*\}\}")
@@ -25,12 +23,12 @@ Headings = Sequence[tuple[str, str]]
 class FormPlace:
     """`part`: of the cell's text, in whose place the value goes; "" for an empty cell."""
 
-    spot: Spot
+    spot: forms.Spot
     entry: FormEntry
     part: str = ""
 
 
-def places(path: Path, form: BuyersForm, mapping: FormMapping | None) -> Iterator[FormPlace]:
+def places(path: Path, form: forms.BuyersForm, mapping: FormMapping | None) -> Iterator[FormPlace]:
     """Raises InputError for a sheet or a heading that the form does not have, or has twice."""
     from openpyxl.utils.cell import coordinate_to_tuple
 
@@ -38,19 +36,19 @@ def places(path: Path, form: BuyersForm, mapping: FormMapping | None) -> Iterato
         yield from (FormPlace(spot, FormEntry.of(mark[1]), mark[0]) for mark in _MARK.finditer(box.text))
     for name, entry in mapping.cells if mapping else ():
         sheet, _, reference = name.rpartition("!")
-        yield FormPlace(Spot(_sheet(path, form, sheet), *coordinate_to_tuple(reference)), FormEntry.of(entry))
+        yield FormPlace(forms.Spot(_sheet(path, form, sheet), *coordinate_to_tuple(reference)), FormEntry.of(entry))
     for table in mapping.tables if mapping else ():
         for sheet, word in table.sheets or [("", "")]:
             yield from _of_table(path, form, _sheet(path, form, sheet), word, table)
 
 
-def _sheet(path: Path, form: BuyersForm, name: str) -> str:
+def _sheet(path: Path, form: forms.BuyersForm, name: str) -> str:
     if name and name not in form.sheets:
-        raise InputError(f"{path}: no sheet {name!r}; allowed: {listed(form.sheets)}")
+        raise InputError(f"{path}: no sheet {name!r}; allowed: {units.listed(form.sheets)}")
     return name or form.sheets[0]
 
 
-def _of_table(path: Path, form: BuyersForm, sheet: str, of_sheet: str, table: FormTable) -> Iterator[FormPlace]:
+def _of_table(path: Path, form: forms.BuyersForm, sheet: str, of_sheet: str, table: FormTable) -> Iterator[FormPlace]:
     texts = {spot[1:]: " ".join(box.text.split()) for spot, box in form.boxes.items() if spot.sheet == sheet}
     where = f"{path}{f': sheet {sheet!r}' if sheet else ''}"
     columns = list(_lines(where, texts, 1, table.column_groups, table.columns))
@@ -59,7 +57,7 @@ def _of_table(path: Path, form: BuyersForm, sheet: str, of_sheet: str, table: Fo
             name = table.result
             for axis, word in zip(AXES, (of_sheet, *of_row, *of_column), strict=True):
                 name = name.replace(f"{{{axis}}}", word)
-            yield FormPlace(Spot(sheet, row, column), FormEntry.of(name))
+            yield FormPlace(forms.Spot(sheet, row, column), FormEntry.of(name))
 
 
 def _lines(

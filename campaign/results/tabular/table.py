@@ -15,7 +15,6 @@ from campaign.core import untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
 from campaign.results.tabular import xlsx
-from campaign.results.tabular.xlsx import TabularLine
 
 LARGEST = 64 << 20  # bytes
 MOST_ROWS = 100_000
@@ -77,9 +76,9 @@ def _field(name: str, value: Any) -> Any:
     return str(value) if name in TEXTS and type(value) in (int, float) else value
 
 
-def _chosen(tables: Iterator[Iterator[TabularLine]]) -> tuple[Iterator[TabularLine], list[str]]:
+def _chosen(tables: Iterator[Iterator[xlsx.TabularLine]]) -> tuple[Iterator[xlsx.TabularLine], list[str]]:
     """The lines and columns of the first table with the needed columns, or else of the first table."""
-    first: tuple[Iterator[TabularLine], list[str]] | None = None
+    first: tuple[Iterator[xlsx.TabularLine], list[str]] | None = None
     for lines in tables:
         names = next((names for _, names in lines if any(names)), [])
         columns = [plain(str(name or "")).strip().lower() for name in names]
@@ -104,7 +103,7 @@ def _check_columns(path: Path, columns: Sequence[str]) -> None:
     raise InputError(f"{path}: no column {', '.join(missing)}; found: {there[:400]}; needed: {', '.join(NEEDED)}")
 
 
-def _of_csv(path: Path, data: bytes) -> Iterator[TabularLine]:
+def _of_csv(path: Path, data: bytes) -> Iterator[xlsx.TabularLine]:
     """With commas, semicolons or tabs between the fields: whichever its first line has most of, judged by
     column names.
     """

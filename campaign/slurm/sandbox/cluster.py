@@ -23,7 +23,6 @@ from pathlib import Path
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.slurm.sandbox import machine, query, starter, storage
 from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape, default_directory
-from campaign.slurm.sandbox.query import DaemonStatus, NodeStatus, SandboxStatus
 
 # How ranks of different nodes reach each other: all are 127.0.0.1, which Open MPI leaves out by default. `ob1` is what
 # the nodes have: without it each rank waits 0.2 s for network adapters.
@@ -156,27 +155,31 @@ class Sandbox:
             variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         return variables
 
-    def status(self) -> SandboxStatus:
+    def status(self) -> query.SandboxStatus:
         """What runs and what does not; asks Slurm for nodes and jobs, each for at most 10 s."""
         directory, state = str(self.layout.top), self.layout.load()
         daemons = self._daemons(state) if state else ()
         if state is None or not any(daemon.alive for daemon in daemons):
-            return SandboxStatus(directory, "stopped", state.shape if state else None, daemons)
+            return query.SandboxStatus(directory, "stopped", state.shape if state else None, daemons)
         answers = _answers(daemons)
         states = query.node_states(self.layout) if answers else {}
         pids = {daemon.node: daemon.pid for daemon in daemons}
-        nodes = tuple(NodeStatus(node, states.get(node, "unknown"), pids[node]) for node in state.shape.node_names)
+        nodes = tuple(
+            query.NodeStatus(node, states.get(node, "unknown"), pids[node]) for node in state.shape.node_names
+        )
         overall = "up" if all(daemon.alive for daemon in daemons) else "degraded"
         jobs = query.jobs(self.layout) if answers else ()
-        return SandboxStatus(directory, overall, state.shape, daemons, nodes, jobs)
+        return query.SandboxStatus(directory, overall, state.shape, daemons, nodes, jobs)
 
-    def _daemons(self, state: SandboxState) -> tuple[DaemonStatus, ...]:
+    def _daemons(self, state: SandboxState) -> tuple[query.DaemonStatus, ...]:
         nodes = {"keeper": ""} | {daemon.name: daemon.node for daemon in starter.daemons(self.layout, state)}
         statuses = []
         for name, node in nodes.items():
             process = state.processes.get(name)
             alive = process is not None and process.alive()
-            statuses.append(DaemonStatus(name, process.pid if process else 0, alive, node, str(self.layout.log(name))))
+            statuses.append(
+                query.DaemonStatus(name, process.pid if process else 0, alive, node, str(self.layout.log(name)))
+            )
         return tuple(statuses)
 
     def _make(self, shape: Shape) -> SandboxState:
@@ -256,6 +259,6 @@ def _emptied(layout: Layout, whole: bool) -> bool:
     return True
 
 
-def _answers(daemons: tuple[DaemonStatus, ...]) -> bool:
+def _answers(daemons: tuple[query.DaemonStatus, ...]) -> bool:
     """Whether slurmctld can be asked: if it or munged is dead, each question would wait for its time limit."""
     return all(daemon.alive for daemon in daemons if daemon.name in ("slurmctld", "munged"))

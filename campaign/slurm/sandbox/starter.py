@@ -17,15 +17,13 @@ from campaign.core import users
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.slurm.sandbox import keeper, machine, query, slurmconf, storage
 from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape
-from campaign.slurm.sandbox.machine import PROGRAMS_PATH, Process
-from campaign.slurm.sandbox.slurmconf import Daemon
 
 KEEPER_WAIT_S = 60.0
 NODES_WAIT_S = 120.0
 MEMORY = "mode=0755,nr_inodes=8m"  # several times the 2^20 files of a full-size run
 
 
-def daemons(layout: Layout, state: SandboxState) -> tuple[Daemon, ...]:
+def daemons(layout: Layout, state: SandboxState) -> tuple[slurmconf.Daemon, ...]:
     """The daemons of a sandbox in the order in which they are started."""
     return slurmconf.daemons(layout, state.shape, state.base_port, users.name_of(os.geteuid()), machine.is_root())
 
@@ -76,7 +74,7 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
         anchor = subprocess.Popen(
             [*command, sys.executable, "-I", keeper.__file__, *map(str, arguments)],
             cwd="/",
-            env={"PATH": PROGRAMS_PATH},
+            env={"PATH": machine.PROGRAMS_PATH},
             stdin=standard_input,
             stdout=output,
             stderr=output,
@@ -86,7 +84,7 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
     for descriptor in watched:
         os.close(descriptor)
     # It was not waited for, so it exists, if only as a zombie.
-    state = _record(layout, state, "anchor", Process.of(anchor.pid))
+    state = _record(layout, state, "anchor", machine.Process.of(anchor.pid))
     deadline = time.monotonic() + KEEPER_WAIT_S
     while not layout.keeper_socket.exists() or not (below := machine.children(anchor.pid)):
         if anchor.poll() is not None:
@@ -137,7 +135,7 @@ def _write_volumes(layout: Layout, state: SandboxState) -> None:
     layout.counters.chmod(0o755)
 
 
-def _start_daemon(layout: Layout, state: SandboxState, daemon: Daemon) -> SandboxState:
+def _start_daemon(layout: Layout, state: SandboxState, daemon: slurmconf.Daemon) -> SandboxState:
     if _alive(state, daemon.name) and _where_it_belongs(state, daemon):
         return state
     if daemon.name in state.processes:
@@ -146,7 +144,7 @@ def _start_daemon(layout: Layout, state: SandboxState, daemon: Daemon) -> Sandbo
     if daemon.socket is not None:
         daemon.socket.unlink(missing_ok=True)
     environment = {
-        "PATH": PROGRAMS_PATH,
+        "PATH": machine.PROGRAMS_PATH,
         "SLURM_CONF": str(layout.slurm_conf),
         "MYSQL_UNIX_PORT": str(layout.database_socket),
     }
@@ -186,7 +184,7 @@ def _ask_keeper(layout: Layout, request: Mapping[str, object]) -> int:
     return int(answer["pid"])
 
 
-def _where_it_belongs(state: SandboxState, daemon: Daemon) -> bool:
+def _where_it_belongs(state: SandboxState, daemon: slurmconf.Daemon) -> bool:
     """Whether it was started in namespaces that are still those of its node."""
     return not daemon.within or state.processes[daemon.name].started >= state.processes[daemon.within].started
 
@@ -200,7 +198,7 @@ def _entering(pid: int) -> tuple[str, ...]:
     return ("sh", "-c", script, "sh", str(machine.inner_pid(pid)))
 
 
-def _ready(daemon: Daemon, process: Process) -> bool:
+def _ready(daemon: slurmconf.Daemon, process: machine.Process) -> bool:
     if daemon.mount is not None:
         return machine.has_mounted(process.pid, daemon.mount)
     if daemon.port:
@@ -232,7 +230,7 @@ def _alive(state: SandboxState, name: str) -> bool:
     return name in state.processes and state.processes[name].alive()
 
 
-def _record(layout: Layout, state: SandboxState, name: str, process: Process) -> SandboxState:
+def _record(layout: Layout, state: SandboxState, name: str, process: machine.Process) -> SandboxState:
     """Record a process before the next step, so that a stop knows it whatever happens to this start."""
     state = replace(state, processes={**state.processes, name: process})
     layout.save(state)
