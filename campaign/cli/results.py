@@ -87,7 +87,7 @@ def report_of(arguments: argparse.Namespace, submission: Submission) -> int:
     paths = Paths(submission.campaign.results)
     directory = arguments.output or paths.report
     page = write_report(directory, contents.of(submission))
-    ran = contents.executed_text(submission.results)
+    ran = contents.executed(submission.results)
     modifications.write(directory, submission.sources, record.patch_of(paths), submission.pack.build, ran)
     show(f"wrote {page}")
     if arguments.pdf:
@@ -195,7 +195,7 @@ def show_modifications(arguments: argparse.Namespace) -> int:
         record.keep(opened.paths, compared, patch, opened.pack.build)
     modified = record.recorded(opened.paths) if recorded else record.planned(opened.campaign, compared, patch)
     judged = standing.current(opened, say, modified)
-    ran = contents.executed_text(judged.results)
+    ran = contents.executed(judged.results)
     if arguments.output:
         modifications.write(arguments.output, modified, patch, opened.pack.build, ran)
     show(modifications.text(modified, opened.pack.build, ran))

@@ -13,7 +13,7 @@ from campaign.core import units
 from campaign.core.errors import InputError
 from campaign.judge.clauses import ClauseLine, ClauseState, counted
 from campaign.report import printing
-from campaign.report.contents import Section
+from campaign.results.source.modifications import Section
 
 HEADERS = ("Clause", "Requirement", "State", "Answer", "Evidence")
 COLUMNS = ("clause", "requires", "how", "state", "answer", "by", "rules", "cells", "files", "why")

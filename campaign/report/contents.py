@@ -5,7 +5,6 @@ their environment and of what they executed: each fact once, and its deviations.
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -20,7 +19,7 @@ from campaign.judge.submission import Submission
 from campaign.report.verdict import Verdict
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, FileSystemSpace
-from campaign.results.source import modifications
+from campaign.results.source.modifications import Section, parts
 
 # Headings by the beginnings of facts; facts with none of these are about the nodes.
 _STORAGE = ("fs.", "mount.")
@@ -34,17 +33,6 @@ _COLUMNS = ("what", "value", "nodes (if not all)")
 _EXECUTED = ("what", "file or words", "SHA-256", "attempts (if not all)")
 _Observation = tuple[str, str, tuple[str, str]]  # a fact, its value, and the job and node that it is from
 _Line = tuple[str, str, str]  # kind, path or words, hash
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A table with a heading and a sentence, for the page to show as it is."""
-
-    title: str
-    about: str
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    preformatted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +75,7 @@ def of(submission: Submission, verified: Verdict | None = None) -> Contents:
     return Contents(
         **{**same, "findings": submission.all_findings},
         modifications=(
-            *(Section(*part) for part in modifications.parts(submission.sources, submission.pack.build)),
+            *parts(submission.sources, submission.pack.build),
             *executed(submission.results),
         ),
         environment=environment(submission.results),
@@ -199,18 +187,6 @@ def executed(results: Sequence[Case]) -> tuple[Section, ...]:
         f"Files executed or loaded in {several(len(ended), 'attempt')}, by the hashes that ranks and nodes recorded."
     )
     return (Section("What ran", about, _EXECUTED, tuple(rows)),) if rows else ()
-
-
-def executed_text(results: Sequence[Case]) -> str:
-    """The same as lines, for the report of modifications as text."""
-    lines = []
-    for section in executed(results):
-        lines += [f"{section.title}. {section.about}", ""]
-        for what, named, digest, attempts in section.rows:
-            parts = [named, f"SHA-256 {digest}" if digest else "", attempts]
-            line = f"{what}: {', '.join(filter(None, parts))}"
-            lines += textwrap.wrap(line, 120, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
-    return "\n".join(lines)
 
 
 def _lines(case: Case) -> Iterator[_Line]:

@@ -93,7 +93,7 @@ def test_a_build_is_judged_by_the_category_that_the_campaign_file_chooses(tmp_pa
     violation = "SRC-07: build [0-9a-f]{12} has a flag that is forbidden in the standard build"
     assert re.search(violation, " ".join(case.call("run").split()))
     shown = case.call("modifications", status=1)
-    assert "by class:    mandatory -O2; forbidden -DTUNED; portability -std=c11" in shown
+    assert "by class: mandatory -O2; forbidden -DTUNED; portability -std=c11" in shown
     assert "SRC-07 [instructions 3 compiler]  build" in shown
     case.file.write_text(f"{case.file.read_text()}build: tuned\n")
     assert "Memory bandwidth (MB/s, 10^6 bytes), tuned build: " in case.call("table")

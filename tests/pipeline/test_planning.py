@@ -10,7 +10,7 @@ import pytest
 
 from campaign.config.opened import Opened, open_campaign
 from campaign.config.system import Proposed
-from campaign.core import journal, resources
+from campaign.core import events, journal, resources
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Launcher
 from campaign.pipeline import planning
@@ -97,7 +97,7 @@ def test_the_plan_of_another_campaign_is_named_with_the_way_out(opened: Opened, 
     other = tmp_path / "other" / "journal.jsonl"
     other.parent.mkdir()
     for path in (opened.paths.journal, other):
-        journal.append(path, {"event": "begin", "campaign": "offer", "number": str(path)}, journal.START)
+        journal.append(path, {"event": "begin", "campaign": "offer", "number": str(path)}, events.START)
     planning.write(opened, planning.plan(opened))  # a plan that names no journal is taken for its own
     own = opened.paths.plan.read_text()
     told = json.loads(own) | {"journal": journal.beginning(other), "campaign": "offer", "results": "/other/offer"}

@@ -8,6 +8,8 @@ from campaign.core.model import Launcher, State
 from campaign.report import contents
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Node, Value, Witness
+from campaign.results.source import modifications
+from campaign.results.source.facts import Sources
 from tests.support import builders
 
 PROGRAM, OTHER, SCRIPT, BASH, LIBRARY = "ab" * 32, "cd" * 32, "12" * 32, "34" * 32, "56" * 32
@@ -52,13 +54,14 @@ def test_what_some_attempts_executed_names_them() -> None:
 
 
 def test_the_report_of_modifications_says_it_as_lines() -> None:
-    lines = contents.executed_text([ended(1), ended(2, OTHER)]).splitlines()
-    assert lines[0].startswith("What ran. Files executed or loaded in 2 attempts,")
-    assert f"before the program: /w.sh, SHA-256 {SCRIPT}" in lines
-    assert f"program: /opt/bench/mdtest, SHA-256 {OTHER}, 1 of 2: {builders.run().id}/2"[:100] in " ".join(lines)
+    ran = contents.executed([ended(1), ended(2, OTHER)])
+    lines = [line.split() for line in modifications.text(Sources(problem="nothing"), ran=ran).splitlines()]
+    assert lines[5:7] == [["What", "ran"], [*ran[0].about.split()]]
+    assert ["before", "the", "program", "/w.sh", SCRIPT] in lines
+    assert ["program", "/opt/bench/mdtest", OTHER, "1", "of", "2:", f"{builders.run().id}/2"] in lines
 
 
 def test_where_nothing_has_ended_well_nothing_is_said() -> None:
     failed = ended(1)
     assert contents.executed([replace(failed, attempt=replace(failed.attempt, state=State.FAILED))]) == ()
-    assert contents.executed_text([]) == ""
+    assert contents.executed([]) == ()

@@ -13,10 +13,10 @@ from campaign.config.search import Projection
 from campaign.plan import matrix
 from campaign.report import causes
 from campaign.report import clauses as compliance
-from campaign.report.contents import Section
 from campaign.report.table import COLUMNS, flattened
 from campaign.report.workbook.sheets import CLAUSES, LINKED, PROVENANCE, Sheets, Value, internal
 from campaign.results.cells import Row
+from campaign.results.source.modifications import Section
 from campaign.slurm import scripts
 
 SYSTEM_WIDTHS = (34, 76, 30, 30)  # a SHA-256 fits on one line

@@ -1,13 +1,14 @@
 """The report of modifications: changes in the benchmark's source, its build, and what a reviewer has to look at.
 
-As text for people, as JSON, and as a patch.
+In sections for a page and as text, as JSON, and as a patch.
 """
 
 from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config.rules.builds import BuildCategory
@@ -19,14 +20,30 @@ from campaign.core.units import several
 from campaign.results.source import facts
 
 FACTS, PATCH, TEXT = "modifications.json", "modifications.patch", "modifications.txt"
-MOST_IGNORED = 20  # names that are listed
+MOST_IGNORED = 100  # names that are listed
+WIDTH, WIDEST_CELL = 120, 64  # of the text, and of a cell among others in it
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table with a heading and a sentence, for a page and for the text to show as it is."""
+
+    title: str
+    about: str = ""
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    preformatted: str = ""
 
 
 def write(
-    directory: Path, sources: facts.Sources, patch: bytes, category: BuildCategory | None = None, ran: str = ""
+    directory: Path,
+    sources: facts.Sources,
+    patch: bytes,
+    category: BuildCategory | None = None,
+    ran: Sequence[Section] = (),
 ) -> None:
     """Write the facts, the patch and the text into a directory, which is created. Raises InputError or EnvironmentLacks
-    if they cannot be written. `category`: that of the build; `ran`: the text about the executed programs.
+    if they cannot be written. `category`: that of the build; `ran`: about the executed programs.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -38,25 +55,30 @@ def write(
         raise unwritten(error, f"{place}: cannot be written: {error.strerror}") from error
 
 
-def text(sources: facts.Sources, category: BuildCategory | None = None, ran: str = "") -> str:
+def text(sources: facts.Sources, category: BuildCategory | None = None, ran: Sequence[Section] = ()) -> str:
     """The output of `campaign modifications`."""
-    lines = ["Modifications of the benchmark's source", ""]
-    lines += [*textwrap.wrap(_of_category(category), 120), ""] if category else []
-    comparison = sources.comparison
-    if comparison is None:
-        lines.append(f"Sources not compared: {sources.problem}.")
-    else:
-        lines += [f"published: {described(comparison.pristine)}", f"built:     {described(comparison.modified)}", ""]
-        lines.append(verdict(comparison))
-        lines += ["", _table(comparison)] if comparison.changes else []
-        lines += _ignored(comparison)
-        lines += ["", checked(comparison), *supplied(comparison)]
-        lines += _flags(comparison)
-    for build in sources.builds:
-        lines.append("")
-        for name, value in build_lines(build, category):
-            lines += textwrap.wrap(f"{name + ':':<13}{value}", 120, subsequent_indent=" " * 13, break_on_hyphens=False)
-    return "\n".join([*lines, "", ran] if ran else lines)
+    sections = [*parts(sources, category), *ran]
+    return "\n\n".join(["Modifications of the benchmark's source", *map(_as_text, sections)])
+
+
+def _as_text(section: Section) -> str:
+    import tabulate
+
+    lines = [section.title, *_wrapped(section.about)]
+    if len(section.columns) == 1:
+        lines += [line for row in section.rows for line in _wrapped(row[0])]
+    elif section.rows:
+        table = tabulate.tabulate(
+            section.rows, section.columns, tablefmt="simple", disable_numparse=True, maxcolwidths=WIDEST_CELL
+        )
+        lines += ["", table]
+    if section.preformatted:
+        lines.append(textwrap.indent(section.preformatted, "  ", lambda line: True))
+    return "\n".join(lines)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 
 def described(tree: facts.Described) -> str:
@@ -91,10 +113,6 @@ def supplied(comparison: facts.TreeComparison) -> Iterator[str]:
         yield f"Supplied patch {patch.name} (SHA-256 {patch.sha256}): {verdict_on_it}."
 
 
-def _of_category(category: BuildCategory) -> str:
-    return f"Category of the build: {category}. Changes that it allows: {', '.join(category.changes) or 'none'}."
-
-
 def build_lines(build: facts.Build, category: BuildCategory | None) -> Iterator[tuple[str, str]]:
     """The entries of a build record: name and value; the flags also by their class in the category."""
     classes = category.flags.classes(build.flags) if category and category.flags.given else ()
@@ -115,44 +133,34 @@ def build_lines(build: facts.Build, category: BuildCategory | None) -> Iterator[
             yield name, value
 
 
-Part = tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], ...], str]
-
-
-def parts(sources: facts.Sources, category: BuildCategory | None = None) -> Iterator[Part]:
-    """The same for a page: title, sentence, columns, rows, and preformatted text."""
+def parts(sources: facts.Sources, category: BuildCategory | None = None) -> Iterator[Section]:
     comparison = sources.comparison
     if category:
-        yield "Category of the build", _of_category(category), (), (), ""
+        allowed = f"Category of the build: {category}. Changes that it allows: {', '.join(category.changes) or 'none'}."
+        yield Section("Category of the build", allowed)
     if comparison is None:
-        yield "Source", f"Sources not compared: {sources.problem}.", (), (), ""
+        yield Section("Source", f"Sources not compared: {sources.problem}.")
     else:
         trees = (("Published", comparison.pristine), ("Built", comparison.modified))
         rows = tuple((f"{name}: {described(tree)}",) for name, tree in trees)
         about = (verdict(comparison), checked(comparison), *supplied(comparison))
-        yield "Source", " ".join(about), ("Trees",), rows, ""
+        yield Section("Source", " ".join(about), ("Trees",), rows)
         ignored = tuple((name, item.path, item.why, item.sha256) for name, tree in trees for item in tree.ignored)
         if ignored:
-            yield "Not compared", "", ("Source", "Path", "Reason", "SHA-256"), ignored, ""
+            more = f"The first {MOST_IGNORED} of {len(ignored)}; {FACTS} has all." * (len(ignored) > MOST_IGNORED)
+            yield Section("Not compared", more, ("Source", "Path", "Reason", "SHA-256"), ignored[:MOST_IGNORED])
         if comparison.changes:
             columns = ("File", "Change", "Lines added", "Lines removed", "Class", "Reason")
-            yield "Files", f"The patch is in {PATCH}.", columns, tuple(map(_row, comparison.changes)), ""
+            yield Section("Files", f"The patch is in {PATCH}.", columns, tuple(map(_row, comparison.changes)))
         for flag in comparison.flags:
-            yield flag.place, f"Review: changes {', '.join(flag.why)}.", (), (), flag.hunk
+            yield Section(flag.place, f"Review: changes {', '.join(flag.why)}.", preformatted=flag.hunk)
     for build in sources.builds:
         rows = tuple((f"{name}: {value}",) for name, value in build_lines(build, category))
-        yield f"Build of the binary {build.binary_sha256[:12]}", "", ("Record",), rows, ""
+        yield Section(f"Build of the binary {build.binary_sha256[:12]}", "", ("Record",), rows)
 
 
 def _row(change: facts.Change) -> tuple[str, ...]:
     return change.path, how(change), str(change.added), str(change.removed), str(change.kind), change.why
-
-
-def _table(comparison: facts.TreeComparison) -> str:
-    import tabulate
-
-    body = [_row(change) for change in comparison.changes]
-    headers, widths = ["file", "", "+", "-", "class", "reason"], [60, None, None, None, None, 48]
-    return tabulate.tabulate(body, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=widths)
 
 
 def how(change: facts.Change) -> str:
@@ -161,25 +169,3 @@ def how(change: facts.Change) -> str:
     if change.old_mode and change.new_mode and change.old_mode != change.new_mode:
         return f"{change.how.replace('mode', 'permissions')}{binary}, {change.old_mode} to {change.new_mode}"
     return change.how + binary
-
-
-def _ignored(comparison: facts.TreeComparison) -> list[str]:
-    lines = []
-    for tree, name in ((comparison.pristine, "published"), (comparison.modified, "built")):
-        if tree.ignored:
-            lines += ["", f"Not compared ({name} source):"]
-            for item in tree.ignored[:MOST_IGNORED]:
-                lines.append(f"  {item.path} ({item.why}{f', SHA-256 {item.sha256}' if item.sha256 else ''})")
-            more = len(tree.ignored) - MOST_IGNORED
-            lines += [f"  and {more} more"] if more > 0 else []
-    return lines
-
-
-def _flags(comparison: facts.TreeComparison) -> list[str]:
-    if not comparison.flags:
-        return []
-    lines = ["", f"To review, in the measurement path: {several(len(comparison.flags), 'edit')}"]
-    for flag in comparison.flags:
-        hunk = textwrap.indent(flag.hunk, "  ", lambda line: True)
-        lines += ["", f"{flag.place}: changes {', '.join(flag.why)}", hunk]
-    return lines
