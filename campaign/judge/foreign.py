@@ -74,22 +74,7 @@ def _of_json(path: Path, data: bytes) -> list[Entry]:
     rows = untrusted.parse(str(path), data, table.ALLOWED)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: not a table; expected a list of objects as 'campaign table --format json' writes it")
-    return [Entry(f"{path}: entry {number}", _flat(row)) for number, row in enumerate(rows, 1)]
-
-
-def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry of the JSON form, with the keys of the CSV form."""
-    flat = dict(entry)
-    for key in ("source", "statistics"):
-        if isinstance(inner := entry.get(key), dict):
-            flat |= inner
-    if isinstance(values := flat.get("values"), list):
-        flat["values"] = " ".join(map(repr, values))
-    if isinstance(inner := entry.get("iterations"), dict):
-        flat |= {"iterations": inner.get("count"), "statistic": inner.get("statistic")}
-    if isinstance(parts := entry.get("parts"), list):
-        flat["parts"] = " ".join(f"{each.get('file')}:{each.get('line')}" for each in parts if isinstance(each, dict))
-    return flat
+    return [Entry(f"{path}: entry {number}", table.flat(row)) for number, row in enumerate(rows, 1)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Geometry, Status
 from campaign.report import notes, printing
 from campaign.results.cells import Row
+from campaign.results.tabular.table import flat
 
 COLUMNS = (
     "target", "launch", "files", "operation", "value", "unit", "status", "processes", "nodes", "processes_per_node",
@@ -24,16 +25,6 @@ COLUMNS = (
     "iteration_mean", "iteration_stddev", "parts", "nodes_measured", "nodes_minimum", "nodes_mean", "nodes_maximum",
     "nodes_spread", "energy_kwh", "peak_power_kw", "energy_method",
 )  # fmt: skip
-
-# Columns of what the JSON form has in `iterations`, by its keys.
-ITERATIONS = {
-    "count": "iterations", "statistic": "statistic", "iteration": "iteration", "minimum": "iteration_minimum",
-    "mean": "iteration_mean", "stddev": "iteration_stddev",
-}  # fmt: skip
-
-# Of what the JSON form has in `by_node`, for cells of nodes that run by themselves.
-OF_ENERGY = {"kwh": "energy_kwh", "peak_kw": "peak_power_kw", "method": "energy_method"}
-OF_NODES = ("measured", "minimum", "mean", "maximum", "spread")
 
 ROUNDING = (
     "Values >= 100 are rounded to integers, smaller ones to 3 significant digits. CSV, JSON and XLSX hold full "
@@ -54,17 +45,8 @@ def as_csv(table: Sequence[Row]) -> str:
 
 
 def flattened(row: Row) -> dict[str, Any]:
-    """The fields of the JSON form, with those of its source and statistics on the same level."""
-    flat = row.as_json()
-    flat |= {**(flat["source"] or {"file": None, "line": None}), **flat["statistics"]}
-    of_iterations = flat["iterations"] or dict.fromkeys(ITERATIONS)
-    flat |= {name: of_iterations[key] for key, name in ITERATIONS.items()}
-    of_nodes = flat.get("by_node") or {}
-    flat |= {f"nodes_{key}": of_nodes.get(key) for key in OF_NODES}
-    metered = flat.get("energy") or {}
-    flat |= {name: metered.get(key) for key, name in OF_ENERGY.items()}
-    parts = " ".join(f"{part['file']}:{part['line']}" for part in flat["parts"])
-    return flat | {"values": " ".join(map(repr, row.values)), "parts": parts}
+    """The columns of the CSV form, None where a row has none."""
+    return dict.fromkeys(COLUMNS) | flat(row.as_json())
 
 
 def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str, width: int = printing.WIDEST) -> str:
