@@ -250,6 +250,17 @@ class ServerCounter:
     log: Path = needed(values.FILE, "output of the servers, as evidence")
 
 
+@dataclass(frozen=True, slots=True)
+class EvidenceSettings:
+    timestamp: str = key(
+        values.LINE,
+        "where the journal's head is sent whenever a run has ended: the URL of a time-stamp authority (RFC 3161), or a "
+        "command that is called with the file of the request and the name of the file for the reply",
+        "",
+        says_default="nowhere",
+    )
+
+
 _BUILD = record(BuildNotes)
 REPETITIONS = record(Sequential)
 
@@ -368,6 +379,9 @@ class Campaign:
     )
     proposed: Proposed = key(record(Proposed), "facts of the proposed system, compared with the measured one (ENV-05)")
     contact: tuple[tuple[str, str], ...] = key(_DESCRIPTION, "the person responsible for the results")
+    evidence: EvidenceSettings = key(
+        record(EvidenceSettings), "what proves when the results existed; see docs/evidence.md"
+    )
     nonce: str = key(_NONCE, "nonce issued by the buyer; proves that the campaign started after it was issued", "")
     build: str = key(
         ID,

@@ -605,6 +605,7 @@ class Paths:
         self.source = root / "source"
         self.report = root / "report"
         self.runs = root / "runs"
+        self.timestamps = root / "timestamps"
 
     def jobs(self, job: str) -> Path:
         return self.root / "jobs" / job

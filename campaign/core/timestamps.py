@@ -1,14 +1,16 @@
-"""RFC 3161 time stamps by `openssl ts`: writes a request for a hash, and checks an authority's reply. Offline."""
+"""RFC 3161 time stamps by `openssl ts`: writes a request for a hash, sends it, and checks an authority's reply."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
-from dataclasses import dataclass
+import urllib.request
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.core.errors import CampaignError, EnvironmentLacks, InputError
 
 PATIENCE_S = 20
 LARGEST = 1 << 20  # bytes of a reply
@@ -33,11 +35,47 @@ def request(digest: str, out: Path) -> None:
         raise InputError(f"{out}: cannot create the request for a time stamp: {trouble}")
 
 
+def obtain(digest: str, service: str, reply: Path) -> str:
+    """Have a SHA-256 stamped by a service, a URL or a command, which is called with the files of request and reply;
+    gives the problem, "" if there is a time stamp, which only the buyer checks against certificates.
+    """
+    asked, received = reply.with_suffix(".tsq"), reply.with_suffix(".part")
+    try:
+        reply.parent.mkdir(parents=True, exist_ok=True)
+        request(digest, asked)
+        if service.startswith(("http://", "https://")):
+            post = urllib.request.Request(service, asked.read_bytes(), {"Content-Type": "application/timestamp-query"})
+            with urllib.request.urlopen(post, timeout=PATIENCE_S) as answer:
+                received.write_bytes(answer.read(LARGEST))
+        else:
+            command = [*shlex.split(service), str(asked), str(received)]
+            done = subprocess.run(
+                command, capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE_S, check=False
+            )
+            if done.returncode != 0:
+                return f"status {done.returncode}: {done.stderr.decode(errors='replace').strip()[-200:]}"
+        stamp = _content(received)
+        if not stamp.problem:
+            received.rename(reply)
+        return stamp.problem
+    except (OSError, ValueError, CampaignError, subprocess.SubprocessError) as error:
+        return str(error)
+
+
 _STAMP_UNREADABLE = "not an RFC 3161 time stamp of a SHA-256 hash"
 
 
 def read(reply: Path, authority: Path) -> Stamp:
     """What a reply stamps and when, checked against the certificates of an authority."""
+    stamp = _content(reply)
+    if stamp.problem:
+        return stamp
+    _, trouble = _openssl("-verify", "-digest", stamp.digest, "-in", str(reply), "-CAfile", str(authority))
+    return replace(stamp, problem=trouble)
+
+
+def _content(reply: Path) -> Stamp:
+    """What a reply stamps and when, by its own words."""
     if reply.stat().st_size > LARGEST:
         return Stamp(problem=f"larger than {LARGEST} bytes")
     text, trouble = _openssl("-reply", "-in", str(reply), "-text")
@@ -48,8 +86,7 @@ def read(reply: Path, authority: Path) -> Stamp:
         at = datetime.strptime(re.sub(r"\.\d+", "", time[1]), "%b %d %H:%M:%S %Y %Z").replace(tzinfo=UTC)
     except ValueError:
         return Stamp(problem=_STAMP_UNREADABLE)
-    _, trouble = _openssl("-verify", "-digest", digest, "-in", str(reply), "-CAfile", str(authority))
-    return Stamp(digest, at, trouble)
+    return Stamp(digest, at)
 
 
 def _openssl(*words: str) -> tuple[str, str]:

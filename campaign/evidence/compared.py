@@ -214,6 +214,8 @@ def _of_results(first: str, rest: Sequence[str], jobs: set[str]) -> bool:
         return False
     if rest[0] == "jobs":
         return rest[1] in jobs and len(rest) == 3 and rest[2] in JOB
+    if rest[0] == "timestamps":
+        return len(rest) == 2 and re.fullmatch(r"[0-9a-f]{64}\.ts[qr]", rest[1]) is not None
     return rest[0] != "runs" or (len(rest) in (4, 5) and rest[-1] in FOLDER)  # a phase's folder is one level deeper
 
 
@@ -280,12 +282,11 @@ def _source(data: Path, judged: replay.Judged) -> Iterator[Finding]:
 def _modifications(data: Path, whole: Submission, tool: str) -> Iterator[Finding]:
     """The files about the modifications follow from the comparison and from the builds' own records."""
     folder, sources = Path("results/source"), whole.sources
-    listed_in = {
+    again = {
         f"{folder / modifications.FACTS}": facts.as_text(sources),
         f"{folder / modifications.TEXT}": modifications.text(sources, whole.pack.build) + "\n",
     }
-    there = {name: text for name, text in listed_in.items() if (data / name).exists()}
-    for name, how in differing(data, there if tool == f"campaign {__version__}" else {}).items():
+    for name, how in differing(data, again if tool == f"campaign {__version__}" else {}).items():
         yield violation("{name} differs from the records of the comparison and the builds: {how}", name=name, how=how)
     changes = sources.comparison.changes if sources.comparison else ()
     files = len(diff.FILE.findall(record.patch_of(Paths(data / "results"))))

@@ -339,10 +339,9 @@ def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Findi
     for case in sorted((case for case in done if case.evidence.completion and not case.run.shares_target), key=_window):
         began, apart = _window(case)[0], others[case.run.target]
         for target, before in last.items():
-            # The clocks of two jobs' first nodes may differ by what Slurm's times of both jobs leave open.
-            apart_s = ahead[before.attempt.job][1] - ahead[case.attempt.job][0]
-            one_clock = case.attempt.job == before.attempt.job
-            clocks = environment.TOLERANCE_S if one_clock else max(environment.TOLERANCE_S, apart_s)
+            clocks = environment.TOLERANCE_S
+            if case.attempt.job != before.attempt.job:  # what Slurm's times leave open of their first nodes' clocks
+                clocks = max(clocks, ahead[before.attempt.job][1] - ahead[case.attempt.job][0])
             if target not in apart and began < _window(before)[1] - clocks:
                 yield violation(
                     "measured at the same time as {other} on the same storage",

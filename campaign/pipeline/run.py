@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from campaign.config.opened import Opened
-from campaign.core import journal
+from campaign.core import journal, timestamps
 from campaign.core.errors import NoRoom, UnknownState, typed
 from campaign.core.model import Attempt, Observation, Run, State
 from campaign.core.units import several
@@ -35,6 +35,7 @@ from campaign.slurm.submit import Room, left_on, send
 FOLLOW_S = (0.05, 1.0)  # shortest and longest pause between two checks of the jobs' records
 GROWTH = 1.05  # of the pause at each check: it becomes a twentieth of the time that a run has taken
 _NO_SPACE = re.compile("No space left on device|Disk quota exceeded")
+RESEND_S = 60.0  # until a time stamp is asked for again that was not received
 MAX_SENDS = 3  # attempts at a submission that Slurm then did not know
 
 
@@ -67,6 +68,34 @@ class Display(Protocol):
     def show(self, progress: Progress) -> None: ...
 
 
+@dataclass
+class Stamping:
+    """Sends the journal's head to the campaign's time-stamp service whenever runs have ended, so that nobody can change
+    or leave out later what they measured. `covered`: how many ends of attempts the last stamped head covers.
+    """
+
+    opened: Opened
+    store: Store
+    say: Say
+    covered: int = 0
+    not_before: float = 0.0
+    trouble: str = ""
+
+    def step(self, attempts: Sequence[Attempt], last: bool = False) -> None:
+        """Send the head if attempts have ended since the last one; after a failure again later, or if it is the last
+        time.
+        """
+        service, ended = self.opened.campaign.evidence.timestamp, sum(not attempt.state.active for attempt in attempts)
+        if not service or ended == self.covered or (time.monotonic() < self.not_before and not last):
+            return
+        reply = self.opened.paths.timestamps / f"{self.store.head}.tsr"
+        problem = "" if reply.exists() else timestamps.obtain(self.store.head, service, reply)
+        if problem and (last or not self.trouble):
+            self.say(f"no time stamp of the journal's head from {service}: {problem}; it is asked for again")
+        self.trouble, self.not_before = problem, time.monotonic() + RESEND_S if problem else 0.0
+        self.covered = self.covered if problem else ended
+
+
 @dataclass(frozen=True, slots=True)
 class Driver:
     """A driver at work on one campaign. `before`: attempts that had ended, or had no job, when it began."""
@@ -76,6 +105,7 @@ class Driver:
     display: Display
     before: frozenset[str]  # tokens
     cancelled: str  # when the campaign was last cancelled before
+    stamping: Stamping
 
     def is_cancelled(self) -> bool:
         return self.store.cancelled() != self.cancelled
@@ -103,7 +133,7 @@ def run(opened: Opened, request: Request, display: Display) -> Submission:
     with Store(opened.paths) as store:
         # What an earlier driver had no time to submit failed with that driver, not for a cause of its own.
         ended = frozenset(each.token for each in store.attempts() if not each.state.active or each.job_id is None)
-        driver = Driver(opened, store, display, ended, store.cancelled())
+        driver = Driver(opened, store, display, ended, store.cancelled(), Stamping(opened, store, display.warn))
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
         planning.write(opened, planned)
         record.keep_builds(campaign, opened.paths)
@@ -115,6 +145,7 @@ def run(opened: Opened, request: Request, display: Display) -> Submission:
                 planned = _search(driver, planned, request)
                 planned = _measure(driver, planned, request)
         attempts = store.attempts()
+        driver.stamping.step(attempts, last=True)
         for target in dict.fromkeys(each.directory for each in campaign.targets):
             if directories := left_on(opened.paths, target, attempts):
                 display.warn(
@@ -257,6 +288,7 @@ class _Work:
         driver, chosen = self._driver, self._chosen
         goes_on = self._follower.step()
         attempts = driver.store.attempts()
+        driver.stamping.step(attempts)
         changed = attempts != self._last
         self._pause_s = FOLLOW_S[0] if changed else min(self._pause_s * GROWTH, FOLLOW_S[1])
         if changed:

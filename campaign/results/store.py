@@ -239,6 +239,11 @@ class Store(AbstractContextManager["Store"]):
         rows = self._sql("SELECT value FROM meta WHERE key = ?", (key,))
         return str(rows[0][0]) if rows else default
 
+    @property
+    def head(self) -> str:
+        """The hash of the journal's last line; "" if it has none."""
+        return self._meta("journal_hash", "")
+
     def read_as(self, form: str) -> bool:
         """Whether the stored results were read by this description of outputs; records it."""
         known = self._meta("read_as", form)

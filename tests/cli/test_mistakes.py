@@ -44,7 +44,7 @@ SBATCH = "an sbatch option as --name or --name=value, except those that campaign
 KEYS = (
     "name, rules, profile, results, items_total, variables, repetitions, targets, launch, search, projections, slurm, "
     "launcher, benchmark, inputs, energy, declined, server_counters, explanations, answers, waivers, allowed_signers, "
-    "system, proposed, contact, nonce, build, source"
+    "system, proposed, contact, evidence, nonce, build, source"
 )
 PEAK = "(clause 8.5: The minimal number of MPI processes on multiple compute nodes that achieves the peak results.)"
 OFFER = (

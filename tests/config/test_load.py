@@ -194,7 +194,7 @@ WRONG_VALUES = {
         "6:1: anything: unknown key; allowed: name, rules, profile, results, items_total, variables, repetitions, "
         "targets, launch, search, projections, slurm, launcher, benchmark, inputs, energy, declined, "
         "server_counters, explanations, answers, waivers, "
-        "allowed_signers, system, proposed, contact, nonce, build, source"
+        "allowed_signers, system, proposed, contact, evidence, nonce, build, source"
     ],
     "name: other": ["6:1: name: duplicate key, first in line 1; remove one"],
     "items_total: 1:30": [

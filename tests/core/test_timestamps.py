@@ -3,53 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import subprocess
+import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from campaign.core import timestamps
 from campaign.core.errors import InputError
+from tests.support.authority import certificate, make
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
-CONFIG = """
-[req]
-distinguished_name = name
-[name]
-[ext]
-extendedKeyUsage = critical,timeStamping
-[one]
-serial = {folder}/serial
-default_policy = 1.2.3.4.1
-digests = sha256
-signer_digest = sha256
-"""
 DIGEST = hashlib.sha256(b"head").hexdigest()
-
-
-def openssl(*words: str | Path) -> None:
-    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, timeout=300)
 
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the authority's key, its certificate `cert.pem`, and `config`."""
-    folder = tmp_path_factory.mktemp("authority")
-    (folder / "config").write_text(CONFIG.format(folder=folder))
-    (folder / "serial").write_text("01\n")
-    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "9",
-            "-config", folder / "config", "-extensions", "ext", "-subj", "/CN=authority",
-            "-keyout", folder / "key.pem", "-out", folder / "cert.pem")  # fmt: skip
-    return folder
+    return make(tmp_path_factory.mktemp("authority"))
 
 
 def stamped(authority: Path, folder: Path, digest: str = DIGEST) -> Path:
-    timestamps.request(digest, folder / "head.tsq")
-    key = ("-signer", authority / "cert.pem", "-inkey", authority / "key.pem")
-    place = ("-queryfile", folder / "head.tsq", "-out", folder / "head.tsr")
-    openssl("ts", "-reply", "-config", authority / "config", "-section", "one", *key, *place)
+    assert timestamps.obtain(digest, str(authority / "stamp"), folder / "head.tsr") == ""
     return folder / "head.tsr"
 
 
@@ -61,9 +40,7 @@ def test_a_time_stamp_says_what_was_there_and_when(authority: Path, tmp_path: Pa
 
 def test_a_time_stamp_of_another_authority_is_refused(authority: Path, tmp_path: Path) -> None:
     reply = stamped(authority, tmp_path)
-    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "9",
-            "-config", authority / "config", "-extensions", "ext", "-subj", "/CN=other",
-            "-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem")  # fmt: skip
+    certificate(tmp_path, authority / "config", "other")
     assert timestamps.read(reply, tmp_path / "cert.pem").problem
 
 
@@ -85,3 +62,51 @@ def test_what_is_no_time_stamp_is_refused(tmp_path: Path, authority: Path, conte
 def test_a_request_of_no_hash_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         timestamps.request("no hash", tmp_path / "x.tsq")
+
+
+@pytest.fixture
+def url(authority: Path, tmp_path: Path) -> Iterator[str]:
+    """The authority behind HTTP; below /closed it answers with an error."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            assert self.headers["Content-Type"] == "application/timestamp-query"
+            request, reply = tmp_path / "posted", tmp_path / "answer"
+            request.write_bytes(self.rfile.read(int(self.headers["Content-Length"])))
+            subprocess.run([authority / "stamp", request, reply], check=True, capture_output=True, timeout=60)
+            self.send_response(503 if self.path == "/closed" else 200)
+            self.end_headers()
+            self.wfile.write(reply.read_bytes())
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_url_is_asked_by_a_post(authority: Path, tmp_path: Path, url: str) -> None:
+    assert timestamps.obtain(DIGEST, url, tmp_path / "folder/x.tsr") == ""
+    assert timestamps.read(tmp_path / "folder/x.tsr", authority / "cert.pem").digest == DIGEST
+    assert "503" in timestamps.obtain(DIGEST, f"{url}/closed", tmp_path / "y.tsr")
+    assert not (tmp_path / "y.tsr").exists()
+
+
+@pytest.mark.parametrize(
+    ("service", "problem"),
+    [
+        ("false", "status 1: "),
+        ("nowhere/stamp", "No such file"),
+        ("cp", "not an RFC 3161 time stamp|unable|error|bad|wrong|Unable|Error"),  # the request as the reply
+        ("true", "No such file"),
+        ("an 'open quote", "No closing quotation"),
+        ("http://127.0.0.1:9", "refused"),
+    ],
+)
+def test_a_service_that_gives_no_time_stamp_is_a_problem_and_leaves_no_reply(
+    tmp_path: Path, service: str, problem: str
+) -> None:
+    assert re.search(problem, timestamps.obtain(DIGEST, service, tmp_path / "x.tsr"))
+    assert not (tmp_path / "x.tsr").exists()

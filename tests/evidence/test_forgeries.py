@@ -174,6 +174,60 @@ def test_the_challenge_of_the_buyer_is_in_every_attempts_name(made: Made, tmp_pa
     assert any(text.startswith("attempts without the buyer's challenge in their names") for text in told)
 
 
+def issued_later(bag: Path, without: str = "") -> None:
+    """Another nonce under the old logs: its challenge in the place of the old one in all files, but for one kind."""
+    old, new = journal.challenge("buyer-2026"), journal.challenge("another")
+    for path in bag.rglob("*"):
+        if (
+            path.is_file()
+            and path.name != without
+            and (old.encode() in (data := path.read_bytes()) or b"buyer-2026" in data)
+        ):
+            path.write_bytes(data.replace(old.encode(), new.encode()).replace(b"buyer-2026", b"another"))
+    for path in sorted(bag.rglob(f"*{old}*"), key=lambda path: -len(path.parts)):
+        path.rename(path.with_name(path.name.replace(old, new)))
+    bundled.rechain(journal_of(bag), {})
+    bundled.redo(bag)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rules"),
+    [
+        ("stdout", {"FLG-03", "FLG-05"}),
+        ("job.sbatch", {"EVD-04", "EVD-06"}),
+        ("completion.json", {"RUN-06"}),
+        ("environment.json", {"RUN-03"}),
+        ("accounting.json", {"RUN-03"}),
+        ("attempt.json", {"EVD-04"}),
+    ],
+)
+def test_a_new_nonce_under_old_logs_is_found_in_each_kind_of_record(
+    made: Made, tmp_path: Path, kind: str, rules: set[str]
+) -> None:
+    honest, bag = bundled.copy(made, "plain", tmp_path / "honest"), bundled.copy(made, "plain", tmp_path / "bag")
+    issued_later(bag, without=kind)
+    assert violated(bag, Asked(nonce="another")) - violated(honest, Asked(nonce="buyer-2026")) == rules
+
+
+def test_a_new_nonce_in_every_record_is_found_by_a_head_from_before(made: Made, tmp_path: Path) -> None:
+    """And by nothing else: docs/evidence.md claims no more."""
+    with verify.verify(made.root / "plain", Asked()) as found:
+        sent = found.chain.heads[0]
+    honest, bag = bundled.copy(made, "plain", tmp_path / "honest"), bundled.copy(made, "plain", tmp_path / "bag")
+    issued_later(bag)
+    before = violated(honest, Asked(nonce="buyer-2026"))
+    assert violated(bag, Asked(nonce="another")) - before == set()
+    assert violated(bag, Asked(nonce="another", heads=(sent,))) - before == {"EVD-02"}
+
+
+def violated(bag: Path, asked: Asked) -> set[str]:
+    """The rules that a bundle violates."""
+    with verify.verify(bag, asked) as found:
+        assert found.judged is not None
+        everything = (*found.findings, *found.judged.submission.all_findings)
+        return {one.rule for one in everything if one.violated}
+
+
 def test_a_file_that_no_job_writes_is_named(made: Made, tmp_path: Path) -> None:
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     (bag / RUN / "better-numbers").write_text("x")

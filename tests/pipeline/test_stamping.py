@@ -1,0 +1,102 @@
+"""The journal's head is sent to a time-stamp service whenever runs have ended."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from campaign.config.format import EvidenceSettings
+from campaign.config.opened import Opened
+from campaign.core import timestamps
+from campaign.core.events import hash_of
+from campaign.core.model import State
+from campaign.pipeline.run import RESEND_S, Stamping
+from campaign.slurm.sandbox.cluster import Sandbox
+from tests.support import builders
+from tests.support.authority import make
+from tests.support.cases import make_case
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Path:
+    return make(tmp_path / "authority")
+
+
+def stamping(root: Path, service: str, said: list[str]) -> Stamping:
+    made = builders.campaign(root, evidence=EvidenceSettings(service))
+    store = builders.filled_store(root, builders.expand(made)[:3])
+    return Stamping(Opened(made, builders.pack()), store, said.append)
+
+
+def end(by: Stamping, number: int) -> str:
+    """An attempt ends; the head with it."""
+    attempt = by.store.attempts()[number]
+    by.store.ended(attempt, State.DONE, "", 1.0, 2.0)
+    return by.store.head
+
+
+def replies(root: Path) -> set[str]:
+    return {path.stem for path in (root / "timestamps").glob("*.tsr")}
+
+
+def test_each_end_of_an_attempt_is_stamped_once(tmp_path: Path, authority: Path) -> None:
+    said: list[str] = []
+    by = stamping(tmp_path, str(authority / "stamp"), said)
+    by.step(by.store.attempts())
+    assert replies(tmp_path) == set()
+    heads = set()
+    for number in range(2):
+        heads.add(end(by, number))
+        for _ in range(2):
+            by.step(by.store.attempts())
+        by.store.note("cancel", jobs=[])  # a later event moves the head on
+        by.step(by.store.attempts())
+        assert replies(tmp_path) == heads
+    for head in heads:
+        stamp = timestamps.read(tmp_path / f"timestamps/{head}.tsr", authority / "cert.pem")
+        assert (stamp.digest, stamp.problem) == (head, "")
+    assert said == []
+
+
+def test_a_failure_is_told_once_and_repeated_later_and_at_the_end(tmp_path: Path, authority: Path) -> None:
+    said: list[str] = []
+    by = stamping(tmp_path, str(authority / "stamp"), said)
+    (authority / "closed").touch()
+    head = end(by, 0)
+    by.step(by.store.attempts())
+    by.not_before -= RESEND_S
+    by.step(by.store.attempts())
+    assert len(said) == 1 and "/stamp: status 1: closed today; it is asked for again" in said[0]
+    (authority / "closed").unlink()
+    by.step(by.store.attempts())  # too soon
+    assert replies(tmp_path) == set()
+    by.step(by.store.attempts(), last=True)
+    assert replies(tmp_path) == {head}
+
+
+def test_without_a_service_nothing_is_sent(tmp_path: Path) -> None:
+    by = stamping(tmp_path, "", [])
+    end(by, 0)
+    by.step(by.store.attempts(), last=True)
+    assert not (tmp_path / "timestamps").exists()
+
+
+@pytest.mark.slurm
+@pytest.mark.mpi
+def test_a_driver_sends_the_head_of_each_job_that_ends_and_the_bundle_has_the_replies(
+    tmp_path: Path, sandbox: Sandbox, authority: Path
+) -> None:
+    case = make_case(tmp_path, sandbox, "stamped", more=f"evidence: {{timestamp: {authority}/stamp}}\n")
+    case.call("run", status=None)
+    lines = (case.results / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    ends = [number for number, line in enumerate(lines) if json.loads(line)["event"] == "ended"]
+    stamped = [number for number, line in enumerate(lines) if hash_of(line) in replies(case.results)]
+    jobs = {json.loads(line)["job"] for line in lines if json.loads(line)["event"] == "job"}
+    assert len(stamped) >= len(jobs) > 1 and max(stamped) >= max(ends)
+    case.bundle_is_intact(tmp_path / "bundle")
+    assert replies(tmp_path / "bundle/data/results") == replies(case.results)
