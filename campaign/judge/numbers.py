@@ -20,9 +20,10 @@ from campaign.judge.submission import Submission
 from campaign.results.case import selected, valid_by_line
 from campaign.results.cells import Row
 from campaign.results.parsers.consistency import half_digit
-from campaign.statistics import intervals
+from campaign.statistics import intervals, ranks
 
 MOST_CHANCE_DIGITS = 15  # digits that two measurements of a large campaign may have in common by chance
+CHANCE = 0.05  # of a campaign without outliers to have a note of one
 LINES_CHANCE_DIGITS = 9  # digits that two of some dozen lines of a table may have in common by chance
 Line = tuple[str, str, str]  # target, launch condition, file configuration
 
@@ -125,12 +126,12 @@ def repeated(submission: Submission) -> Iterator[Finding]:
 
 
 def steady(submission: Submission) -> Iterator[Finding]:
-    """STA-04: the values of a cell vary within the thresholds, form one group, and do not drift."""
+    """STA-04: the values of a cell vary within the thresholds, have no outliers, and do not drift. Trends and outliers
+    are tested for all cells together: among many steady ones, some value soon is far from the others.
+    """
     parameter = submission.pack.parameter
     variation, explain, drift = (parameter("STA-04", name) for name in ("variation", "explain", "drift"))
     form = doubt(submission.full)
-    operations = {operation.id: operation for operation in submission.pack.operations}
-    by_line = valid_by_line(submission.results)
     rows = [row for row in submission.executed_rows if row.status is Status.MEASURED]
     for row in rows:
         cv = row.summary.cv
@@ -143,21 +144,23 @@ def steady(submission: Submission) -> Iterator[Finding]:
                 about=row.cell,
                 limit=f"{explain if cv > explain else variation:.0%}",
             )
-        in_time = sorted(by_line.get(row.cell.line, ()), key=lambda case: case.attempt.started or 0.0)
-        values = [
-            record.value
-            for case in in_time
-            if row.cell.operation in case.run.operations and (record := case.result(operations[row.cell.operation]))
-        ]
-        trend = intervals.trend(values)
-        if trend is not None and trend < drift:
-            least, found = apart(drift, trend)
-            yield form("values show a trend over time", f"p-value of {least} or more", found, about=row.cell)
-        if far := intervals.outliers(values):
-            shown = ", ".join(digits(values[index]) for index in sorted(far))
-            yield note("outliers present; none excluded", "", shown, about=row.cell)
+    in_time = {row.cell: _in_time(row) for row in rows}
+    trends = {cell: p for cell, values in in_time.items() if (p := intervals.trend(values)) is not None}
+    for cell, p in zip(trends, ranks.adjusted([*trends.values()]), strict=True):
+        if p < drift:
+            least, found = apart(drift, p)
+            yield form("values show a trend over time", f"p-value of {least} or more", found, about=cell)
+    farthest = {cell: far for cell, values in in_time.items() if (far := intervals.farthest(values))}
+    for (cell, (value, _)), p in zip(farthest.items(), ranks.adjusted([p for _, p in farthest.values()]), strict=True):
+        if p < CHANCE:
+            yield note("outliers present; none excluded", "", digits(value), about=cell)
     single = [row.cell for row in rows if row.summary.cv is None]
     yield from submission.over(unchecked, single, "only one repetition: variability unknown")
+
+
+def _in_time(row: Row) -> list[float]:
+    by_start = sorted(zip(row.started, row.values, strict=True)) if row.started else enumerate(row.values)
+    return [value for _, value in by_start]
 
 
 # --- PHY: whether they can be true

@@ -145,6 +145,7 @@ def _number(
     record = result.result(operation)
     counted = [(case.attempt.job_id, each.value) for case in good if (each := case.result(operation)) is not None]
     values = tuple(value for _, value in counted)
+    started = [case.attempt.started for case in good if case.result(operation) is not None]
     return replace(
         row,
         status=status,
@@ -157,4 +158,5 @@ def _number(
         findings=result.findings,
         values=values,
         jobs=len({case.attempt.job_id for case in good}),
+        started=tuple(time for time in started if time is not None) if None not in started else (),
     )

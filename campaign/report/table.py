@@ -23,7 +23,7 @@ COLUMNS = (
     "files_total", "run", "attempt", "job_id", "file", "line", "n", "median", "low", "high", "cv", "true_value",
     "findings", "best", "values", "jobs", "iterations", "statistic", "iteration", "iteration_minimum",
     "iteration_mean", "iteration_stddev", "parts", "nodes_measured", "nodes_minimum", "nodes_mean", "nodes_maximum",
-    "nodes_spread", "energy_kwh", "peak_power_kw", "energy_method",
+    "nodes_spread", "energy_kwh", "peak_power_kw", "energy_method", "started",
 )  # fmt: skip
 
 ROUNDING = (

@@ -56,6 +56,7 @@ class Row:
     best: str = "highest"  # which value is the best: highest | lowest
     values: tuple[float, ...] = ()  # of all valid attempts, in the order of the runs
     jobs: int = 0  # number of jobs that measured them: values of one job share its nodes and its time
+    started: tuple[float, ...] = ()  # when each was measured, in seconds since 1970; empty if that is not known
     basis: Basis | None = None
     executions: tuple[str, ...] = ()  # the attempts that a number across executions is from, as `origin` names one
     nodes: tuple[str, ...] = ()  # those that run by themselves for it, where each node does
@@ -128,6 +129,7 @@ class Row:
                 "outliers": list(self.summary.outliers),
                 "values": list(self.values),
                 "jobs": self.jobs,
+                "started": list(self.started),
             },
             "campaign": self.basis.campaign if self.basis else None,
             "rules": self.basis.as_json() if self.basis else None,

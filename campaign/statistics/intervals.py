@@ -7,10 +7,10 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median, stdev
 
 from campaign.core.grouping import grouped
-from campaign.statistics.ranks import NORMAL, coefficients
+from campaign.statistics.ranks import NORMAL, beyond, coefficients
 
 WIDEST = 0.999  # confidence of the extremes of 12 values; beyond, intervals are not known well enough
 FEWEST_APART = 4  # effective number of independent values, at least, if there are enough to estimate a dependence
@@ -138,6 +138,21 @@ def outliers(values: Sequence[float]) -> frozenset[int]:
     if spread == 0:
         return frozenset()
     return frozenset(index for index, value in enumerate(values) if 0.6745 * abs(value - middle) / spread >= 3.5)
+
+
+def farthest(values: Sequence[float]) -> tuple[float, float] | None:
+    """The value that is farthest from the mean of the logarithms, and the p-value that all are of one normal
+    distribution, by its distance from the others (Grubbs); None below 4 values, or where the others do not vary.
+    """
+    logs = [math.log(value) for value in values if value > 0]
+    n = len(logs)
+    if n < max(4, len(values)):
+        return None
+    middle = fmean(logs)
+    far = max(range(n), key=lambda index: abs(logs[index] - middle))
+    rest = [log for index, log in enumerate(logs) if index != far]
+    spread = stdev(rest) * math.sqrt(n / (n - 1))
+    return (values[far], min(1.0, 2 * n * beyond(abs(logs[far] - fmean(rest)) / spread, n - 2))) if spread else None
 
 
 ORDERS = 60  # most values for which all orders are counted

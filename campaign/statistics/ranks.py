@@ -70,12 +70,15 @@ class Differences:
             return chance
         away = -NORMAL.inv_cdf(chance) / self.spread
         # With a spread of 1 the distribution of the count is exact; the distance of the spread from 1 is an estimate.
-        freedom = self.freedom / (1 - min(self.spread, 1 / self.spread) ** 4)
-        if freedom < math.inf:  # Student's distribution approximated by the normal one (Wallace 1959)
-            shrink = (8 * freedom + 1) / (8 * freedom + 3)
-            away = shrink * math.sqrt(freedom * math.log1p(away**2 / freedom))
-        by_spread = NORMAL.cdf(-away)
+        by_spread = beyond(away, self.freedom / (1 - min(self.spread, 1 / self.spread) ** 4))
         return by_spread if self.spread > 1 else min(chance, by_spread)
+
+
+def beyond(away: float, freedom: float) -> float:
+    """Probability that Student's t is larger, by the normal distribution (Wallace 1959), which never says less."""
+    if freedom < math.inf:
+        away = (8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(away**2 / freedom))
+    return NORMAL.cdf(-away)
 
 
 def differences(

@@ -152,3 +152,12 @@ def test_what_lies_far_off_is_flagged_by_its_place_and_stays_in_the_numbers() ->
     assert found.low == pytest.approx(80.6)
     assert intervals.outliers([1.0, 1.0, 9.0]) == frozenset()
     assert intervals.outliers([1.0] * 5 + [2.0]) == frozenset()  # no spread to measure by
+
+
+def test_the_farthest_value_has_the_p_value_of_grubbs_test() -> None:
+    assert intervals.farthest([100.0, 101.0, 99.0, 100.5, 99.5, 50.0]) == (50.0, pytest.approx(3e-6, rel=0.9))
+    _, steady = intervals.farthest([100.0, 101.0, 99.0, 100.5, 99.5, 102.0]) or (0.0, 0.0)
+    assert steady > 0.2
+    assert intervals.farthest([100.0, 101.0, 99.0]) is None
+    assert intervals.farthest([100.0, 100.0, 100.0, 100.0, 101.0]) is None
+    assert intervals.farthest([-1.0, 2.0, 3.0, 4.0, 5.0]) is None

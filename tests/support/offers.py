@@ -19,6 +19,11 @@ CELLS = [
 Row = dict[str, Any]
 
 
+def in_turns(repetitions: int) -> list[float]:
+    """Starts of which those of two offers took turns: one of each on each day."""
+    return [86400.0 * day for day in range(1, repetitions + 1)]
+
+
 def row(values: Sequence[float] = (100.0,), cell: Sequence[str] = CELLS[0], **changes: Any) -> Row:
     """A measured cell with its repetitions; the highest is reported."""
     made = {
@@ -30,7 +35,7 @@ def row(values: Sequence[float] = (100.0,), cell: Sequence[str] = CELLS[0], **ch
         "processes": 8,
         "nodes": 2,
         "files_total": 1000,
-        "statistics": {"n": len(values), "values": list(values), "jobs": len(values)},
+        "statistics": {"n": len(values), "values": list(values), "jobs": len(values), "started": in_turns(len(values))},
         "campaign": "offer",
         "rules": RULES,
     }

@@ -400,7 +400,9 @@ CATALOGUE: Mapping[str, RuleEntry] = {
         "look for other load and slow nodes, and measure again, or explain the variation",
         variation=Parameter(Quantity.SHARE, 0.05, "largest coefficient of variation without a finding"),
         explain=Parameter(Quantity.SHARE, 0.1, "coefficient of variation above which the finding names this limit"),
-        drift=Parameter(Quantity.FACTOR, 0.005, "p-value below which a trend over time is reported"),
+        drift=Parameter(
+            Quantity.FACTOR, 0.05, "p-value, adjusted for all cells, below which a trend over time is reported"
+        ),
         severity=_W,
     ),
     "STA-05": _rule(

@@ -18,6 +18,7 @@ from campaign.statistics import ranks
 MARKS = {
     verdicts.CellVerdict.BETTER: "+",
     verdicts.CellVerdict.WORSE: "-",
+    verdicts.CellVerdict.SESSION: "≈",
     verdicts.CellVerdict.SAME: "=",
     verdicts.CellVerdict.WITHIN: "~",
     verdicts.CellVerdict.BELOW: "!",
@@ -26,6 +27,7 @@ MARKS = {
     verdicts.CellVerdict.NONE: "/",
 }
 BEST, NOT_TOLD = "*", "°"
+SESSION = verdicts.CellVerdict.SESSION
 MOST_GROUPS = 8  # operations for which a summary has columns
 MOST_SAID = 50  # cells that are named below a table
 VERDICT = "verdict"
@@ -144,7 +146,7 @@ def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
     marks = {
         other: NOT_TOLD
         for other, entry in measured.items()
-        if min((*top.values, *entry.values), default=0.0) <= 0 or verdicts.differences(top, entry).p > verdicts.LEVEL
+        if min((*top.values, *entry.values), default=0.0) <= 0 or not _differ(top, entry)
     }
     return marks | {place: BEST}
 
@@ -161,7 +163,8 @@ def _conclusions(comparison: verdicts.OfferComparison) -> Iterable[str]:
         if comparison.terms is not None:
             found = ""
         elif tested:
-            found = f"{better + worse} of {tested} tested cells differ significantly ({worse} worse, {better} better); "
+            found = f"{better + worse} of {tested} tested cells differ significantly ({worse} worse, {better} better)"
+            found += f", {sums.verdicts[SESSION]} more may be the day's; " if sums.verdicts[SESSION] else "; "
         else:
             found = f"none of {several(len(column), 'cell')} could be tested; "
         mean = _mean_in_words(comparison.in_means[place - 1], sums)
@@ -173,12 +176,16 @@ def _mean_in_words(in_means: bool, sums: verdicts.GainSummary) -> str:
         return "no means, since its size, rules or operations differ (see above; --force includes it)"
     if sums.mean is None:
         return "no cell has a ratio"
-    interval = (
-        f"95% interval {_factor(sums.low)} to {_factor(sums.high)}"
-        if sums.low
-        else "no interval: some cells have too few repetitions, or jobs that they ran in"
-    )
-    return f"geometric mean gain {_factor(sums.mean)} ({interval})"
+    mean = f"geometric mean gain {_factor(sums.mean)}"
+    if sums.interval is None:
+        return f"{mean} (no interval: some cells have too few repetitions, or jobs that they ran in)"
+    within = "" if sums.over_sessions else " within the sessions measured"
+    return f"{mean} (95% interval{within} {' to '.join(map(_factor, sums.interval))})"
+
+
+def _differ(one: OfferedCell, other: OfferedCell) -> bool:
+    difference, over_sessions = verdicts.by_session(one, other)
+    return over_sessions and difference.p <= verdicts.LEVEL
 
 
 def _summary(comparison: verdicts.OfferComparison) -> Table:
@@ -219,6 +226,12 @@ def _legend(comparison: verdicts.OfferComparison) -> Iterable[str]:
             "95% intervals are per cell (Mann-Whitney, each side with its own spread). Differences are significant at "
             "5% across all cells (Benjamini-Hochberg). 'no difference shown' does not mean equal: see the interval."
         )
+        if any(cell.verdict is SESSION for cell in cells):
+            yield (
+                "'may be the day's': more than the noise within a session, but days differ too. To tell, let the runs "
+                "of both take turns on one system (A, B, A, B, …), or measure each in 4 sessions or more, on other "
+                "days."
+            )
         yield from _power(comparison)
     else:
         yield (
@@ -272,7 +285,7 @@ def _failures(comparison: verdicts.OfferComparison) -> Iterable[str]:
     else:
         for place, column in enumerate(comparison.cells, 1):
             yield f"{verdicts.letters(place)}: {_closing(column)}"
-        counted = (verdicts.CellVerdict.WORSE, verdicts.CellVerdict.UNTOLD)
+        counted = (verdicts.CellVerdict.WORSE, SESSION, verdicts.CellVerdict.UNTOLD)
         failing = [(place, cell) for place, cell in failing if cell.verdict not in counted and not cell.untested]
     for place, cell in failing[:MOST_SAID]:
         yield f"{verdicts.letters(place)} {cell.cell}: {_verdict(cell)}"
@@ -288,8 +301,9 @@ def _closing(column: Sequence[verdicts.CellComparison]) -> str:
     untested = sum(cell.untested for cell in failing)
     numbers = {
         "worse": worse,
+        "may be the day's": found[SESSION],
         "cannot be tested": untested,
-        "without a value on a side": len(failing) - worse - changed - untested,
+        "without a value on a side": len(failing) - worse - changed - untested - found[SESSION],
         "changed": changed,
     }
     said = ", ".join(f"{number} {what}" for what, number in numbers.items() if number)
@@ -340,8 +354,8 @@ def _offer_json(place: int, offer: Offer, comparison: verdicts.OfferComparison) 
         "summary": {
             "cells": means.compared,
             "geometric_mean": means.mean,
-            "low": means.low,
-            "high": means.high,
+            "interval": means.interval,
+            "over_sessions": means.over_sessions,
             "by_launch": means.by_launch,
             "by_operation": means.by_operation,
             "verdicts": {verdict: number for verdict, number in means.verdicts.items() if number},
@@ -367,6 +381,7 @@ def _cell_json(cell: verdicts.CellComparison) -> dict[str, Any]:
         "high": cell.high,
         "p": cell.p,
         "adjusted_p": cell.adjusted,
+        "over_sessions": cell.over_sessions,
         "verdict": cell.verdict,
         "reason": cell.reason,
         "fails": cell.fails,
@@ -382,6 +397,7 @@ def _entry_json(entry: OfferedCell | None) -> dict[str, Any] | None:
         "n": len(entry.values),
         "median": verdicts.typical(entry) if entry.values else None,
         "jobs": entry.jobs,
+        "started": entry.started,
         "processes": entry.processes,
         "nodes": entry.nodes,
     }

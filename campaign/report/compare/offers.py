@@ -34,6 +34,7 @@ class OfferedCell:
     best: str = "highest"  # or lowest
     values: tuple[float, ...] = ()
     jobs: int | None = None  # number of jobs that measured the values
+    started: tuple[float, ...] = ()  # when each was measured; empty if that is not known
     processes: int | None = None
     nodes: int | None = None
     files_total: int | None = None
@@ -197,23 +198,30 @@ def _entry(row: _OfferedRow) -> OfferedCell:
     has_number = status.counts or row.given.get("value") is not None
     value = row.amount("value", unit) if has_number else None
     values: tuple[float, ...] = ()
-    jobs = None
+    jobs, started = None, values
     if status is Status.MEASURED and row.given.get("statistics") is not None:
-        values, jobs = _statistics(_OfferedRow(row.place, row.take("statistics", _STATISTICS), "statistics."), unit)
+        values, jobs, started = _statistics(
+            _OfferedRow(row.place, row.take("statistics", _STATISTICS), "statistics."), unit
+        )
         if value not in values:
             raise row.wrong("value", "one of statistics.values: a measured number is that of one repetition")
     processes, nodes, files_total = (row.take(key, _COUNT) for key in ("processes", "nodes", "files_total"))
     performed = row.amount("true_value", unit) if row.given.get("true_value") is not None else None
-    return OfferedCell(cell, status, value, unit, best, values, jobs, processes, nodes, files_total, performed)
+    return OfferedCell(cell, status, value, unit, best, values, jobs, started, processes, nodes, files_total, performed)
 
 
-def _statistics(given: _OfferedRow, unit: str) -> tuple[tuple[float, ...], int | None]:
-    """The values of the repetitions, and the number of jobs that measured them."""
-    values = given.given["values"]
+Repetitions = tuple[tuple[float, ...], int | None, tuple[float, ...]]
+
+
+def _statistics(given: _OfferedRow, unit: str) -> Repetitions:
+    """The values of the repetitions, the number of jobs that measured them, and when each was."""
+    values, started = given.given["values"], given.given.get("started") or []
     if not 0 < len(values) <= MAX_VALUES or given.given.get("n") != len(values):
         raise given.wrong("values", f"1 to {MAX_VALUES} numbers, as many as n says")
+    if started and not (isinstance(started, list) and len(started) == len(values) and all(map(_is_signed, started))):
+        raise given.wrong("started", "a time in seconds since 1970 for each of the values, or none")
     each = _OfferedRow(given.place, {f"values[{place}]": value for place, value in enumerate(values)}, given.within)
-    return tuple(each.amount(key, unit) for key in each.given), given.take("jobs", _COUNT)
+    return tuple(each.amount(key, unit) for key in each.given), given.take("jobs", _COUNT), tuple(started)
 
 
 def _offer(source: str, first: _OfferedRow, entries: Mapping[Cell, OfferedCell]) -> Offer:

@@ -118,7 +118,8 @@ def _json_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     row["status"] = row["status"] or ("missing" if row["value"] is None else "measured")
     row["best"], row["unit"] = row["best"] or "highest", row["unit"] or "not given"
     if values := [table.number(word) for word in str(given.get("values", "")).split()]:
-        row["statistics"] = {"n": len(values), "values": values, "jobs": _whole(given.get("jobs"))}
+        started = [table.number(word) for word in str(given.get("started", "")).split()]
+        row["statistics"] = {"n": len(values), "values": values, "jobs": _whole(given.get("jobs")), "started": started}
     return row
 
 

@@ -23,7 +23,7 @@ from campaign.core.model import Cell, Status
 from campaign.core.strict_yaml import shown
 from campaign.core.units import several
 from campaign.report.compare.offers import Offer, OfferedCell, renamed
-from campaign.statistics import intervals, ranks
+from campaign.statistics import intervals, ranks, sessions
 
 INFLATED = 1.01  # value over actual rate from which a formula inflates a number, not just by rounding
 MAX_PAIRS = 10**8  # of values, over all cells of an offer: about ten seconds
@@ -33,6 +33,7 @@ LEVEL = 0.05  # of false alarms, per campaign and per bound
 class CellVerdict(StrEnum):
     BETTER = "better"
     WORSE = "worse"
+    SESSION = "may be the day's"  # more than noise, but the sides were measured in different sessions
     SAME = "no difference shown"
     WITHIN = "within tolerance"
     BELOW = "below the commitment"
@@ -97,6 +98,7 @@ class CellComparison:
     high: float | None = None
     p: float | None = None
     adjusted: float | None = None  # p adjusted for the number of cells
+    over_sessions: bool = False  # the interval and p include what differs between sessions
     fails: bool = False
 
     @property
@@ -106,7 +108,7 @@ class CellComparison:
 
     @property
     def untested(self) -> bool:
-        """Whether both sides have a number, but no test was possible."""
+        """Whether both sides have a number, but no test at all was possible."""
         return self.verdict is CellVerdict.UNTOLD or (self.verdict is CellVerdict.NONE and self.reported is not None)
 
     @property
@@ -271,7 +273,7 @@ def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
 def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
     """The ratio with its interval, without a verdict; no ratio if there are too few values."""
     assert pair.first and pair.second and pair.first.value and pair.second.value
-    difference = differences(pair.first, pair.second)
+    difference, over = (differences(pair.first, pair.second), False) if terms else by_session(pair.first, pair.second)
     middle = difference.middle if difference.ordered else None
     bounds, p = difference.bounds(LEVEL / 2 if terms is None else LEVEL), None
     if bounds is not None:
@@ -282,7 +284,8 @@ def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
         bounds = intervals.median_interval(alone, 1 - 2 * LEVEL, _dependence(pair.second))
         middle = statistics.median(alone)
     ratio, low, high = (None if x is None else math.exp(x) for x in (middle, *(bounds or (None, None))))
-    return replace(pair, reported=pair.second.value / pair.first.value, ratio=ratio, low=low, high=high, p=p)
+    reported = pair.second.value / pair.first.value
+    return replace(pair, reported=reported, ratio=ratio, low=low, high=high, p=p, over_sessions=over)
 
 
 def differences(first: OfferedCell, second: OfferedCell) -> ranks.Differences:
@@ -292,6 +295,23 @@ def differences(first: OfferedCell, second: OfferedCell) -> ranks.Differences:
     ours, theirs = ([math.log(value) for value in entry.values] for entry in (first, second))
     blocks = first.jobs or len(ours), second.jobs or len(theirs)
     return ranks.differences(ours, theirs, (_dependence(first), _dependence(second)), blocks)
+
+
+def by_session(first: OfferedCell, second: OfferedCell) -> tuple[ranks.Differences, bool]:
+    """The differences, and whether they include those between sessions: if the runs of both sides took turns, or if
+    both have so many sessions that their medians can be compared.
+    """
+    whole = differences(first, second)
+    if not (first.started and second.started):
+        return whole, False
+    if sessions.in_turns(first.started, second.started):
+        return whole, True
+    ours, theirs = (
+        intervals.one_of_each([math.log(value) for value in entry.values], sessions.of(entry.started))
+        for entry in (first, second)
+    )
+    apart = ranks.differences(ours, theirs, (intervals.dependence(ours), intervals.dependence(theirs)))
+    return (whole, False) if apart.bounds(LEVEL / 2) is None else (apart, True)
 
 
 def _dependence(entry: OfferedCell) -> float:
@@ -316,6 +336,8 @@ def _difference(cell: CellComparison, adjusted: float | None) -> Answer:
         return CellVerdict.UNTOLD, _untested(cell), True
     if adjusted > LEVEL:
         return CellVerdict.SAME, "", False
+    if not cell.over_sessions:
+        return CellVerdict.SESSION, "", True
     better = (cell.ratio > 1) == (cell.best == "highest")
     return (CellVerdict.BETTER, "", False) if better else (CellVerdict.WORSE, "", True)
 
@@ -431,12 +453,13 @@ def _differences(first: Offer, other: Offer, column: Sequence[CellComparison]) -
 @dataclass(frozen=True, slots=True)
 class GainSummary:
     """An offer compared with the first: geometric means of the gains (above 1 is better), and counts of verdicts.
-    `low`, `high`: 95% interval of the mean of all; None with too few repetitions.
+    `interval`: 95% interval of the mean of all; None with too few repetitions. `over_sessions`: it includes what
+    differs between sessions.
     """
 
     mean: float | None
-    low: float | None
-    high: float | None
+    interval: tuple[float, float] | None
+    over_sessions: bool
     by_launch: dict[str, float | None]
     by_operation: dict[str, float | None]
     compared: int  # cells in the means
@@ -450,12 +473,14 @@ def summary(column: Sequence[CellComparison], in_means: bool = True) -> GainSumm
     launches = dict.fromkeys(compared.cell.launch for compared in column)
     operations = dict.fromkeys(compared.cell.operation for compared in column)
     counted = Counter(compared.verdict for compared in column)
-    mean = _mean([gain for _, gain in gains])
-    low, high = _interval(mean, gained) if mean else (None, None)
+    mean, interval, over_sessions = _mean([gain for _, gain in gains]), None, False
+    if mean and (of_all := _of_all(gained)).low and of_all.high and of_all.ratio:
+        interval = mean * of_all.low / of_all.ratio, mean * of_all.high / of_all.ratio
+        over_sessions = of_all.over_sessions and all(cell.over_sessions for cell in gained)
     return GainSummary(
         mean,
-        low,
-        high,
+        interval,
+        over_sessions,
         {name: _mean([gain for cell, gain in gains if cell.launch == name]) for name in launches},
         {name: _mean([gain for cell, gain in gains if cell.operation == name]) for name in operations},
         len(gains),
@@ -463,29 +488,23 @@ def summary(column: Sequence[CellComparison], in_means: bool = True) -> GainSumm
     )
 
 
-def _interval(mean: float, gained: Sequence[CellComparison]) -> tuple[float, float] | tuple[None, None]:
-    """The interval of a mean, from the means over all cells of each repetition: results of one run vary together."""
-    difference = differences(*(_of_all([cell.best for cell in gained], side) for side in _sides(gained)))
-    bounds = difference.bounds(LEVEL / 2)
-    if bounds is None:
-        return None, None
-    low, high = (mean * math.exp(bound - difference.middle) for bound in bounds)
-    return low, high
+def _of_all(gained: Sequence[CellComparison]) -> CellComparison:
+    """The gains as those of one cell, with the mean over all cells for each repetition: results of one run vary
+    together.
+    """
+    sides = zip(*((cell.first, cell.second) for cell in gained if cell.first and cell.second), strict=True)
+    first, second = (_mean_cell(side, [cell.best for cell in gained]) for side in sides)
+    return _estimated(CellComparison(gained[0].cell, first, second), None)
 
 
-def _sides(gained: Sequence[CellComparison]) -> tuple[list[OfferedCell], list[OfferedCell]]:
-    return [cell.first for cell in gained if cell.first], [cell.second for cell in gained if cell.second]
-
-
-def _of_all(best: Sequence[str], entries: Sequence[OfferedCell]) -> OfferedCell:
-    """The geometric means of the repetitions over cells, as one cell."""
-    of_repetition = zip(*(entry.values for entry in entries), strict=False)  # as many as the cell with the fewest has
-    values = [
-        _mean([value if way == "highest" else 1 / value for value, way in zip(each, best, strict=True)])
-        for each in of_repetition
-    ]
-    jobs = [entry.jobs for entry in entries if entry.jobs]
-    return replace(entries[0], values=tuple(filter(None, values)), jobs=min(jobs, default=None))
+def _mean_cell(side: Sequence[OfferedCell], best: Sequence[str]) -> OfferedCell:
+    """Geometric means over cells; as many as the cell with the fewest repetitions has."""
+    values = tuple(
+        math.exp(statistics.fmean(math.log(value) * (1 if way == "highest" else -1) for value, way in each))
+        for each in (zip(values, best, strict=True) for values in zip(*(cell.values for cell in side), strict=False))
+    )
+    jobs = min(cell.jobs or len(values) for cell in side)
+    return replace(side[0], values=values, started=side[0].started[: len(values)], jobs=jobs)
 
 
 def lone_targets_once(column: Sequence[CellComparison]) -> list[CellComparison]:

@@ -27,7 +27,7 @@ TEXTS = (*NEEDED[:4], "unit", "run", "file", "job_id")
 # Columns of the values in an object of the JSON form, by their keys there.
 WITHIN = {
     "source": {"file": "file", "line": "line"},
-    "statistics": {name: name for name in ("n", "median", "low", "high", "cv", "values", "jobs")},
+    "statistics": {name: name for name in ("n", "median", "low", "high", "cv", "values", "jobs", "started")},
     "iterations": {"count": "iterations", "statistic": "statistic", "iteration": "iteration"}
     | {name: f"iteration_{name}" for name in ("minimum", "mean", "stddev")},
     "by_node": {name: f"nodes_{name}" for name in ("measured", "minimum", "mean", "maximum", "spread")},
@@ -86,8 +86,8 @@ def flat(entry: Mapping[str, Any]) -> dict[str, Any]:
     for key, columns in WITHIN.items():
         if isinstance(inner := entry.get(key), dict):
             fields |= {column: inner.get(name) for name, column in columns.items()}
-    if isinstance(values := fields.get("values"), list):
-        fields["values"] = " ".join(map(repr, values))
+    lists = {name: fields[name] for name in ("values", "started") if isinstance(fields.get(name), list)}
+    fields |= {name: " ".join(map(repr, values)) for name, values in lists.items()}
     if isinstance(parts := fields.get("parts"), list):
         fields["parts"] = " ".join(f"{each.get('file')}:{each.get('line')}" for each in parts if isinstance(each, dict))
     return fields

@@ -19,7 +19,7 @@ from campaign.core.errors import INCOMPLETE, OK, USAGE, InputError
 from campaign.report.compare import forms, verdicts
 from campaign.report.compare.verdicts import CellComparison, CellVerdict, Terms, letters, summary
 from tests.support import builders, offers
-from tests.support.offers import CELLS, gap, noisy, offer, row
+from tests.support.offers import CELLS, gap, in_turns, noisy, offer, row
 
 LOW = (100.0, 101.0, 102.0, 103.0, 104.0, 105.0)
 HIGH = (110.0, 111.0, 112.0, 113.0, 114.0, 115.0)
@@ -62,7 +62,10 @@ def test_one_repetition_is_a_bare_ratio_and_not_tested() -> None:
 @pytest.mark.parametrize(("jobs", "seen"), [(1, False), (2, False), (6, True)])
 def test_repetitions_of_one_job_count_as_one(jobs: int, seen: bool) -> None:
     def carried(values: Sequence[float]) -> offers.Row:
-        return {**row(values), "statistics": {"n": len(values), "values": list(values), "jobs": jobs}}
+        return {
+            **row(values),
+            "statistics": {"n": len(values), "values": list(values), "jobs": jobs, "started": in_turns(6)},
+        }
 
     found = one(carried(LOW), carried(HIGH))
     assert found.verdict is (CellVerdict.BETTER if seen else CellVerdict.UNTOLD)
@@ -113,6 +116,65 @@ def test_the_other_order_of_two_campaigns_turns_every_ratio_round(seed: int, rep
         assert there.low is None if back.high is None else there.low == pytest.approx(1 / back.high)
         assert (there.p, there.adjusted) == (back.p, back.adjusted)
         assert there.verdict == turned.get(back.verdict, back.verdict)
+
+
+# --- sessions
+
+DAY_S, HOUR_S = 86400.0, 3600.0
+
+
+def started(values: Sequence[float], starts: Sequence[float]) -> offers.Row:
+    return {**row(values), "statistics": {"n": len(values), "values": list(values), "started": list(starts)}}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [
+        ([HOUR_S * each for each in range(6)], [DAY_S + HOUR_S * each for each in range(6)], CellVerdict.SESSION),
+        ([HOUR_S * each for each in range(6)], [], CellVerdict.SESSION),  # not known
+        ([HOUR_S * each for each in range(0, 12, 2)], [HOUR_S * each for each in range(1, 12, 2)], CellVerdict.BETTER),
+        ([DAY_S * each for each in range(6)], [DAY_S * each for each in range(6, 12)], CellVerdict.BETTER),
+        ([DAY_S * each for each in (0, 0, 0, 1, 1, 1)], [DAY_S * each for each in range(6, 12)], CellVerdict.SESSION),
+    ],
+    ids=["a day each", "unknown", "in turns", "six days each", "two days and six"],
+)
+def test_a_difference_between_sessions_may_be_the_days(
+    first: list[float], second: list[float], verdict: CellVerdict
+) -> None:
+    offered = [offer(started(LOW, first)), offer(started(HIGH, second))]
+    compared = verdicts.compare(offered)
+    ((found,),) = compared.cells
+    assert (found.verdict, found.over_sessions) == (verdict, verdict is CellVerdict.BETTER)
+    assert found.fails is (verdict is CellVerdict.SESSION)
+    ((accepted,),) = verdicts.compare(offered, FIVE_PERCENT).cells
+    assert accepted.verdict is CellVerdict.BETTER  # a commitment has to be reached on any day
+    printed = " ".join(forms.printed(compared, "simple").split())
+    assert ("95% interval within the sessions measured" in printed) is found.fails
+    assert (
+        "0 of 1 tested cells differ significantly (0 worse, 0 better), 1 more may be the day's" in printed
+    ) is found.fails
+    assert printed.endswith("B: of 1 cell: 1 may be the day's") is found.fails
+    same = verdicts.compare([offer(started(LOW, first)), offer(started(LOW[::-1], second))])
+    assert kinds(same) == {CellVerdict.SAME} and same.passed
+
+
+def test_the_repetitions_of_a_session_count_as_one() -> None:
+    """Six sessions of two repetitions that are alike show as much as one repetition in each."""
+    starts = [DAY_S * day + HOUR_S * each for day in range(6) for each in (0, 1)]
+    late = [start + 10 * DAY_S for start in starts]
+    first, second = ([value for value in values for _ in (0, 1)] for values in (LOW, HIGH))
+    whole = one(started(first, starts), started(second, late))
+    alone = one(started(LOW, starts[::2]), started(HIGH, late[::2]))
+    assert (whole.p, whole.low, whole.high) == (alone.p, alone.low, alone.high)
+
+
+@pytest.mark.parametrize("starts", [[1.0], ["now"] * 6, 5])
+def test_starts_that_are_no_times_are_refused(starts: Any) -> None:
+    wrong = {**row(LOW), "statistics": {"n": 6, "values": list(LOW), "started": starts}}
+    with pytest.raises(
+        InputError, match=r"row 1: statistics\.started: found .*; allowed: a time in seconds since 1970"
+    ):
+        offer(wrong)
 
 
 # --- cells that have no number, and cells that are not of the same thing
@@ -494,7 +556,7 @@ def test_the_summary_has_geometric_means_of_gains() -> None:
     assert found.mean == pytest.approx(2)
     assert found.by_operation == {"create": pytest.approx(2), "stat": pytest.approx(2)}
     assert found.verdicts[CellVerdict.UNTOLD] == found.compared == 2
-    assert (found.low, found.high) == (None, None)
+    assert found.interval is None
 
 
 def test_the_mean_has_the_interval_of_the_repetitions_means() -> None:
@@ -502,8 +564,8 @@ def test_the_mean_has_the_interval_of_the_repetitions_means() -> None:
     first, second = (offer(*(row(values, cell) for cell in CELLS)) for values in (LOW, HIGH))
     (column,) = verdicts.compare([first, second]).cells
     found = summary(column)
-    assert (found.low, found.high) == (pytest.approx(column[0].low), pytest.approx(column[0].high))
-    assert found.mean == pytest.approx(column[0].ratio)
+    assert found.interval == (pytest.approx(column[0].low), pytest.approx(column[0].high))
+    assert found.over_sessions and found.mean == pytest.approx(column[0].ratio)
 
 
 # --- the verb
