@@ -20,7 +20,6 @@ from campaign.config.rfp import Part, Rfp
 from campaign.config.values import beside
 from campaign.core import schema
 from campaign.core.errors import InputError
-from campaign.core.schema import Field, KeyedMap, MapOf
 from campaign.core.strict_yaml import Document, Mapping, Place, Scalar, Sequence, YamlNode
 
 OF_THE_FILE = ("name", "rules", "results")  # keys that a part does not have
@@ -60,10 +59,12 @@ class _Shared:
         return node
 
 
-_WHOLE = KeyedMap(
-    **{name: Field(_Shared(name not in OF_A_PART), "") for name in SCHEMA.fields},
-    node_classes=Field(MapOf(NAME, _Keys()), "keys of the parts that run on a class of nodes of the RFP, by its name"),
-    parts=Field(MapOf(NAME, _Keys()), "keys of each part of the RFP, by its name", required=True),
+_WHOLE = schema.KeyedMap(
+    **{name: schema.Field(_Shared(name not in OF_A_PART), "") for name in SCHEMA.fields},
+    node_classes=schema.Field(
+        schema.MapOf(NAME, _Keys()), "keys of the parts that run on a class of nodes of the RFP, by its name"
+    ),
+    parts=schema.Field(schema.MapOf(NAME, _Keys()), "keys of each part of the RFP, by its name", required=True),
 )
 
 

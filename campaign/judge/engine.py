@@ -37,7 +37,6 @@ from campaign.judge import (
 )
 from campaign.judge.findings import CAMPAIGN, left_to_buyer, of_rule, unchecked, unchecked_by_buyer
 from campaign.judge.rows import with_findings
-from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.cells import patterns
@@ -92,7 +91,7 @@ OVER_NUMBERS = frozenset(
     {"CMP-04", "RUN-10", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05", "RES-02"}
 )
 
-RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
+RULES: Mapping[str, Callable[[submission.Submission], Iterator[Finding]]] = {
     "CMP-01": submission.every_cell_there,
     "CMP-02": submission.every_target_answered,
     "CMP-03": submission.every_cell_answered,
@@ -214,13 +213,13 @@ def measured(
     return results
 
 
-def judge_submission(whole: Submission) -> tuple[Finding, ...]:
+def judge_submission(whole: submission.Submission) -> tuple[Finding, ...]:
     """All findings of the pack's rules about a campaign, except those of its single attempts."""
     found = by_rules(RULES, whole.pack.checks, whole, CAMPAIGN, concerned=answered.concerned(whole))
     return answered.answered(whole, found)
 
 
-def judged(whole: Submission) -> Submission:
+def judged(whole: submission.Submission) -> submission.Submission:
     """The campaign with all findings: those about it as a whole, those of its rows, and rules that are not checked."""
     findings = judge_submission(whole)
     rows = with_findings(whole.rows, findings)
@@ -228,7 +227,7 @@ def judged(whole: Submission) -> Submission:
     return replace(whole, rows=rows, findings=(*findings, *others))
 
 
-def _without_measurement(whole: Submission) -> Iterator[Finding]:
+def _without_measurement(whole: submission.Submission) -> Iterator[Finding]:
     """Results that the vendor did not measure, whatever rules the pack lists: the buyer accepts them or not."""
     about = {Status.DECLINED: "declined: {reason}", Status.PROJECTED: "not measured, but {reason}"}
     alike = grouped(((row.status, row.note), row.cell) for row in whole.rows if row.status in about)
@@ -237,7 +236,7 @@ def _without_measurement(whole: Submission) -> Iterator[Finding]:
         yield from answered.answered(whole, of_rule("CMP-03", CAMPAIGN, found, answered.concerned(whole)))
 
 
-def nothing_measured(whole: Submission) -> Iterator[Finding]:
+def nothing_measured(whole: submission.Submission) -> Iterator[Finding]:
     """If runs ended and none gave a number: one "not checked" for each rule about measured numbers."""
     judged_all_the_same = OF_FAILED if any(case.records for case in whole.results) else WITHOUT_NUMBERS
     need_numbers = ATTEMPT_RULES.keys() - judged_all_the_same | OVER_NUMBERS

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from campaign.config.counts import EACH, SERIES
 from campaign.config.rules import catalogue, clauses, formulas, output_check, program_check, requirement_check, sweeps
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, PLACEHOLDERS, PROFILES
-from campaign.config.rules.program_check import ids, sizes
-from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
 from campaign.core.schema import Values
 from campaign.core.strict_yaml import Place
@@ -26,20 +24,20 @@ def check(pack: Values) -> None:
     program_check.check(pack)
     even = next((name for _, text in program_check.command_lines(pack) for name in EQUAL_BLOCKS if name in text), "")
     for condition in pack.entries("launch"):
-        _check_launch(condition, sizes(pack), even)
+        _check_launch(condition, program_check.sizes(pack), even)
     _check_flags(pack)
     _check_placeholders(pack)
     for variable in pack.entries("variables"):
         for case in variable.entries("cases"):
-            case.require(case["launch"], ids(pack, "launch"), "launch")
-            case.require(case["files"], ids(pack, "files"), "files")
+            case.require(case["launch"], program_check.ids(pack, "launch"), "launch")
+            case.require(case["files"], program_check.ids(pack, "files"), "files")
     for given in pack.entries("inputs"):
         if given["path"] and given["sha256"] == "":
             given.problem("required key missing; allowed: the SHA-256 of the file that comes with the pack", "sha256")
     _check_sweeps(pack)
     _check_operations(pack)
     for plot in pack.entries("plots"):
-        _check_plot(plot, ids(pack, "operations"), ids(pack, "sweeps"))
+        _check_plot(plot, program_check.ids(pack, "operations"), program_check.ids(pack, "sweeps"))
     _check_checks(pack)
     requirement_check.check(pack)
     output_check.check(pack)
@@ -50,8 +48,8 @@ def check(pack: Values) -> None:
 
 def _check_ids(pack: Values, key: str) -> None:
     seen: set[str] = set()
-    of_sweeps = [*_BUILT_IN, *ids(pack, "variables")]
-    of_inputs = [*of_sweeps, *ids(pack, "sweeps")]
+    of_sweeps = [*_BUILT_IN, *program_check.ids(pack, "variables")]
+    of_inputs = [*of_sweeps, *program_check.ids(pack, "sweeps")]
     taken = {"variables": _BUILT_IN, "sweeps": of_sweeps, "inputs": of_inputs}.get(key, [])
     for entry in pack.entries(key):
         name = entry["id"]
@@ -63,7 +61,7 @@ def _check_ids(pack: Values, key: str) -> None:
             seen.add(name)
 
 
-def _check_launch(condition: Values, sizes: list[str], even: str) -> None:
+def _check_launch(condition: Values, variables: list[str], even: str) -> None:
     """`even`: what in the command lines needs the same number of processes on each node."""
     nodes, processes, each = (condition[key] for key in ("nodes", "processes", "processes_per_node"))
     fewest = condition["minimum_nodes"] or 1
@@ -76,7 +74,7 @@ def _check_launch(condition: Values, sizes: list[str], even: str) -> None:
             "not allowed together with processes per node or a share of the nodes; remove one of them", "processes"
         )
     for name in formula.names(condition["threads"] or "0"):
-        condition.require(name, [*formulas.RUN, *sizes], "threads")
+        condition.require(name, [*formulas.RUN, *variables], "threads")
     if condition["whole_system"] and (nodes is not None or processes is not None):
         condition.problem("found true with fixed counts; remove them or set false", "whole_system")
     if isinstance(nodes, int) and fewest > nodes:
@@ -120,7 +118,7 @@ def _texts(pack: Values) -> Iterator[tuple[Place, str, list[str]]]:
     """Every text that may contain placeholders, but those of command lines: its place, the text, and the names known
     there.
     """
-    variables, sweep_ids = ids(pack, "variables"), ids(pack, "sweeps")
+    variables, sweep_ids = program_check.ids(pack, "variables"), program_check.ids(pack, "sweeps")
     for section, keys, known in (
         ("files", ("title",), ["items_total", *variables]),
         ("operations", ("id", "title", "row", "record", "formula"), [*variables, *sweep_ids]),
@@ -136,7 +134,7 @@ def _texts(pack: Values) -> Iterator[tuple[Place, str, list[str]]]:
 
 def _check_placeholders(pack: Values) -> None:
     used: set[str] = set()
-    known = [*_BUILT_IN, *(name for key in ("variables", "sweeps", "inputs") for name in ids(pack, key))]
+    known = [*_BUILT_IN, *(name for key in ("variables", "sweeps", "inputs") for name in program_check.ids(pack, key))]
     for at, text in program_check.command_lines(pack):
         used |= set(_check_computed(at, text, pack))
         used |= set(_check_text(at, formulas.without(text), known, pack))
@@ -181,7 +179,7 @@ def _check_computed(at: Place, text: str, pack: Values) -> Iterator[str]:
             pack.problem(str(error), *at)
             continue
         for name in wanted:
-            pack.require(name, [*formulas.RUN, *sizes(pack)], *at)
+            pack.require(name, [*formulas.RUN, *program_check.sizes(pack)], *at)
         yield from wanted
 
 
@@ -195,9 +193,9 @@ def _check_sweeps(pack: Values) -> None:
             entry.problem("depends on the geometry; not allowed if a launch condition is the whole system")
 
 
-def _sweep(entry: Values) -> Sweep | None:
+def _sweep(entry: Values) -> sweeps.Sweep | None:
     """None where a key could not be read."""
-    return None if None in entry.values() else Sweep(**entry)
+    return None if None in entry.values() else sweeps.Sweep(**entry)
 
 
 def _known(pack: Values, profile: str) -> dict[str, str]:
@@ -212,7 +210,7 @@ def _sampled(pack: Values, profile: str) -> dict[str, tuple[str, ...]] | None:
         if sweep is None or not sweep.has_form:
             return None
         if sweep.by_geometry:
-            sweep = Sweep(sweep.id, values=sweep.first or "1")
+            sweep = sweeps.Sweep(sweep.id, values=sweep.first or "1")
         try:
             expanded[sweep.id] = sweep.expand(_known(pack, profile))
         except ValueError as error:
@@ -225,7 +223,7 @@ def _sampled(pack: Values, profile: str) -> dict[str, tuple[str, ...]] | None:
 
 
 def _check_operations(pack: Values) -> None:
-    operations, sweep_ids = ids(pack, "operations"), set(ids(pack, "sweeps"))
+    operations, sweep_ids = program_check.ids(pack, "operations"), set(program_check.ids(pack, "sweeps"))
     for files in pack.entries("files"):
         files.require_all("inflated", operations)
     for operation in pack.entries("operations"):
@@ -266,7 +264,7 @@ def _check_expanded(pack: Values, profile: str) -> bool:
     known, sampled = _known(pack, profile), _sampled(pack, profile)
     if sampled is None:
         return False
-    everywhere = set(ids(pack, "launch"))
+    everywhere = set(program_check.ids(pack, "launch"))
     phases = {phase["id"]: set(phase["launch"] or ()) for phase in pack.entries("phases")}
     launches = {
         formulas.name_of(f"{each['id']}-1" if SERIES in each.values() else each["id"]): each["id"]
