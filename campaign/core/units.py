@@ -140,6 +140,17 @@ def converted(value: float, unit: str, wanted: str) -> float:
     raise ValueError(f"found unit {wanted}; allowed: {unit}, also with another prefix such as k, M, Mi")
 
 
+def ranges(text: str) -> list[range]:
+    """`0-3,8` as ranges. Raises ValueError for any other text."""
+    spans = []
+    for part in text.split(","):
+        match = re.fullmatch(r"([0-9]{1,8})(?:-([0-9]{1,8}))?", part)
+        if not match:
+            raise ValueError(f"{text!r:.60} is not a list of ranges such as 0-3,8")
+        spans.append(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return spans
+
+
 def digits(value: float) -> str:
     """A number as it is printed: whole from 100 on, below that 3 significant digits."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

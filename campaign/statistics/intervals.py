@@ -122,11 +122,8 @@ def dependence(values: Sequence[float]) -> float:
 
 
 def _variation(values: Sequence[float]) -> float | None:
-    n = len(values)
-    mean = sum(values) / n
-    if n < 2 or mean == 0:
-        return None
-    return math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1)) / abs(mean)
+    mean = fmean(values)
+    return stdev(values) / abs(mean) if len(values) > 1 and mean else None
 
 
 def outliers(values: Sequence[float]) -> frozenset[int]:

@@ -16,7 +16,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, median
+from statistics import NormalDist, median, variance
 
 FEWEST_PAIRS = 36  # that of 6 values on both sides; fewer show too little of how each side varies
 EXACT = 2500  # pairs up to which all orders are counted; above, the normal approximation is good to three digits
@@ -115,9 +115,9 @@ def _spread(
     else:
         shift = median(ordered)
         beside = [value - shift for value in second]
-        variances = m * _variance(_places(first, beside)), n * _variance(_places(beside, first))
+        variances = m * variance(_places(first, beside)), n * variance(_places(beside, first))
         over = 1 + 0.3 * (1 / m + 1 / n)  # the shift's effect on the variance, by simulation of sides that vary alike
-    varies = [variance * more for variance, more in zip(variances, inflation, strict=True)]
+    varies = [one * more for one, more in zip(variances, inflation, strict=True)]
     if not sum(varies):
         return 1.0, math.inf
     parts = zip(varies, blocks or (m, n), strict=True)
@@ -128,11 +128,6 @@ def _spread(
 def _places(values: Sequence[float], others: Sequence[float]) -> list[float]:
     ordered = sorted(others)
     return [(bisect_left(ordered, value) + bisect_right(ordered, value)) / 2 for value in values]
-
-
-def _variance(values: Sequence[float]) -> float:
-    mean = sum(values) / len(values)
-    return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
 @functools.cache

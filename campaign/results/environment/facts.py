@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+from campaign.core import units
 from campaign.core.job_states import STATES
 from campaign.core.model import Completion, State
 from campaign.core.once import Once
@@ -35,23 +36,14 @@ class Value:
         return indices(self.nodes)
 
 
-_RANGES = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*")
-
-
 @lru_cache(maxsize=1024)  # the nodes of a job share a few of them
 def indices(ranges: str, nodes: int = MOST_NODES) -> tuple[int, ...]:
     """The indices in "0-2,5". Raises ValueError unless they are ascending and below `nodes`."""
-    if ranges == "":
-        return ()
-    if not _RANGES.fullmatch(ranges):
-        raise ValueError(f"{ranges!r:.60} is not a list of node ranges such as 0-3,5")
     found: list[int] = []
-    for part in ranges.split(","):
-        first, _, last = part.partition("-")
-        low, high = int(first), int(last or first)
-        if not low <= high < nodes or (found and low <= found[-1]):
+    for span in units.ranges(ranges) if ranges else ():
+        if not span or span[-1] >= nodes or (found and span[0] <= found[-1]):
             raise ValueError(f"{ranges!r:.60}: not ascending, or beyond the last of {nodes} nodes (counted from 0)")
-        found.extend(range(low, high + 1))
+        found.extend(span)
     return tuple(found)
 
 

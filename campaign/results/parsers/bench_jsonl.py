@@ -7,10 +7,10 @@ lines of their own.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from campaign.core import units
 from campaign.core.model import Attestation, Observation, RankGroup, Record
 from campaign.results.json_fields import WrongField
 from campaign.results.parsers.json_applets import READERS
@@ -163,13 +163,10 @@ def _uneven(line: JsonLine) -> tuple[int, ...]:
 
 def _ranks(text: object) -> list[range]:
     """`0-3,8` as ranges."""
-    spans = []
-    for part in text.split(",") if isinstance(text, str) else [""]:
-        match = re.fullmatch(r"([0-9]{1,8})(?:-([0-9]{1,8}))?", part)
-        if not match:
-            raise WrongField(f"rank_to_node: {text!r} are not ranges of ranks such as 0-3,8")
-        spans.append(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return spans
+    try:
+        return units.ranges(text if isinstance(text, str) else "")
+    except ValueError as error:
+        raise WrongField(f"rank_to_node: {error}") from None
 
 
 def _second_start(run: Execution, line: JsonLine) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from statistics import pstdev, stdev
 from typing import Any
 
 from campaign.core.model import Iteration, Record, Source
@@ -51,9 +51,6 @@ class Repeats:
 
 def deviation(values: Sequence[float], of_sample: bool = True) -> float:
     """Standard deviation, 0 for one value: of a sample, or of the values as all that there are."""
-    n = len(values)
-    if n < 2:
+    if len(values) < 2:
         return 0.0
-    mean = sum(values) / n
-    sample = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1))
-    return sample if of_sample else sample * math.sqrt((n - 1) / n)
+    return stdev(values) if of_sample else pstdev(values)

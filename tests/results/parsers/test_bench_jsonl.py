@@ -348,7 +348,7 @@ def test_garbage_gives_no_records_and_an_error(content: str) -> None:
         (["0-1", "1-2"], "rank_to_node: some ranks are missing or listed twice"),
         (["0-2", "3"], "rank_to_node has 1 to 3 ranks per node; expected 2"),
         (["0,2", "1,3"], "rank_to_node: the ranks of a node are not consecutive, but the placement is block"),
-        (["0-1", "two"], "rank_to_node: 'two' are not ranges of ranks such as 0-3,8; file ignored"),
+        (["0-1", "two"], "rank_to_node: 'two' is not a list of ranges such as 0-3,8; file ignored"),
     ],
 )
 def test_a_map_of_ranks_that_is_not_the_placement_beside_it_is_an_error(ranks: list[str], doubt: str) -> None:
