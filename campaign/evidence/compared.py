@@ -21,13 +21,13 @@ from campaign.core.errors import CampaignError, pass_on
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
-from campaign.core.units import listed, several, utc
+from campaign.core.units import listed, utc
 from campaign.evidence import bundle, provenance, replay
 from campaign.judge import records
 from campaign.judge.environment import CONTROLLER_S
 from campaign.judge.findings import BUILTIN, Form, to_explain, unchecked, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
-from campaign.results.source import diff, facts, modifications, record
+from campaign.results.source import facts, modifications
 from campaign.slurm import script_text, scripts, submit
 
 LARGEST_TEXT = 16 << 20  # bytes of a text that is compared
@@ -288,10 +288,6 @@ def _modifications(data: Path, whole: Submission, tool: str) -> Iterator[Finding
     }
     for name, how in differing(data, again if tool == f"campaign {__version__}" else {}).items():
         yield violation("{name} differs from the records of the comparison and the builds: {how}", name=name, how=how)
-    changes = sources.comparison.changes if sources.comparison else ()
-    files = len(diff.FILE.findall(record.patch_of(Paths(data / "results"))))
-    if files != len(changes):
-        yield violation("modifications.json has other changes than the patch", several(files, "file"), len(changes))
 
 
 def _bound(data: Path, bag: bagit.Bag, ends: Sequence[int]) -> Iterator[Finding]:

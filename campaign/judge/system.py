@@ -15,7 +15,7 @@ from campaign.core.model import Finding
 from campaign.core.units import format_size, listed, several
 from campaign.judge.findings import at_full_size, cut, doubt, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
-from campaign.judge.timing import LOCAL, adapters_of
+from campaign.judge.timing import LOCAL
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
 
@@ -395,7 +395,6 @@ _MEMORY = re.compile(
 _FABRIC = re.compile(r"\b(infiniband|[efhnx]dr\d*|omni-?path|slingshot)\b")
 _OTHER_NETWORK = re.compile(r"\b(?:ethernet|\d*gbe|roce|tcp|routers?|gateways?)\b")
 _OF_FABRIC = ("fabric.", "net.ib", "net.hsn", "net.opa")
-_GIGABITS = re.compile(r"\b(\d+) ?Gb(?:it)?(?:/s|ps)")
 
 
 def _contradicted(submission: Submission) -> Iterator[Finding]:
@@ -431,10 +430,6 @@ def _adapters(texts: Mapping[str, str], environment: Environment) -> Iterator[tu
         elsewhere = key == "network" and _OTHER_NETWORK.search(text)
         if (said := _FABRIC.search(text)) and not elsewhere and not any(map(environment.under, _OF_FABRIC)):
             yield key, said[0], f"no such adapter ({found or 'none at all'})"
-    rate, unknown = adapters_of(environment)
-    speeds = [int(gigabits) for gigabits in _GIGABITS.findall(texts.get("node", ""))]
-    if speeds and not unknown and min(speeds) * 1e9 / 8 > rate:
-        yield "node", f"{min(speeds)} Gb/s", f"adapters of {rate * 8 / 1e9:g} Gb/s together"
 
 
 def _names(pattern: str, of_record: str = "") -> _Differs:

@@ -35,7 +35,6 @@ from campaign.slurm.submit import Room, left_on, send
 FOLLOW_S = (0.05, 1.0)  # shortest and longest pause between two checks of the jobs' records
 GROWTH = 1.05  # of the pause at each check: it becomes a twentieth of the time that a run has taken
 _NO_SPACE = re.compile("No space left on device|Disk quota exceeded")
-RESEND_S = 60.0  # until a time stamp is asked for again that was not received
 MAX_SENDS = 3  # attempts at a submission that Slurm then did not know
 
 
@@ -78,22 +77,20 @@ class Stamping:
     store: Store
     say: Say
     covered: int = 0
-    not_before: float = 0.0
     trouble: str = ""
 
     def step(self, attempts: Sequence[Attempt], last: bool = False) -> None:
-        """Send the head if attempts have ended since the last one; after a failure again later, or if it is the last
-        time.
+        """Send the head if attempts have ended since the last one. After a failure it is sent again when the next one
+        ends, or if it is the last time.
         """
         service, ended = self.opened.campaign.evidence.timestamp, sum(not attempt.state.active for attempt in attempts)
-        if not service or ended == self.covered or (time.monotonic() < self.not_before and not last):
+        if not service or (ended == self.covered and not (last and self.trouble)):
             return
-        reply = self.opened.paths.timestamps / f"{self.store.head}.tsr"
-        problem = "" if reply.exists() else timestamps.obtain(self.store.head, service, reply)
-        if problem and (last or not self.trouble):
-            self.say(f"no time stamp of the journal's head from {service}: {problem}; it is asked for again")
-        self.trouble, self.not_before = problem, time.monotonic() + RESEND_S if problem else 0.0
-        self.covered = self.covered if problem else ended
+        reply, before = self.opened.paths.timestamps / f"{self.store.head}.tsr", self.trouble
+        self.trouble = "" if reply.exists() else timestamps.obtain(self.store.head, service, reply)
+        self.covered = ended
+        if self.trouble != before and self.trouble:
+            self.say(f"no time stamp of the journal's head from {service}: {self.trouble}; it is asked for again")
 
 
 @dataclass(frozen=True, slots=True)

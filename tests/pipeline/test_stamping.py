@@ -13,7 +13,7 @@ from campaign.config.opened import Opened
 from campaign.core import timestamps
 from campaign.core.events import hash_of
 from campaign.core.model import State
-from campaign.pipeline.run import RESEND_S, Stamping
+from campaign.pipeline.run import Stamping
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support import builders
 from tests.support.authority import make
@@ -63,20 +63,23 @@ def test_each_end_of_an_attempt_is_stamped_once(tmp_path: Path, authority: Path)
     assert said == []
 
 
-def test_a_failure_is_told_once_and_repeated_later_and_at_the_end(tmp_path: Path, authority: Path) -> None:
+def test_a_failure_is_told_once_and_repeated_with_the_next_end_and_at_the_last(tmp_path: Path, authority: Path) -> None:
     said: list[str] = []
     by = stamping(tmp_path, str(authority / "stamp"), said)
     (authority / "closed").touch()
-    head = end(by, 0)
-    by.step(by.store.attempts())
-    by.not_before -= RESEND_S
-    by.step(by.store.attempts())
+    for number in range(2):
+        head = end(by, number)
+        for _ in range(3):
+            by.step(by.store.attempts())
     assert len(said) == 1 and "/stamp: status 1: closed today; it is asked for again" in said[0]
     (authority / "closed").unlink()
-    by.step(by.store.attempts())  # too soon
+    by.step(by.store.attempts())
     assert replies(tmp_path) == set()
     by.step(by.store.attempts(), last=True)
     assert replies(tmp_path) == {head}
+    following = end(by, 2)
+    by.step(by.store.attempts())
+    assert replies(tmp_path) == {head, following} and len(said) == 1
 
 
 def test_without_a_service_nothing_is_sent(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from campaign.results.source.trees import LARGEST_FILE, LINK, Tree, TreeEntry
 
 CONTEXT = 3  # lines
 
-FILE = re.compile(rb"^(?=diff --git )", re.MULTILINE)  # where a patch of `render` begins with a file
+_FILE = re.compile(rb"^(?=diff --git )", re.MULTILINE)
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@\n((?:[-+ \\].*\n)+)", re.MULTILINE)
 _CHANGES = re.compile(rb"^(?:diff --git |--- |@@ |Binary files |GIT binary patch)", re.MULTILINE)
 _SIZE = re.compile(rb"^(?:literal|delta) ([0-9]+)", re.MULTILINE)
@@ -68,7 +68,7 @@ def differences(old: Tree, new: Tree) -> tuple[Difference, ...]:
         return ()
     before_all = [(entry.path, entry.mode, entry.data) for _, entry, _ in pairs if entry]
     after_all = [(entry.path, entry.mode, entry.data) for _, _, entry in pairs if entry]
-    patches = FILE.split(git.difference(before_all, after_all))[1:]
+    patches = _FILE.split(git.difference(before_all, after_all))[1:]
     return tuple(Difference(*pair, patch, _hunks(patch)) for pair, patch in zip(pairs, patches, strict=True))
 
 

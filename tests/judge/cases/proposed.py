@@ -84,7 +84,6 @@ DESCRIBED: list[Example] = [
     contradicted(ON_XEON, "node", "2 x Intel Xeon Platinum 8592+, 512 GB RAM", "8592",
                  "Intel(R) Xeon(R) Platinum 8480+"),
     contradicted(OLD, "node", "Xeon E5-2699 v4", "2699", "Intel(R) Xeon(R) CPU E5-2690 v4 @ 2.60GHz"),
-    contradicted(ON_TEN_GIGABITS, "node", "2 ports of 100 Gb/s", "100 Gb/s", "adapters of 10 Gb/s together"),
     #
     honest("the virtual cluster of one machine", ON_A_VIRTUAL_MACHINE,
            node="virtual node of 8 CPUs; all nodes share the 2 cores and the memory of the machine",
