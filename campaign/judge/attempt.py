@@ -38,7 +38,7 @@ def flags_present(case: Case) -> Iterator[Finding]:
     given = {*case.seen.argv, *(word.partition("=")[0] for word in case.seen.argv if word.startswith("--"))}
     lacking = [flag.flag for flag in case.pack.fixed if flag.flag not in given]
     if not case.seen.argv:
-        yield not_printed(case.seen.program)(_NO_COMMAND_LINE)
+        yield not_printed(case)(_NO_COMMAND_LINE)
     elif lacking:
         yield violation(
             "mandatory flags missing: {flags}",
@@ -53,7 +53,7 @@ def configuration_flags(case: Case) -> Iterator[Finding]:
     given, wanted = set(case.seen.argv), set(case.files.flags)
     others = {flag for files in case.pack.files for flag in files.flags} - wanted
     if not given:
-        yield not_printed(case.seen.program)(_NO_COMMAND_LINE)
+        yield not_printed(case)(_NO_COMMAND_LINE)
     elif wanted - given or others & given:
         yield violation(
             "wrong flags for file configuration {files}",
@@ -66,7 +66,7 @@ def configuration_flags(case: Case) -> Iterator[Finding]:
 def no_other_flags(case: Case) -> Iterator[Finding]:
     """FLG-03: the executed words are the planned ones, in their order."""
     if not case.seen.argv:
-        yield not_printed(case.seen.program)(_NO_COMMAND_LINE)
+        yield not_printed(case)(_NO_COMMAND_LINE)
     elif tuple(case.seen.argv[1:]) != case.planned:
         yield violation(
             "the executed command differs from the planned one",
@@ -101,7 +101,7 @@ def item_count(case: Case) -> Iterator[Finding]:
         yield note(_REHEARSAL_SIZE, f"{asked} or more", f"{total} {case.pack.items_unit}")
     counted = case.seen.files_reported
     if counted is None:
-        yield not_printed(case.seen.program)("item count not in the output")
+        yield not_printed(case)("item count not in the output")
     # mdtest 4.x prints "1 file" for its shared files, whatever n is.
     elif counted != total and not (case.files.inflated and counted == 1):
         yield violation(
@@ -131,7 +131,7 @@ def own_directory(case: Case) -> Iterator[Finding]:
         if "{directory}" not in word:
             continue
         if not case.seen.argv:
-            yield not_printed(case.seen.program)(_NO_COMMAND_LINE)
+            yield not_printed(case)(_NO_COMMAND_LINE)
             return
         planned, before = case.planned[position], case.planned[position - 1] if position else ""
         stem = word.partition("{directory}")[0]
@@ -174,7 +174,7 @@ def offset_as_told(case: Case) -> Iterator[Finding]:
         return
     actual = _after(case.seen.argv, "-N")
     if not case.seen.argv:
-        yield not_printed(case.seen.program)(_NO_COMMAND_LINE)
+        yield not_printed(case)(_NO_COMMAND_LINE)
     elif actual != expected:
         yield violation("-N does not shift the ranks by one node", f"-N {expected}", f"-N {actual}" if actual else None)
     elif "{rank_offset}" in case.pack.arguments and expected != str(case.run.geometry.processes_per_node):
@@ -194,7 +194,7 @@ def shift_happened(case: Case) -> Iterator[Finding]:
     if geometry.nodes == 1:
         yield note("single node: all phases ran on the node that created the files, as there is no other")
     elif shift is None:
-        yield not_printed(case.seen.program)("rank shift not in the output")
+        yield not_printed(case)("rank shift not in the output")
     elif shift % geometry.processes != geometry.processes_per_node:
         same = shift % geometry.processes == 0
         yield violation(
@@ -220,9 +220,9 @@ def ranks_placed(case: Case) -> Iterator[Finding]:
     """GEO-01: consecutive ranks share a node, with the same number on each, or one more on the first ones."""
     seen, geometry = case.seen, case.run.geometry
     if seen.placement is None or seen.processes_per_node is None:
-        yield not_printed(seen.program)("rank placement not in the output")
+        yield not_printed(case)("rank placement not in the output")
     elif geometry.larger and seen.placement == "block" and not (seen.processes_per_node or seen.uneven):
-        yield not_printed(seen.program)("number of ranks on each node not in the output")
+        yield not_printed(case)("number of ranks on each node not in the output")
     elif seen.placement != "block" or (seen.uneven or seen.processes_per_node) != (
         geometry.blocks if geometry.larger else geometry.processes_per_node
     ):
@@ -248,7 +248,7 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
         )
     elif seen.processes is None or seen.nodes is None:
         lacking = [name for name, count in (("processes", seen.processes), ("nodes", seen.nodes)) if count is None]
-        yield not_printed(seen.program)("number of {lacking} not in the output", lacking=" and ".join(lacking))
+        yield not_printed(case)("number of {lacking} not in the output", lacking=" and ".join(lacking))
     elif not case.run.commands[0].geometry:  # a phase's own counts are the pack's
         condition = next(condition for condition in case.pack.launch if condition.id == case.run.launch)
         kept = condition.processes in (None, seen.processes) and condition.nodes in (None, seen.nodes)

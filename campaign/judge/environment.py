@@ -46,7 +46,7 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     # By the output, or by the job's test before it, in the order of their first ranks.
     names = dict.fromkeys(case.seen.node_names or case.evidence.placement)
     if not names:
-        yield not_printed(case.seen.program)("node names not in the output")
+        yield not_printed(case)("node names not in the output")
         return
     spoke, had = environment.answered, environment.job_nodes
     # Also where its ranks ran, as processes on the nodes saw them.
@@ -272,7 +272,7 @@ def _tasks_suffice(case: Case) -> Iterator[Finding]:
     """The job had at least as many tasks as processes ran."""
     processes = case.seen.processes
     if processes is None:
-        yield not_printed(case.seen.program)("process count not in the output")
+        yield not_printed(case)("process count not in the output")
         return
     tasks_by_source = {
         "environment.json": case.evidence.environment.variables.get("SLURM_NTASKS"),
@@ -391,7 +391,7 @@ def cache_dealt_with(case: Case) -> Iterator[Finding]:
     if geometry.nodes == 1:
         yield note("files were accessed on the node that created them; results may come from client cache")
     elif seen.shift_effective is None:
-        yield not_printed(seen.program)("client cache handling not in the output")
+        yield not_printed(case)("client cache handling not in the output")
     elif seen.shift_effective % geometry.processes == 0 or seen.whole_nodes is False:
         yield to_explain(
             "no measure against client caching",

@@ -9,6 +9,7 @@ from typing import Any
 
 from campaign.core.model import Cell, Finding, Move, Severity
 from campaign.core.units import listed, several
+from campaign.results.case import Case
 
 Form = Callable[..., Finding]  # makes a finding: form(wording, expected, actual)
 CAMPAIGN = "campaign"  # the subject of findings about no single cell or attempt
@@ -48,11 +49,12 @@ unchecked_by_buyer: Form = partial(_finding, Severity.WARNING, checked=False, mo
 unprovable: Form = partial(_finding, Severity.WARNING, checked=False, move=Move.NOBODY)  # no such output shows it
 
 
-def not_printed(program: str) -> Form:
-    """For what an output lacks. The built-in benchmark prints everything, so that something is wrong; of another
-    program, nobody can say more.
+def not_printed(case: Case) -> Form:
+    """For what an output lacks: the built-in benchmark prints everything, and mdtest and IOR their name, so that lines
+    were removed; of another program nobody can say more.
     """
-    return unchecked if program.startswith(BUILTIN) else unprovable
+    named = bool(case.seen.program) or not isinstance(case.pack.output, str)
+    return unchecked if case.seen.program.startswith(BUILTIN) or not named else unprovable
 
 
 def at_full_size(form: Form, full: bool) -> Form:

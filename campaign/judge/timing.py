@@ -45,7 +45,7 @@ def long_enough(case: Case) -> Iterator[Finding]:
     for operation, record in case.reported:
         seconds = phase_seconds(case, record.measured[0]) or _at_most(case, operation)
         if seconds is None:
-            yield not_printed(case.seen.program)("phase duration not in the output", operation=operation.id)
+            yield not_printed(case)("phase duration not in the output", operation=operation.id)
         else:
             lasted.append((operation, record, seconds))
     yield from _below_rule(case, lasted)
@@ -179,7 +179,7 @@ def _quicker(case: Case, least: float, quick: dict[str, float]) -> Iterator[Find
             continue
         seconds, exact = _seconds_of_one(case, operation, record)
         if seconds is None:
-            yield not_printed(case.seen.program)(_HOW_MANY_UNKNOWN, operation=operation.id)
+            yield not_printed(case)(_HOW_MANY_UNKNOWN, operation=operation.id)
         elif seconds < least and not exact:
             yield note(_HOW_LONG_UNKNOWN, operation=operation.id)
         elif seconds < least:
