@@ -242,11 +242,11 @@ def _questions(said: Conclusion, known: Known, found: SortedFindings, results: i
     complete = "yes" if results and there == results else "NO"
     yield Question("complete", complete, f"{there} of {several(results, 'result')} ({counts or 'none'}){when}")
     yield Question("rules", said.kept, _why_rules(said, found, results - there))
-    kinds = Counter(_kind(finding) for finding in said.undecided)
-    counts = ", ".join(several(count, kind) for kind, count in kinds.items())
+    waiting = {(finding.rule, buyers.says(finding)): _kind(finding) for finding in said.undecided}
+    counts = ", ".join(several(count, kind) for kind, count in Counter(waiting.values()).items())
     yield Question(
         "decisions",
-        f"{len(said.undecided)} open" if said.undecided else "none open",
+        f"{len(waiting)} open" if waiting else "none open",
         f"{counts}, not yet accepted" if counts else "all accepted by name" if known.terms else "nothing waits",
     )
     lacking = []

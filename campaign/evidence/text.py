@@ -23,8 +23,20 @@ from campaign.report import contents, junit, printing
 from campaign.report.decision import printed
 from campaign.report.verdict import sentence
 
-# Rules that are printed for a bundle only if they have findings, and what they are about.
-_OTHERS = {"WVR-01": "waivers", "RUN-08": "the campaign as a whole", "EVD-06": "agreement of duplicate records"}
+# What is checked of a bundle, in the order in which it is printed.
+_CHECKED = {
+    "EVD-01": "files and checksums",
+    "EVD-03": "signature",
+    "EVD-02": "journal",
+    "CMP-05": "contents",
+    "EVD-04": "re-evaluation from raw logs",
+    "EVD-05": "rule pack",
+    "ENV-04": "your terms",
+    "WVR-01": "waivers",
+    "RUN-08": "the campaign as a whole",
+    "INP-01": "input files",
+    "EVD-06": "agreement of duplicate records",
+}
 MOST_SHOWN = 50  # cells of a table
 TOLD = 3  # problems of the bundle in the last line
 
@@ -62,7 +74,7 @@ def of_table(path: Path, differing: Sequence[CellDifference]) -> str:
 def as_junit(verified: VerifiedBundle) -> str:
     """The output of `verify --junit`: the rules about the bundle, and those about its campaign."""
     pack = verified.judged.submission.pack if verified.judged else None
-    rules = [rule for rule in CATALOGUE if rule in (*BUNDLE_RULES, "EVD-02", "EVD-05", *_OTHERS)]
+    rules = [rule for rule in CATALOGUE if rule in {*BUNDLE_RULES, *_CHECKED}]
     statements = {rule: pack.statement(rule) if pack else CATALOGUE[rule].statement for rule in rules}
     suites = [junit.Suite(f"bundle {verified.name}", "bundle", statements, verified.findings)]
     if verified.judged:
@@ -71,40 +83,48 @@ def as_junit(verified: VerifiedBundle) -> str:
 
 
 def details(verified: VerifiedBundle) -> str:
-    """The output of `verify --details`: each check, and its problems."""
-    wrong, broad = (
+    """Each check, with what is wrong or noted."""
+    found, broad = (
         grouped((finding.rule, finding) for finding in findings) for findings in (verified.findings, verified.broad)
     )
     signer = f"{plain(verified.signed.signer or 'unknown')}, {verified.signed.key}" if verified.signed else ""
+    holds = {
+        "EVD-01": f"complete; all checksums match: {verified.files} files",
+        "EVD-03": f"signature: {signer}",
+        "EVD-02": _journal(verified.chain),
+        "CMP-05": "contains every referenced file and nothing else",
+        "EVD-04": "re-evaluated from raw logs: identical tables, findings and verdict",
+        "EVD-05": "rule pack: identical to yours",
+    }
     tool = plain(verified.tool or "?")
-    lines = [
-        f"bundle {plain(verified.name)}: {verified.files} files, {verified.size} bytes, made by {tool}",
-        _line("EVD-01", wrong, "files and checksums", f"complete; all checksums match: {verified.files} files"),
-        _line("EVD-03", wrong, "signature", f"signature: {signer}"),
-        _line("EVD-02", wrong, "journal", _journal(verified.chain)),
-        _line("CMP-05", wrong, "contents", "contains every referenced file and nothing else"),
-        _line(
-            "EVD-04",
-            wrong,
-            "re-evaluation from raw logs",
-            "re-evaluated from raw logs: identical tables, findings and verdict",
-        ),
-        _line("EVD-05", wrong, "rule pack", "rule pack: identical to yours"),
-        *(_line(rule, wrong, _OTHERS[rule], "") for rule in _OTHERS if rule in wrong),
-        *(_line(rule, broad, "the campaign as a whole", "") for rule in broad),
-    ]
-    return "\n".join(lines)
+    lines = [f"bundle {plain(verified.name)}: {verified.files} files, {verified.size} bytes, made by {tool}"]
+    for rule, what in _CHECKED.items():
+        if found.get(rule):
+            lines.append(_line(rule, what, found[rule]))
+        elif rule in holds:
+            lines.append(f"  ok           {holds[rule]}")
+    return "\n".join([*lines, *(_line(rule, "the campaign as a whole", broad[rule]) for rule in broad)])
+
+
+def wrong(verified: VerifiedBundle) -> str:
+    """The checks that found something wrong, or that somebody has still to do something about."""
+    found, broad = (
+        grouped((each.rule, each) for each in findings if each.violated or each.open)
+        for findings in (verified.findings, verified.broad)
+    )
+    lines = [_line(rule, _CHECKED[rule], found[rule]) for rule in _CHECKED if rule in found]
+    return "\n".join([*lines, *(_line(rule, "the campaign as a whole", broad[rule]) for rule in broad)])
 
 
 def as_text(verified: VerifiedBundle, width: int = printing.WIDEST, part: str = "", more: bool = False) -> str:
     """The output of `verify`: the decision, what is wrong with the bundle or was not checked, and what the terms do not
     accept yet; with `more` also the checks that hold.
     """
-    found = [line for line in details(verified).split("\n") if more or not line.startswith(("bundle ", "  ok "))]
+    checks = details(verified) if more else wrong(verified)
     whole = verified.judged.submission if verified.judged else None
     left = terms.to_copy(verified.conclusion.undecided, whole.cells if whole else (), part)
     to_copy = f"What waits for you, in the form of your terms:\n{left}" if left else ""
-    return "\n\n".join(filter(None, [printed(verified.conclusion.decision, width), "\n".join(found), to_copy]))
+    return "\n\n".join(filter(None, [printed(verified.conclusion.decision, width), checks, to_copy]))
 
 
 def _journal(chain: Chain) -> str:
@@ -140,11 +160,8 @@ def conclusion(verified: VerifiedBundle) -> str:
     return f"{verified.conclusion.decision.headline}: {', '.join(parts)}"
 
 
-def _line(rule: str, wrong: dict[str, list[Finding]], what: str, holds: str) -> str:
-    """`what` is checked, and `holds` is printed if nothing is wrong with it."""
-    findings = wrong.get(rule, [])
-    if not findings:
-        return f"  ok           {holds}"
+def _line(rule: str, what: str, findings: Sequence[Finding]) -> str:
+    """`what` is checked, and what was found."""
     text = [f"  {word(findings):12} {what} ({rule})"]
     for finding in findings:
         compared = f"{finding.message} (expected {finding.expected}, found {finding.actual})"

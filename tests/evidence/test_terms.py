@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from campaign.core import bagit, signatures
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Finding, Move, Severity
-from campaign.evidence import terms, verify
+from campaign.evidence import bundle, terms, verify
 from campaign.evidence.terms import OfferTerms
-from tests.support import command_line, reference
+from tests.support import bundled, command_line, reference
 
 CELLS = tuple(Cell("scratch", launch, "shared", "stat") for launch in ("single", "node"))
 EXPLAINED = Finding("RUN-08", Severity.WARNING, "campaign", "attempts are missing", explained="they were  cancelled")
@@ -35,6 +38,16 @@ def written(tmp_path: Path, more: str = "", nonce: str = "RFP-1") -> Path:
     path = tmp_path / "terms.yaml"
     path.write_text(terms.text("crossroads-mdtest", path.name).replace("<a random word that you issue>", nonce) + more)
     return path
+
+
+def entries(printed: str) -> str:
+    """What `verify` prints for copying into terms."""
+    return printed.split("in the form of your terms:\n")[1].split("\nNOT YET")[0] + "\n"
+
+
+def verify_head(bag: Path) -> str:
+    with verify.verify(bag, verify.Asked()) as found:
+        return found.chain.head
 
 
 def of(tmp_path: Path, more: str = "") -> OfferTerms:
@@ -122,8 +135,7 @@ def test_what_verify_prints_is_accepted_once_a_name_and_a_day_are_filled_in(tmp_
         file.write_text(file.read_text().replace("nonce: RFP-1\nproof: [nonce]", bound))
         first = command_line.call("verify", reference.BUNDLE, "--terms", file)
         assert first.returncode == 4, first.stdout
-        entries = first.stdout.split("in the form of your terms:\n")[1].split("\nNOT YET")[0]
-        filled = re.sub('by: "", date: ""', 'by: A. Buyer, date: "2026-11-26"', entries)
+        filled = re.sub('by: "", date: ""', 'by: A. Buyer, date: "2026-11-26"', entries(first.stdout))
         file.write_text(f"{file.read_text()}\n{filled}\n")
         asked = verify.Asked(reference.SIGNERS, terms=terms.load(file))
         with verify.verify(reference.BUNDLE, asked) as found:
@@ -131,3 +143,36 @@ def test_what_verify_prints_is_accepted_once_a_name_and_a_day_are_filled_in(tmp_
             assert found.judged is not None
             waived = [each.rule for each in found.judged.submission.all_findings if each.waived]
             assert waived == ["SRC-01"]
+
+
+def test_a_vendor_who_explains_what_is_open_reaches_status_0_by_the_buyers_terms(tmp_path: Path) -> None:
+    """The way that docs/evidence.md describes, with a campaign that was measured with the defaults."""
+    bag, key, signers = tmp_path / "offer", tmp_path / "key", tmp_path / "signers"
+    with zipfile.ZipFile(reference.BUNDLE) as archive:
+        archive.extractall(tmp_path)
+    (tmp_path / "my-rfp").rename(bag)
+    with reference.as_when_made():
+        with verify.verify(reference.BUNDLE, verify.Asked()) as before:
+            assert before.judged is not None
+            asked = {each.rule for each in before.judged.submission.all_findings if each.open}
+        explained = [f"- {{rule: {rule}, cells: '*/*/*/*', text: the trial of {rule}}}" for rule in sorted(asked)]
+        with (bag / "data/campaign.yaml").open("a") as file:
+            file.write("\n".join(["", "explanations:", *explained, ""]))
+        bundled.redo(bag)
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=60, check=True)
+        (bag / bagit.SIGNATURE).unlink()
+        signatures.sign(bag / bagit.TAG_MANIFEST, key, bundle.NAMESPACE)
+        head = verify_head(bag)
+        file = written(tmp_path)
+        file.write_text(file.read_text().replace("nonce: RFP-1\nproof: [nonce]", f"heads: [{head}]"))
+        signers.write_text(f"vendor {key.with_suffix('.pub').read_text()}")
+        first = command_line.call("verify", bag, "--terms", file)
+        assert first.returncode == 4, first.stdout
+        assert "  rules      kept " in first.stdout
+        assert f"{len(asked)} explanations, 1 deviation, not yet accepted" in first.stdout
+        with file.open("a") as terms_file:
+            terms_file.write(re.sub('by: "", date: ""', 'by: A. Buyer, date: "2026-11-26"', entries(first.stdout)))
+        last = command_line.call("verify", bag, "--terms", file)
+    assert last.returncode == 0, last.stdout
+    assert last.stdout.startswith("ACCEPTABLE  offer  vendor (signature ok)")
+    assert last.stdout.endswith("ACCEPTABLE: bundle intact, all 36 results present\n")

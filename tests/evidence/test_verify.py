@@ -255,7 +255,7 @@ def test_words_of_an_earlier_version_are_not_compared_and_that_is_said(made: Mad
         assert (told.severity, found.intact) == ("I", True)
         assert "made by campaign 0.1.0: all values, runs, attempts and log lines are identical" in told.message
         assert told.message.endswith("tables/table.txt, findings.json, provenance/tables.json, ro-crate-metadata.json")
-        assert "note         re-evaluation from raw logs (EVD-04)" in verify_text.as_text(found)
+        assert "note         re-evaluation from raw logs (EVD-04)" in verify_text.details(found)
 
 
 @pytest.mark.parametrize("version", ["0.1.0", "99.0.0"])
@@ -616,7 +616,10 @@ def test_verify_writes_junit_of_the_bundle_and_of_the_campaign_in_it(made: Made,
     of_bundle, of_campaign = ElementTree.parse(out).getroot()
     told = {case.get("classname"): [child.tag for child in case] for case in of_bundle}
     assert told == {
-        **{f"bundle.{rule}": [] for rule in ("RUN-08", "CMP-05", "EVD-01", "EVD-04", "EVD-05", "EVD-06", "WVR-01")},
+        **{
+            f"bundle.{rule}": []
+            for rule in ("RUN-08", "CMP-05", "EVD-01", "EVD-04", "EVD-05", "EVD-06", "WVR-01", "ENV-04", "INP-01")
+        },
         **{f"bundle.{rule}": ["skipped"] for rule in ("EVD-02", "EVD-03")},
     }
     names = [case.get("classname", "").partition(".")[2] for case in of_campaign]
