@@ -45,14 +45,13 @@ USERS = {
     "openpyxl": {"results.tabular"},
     "lxml": {"results.tabular"},
     "docx": {"results.tabular"},
-    "numpy": {"statistics.contention", "statistics.scaling", "plan.search"},
-    "scipy": {"statistics.contention", "statistics.scaling"},
+    "numpy": {"statistics.contention", "statistics.designs", "statistics.scaling", "plan.search"},
+    "scipy": {"statistics.contention", "statistics.designs", "statistics.scaling"},
 }
 FOREIGN = USERS.keys() - {"subprocess", "sqlite3"}
 LATE = FOREIGN - {"orjson"}  # take longer to load than `campaign --help` may
-LOADED_LATE = {
-    "plan.search"
-}  # packages of which `plan.searches` loads all that use a slow library where a search goes on
+# Loaded where a search goes on, and where a sample is drawn or accepted.
+LOADED_LATE = {"plan.search", "statistics.designs"}
 PROCESSES = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
 
 

@@ -46,6 +46,13 @@ VERIFY_STATUS = """exit status:
 5  as 4, for a rehearsal, which is never compliant"""
 
 
+ACCEPT_STATUS = """exit status:
+0  accepted
+1  rejected: a drawn cell is below the limit, or this is not a measurement of the sample
+2  wrong usage, or not a challenge of this bundle
+4  undecided: a cell was not measured or is invalid, a difference needs your word, or more repetitions are needed"""
+
+
 class Help(argparse.HelpFormatter):
     """Wraps each line of a description or epilog separately; the text after a number is indented."""
 
@@ -129,7 +136,7 @@ JSON = Option("--json", action="store_true", help="print JSON")
 JUNIT = Option("--junit", type=Path, metavar="OUT", help="also write the findings to this file as JUnit XML, for CI")
 OUT = Option("-o", "--output", type=Path, metavar="OUT", help="write to this file")
 AT_LEAST = Option(
-    "--at-least", default="0.95", metavar="SHARE", help="share of the committed value to reach (default: %(default)s)"
+    "--at-least", metavar="SHARE", help="share of the committed value to reach (default: the one of the design)"
 )
 WAIVER_SIGNERS = Option(
     "--waiver-signers",
@@ -327,7 +334,13 @@ VERBS = (
     Verb("sample", "bundles", "draw random cells from a bundle, to be measured again on the installed system", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
         OF_BUNDLE,
-        Option("--cells", type=int, default=3, metavar="N", help="how many (default: %(default)s)"),
+        Option("--honest", default="5%", metavar="P%", help="how many honest vendors may be rejected (default: "
+               "%(default)s)".replace("5%", "5%%")),
+        Option("--catch", default="15%,25%,90%", metavar="I%,S%,P%", help="of vendors who inflate the share S of their "
+               "results by I, at least P are rejected"),
+        Option("--cells", type=int, metavar="N", help="insist on so many cells (default: as the design needs)"),
+        Option("--repetitions", type=int, metavar="N", help="insist on so many repetitions (default: as the design "
+               "needs)"),
         Option("--seed", required=True, metavar="TEXT", help="seed of the drawing: publish its hash before the "
                "bundle is submitted, and the seed afterwards"),
         AT_LEAST,
@@ -343,10 +356,15 @@ VERBS = (
         AT_LEAST,
         SIGNERS,
         WAIVER_SIGNERS,
-        Option("--reported", action="store_true", help="compare reported values only, without confidence intervals"),
+        Option("--reported", action="store_true", help="compare the reported values instead of all repetitions; the "
+               "design's error rates are not those of this comparison"),
+        Option("--allow", action="append", default=[], metavar="KEY", help="accept a difference between bundle and "
+               "sample by its key, such as slurm.partition, or a pattern such as 'library.*'; repeatable"),
+        Option("--further", action="store_true", help="write the further repetitions that would decide into the "
+               "challenge; 'campaign run' measures them"),
         table_format("csv, json, or a tabulate format such as simple, github, html"),
         OUT,
-    ]),
+    ], ACCEPT_STATUS),
     Verb("rebuild", "bundles", "build the benchmark again from a bundle's source and compare the binaries", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
         OF_BUNDLE,

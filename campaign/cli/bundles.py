@@ -17,7 +17,7 @@ from campaign.config.response import Response
 from campaign.core import journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.units import several
-from campaign.evidence import bundle, handed, rebuild, sample, terms, text, verify, whole
+from campaign.evidence import bundle, handed, rebuild, terms, text, verify, whole
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
 from campaign.report import table
@@ -210,43 +210,47 @@ def _intact(
 
 
 def draw_sample(arguments: argparse.Namespace) -> int:
+    from campaign.evidence import sample
+    from campaign.statistics import designs
+
     asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
+    honest = sample.parse_percents("--honest", arguments.honest)
+    aims = designs.Aims(*honest, *sample.parse_percents("--catch", arguments.catch, "INFLATION,SHARE,POWER"))
+    fixed = designs.Fixed(arguments.cells, arguments.repetitions, _limit(arguments))
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
-        challenge = sample.challenge(submission, verified.chain.head, arguments.cells, arguments.seed)
+        offer = sample.offer_of(submission, arguments.bundle.name)
+        challenge = sample.designed(offer, verified.chain.head, arguments.seed, aims, fixed)
         if arguments.output.exists():
             raise InputError(f"{arguments.output}: already exists; name a new file")
-        write(challenge, arguments.output)
-        print(f"cells to measure again: {' '.join(sample.read(arguments.output).cells)}")
-        print(sample.error_rates(submission.rows, arguments.cells, float(arguments.at_least)))
+        settings = sample.settings_of(challenge, submission)
+        write(sample.written(challenge, settings), arguments.output)
+        of_machine = [f"  {key}: {text}" for key, text in sample.flat(settings).items() if sample.is_of_machine(key)]
+        show("\n".join(sample.described(challenge, offer)))
+        print(f"cells to measure again: {' '.join(challenge.cells)}")
+        show("the vendor's machine; change what must differ, and allow it with 'campaign accept --allow KEY':")
+        show("\n".join(of_machine))
     return OK
 
 
+def _limit(arguments: argparse.Namespace) -> float | None:
+    given = verdicts.parse_terms(None, arguments.at_least, False)
+    return given.least if given else None
+
+
 def accept(arguments: argparse.Namespace) -> int:
-    least = verdicts.parse_terms(None, arguments.at_least, arguments.reported)
-    assert least is not None, "the share has a default"
+    from campaign.evidence import acceptance, sample
+
     asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
+    buyer = acceptance.Buyer(tuple(arguments.allow), _limit(arguments), arguments.reported)
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
-        accepted = sample.accept(
-            submission.campaign.path.parents[1], arguments.challenge, submission, verified.chain.head, least, say
-        )
+        accepted = acceptance.accept(arguments.challenge, submission, verified.chain.head, buyer, say)
         style = table_format(arguments.format, arguments.output)
         write(forms.printed(accepted.comparison, style), arguments.output)
-        if accepted.other_settings:
-            say(
-                "note: the sample was run with other machine settings than the bundle: "
-                f"{', '.join(accepted.other_settings)}"
-            )
-        for objection in accepted.objections:
-            say(f"not a valid sample: {objection}")
-        if style == "simple":
-            print(sample.error_rates(submission.rows, len(accepted.challenge.cells), least.least))
-            unmeasured = (
-                "NOT ACCEPTED: this is not a measurement of the drawn sample"
-                if accepted.objections
-                else "NOT ACCEPTED: not every drawn cell is shown to reach its committed value"
-            )
-            print("ACCEPTED: every drawn cell reaches its committed value" if accepted.passed else unmeasured)
-    return OK if accepted.passed else INCOMPLETE
+        texts = [] if buyer.reported else sample.described(accepted.challenge, accepted.comparison.offers[0])
+        (show if style == "simple" else say)("\n".join([*texts, *acceptance.told(accepted)]))
+        if arguments.further and accepted.further:
+            write(acceptance.further(accepted, arguments.challenge), arguments.challenge)
+    return acceptance.EXIT_STATUS[accepted.outcome]
 
 
 def build_again(arguments: argparse.Namespace) -> int:

@@ -1,105 +1,211 @@
 """Acceptance by sample: the buyer draws cells of a bundle, and has them measured again on the installed system.
 
 Logs can be invented, a system cannot. A challenge is a campaign file with the vendor's settings that declines every row
-of the table that was not drawn. Cells are drawn by a seed, so that both sides get the same ones. The measurement is
-verified like a bundle: one made from the bundle's own logs is refused.
+of the table that was not drawn, and measures below its own folder. Its first line has the design of the sample, and its
+nonce the hash of that. Cells are drawn by a seed, so that both sides get the same ones.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
+import json
 import math
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
-from campaign.core import temporary
+from campaign.config.values import parse_percent
+from campaign.core import decode
 from campaign.core.errors import InputError
-from campaign.core.model import Status
-from campaign.core.strict_yaml import plain, shown
-from campaign.core.units import utc
-from campaign.evidence import bundle, verify
-from campaign.judge.engine import BUNDLE_RULES
-from campaign.judge.records import fingerprint
-from campaign.judge.submission import RECORDS, Submission
-from campaign.pipeline import standing
-from campaign.report.compare import sources
-from campaign.report.compare.verdicts import OfferComparison, Terms
-from campaign.results.case import Case
-from campaign.results.cells import Row
-from campaign.results.store import begun
+from campaign.core.grouping import grouped
+from campaign.core.model import Cell, Status
+from campaign.core.strict_yaml import Document, plain, shown
+from campaign.core.units import several
+from campaign.judge.submission import Submission
+from campaign.report.compare import offers
+from campaign.report.compare.offers import Offer, OfferedCell
+from campaign.statistics import designs
 
-HEAD = "# challenge of the bundle with journal head {head}, seed {seed}, cells: {cells}\n"
-_HEAD = re.compile(r"# challenge of the bundle with journal head (\S+), seed (\S+), cells: (.+)")
-# Keys of a campaign file that may differ on the installed system.
-OF_MACHINE = ("slurm", "launcher", "targets", "benchmark", "results")
-MOST_OBJECTIONS = 8
-SPREAD = 0.05  # coefficient of variation if the bundle has none
-FACTORS, SHARES = (1.1, 1.25, 1.5, 2.0), (0.1, 0.25, 0.5, 1.0)
+FORMAT = 2
+HEAD = "# campaign sample: "
+# Keys of a campaign file that describe the machine.
+OF_MACHINE = ("slurm", "launcher", "targets", "benchmark")
+MOST_REPETITIONS = 1000  # as a campaign file may have
+ASSUMED = 0.05  # noise, if the bundle has too few repetitions
+ENOUGH = 6  # repetitions, beyond the first of each cell, that show a noise
+INFLATIONS = (0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0, 2.0, 5.0)  # that are tried in place of one that cannot be shown
+FEW = 3  # repetitions of a sample that cannot keep the aims, but show its noise
+LEAST = 0.01  # noise; below, two days differ more than two repetitions
 
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """Which cells were drawn, from which bundle."""
+    """The sample of a bundle. `repetitions`: how often the drawn cells are measured, which is the design's unless more
+    turned out to be needed.
+    """
 
-    head: str
+    format: int
+    head: str  # of the bundle's journal
     seed: str
+    aims: designs.Aims
+    design: designs.Design
+    repetitions: int
     cells: tuple[str, ...]
 
     @property
     def nonce(self) -> str:
-        return f"sample-{self.seed}"
+        decided = decode.dumps(replace(self, repetitions=0, cells=()))
+        return f"sample-{self.seed}-{hashlib.sha256(decided.encode()).hexdigest()[:8]}"
 
 
-@dataclass(frozen=True, slots=True)
-class SampleOutcome:
-    """`objections`: why the answer is not one to this challenge. `other_settings`: changed keys of the challenge that
-    describe the machine.
+def parse_percents(option: str, text: str, names: str = "P") -> list[float]:
+    """`15%,25%,90%`, as many as there are names. Raises InputError."""
+    words = text.split(",")
+    try:
+        if len(words) != names.count(",") + 1:
+            raise ValueError(f"found {shown(text)}; allowed: {names}, each a percentage such as 15%")
+        return [parse_percent(0.1, 900)(word) for word in words]
+    except ValueError as error:
+        raise InputError(f"{option}: {error}") from error
+
+
+# --- the design
+
+
+def offer_of(whole: Submission, name: str) -> Offer:
+    return offers.read(name, [row.as_json() for row in whole.rows])
+
+
+def measured(offer: Offer) -> list[OfferedCell]:
+    """The measured cells of which there are ratios."""
+    cells = offer.entries.values()
+    return [each for each in cells if each.status is Status.MEASURED and min(each.repeated, default=0.0) > 0]
+
+
+def drawn(offer: Offer, number: int, seed: str) -> list[str]:
+    """Draw this many measured cells, each with the same chance. Raises InputError if there are too few."""
+    every = sorted(str(each.cell) for each in measured(offer))
+    if not 1 <= number <= len(every):
+        raise InputError(f"--cells {number}: allowed: 1 to {len(every)} (the number of measured results)")
+    first = random.Random(hashlib.sha256(f"campaign sample {seed}".encode()).digest()).sample(every, number)
+    return [name for name in map(str, offer.entries) if name in first]
+
+
+def noises(offer: Offer) -> dict[Cell, designs.Noise]:
+    """Of each measured cell: the noise of its target's operation, if its repetitions show it, otherwise that of all
+    cells.
     """
-
-    challenge: Challenge
-    comparison: OfferComparison
-    objections: tuple[str, ...]
-    other_settings: tuple[str, ...]
-
-    @property
-    def passed(self) -> bool:
-        return self.comparison.passed and not self.objections
-
-
-def drawn(rows: Sequence[Row], number: int, seed: str) -> list[Row]:
-    """Draw this many measured rows of a table, preferring those on many nodes. Raises InputError if there are
-    too few.
-    """
-    measured = [row for row in rows if row.status is Status.MEASURED and row.value is not None and row.geometry]
-    if not 1 <= number <= len(measured):
-        raise InputError(f"--cells {number}: allowed: 1 to {len(measured)} (the number of measured results)")
-    chance = random.Random(hashlib.sha256(f"campaign sample {seed}".encode()).digest())
-    # A single node can be compared anywhere; an offer is about runs on many.
-    weights = {str(row.cell): 1.0 + math.log2(row.geometry.nodes) for row in measured if row.geometry}
-    # By exponential keys: equivalent to drawing one after another, each by its weight among the remaining ones.
-    keys = {name: chance.expovariate(weight) for name, weight in sorted(weights.items())}
-    first = sorted(keys, key=keys.__getitem__)[:number]
-    return [row for row in measured if str(row.cell) in first]
+    every = measured(offer)
+    classes = grouped(((each.cell.target, each.cell.operation), each) for each in every)
+    usual = _noise(every) or designs.Noise(math.sqrt(math.log1p(ASSUMED**2)), 1)
+    known = {name: _noise(alike) or usual for name, alike in classes.items()}
+    return {
+        each.cell: replace(known[each.cell.target, each.cell.operation], repetitions=len(each.repeated))
+        for each in every
+    }
 
 
-def challenge(whole: Submission, head: str, number: int, seed: str) -> str:
-    """The campaign file for the buyer's sample. Raises InputError if it cannot be drawn."""
-    import yaml
+def _noise(cells: Sequence[OfferedCell]) -> designs.Noise | None:
+    """That of a repetition of each of the cells; None if there are too few repetitions to know it."""
+    freedom = sum(len(each.repeated) - 1 for each in cells)
+    if freedom < ENOUGH:
+        return None
+    return designs.Noise(max(LEAST, math.sqrt(sum(squares(each.repeated) for each in cells) / freedom)), 1, freedom)
 
+
+def squares(values: Sequence[float]) -> float:
+    """Of the logarithms of some values, around their mean."""
+    logarithms = [math.log(value) for value in values]
+    middle = math.fsum(logarithms) / len(logarithms)
+    return sum((value - middle) ** 2 for value in logarithms)
+
+
+def designed(offer: Offer, head: str, seed: str, aims: designs.Aims, fixed: designs.Fixed) -> Challenge:
+    """The challenge that keeps the aims, or that the buyer insists on. Raises InputError if none does."""
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", seed):
         raise InputError(f"--seed {shown(seed[:80])}: allowed: up to 64 letters, digits and . _ -")
-    chosen = drawn(whole.rows, number, seed)
-    lines, every = ({row.cell.line for row in rows} for rows in (chosen, whole.rows))
+    if fixed.repetitions is not None and not 1 <= fixed.repetitions <= MOST_REPETITIONS:
+        raise InputError(f"--repetitions {fixed.repetitions}: allowed: 1 to {MOST_REPETITIONS}")
+    drawn(offer, 1 if fixed.cells is None else fixed.cells, seed)
+    every = list(noises(offer).values())
+    made, keeps = designs.design(every, aims, fixed)
+    if not keeps and fixed == designs.Fixed():
+        raise InputError(_unreachable(every, aims))
+    if not keeps and not fixed.repetitions:  # the nearest one would have very many
+        made, _ = designs.design(every, aims, replace(fixed, repetitions=FEW))
+    return Challenge(FORMAT, head, seed, aims, made, made.repetitions, tuple(drawn(offer, made.cells, seed)))
+
+
+def _unreachable(every: Sequence[designs.Noise], aims: designs.Aims) -> str:
+    """Why no sample keeps the aims, and what one does."""
+    fewest = several(min(each.repetitions for each in every), "repetition")
+    instead = "no larger inflation that was tried is shown either"
+    for larger in (replace(aims, inflation=inflation) for inflation in INFLATIONS if inflation > aims.inflation):
+        made, keeps = designs.design(every, larger, designs.Fixed())
+        if keeps:
+            size = f"{made.cells} cells, {several(made.repetitions, 'repetition')}, limit {made.limit:g}"
+            instead = f"reached: --catch {_catch(larger)} ({size})"
+            break
+    return (
+        f"no sample of the {several(len(every), 'measured result')} keeps --honest {100 * aims.honest:g}% and --catch "
+        f"{_catch(aims)} at a noise of {_range(every)} with {fewest} in the bundle; {instead}; a bundle with more "
+        "repetitions reaches more; or insist on a sample with --cells, --repetitions or --at-least, whose true error "
+        "rates are then printed"
+    )
+
+
+def _catch(aims: designs.Aims) -> str:
+    return ",".join(f"{100 * part:g}%" for part in (aims.inflation, aims.share, aims.power))
+
+
+def _range(every: Sequence[designs.Noise]) -> str:
+    ends = dict.fromkeys(f"{100 * end(each.sigma for each in every):.1f}%" for end in (min, max))
+    return " to ".join(ends)
+
+
+def described(asked: Challenge, offer: Offer) -> Iterator[str]:
+    """The design of a sample, with its true error rates."""
+    known, made, aims = noises(offer), asked.design, asked.aims
+    every, by = list(known.values()), f"by {100 * aims.inflation:g}%"
+    rejected, undecided, caught = designs.rates(every, aims, made)
+    own = "from the bundle's repetitions" if _noise(measured(offer)) else "assumed: the bundle has too few repetitions"
+    yield (
+        f"{made.cells} of {several(len(every), 'cell')} drawn, {several(made.repetitions, 'repetition')} each; a cell "
+        f"passes at {made.limit:g} of the bundle's or more (ratio of the geometric means of the repetitions)"
+    )
+    yield f"noise of a repetition: {_range(every)} ({own})"
+    yield (
+        f"an honest vendor is rejected with probability {rejected:.3f} (asked: at most {aims.honest:g}), and asked why "
+        f"a cell is faster than noise explains with probability {undecided:.3f}"
+    )
+    yield (
+        f"a vendor who inflates {100 * aims.share:g}% of the cells {by} is caught with probability {caught:.3f} "
+        f"(asked: at least {aims.power:g})"
+    )
+    classes = [(cell.target, cell.launch, cell.operation) for cell in known]
+    of_class = {
+        name: designs.rates(every, aims, made, [aims.inflation * (name in those) for those in classes])[2]
+        for name in dict.fromkeys(itertools.chain(*classes))
+    }
+    yield f"one who inflates all cells of a class {by}: {', '.join(f'{name} {p:.2f}' for name, p in of_class.items())}"
+
+
+# --- the challenge's file
+
+
+def settings_of(asked: Challenge, whole: Submission) -> dict[str, Any]:
+    """The vendor's settings, as the drawn cells are measured with."""
     campaign = whole.campaign
     assert campaign.document is not None, "the campaign was read from its file"
     settings: dict[str, Any] = plain(campaign.document.root)
     settings["name"] = f"{campaign.name[:33]}-sample"
-    settings["nonce"] = Challenge(head, seed, ()).nonce
+    settings["nonce"] = asked.nonce
+    settings["results"] = "results"  # beside the challenge, wherever the vendor's were
+    settings["repetitions"] = asked.repetitions
     # The reported geometry of each launch condition: nothing is searched for again.
     sizes = {row.cell.launch: row.geometry for row in whole.rows if row.geometry}
     for name in settings.get("launch", {}).keys() & sizes.keys():
@@ -109,127 +215,54 @@ def challenge(whole: Submission, head: str, number: int, seed: str) -> str:
     hashes = {each.id: each.sha256 for run in whole.runs for each in run.inputs}
     for given in settings.get("inputs", ()):
         given["sha256"] = hashes[given["id"]]  # the vendor may have measured with the file as it was then
+    every = {row.cell.line for row in whole.rows}
+    lines = {row.cell.line for row in whole.rows if str(row.cell) in asked.cells}
     settings["declined"] = [
         {"cells": "/".join((*line, "*")), "reason": "not drawn for the sample"} for line in sorted(every - lines)
     ]
-    head = HEAD.format(head=head, seed=seed, cells=" ".join(str(row.cell) for row in chosen))
-    return head + yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=120)
+    return settings
+
+
+def written(asked: Challenge, settings: Mapping[str, Any]) -> str:
+    import yaml
+
+    return f"{HEAD}{decode.dumps(asked)}\n{yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=120)}"
+
+
+def settings_in(file: Path) -> dict[str, Any]:
+    """The settings of a challenge, as they are now. Raises InputError."""
+    document = Document.open(file)
+    document.finish()
+    settings: dict[str, Any] = plain(document.root)
+    return settings
+
+
+def flat(settings: Any, key: str = "") -> dict[str, str]:
+    """Each setting by its key, such as `targets.scratch.directory`."""
+    if isinstance(settings, list):
+        named = all(isinstance(each, dict) and "name" in each for each in settings)
+        settings = {each["name"] if named else str(place): each for place, each in enumerate(settings)}
+    if not isinstance(settings, dict):
+        return {key: settings if isinstance(settings, str) else json.dumps(settings, default=str)}
+    inner = (flat(value, f"{key}.{name}" if key else name) for name, value in settings.items())
+    return dict(itertools.chain.from_iterable(each.items() for each in inner))
+
+
+def is_of_machine(key: str) -> bool:
+    """Whether a setting may differ on the installed system, with the buyer's word."""
+    return key.partition(".")[0] in OF_MACHINE
 
 
 def read(file: Path) -> Challenge:
     """Parse the first line of a challenge. Raises InputError if it is none."""
     try:
         with file.open(encoding="utf-8") as stream:
-            match = _HEAD.fullmatch(stream.readline(1 << 20).rstrip("\n"))
-    except (OSError, UnicodeDecodeError):
-        match = None
-    if match is None:
-        raise InputError(f"{file}: not a challenge of 'campaign sample'")
-    return Challenge(match[1], match[2], tuple(match[3].split(" ")))
-
-
-def accept(place: Path, file: Path, whole: Submission, head: str, terms: Terms, say: standing.Say) -> SampleOutcome:
-    """Compare the drawn cells of the bundle at `place` with the measured sample. Raises InputError if they do not
-    belong together.
-    """
-    asked = read(file)
-    if asked.head != head:
-        raise InputError(f"{file}: drawn from another bundle (the journal heads differ)")
-    if set(asked.cells) != {str(row.cell) for row in drawn(whole.rows, len(asked.cells), asked.seed)}:
-        raise InputError(f"{file}: its cells are not those that seed {asked.seed} draws")
-    others = _other_settings(asked, file, whole)
-    opened, names = bundle.open_recorded(file)
-    with temporary.directory("campaign-accept.") as folder:
-        answer = file
-        objections: tuple[str, ...] = ()
-        if begun(opened.paths):
-            answer = folder / "answer"
-            bundle.write(opened, names, *standing.on_record(opened, say), answer, None)
-            objections = _objections(asked, answer, whole)
-        compared = sources.compare([place, answer], terms)
-    kept = tuple(tuple(cell for cell in column if str(cell.cell) in asked.cells) for column in compared.cells)
-    return SampleOutcome(asked, replace(compared, cells=kept), objections, others)
-
-
-def _other_settings(asked: Challenge, file: Path, whole: Submission) -> tuple[str, ...]:
-    """Keys whose values differ from the drawn ones. Raises InputError if they do not describe the machine."""
-    import yaml
-
-    texts = challenge(whole, asked.head, len(asked.cells), asked.seed), file.read_text(encoding="utf-8")
-    wanted, found = (yaml.safe_load(text) for text in texts)
-    for settings in (wanted, found):
-        for given in settings.get("inputs", ()):
-            given.pop("path", None)  # the files are the same, wherever they are
-    others = tuple(key for key in {**wanted, **found} if wanted.get(key) != found.get(key))
-    if wrong := [key for key in others if key not in OF_MACHINE]:
-        raise InputError(
-            f"{file}: changed after it was drawn: {', '.join(wrong)}; only these keys may be changed for the installed "
-            f"system: {', '.join(OF_MACHINE)}"
-        )
-    return others
-
-
-def _objections(asked: Challenge, answer: Path, whole: Submission) -> tuple[str, ...]:
-    """Why the recorded runs are not a measurement for this challenge."""
-    with verify.verify(answer, verify.Asked(nonce=asked.nonce)) as verified:
-        judged = verified.judged
-        findings = (*verified.findings, *(judged.submission.all_findings if judged else ()))
-        wrong = [
-            f"{each.rule} {each.message} (expected {each.expected}, found {each.actual})"
-            for each in findings
-            if each.violated and each.rule in RECORDS | BUNDLE_RULES
-        ]
-        sampled = judged.submission.results if judged else ()
-    known = {fingerprint(case): case.subject for case in whole.results}
-    copied: list[str] = [
-        f"{case.subject} has the values of {known[own]} in the bundle to the last digit: it was copied, not measured"
-        for case in sampled
-        if (own := fingerprint(case)) and own in known
-    ]
-    last, began = _times(whole.results, max), _times(sampled, min)
-    if last is not None and began is not None and began < last:
-        copied.append(f"the sample began at {utc(began)}, before the last run of the bundle did ({utc(last)})")
-    return tuple(dict.fromkeys([*copied, *wrong]))[:MOST_OBJECTIONS]
-
-
-def _times(cases: Sequence[Case], choose: Callable[..., float]) -> float | None:
-    """When the first or the last run began."""
-    times = [case.evidence.completion.started for case in cases if case.evidence.completion]
-    return choose(times) if times else None
-
-
-def error_rates(rows: Sequence[Row], drawn: int, least: float) -> str:
-    """The probabilities that a vendor who inflates a share of the cells by a factor is caught, and that an honest one
-    is.
-    """
-    # The spread of the ratio of two measurements, from the largest variation of the bundle's repetitions.
-    spread = math.sqrt(2) * max([row.summary.cv for row in rows if row.summary.cv] or [SPREAD])
-    honest = 1 - NormalDist(1.0, spread).cdf(least)
-    lines: list[str] = [
-        (
-            f"{drawn} of {len(rows)} cells drawn; two measurements of one cell differ by up to {100 * spread:.0f}%; a "
-            f"cell passes at a ratio of {least:g} or more"
-        ),
-        f"an honest vendor is rejected with probability {1 - honest**drawn:.2g}",
-    ]
-    for factor in FACTORS:
-        passes = 1 - NormalDist(1 / factor, spread / factor).cdf(least)
-        caught = [
-            f"{100 * share:g}%: {caught_with(len(rows), drawn, round(share * len(rows)), passes, honest):.2f}"
-            for share in SHARES
-        ]
-        lines.append(
-            f"a vendor who inflates cells by {factor:g} is caught with probability (by share of inflated cells) "
-            f"{', '.join(caught)}"
-        )
-    return "\n".join(lines)
-
-
-def caught_with(every: int, drawn: int, inflated: int, passes: float, honest: float) -> float:
-    """The probability that at least one of the drawn cells fails, if so many of all are inflated."""
-    survives = sum(
-        math.comb(inflated, hit) * math.comb(every - inflated, drawn - hit) * passes**hit * honest ** (drawn - hit)
-        for hit in range(min(drawn, inflated) + 1)
-        if drawn - hit <= every - inflated
-    )
-    return 1 - survives / math.comb(every, drawn)
+            line = stream.readline(1 << 20)
+        asked = decode.decode(Challenge, json.loads(line.removeprefix(HEAD)))
+        made = asked.design
+        least = min(made.cells, made.repetitions, asked.repetitions, 100 * made.limit)
+        if asked.format != FORMAT or least < 1 or made.limit > 1:
+            raise ValueError(f"format {asked.format}")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: not a challenge as this version's 'campaign sample' writes it: {error}") from error
+    return asked

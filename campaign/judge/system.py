@@ -98,17 +98,23 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
     told = " ".join(text for _, text in submission.campaign.system).casefold()
     names: set[str] = set()
     for environment in (case.evidence.environment for case in submission.results):
-        of_ranks = (name.removeprefix("env.") for name in environment.under("env."))
-        names |= {*environment.variables, *of_ranks}.difference(environment.set_by_slurm)
+        names |= tuning(environment)
     names -= {name for name, _ in submission.campaign.slurm.environment}
     names -= {each.name for each in submission.pack.environment}
-    unsaid = sorted(name for name in names if _TUNES.fullmatch(name) and name.casefold() not in told)
+    unsaid = sorted(name for name in names if name.casefold() not in told)
     if unsaid:
         yield doubt(submission.full)(
             "tuning variables of MPI, network or loader were set, but are not in the system description",
             "named under system (tuning by users) or slurm.environment",
             listed(unsaid),
         )
+
+
+def tuning(environment: Environment) -> set[str]:
+    """The variables by which a user tuned MPI, the network or the loader."""
+    of_ranks = (name.removeprefix("env.") for name in environment.under("env."))
+    names = {*environment.variables, *of_ranks}.difference(environment.set_by_slurm)
+    return {name for name in names if _TUNES.fullmatch(name)}
 
 
 # --- ENV-04

@@ -1,114 +1,235 @@
-"""Acceptance by sample: cells drawn by a seed, measured again, and compared alone; with the rates of both errors."""
+"""Acceptance by sample, the buyer's side: the design, the drawing by a seed, and the challenge's file."""
 
 from __future__ import annotations
 
+import json
+import math
+import random
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from campaign.cli.main import main
-from campaign.config.opened import Opened, open_campaign
+from campaign.config.opened import open_campaign
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Input, Status
 from campaign.core.strict_yaml import Document
 from campaign.evidence import sample
-from campaign.plan import matrix
-from campaign.results.cells import Row
+from campaign.report.compare.offers import Offer, OfferedCell
+from campaign.statistics import designs
+from campaign.statistics.designs import Aims, Design, Fixed
 from tests.judge.cases.submissions import whole
 from tests.support import reference
 
-ROWS = tuple(replace(row, status=Status.MEASURED) for row in whole().rows)
+AIMS = Aims(0.05, 0.15, 0.25, 0.9)
 
 
-def names(rows: list[Row]) -> list[str]:
-    return [str(row.cell) for row in rows]
+def offer(repetitions: int = 3, noise: float = 0.02, targets: int = 1) -> Offer:
+    chance, entries = random.Random(1), {}
+    for target in range(1, targets + 1):
+        for launch in ("single", "node", "peak", "max"):
+            for files in ("shared", "unique", "onefile"):
+                for operation in ("create", "stat", "remove"):
+                    cell = Cell(f"tier{target}", launch, files, operation)
+                    varies = noise * (2 if operation == "stat" else 1)
+                    values = tuple(1000 * math.exp(chance.gauss(0, varies)) for _ in range(repetitions))
+                    entries[cell] = OfferedCell(cell, Status.MEASURED, max(values), "ops/s", "highest", values)
+    return Offer("the bundle", "", None, None, None, None, entries)
 
 
 def test_the_same_seed_draws_the_same_cells_and_another_one_others() -> None:
-    assert names(sample.drawn(ROWS, 3, "a")) == names(sample.drawn(ROWS, 3, "a"))
-    assert names(sample.drawn(ROWS, 3, "a")) == names(sample.drawn(tuple(reversed(ROWS)), 3, "a"))[::-1]
-    assert len({tuple(names(sample.drawn(ROWS, 3, str(seed)))) for seed in range(20)}) > 15
+    given = offer()
+    backwards = replace(given, entries=dict(reversed(given.entries.items())))
+    assert sample.drawn(given, 3, "a") == sample.drawn(given, 3, "a") == sample.drawn(backwards, 3, "a")[::-1]
+    assert len({tuple(sample.drawn(given, 3, str(seed))) for seed in range(20)}) > 15
 
 
-def test_cells_of_many_nodes_are_drawn_more_often() -> None:
-    drawn = [row.cell.launch for seed in range(300) for row in sample.drawn(ROWS, 3, str(seed))]
-    assert drawn.count("max") > 1.3 * drawn.count("single")
+def test_every_class_of_cells_is_drawn_with_the_same_chance() -> None:
+    """With any preference, an offer could be inflated where it is drawn least."""
+    given = offer(targets=2)
+    drawn = [name.split("/") for seed in range(500) for name in sample.drawn(given, 10, str(seed))]
+    for place, names in enumerate((2, 4, 3, 3)):
+        counts = [sum(parts[place] == name for parts in drawn) for name in {parts[place] for parts in drawn}]
+        assert len(counts) == names
+        assert min(counts) > 0.9 * max(counts)
 
 
 @pytest.mark.parametrize("number", [0, 37])
 def test_more_cells_than_were_measured_cannot_be_drawn(number: int) -> None:
     with pytest.raises(InputError, match="1 to 36"):
-        sample.drawn(ROWS, number, "a")
+        sample.drawn(offer(), number, "a")
+
+
+def test_cells_without_a_positive_number_are_not_drawn() -> None:
+    given = offer()
+    (first, second, third), entries = list(given.entries)[:3], dict(given.entries)
+    entries[first] = replace(entries[first], status=Status.DECLINED, value=None, values=())
+    entries[second] = replace(entries[second], value=0.0, values=(0.0, 1.0))
+    entries[third] = replace(entries[third], status=Status.INVALID)
+    assert len(sample.measured(replace(given, entries=entries))) == 33
+
+
+def test_the_noise_is_that_of_the_operation_where_its_repetitions_show_it() -> None:
+    known = sample.noises(offer(5, 0.03, targets=2))
+    by_operation = {cell.operation: noise for cell, noise in known.items() if cell.target == "tier1"}
+    assert by_operation["stat"].sigma == pytest.approx(0.06, rel=0.25)
+    assert by_operation["create"].sigma == pytest.approx(0.03, rel=0.25)
+    assert {(noise.repetitions, noise.freedom) for noise in known.values()} == {(5, 48)}
+
+
+def test_few_repetitions_are_pooled_and_without_any_a_noise_is_assumed() -> None:
+    given = offer(1)
+    assert {noise.sigma for noise in sample.noises(given).values()} == {math.sqrt(math.log1p(0.05**2))}
+    entries = dict(given.entries)
+    for cell in list(entries)[:9]:
+        entries[cell] = replace(entries[cell], values=(1000.0, 1100.0), value=1100.0)
+    known = sample.noises(replace(given, entries=entries)).values()
+    assert {round(noise.sigma, 4) for noise in known} == {round(math.log(1.1) / math.sqrt(2), 4)}
+    assert {noise.freedom for noise in known} == {9}
+
+
+def test_repetitions_without_any_noise_do_not_promise_a_system_that_never_varies() -> None:
+    assert {noise.sigma for noise in sample.noises(offer(3, noise=0.0)).values()} == {sample.LEAST}
+
+
+def test_a_sample_is_designed_and_described_with_its_true_rates() -> None:
+    given = offer(5, noise=0.01)
+    asked = sample.designed(given, "head", "a", AIMS, Fixed())
+    assert len(asked.cells) == asked.design.cells and asked.repetitions == asked.design.repetitions
+    rates = designs.rates(list(sample.noises(given).values()), AIMS, asked.design)
+    texts = list(sample.described(asked, given))
+    assert f"{asked.design.cells} of 36 cells drawn" in texts[0]
+    assert f"rejected with probability {rates[0]:.3f} (asked: at most 0.05)" in texts[2]
+    assert f"is caught with probability {rates[2]:.3f} (asked: at least 0.9)" in texts[3]
+    assert [name.split()[0] for name in texts[4].partition(": ")[2].split(", ")] == [
+        "tier1", "single", "create", "stat", "remove", "node", "peak", "max",
+    ]  # fmt: skip
+
+
+def test_what_no_sample_shows_is_refused_with_what_one_does() -> None:
+    with pytest.raises(InputError) as refused:
+        sample.designed(offer(1), "head", "a", replace(AIMS, inflation=0.05), Fixed())
+    text = str(refused.value)
+    assert "no sample of the 36 measured results keeps --honest 5% and --catch 5%,25%,90% at a noise of 5.0%" in text
+    larger = text.partition("reached: --catch ")[2].partition(" ")[0]
+    honest, catch = sample.parse_percents("--honest", "5%"), sample.parse_percents("--catch", larger, "A,B,C")
+    assert len(sample.designed(offer(1), "head", "a", Aims(*honest, *catch), Fixed()).cells) >= designs.FEWEST
+
+
+def test_a_buyer_may_insist_on_a_sample_that_shows_less() -> None:
+    asked = sample.designed(offer(1), "head", "a", AIMS, Fixed(cells=2))
+    assert (asked.design.cells, asked.design.repetitions) == (2, sample.FEW)
+    asked = sample.designed(offer(1), "head", "a", AIMS, Fixed(cells=1, repetitions=1, limit=0.95))
+    assert asked.design == Design(1, 1, 0.95)
 
 
 @pytest.mark.parametrize(
-    ("every", "drawn", "inflated", "expected"),
-    [(36, 3, 36, 1.0), (36, 3, 0, 0.0), (36, 1, 18, 0.5), (10, 2, 5, 1 - (5 * 4) / (10 * 9)), (2, 2, 1, 1.0)],
+    ("option", "text", "names", "says"),
+    [
+        ("--honest", "5", "P", "--honest: found 5; allowed: a percentage from 0.1% to 900%"),
+        ("--catch", "15%,25%", "A,B,C", "--catch: found 15%,25%; allowed: A,B,C, each a percentage such as 15%"),
+        ("--catch", "15%,x,90%", "A,B,C", "--catch: found x; allowed: a percentage"),
+    ],
 )
-def test_the_chance_to_catch_an_inflated_cell_is_the_one_to_draw_it(
-    every: int, drawn: int, inflated: int, expected: float
-) -> None:
-    assert sample.caught_with(every, drawn, inflated, passes=0.0, honest=1.0) == pytest.approx(expected)
+def test_wrong_percentages_are_named(option: str, text: str, names: str, says: str) -> None:
+    with pytest.raises(InputError, match="allowed") as wrong:
+        sample.parse_percents(option, text, names)
+    assert says in str(wrong.value).replace('"', "")
 
 
-def test_an_honest_vendor_and_a_lucky_one_pass_as_often_as_their_cells_do() -> None:
-    assert sample.caught_with(36, 3, 0, passes=0.0, honest=0.9) == pytest.approx(1 - 0.9**3)
-    assert sample.caught_with(36, 3, 36, passes=0.2, honest=1.0) == pytest.approx(1 - 0.2**3)
+def test_wrong_seeds_and_repetitions_are_named() -> None:
+    with pytest.raises(InputError, match="--seed"):
+        sample.designed(offer(), "head", "a b", AIMS, Fixed())
+    with pytest.raises(InputError, match="--repetitions 0: allowed: 1 to 1000"):
+        sample.designed(offer(), "head", "a", AIMS, Fixed(repetitions=0))
 
 
 def test_what_is_no_challenge_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text("name: own\n")
-    for path in (tmp_path / "absent", tmp_path / "own.yaml"):
-        with pytest.raises(InputError, match="not a challenge"):
-            sample.read(path)
+    asked = sample.designed(offer(), "head", "a", AIMS, Fixed())
+    texts = {
+        "own.yaml": "name: own\n",
+        "older.yaml": "# challenge of the bundle with journal head ab, seed a, cells: a/b/c/d\nname: x\n",
+        "newer.yaml": sample.written(replace(asked, format=3), {}),
+        "never.yaml": sample.written(replace(asked, repetitions=0), {}),
+        "all.yaml": sample.written(replace(asked, design=replace(asked.design, limit=1.5)), {}),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    for name in ("absent", *texts):
+        with pytest.raises(InputError, match=f"{name}: not a challenge as this version's 'campaign sample' writes it"):
+            sample.read(tmp_path / name)
+    (tmp_path / "good.yaml").write_text(sample.written(asked, {}))
+    assert sample.read(tmp_path / "good.yaml") == asked
 
 
-def test_a_sample_is_measured_with_the_same_input_wherever_it_is(tmp_path: Path) -> None:
-    given, file = whole(), tmp_path / "challenge.yaml"
-    written = "name: x\nlaunch: {}\ninputs: [{id: box, path: in put}]\n"
-    document = Document(written.encode(), "c.yaml")
+def test_the_nonce_has_the_hash_of_the_design_but_not_of_further_repetitions() -> None:
+    asked = sample.designed(offer(), "head", "a", AIMS, Fixed())
+    assert asked.nonce.startswith("sample-a-")
+    assert replace(asked, repetitions=12).nonce == asked.nonce
+    lower = replace(asked.design, limit=0.5)
+    assert len({asked.nonce, replace(asked, design=lower).nonce, replace(asked, head="other").nonce}) == 3
+
+
+def test_settings_have_keys_by_name_or_by_place() -> None:
+    given = {"slurm": {"partition": "a"}, "targets": [{"name": "x", "directory": "/x"}], "inputs": [{"id": 1}], "n": 2}
+    assert sample.flat(given) == {
+        "slurm.partition": "a", "targets.x.name": "x", "targets.x.directory": "/x", "inputs.0.id": "1", "n": "2",
+    }  # fmt: skip
+    assert [key for key in sample.flat(given) if sample.is_of_machine(key)] == [
+        "slurm.partition", "targets.x.name", "targets.x.directory",
+    ]  # fmt: skip
+
+
+def test_a_challenge_writes_below_its_own_folder_and_has_the_inputs_that_were_measured_with() -> None:
+    given = whole()
+    written = "name: x\nlaunch: {}\nresults: ../../results\nrepetitions: 7\ninputs: [{id: box, path: in put}]\n"
     box = Input("box", "/work/in put", "ab" * 32)
-    offer = replace(
+    measured = replace(
         given,
-        campaign=replace(given.campaign, document=document),
-        rows=ROWS,
+        campaign=replace(given.campaign, document=Document(written.encode(), "c.yaml")),
         runs=tuple(replace(run, inputs=(box,)) for run in given.runs),
     )
-    drawn = sample.challenge(offer, "head", 1, "a")
-    assert f"inputs:\n- id: box\n  path: in put\n  sha256: {box.sha256}\n" in drawn
-    file.write_text(drawn.replace("in put", "elsewhere"))
-    assert sample._other_settings(sample.read(file), file, offer) == ()
-    file.write_text(drawn.replace(box.sha256, "cd" * 32))
-    with pytest.raises(InputError, match="changed after it was drawn: inputs;"):
-        sample._other_settings(sample.read(file), file, offer)
+    asked = sample.Challenge(2, "head", "a", AIMS, Design(1, 3, 0.9), 3, ("scratch/single/shared/stat",))
+    settings = sample.settings_of(asked, measured)
+    assert (settings["results"], settings["repetitions"], settings["nonce"]) == ("results", 3, asked.nonce)
+    assert settings["inputs"] == [{"id": "box", "path": "in put", "sha256": box.sha256}]
+    assert len(settings["declined"]) == 11
 
 
 @reference.as_when_made()
 def test_a_sample_is_drawn_of_a_bundle_and_not_accepted_before_it_was_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The other rows of the table are declined, and the drawn cells alone are compared."""
+    """The other rows of the table are declined, and the drawn cells alone are to be measured."""
     target, bundle = tmp_path / "challenge.yaml", str(reference.BUNDLE)
     words = ["sample", bundle, "--cells", "2", "--seed", "2026-117", "-o", str(target)]
     assert main(words) == 0
-    cells = sample.read(target).cells
+    asked = sample.read(target)
     printed = capsys.readouterr().out
-    assert f"cells to measure again: {' '.join(cells)}" in printed and "is caught with probability" in printed
+    assert f"cells to measure again: {' '.join(asked.cells)}" in printed and "is caught with probability" in printed
+    assert "  targets.scratch.directory: /scratch\n" in printed
     opened = open_campaign(target)
-    assert (opened.campaign.nonce, opened.campaign.name) == ("sample-2026-117", "my-rfp-sample")
-    rows = {cell.rpartition("/")[0] for cell in cells}
+    assert (opened.campaign.nonce, opened.campaign.name) == (asked.nonce, "my-rfp-sample")
+    assert opened.campaign.results == tmp_path / "results/my-rfp-sample"
+    rows = {cell.rpartition("/")[0] for cell in asked.cells}
     assert len(opened.campaign.declined) == 12 - len(rows)
     assert not rows & {entry.cells.rpartition("/")[0] for entry in opened.campaign.declined}
-    assert main(["accept", bundle, str(target), "--reported"]) == 1
-    printed = capsys.readouterr().out
-    assert printed.endswith("NOT ACCEPTED: not every drawn cell is shown to reach its committed value\n")
-    assert [cell for cell in map(str, opened_cells(opened)) if f"\n{cell} " in printed and cell not in cells] == []
+    assert main(["accept", bundle, str(target), "--reported"]) == 2
+    assert "not measured yet; run it on the installed system: 'campaign run " in capsys.readouterr().err
     assert main(words) == 2
-    target.write_text(target.read_text().replace("seed 2026-117", "seed 2026-118"))
+    head, rest = target.read_text().split("\n", 1)
+    target.write_text(head.replace('"seed": "2026-117"', '"seed": "2026-118"') + "\n" + rest)
     assert main(["accept", bundle, str(target)]) == 2
     assert "are not those that seed 2026-118 draws" in capsys.readouterr().err
 
 
-def opened_cells(opened: Opened) -> tuple[Cell, ...]:
-    return tuple(matrix.cells(opened.campaign, opened.pack))
+@reference.as_when_made()
+def test_the_design_of_a_bundle_without_repetitions_has_more_cells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "challenge.yaml"
+    assert main(["sample", str(reference.BUNDLE), "--seed", "s", "-o", str(target)]) == 0
+    head = json.loads(target.read_text().splitlines()[0].removeprefix(sample.HEAD))
+    assert head["design"] == {"cells": 31, "repetitions": 3, "limit": 0.84}
+    assert "noise of a repetition: 5.0% (assumed: the bundle has too few repetitions)" in capsys.readouterr().out

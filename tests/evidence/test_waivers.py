@@ -62,11 +62,35 @@ def test_a_sample_is_accepted_once_it_was_measured_again_alike(waived: Made) -> 
     keys = ("--waiver-signers", waived.root / "buyers")
     drawn = waived.call("sample", bundle, "--cells", "2", "--seed", "2026-118", "-o", challenge, *keys)
     assert drawn.returncode == 0, drawn.stderr
-    assert waived.call("accept", bundle, challenge, "--reported", *keys).returncode == 1  # not measured yet
+    asked = waived.call("accept", bundle, challenge, "--reported", *keys)
+    assert (asked.returncode, "not measured yet; run it" in asked.stderr) == (2, True), asked.stderr
     on_time = replace(waived, environment={**waived.environment, "FAKE_TRUE_CLOCK": "1"})
     done = on_time.call("run", challenge)
     accepted = waived.call("accept", bundle, challenge, "--reported", "--at-least", "0.5", *keys)
     assert accepted.stdout.splitlines()[-1] == "ACCEPTED: every drawn cell reaches its committed value", (
         done.stdout + accepted.stdout
     )
+    assert accepted.returncode == 0
+
+
+def test_a_sample_with_a_failed_run_is_undecided_until_the_further_repetition_is_measured(waived: Made) -> None:
+    folder, bundle = waived.root / "undecided", waived.root / "waived"
+    folder.mkdir()
+    challenge = folder / "challenge.yaml"
+    keys = ("--waiver-signers", waived.root / "buyers")
+    words = ("--cells", "2", "--repetitions", "2", "--seed", "2026-119", "-o", challenge, *keys)
+    assert waived.call("sample", bundle, *words).returncode == 0
+    on_time = replace(waived, environment={**waived.environment, "FAKE_TRUE_CLOCK": "1"})
+    (waived.root / "fake/faults/bench-fails.once").write_text("broken\n")
+    on_time.call("run", challenge)
+    accepted = waived.call("accept", bundle, challenge, "--further", *keys)
+    assert accepted.returncode == 4, accepted.stdout + accepted.stderr
+    assert "undecided: 1 of 2 repetitions" in accepted.stdout
+    assert "not allowed (--allow KEY): attempts: each run once in the bundle, 1 failed in the sample" in accepted.stdout
+    assert "1 further repetition of each drawn cell would decide" in accepted.stdout
+    done = on_time.call("run", challenge)
+    accepted = waived.call("accept", bundle, challenge, *keys)
+    assert accepted.returncode == 4, done.stdout + accepted.stdout
+    accepted = waived.call("accept", bundle, challenge, "--allow", "attempts", *keys)
+    assert accepted.stdout.endswith("\nACCEPTED: every drawn cell reaches its committed value\n"), accepted.stdout
     assert accepted.returncode == 0

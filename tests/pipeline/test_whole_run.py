@@ -165,7 +165,7 @@ def test_a_sample_that_was_measured_is_accepted_and_one_of_the_archive_is_not(wh
 
     bag, challenge = tmp_path / "bag", tmp_path / "challenge.yaml"
     assert call("bundle", whole.file, "-o", bag).returncode in (0, 1)
-    assert call("sample", bag, "--cells", "1", "--seed", "s", "-o", challenge).returncode == 0
+    assert call("sample", bag, "--cells", "1", "--repetitions", "1", "--seed", "s", "-o", challenge).returncode == 0
     assert call("run", challenge).returncode == 0
     words = ("accept", bag, challenge, "--reported", "--at-least", "0.01")
     done = call(*words)
@@ -175,7 +175,10 @@ def test_a_sample_that_was_measured_is_accepted_and_one_of_the_archive_is_not(wh
     done = call(*words)
     assert (done.returncode, "changed after it was drawn: items_total" in done.stderr) == (2, True), done
     challenge.write_text(drawn.replace("allocation: geometry", "allocation: run"))
-    assert "with other machine settings than the bundle: slurm" in call(*words).stderr
+    done = call(*words)
+    changed = "slurm.allocation: geometry in the bundle, run in the sample"
+    assert (done.returncode, f"not allowed (--allow KEY): {changed}" in done.stdout) == (4, True), done
+    assert call(*words, "--allow", "slurm.allocation").returncode == 0
     challenge.write_text(drawn)
     [folder] = (tmp_path / "results/whole-sample/runs").glob("*/1")
     archived = whole.results / "runs" / folder.parent.name / "1"
@@ -183,5 +186,5 @@ def test_a_sample_that_was_measured_is_accepted_and_one_of_the_archive_is_not(wh
     for name in ("stdout", "bench.jsonl"):
         (folder / name).write_text((archived / name).read_text().replace(*tokens))
     done = call(*words)
-    assert (done.returncode, "to the last digit: it was copied, not measured" in done.stderr) == (1, True)
-    assert "NOT ACCEPTED: this is not a measurement of the drawn sample" in done.stdout
+    assert (done.returncode, "to the last digit: it was copied, not measured" in done.stdout) == (1, True)
+    assert "REJECTED: this is not a measurement of the drawn sample" in done.stdout

@@ -25,6 +25,9 @@ MARKS = {
     verdicts.CellVerdict.UNTOLD: "?",
     verdicts.CellVerdict.CHANGED: "#",
     verdicts.CellVerdict.NONE: "/",
+    verdicts.CellVerdict.ACCEPTED: "~",
+    verdicts.CellVerdict.REJECTED: "!",
+    verdicts.CellVerdict.UNDECIDED: "?",
 }
 BEST, NOT_TOLD = "*", "°"
 SESSION = verdicts.CellVerdict.SESSION
@@ -211,13 +214,18 @@ def _summary(comparison: verdicts.OfferComparison) -> Table:
 
 def _legend(comparison: verdicts.OfferComparison) -> Iterable[str]:
     cells = [cell for column in comparison.cells for cell in column]
+    means = comparison.terms is not None and comparison.terms.means
     if len(comparison.offers) > 2:
         shown = {cell.verdict for cell in cells}
         marks = ", ".join(f"{MARKS[verdict]} {verdict}" for verdict in verdicts.CellVerdict if verdict in shown)
         yield f"Ratio to A. {marks}. {BEST} best median; {NOT_TOLD} not significantly different from the best."
     yield (
-        "Columns show reported values. Ratios use all valid repetitions (Hodges-Lehmann estimate); reported values "
-        "where one side has no repetitions."
+        "Columns show reported values. Ratios are those of the geometric means of all valid repetitions."
+        if means
+        else (
+            "Columns show reported values. Ratios use all valid repetitions (Hodges-Lehmann estimate); reported values "
+            "where one side has no repetitions."
+        )
     )
     if any(entry.inflation > verdicts.INFLATED for offer in comparison.offers for entry in offer.entries.values()):
         yield "Geometric means use actual rates where the benchmark's formula inflates the reported ones."
@@ -233,7 +241,7 @@ def _legend(comparison: verdicts.OfferComparison) -> Iterable[str]:
                 "days."
             )
         yield from _power(comparison)
-    else:
+    elif not means:
         yield (
             f"Reached: the reported value is at least {100 * comparison.terms.least:.6g}% of the commitment."
             if comparison.terms.reported
@@ -332,7 +340,8 @@ def _flat_cells(comparison: verdicts.OfferComparison) -> Iterator[dict[str, Any]
 
 def as_json(comparison: verdicts.OfferComparison) -> str:
     """One object, with each cell on a line of its own."""
-    terms = {"least": comparison.terms.least, "reported_alone": comparison.terms.reported} if comparison.terms else None
+    asked = comparison.terms
+    terms = {"least": asked.least, "reported_alone": asked.reported, "means": asked.means} if asked else None
     offers = ",\n".join(_offer_json(place, offer, comparison) for place, offer in enumerate(comparison.offers))
     return (
         f'{{"format": 1, "acceptance": {json.dumps(terms)}, "passed": {json.dumps(comparison.passed)}, "offers": [\n'

@@ -46,6 +46,11 @@ class OfferedCell:
         return self.value / self.performed if self.value and self.performed else 1.0
 
     @property
+    def repeated(self) -> tuple[float, ...]:
+        """The values of the repetitions; the reported one if these are not known."""
+        return self.values or ((self.value,) if self.value is not None else ())
+
+    @property
     def number(self) -> float | None:
         """The value, if it can be used: not that of an invalid cell."""
         return self.value if self.status.counts else None

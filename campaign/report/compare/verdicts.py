@@ -40,16 +40,21 @@ class CellVerdict(StrEnum):
     UNTOLD = "cannot tell"
     CHANGED = "changed"  # another number, in a table that otherwise repeats the first's measurements
     NONE = "not compared"
+    ACCEPTED = "accepted"  # of a sample, as the two below
+    REJECTED = "rejected"
+    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """Terms of an acceptance. `least`: the share of the committed number that must be reached, 0.95 for 5% tolerance.
-    `reported`: only the reported numbers decide, as in a contract that does not mention repetitions.
+    `reported`: only the reported numbers decide, as in a contract that does not mention repetitions. `means`: only the
+    geometric means of the repetitions decide, as in the design of a sample.
     """
 
     least: float
     reported: bool = False
+    means: bool = False
 
 
 def parse_terms(tolerance: str | None, at_least: str | None, reported: bool) -> Terms | None:
@@ -273,6 +278,10 @@ def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
 def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
     """The ratio with its interval, without a verdict; no ratio if there are too few values."""
     assert pair.first and pair.second and pair.first.value and pair.second.value
+    reported = pair.second.value / pair.first.value
+    if terms is not None and terms.means:
+        first, second = (statistics.geometric_mean(side.repeated) for side in (pair.first, pair.second))
+        return replace(pair, reported=reported, ratio=second / first)
     difference, over = (differences(pair.first, pair.second), False) if terms else by_session(pair.first, pair.second)
     middle = difference.middle if difference.ordered else None
     bounds, p = difference.bounds(LEVEL / 2 if terms is None else LEVEL), None
@@ -284,7 +293,6 @@ def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
         bounds = intervals.median_interval(alone, 1 - 2 * LEVEL, _dependence(pair.second))
         middle = statistics.median(alone)
     ratio, low, high = (None if x is None else math.exp(x) for x in (middle, *(bounds or (None, None))))
-    reported = pair.second.value / pair.first.value
     return replace(pair, reported=reported, ratio=ratio, low=low, high=high, p=p, over_sessions=over)
 
 
@@ -356,12 +364,13 @@ def _repetitions(entry: OfferedCell) -> str:
 
 def _accepted(cell: CellComparison, adjusted: float | None, terms: Terms) -> Answer:
     """Reached: the reported number reaches it, and the repetitions show that this was not luck."""
-    share, low, high = cell.reported, cell.low, cell.high
+    share, low, high = cell.ratio if terms.means else cell.reported, cell.low, cell.high
     if cell.best == "lowest":
         share, low, high = (None if x is None else 1 / x for x in (share, high, low))
     if share is None or share < terms.least:
-        return CellVerdict.BELOW, f"reported: {(share or 0):.2%} of the commitment", True
-    if terms.reported:
+        decides = "geometric mean" if terms.means else "reported"
+        return CellVerdict.BELOW, f"{decides}: {(share or 0):.2%} of the commitment", True
+    if terms.reported or terms.means:
         return CellVerdict.WITHIN, "", False
     if low is None or high is None:
         return CellVerdict.UNTOLD, _untested(cell), True

@@ -1,0 +1,156 @@
+"""Designs the sample of an acceptance: how many of an offer's cells, how often each, and which ratio is enough. Pure.
+
+A cell passes if the geometric mean of its new repetitions is at least `limit` times that of the offer's; the sample
+passes if every drawn cell does. Cells are drawn without replacement, each with the same chance: with any preference, an
+offer could be inflated where it is drawn least. So what is promised for a share of the cells holds for each class of
+that size. The probabilities are exact for log-normal noise, cell by cell, also where the noise is only estimated
+(Student's distribution).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy
+from numpy.typing import NDArray
+from scipy import special
+
+Numbers = NDArray[numpy.float64]
+
+FEWEST, MOST = 3, 100  # cells of a design that nobody insisted on
+REPETITIONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100)  # those that are tried
+LIMITS = tuple(number / 100 for number in range(99, 9, -1))
+CERTAIN = 1e9  # degrees of freedom of a noise that is not an estimate
+LACKING = 1000.0  # weight of what a limit lacks to the aims, against its errors
+FAR = 3.0  # standard deviations that a ratio may be above 1
+EXCESS = 3.09  # standard deviations that the noise of a sample may be above the assumed one
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What is known of a cell: the standard deviation of a repetition's logarithm, and how many the offer has.
+    `freedom`: degrees of freedom of the estimate.
+    """
+
+    sigma: float
+    repetitions: int
+    freedom: float = CERTAIN
+
+    def spread(self, repetitions: int) -> float:
+        """The standard deviation of the logarithm of the ratio, if the cell is measured so often again."""
+        return self.sigma * math.sqrt(1 / repetitions + 1 / self.repetitions)
+
+
+@dataclass(frozen=True, slots=True)
+class Aims:
+    """At most `honest` of the honest offers are rejected; of those with `share` of the cells inflated by `inflation`,
+    at least `power`.
+    """
+
+    honest: float
+    inflation: float
+    share: float
+    power: float
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    cells: int
+    repetitions: int
+    limit: float
+
+    def ceiling(self, noise: Noise) -> float:
+        """The ratio above which a cell is faster than noise explains."""
+        return max(1 / self.limit, math.exp(FAR * noise.spread(self.repetitions)))
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What the buyer insists on; None where the design decides."""
+
+    cells: int | None = None
+    repetitions: int | None = None
+    limit: float | None = None
+
+
+def design(every: Sequence[Noise], aims: Aims, fixed: Fixed) -> tuple[Design, bool]:
+    """The design that keeps the aims with the fewest measurements, or that comes nearest to them; whether it keeps
+    them.
+    """
+    sizes = [fixed.cells] if fixed.cells else range(min(FEWEST, len(every)), min(MOST, len(every)) + 1)
+    limits = [fixed.limit] if fixed.limit else LIMITS
+    found: list[tuple[float, int, Design]] = []
+    for repetitions in [fixed.repetitions] if fixed.repetitions else REPETITIONS:
+        rejected, caught = _rejected(every, aims, repetitions, limits, sizes[-1])
+        lacking = numpy.maximum(rejected - aims.honest, 0) + numpy.maximum(aims.power - caught, 0)
+        errors = LACKING * lacking + rejected - caught  # of limits alike, the one with the fewest errors of both kinds
+        best = [(cells, int(errors[cells].argmin())) for cells in sizes]
+        made = ((float(lacking[cells, place]), Design(cells, repetitions, limits[place])) for cells, place in best)
+        found += [(short, one.cells * one.repetitions, one) for short, one in made]
+    short, _, nearest = min(found, key=lambda each: each[:2])
+    return nearest, not short
+
+
+def rates(
+    every: Sequence[Noise], aims: Aims, made: Design, inflated: Sequence[float] = ()
+) -> tuple[float, float, float]:
+    """The probabilities that an honest offer is rejected, that it is neither rejected nor accepted, since a cell is
+    faster than noise explains, and that an inflated one is rejected. `inflated`: by how much each cell is; otherwise
+    those are by which it has the best chance.
+    """
+    rejected, caught = _rejected(every, aims, made.repetitions, [made.limit], made.cells, inflated)
+    far = [-math.log(made.ceiling(noise)) for noise in every]
+    within = _passes(every, made.repetitions, [made.limit]) - _passes(every, made.repetitions, [1.0], far)
+    honest, accepted = float(rejected[made.cells, 0]), float(_all_pass(within, made.cells)[made.cells, 0])
+    return honest, max(0.0, 1 - honest - accepted), float(caught[made.cells, 0])
+
+
+def more_noise(excess: float, freedom: int) -> bool:
+    """Whether a sample varies more than was assumed, at a level of 0.1%. `excess`: its variance relative to the assumed
+    one, with so many degrees of freedom.
+    """
+    part = 2 / (9 * freedom)  # the distribution of chi-square (Wilson and Hilferty 1931)
+    return excess > (1 - part + EXCESS * math.sqrt(part)) ** 3
+
+
+def _rejected(
+    every: Sequence[Noise],
+    aims: Aims,
+    repetitions: int,
+    limits: Sequence[float],
+    most: int,
+    inflated: Sequence[float] = (),
+) -> tuple[Numbers, Numbers]:
+    """The probability that an honest offer is rejected, and that an inflated one is, by the number of drawn cells (0 to
+    `most`) and the limit.
+    """
+    honest = _passes(every, repetitions, limits)
+    by = inflated or [aims.inflation] * len(every)
+    lower = _passes(every, repetitions, limits, [-math.log1p(each) for each in by])
+    # The cells in which an inflated offer loses least.
+    order = numpy.argsort(numpy.argsort(-lower / numpy.maximum(honest, 1e-300), axis=0, kind="stable"), axis=0)
+    number = math.ceil(aims.share * len(every) - 1e-9)
+    chosen = numpy.where(order < (len(every) if inflated else number), lower, honest)
+    return 1 - _all_pass(honest, most), 1 - _all_pass(chosen, most)
+
+
+def _passes(every: Sequence[Noise], repetitions: int, limits: Sequence[float], moved: Sequence[float] = ()) -> Numbers:
+    """The probability that each cell reaches each limit. `moved`: the logarithm of its true ratio, if that is not 1."""
+    spreads = numpy.array([noise.spread(repetitions) for noise in every])
+    above = numpy.array(moved or [0.0] * len(every))[:, None] - numpy.log(limits)[None, :]
+    freedom = numpy.array([noise.freedom for noise in every])
+    passes: Numbers = special.stdtr(freedom[:, None], above / spreads[:, None])
+    return passes
+
+
+def _all_pass(chances: Numbers, most: int) -> Numbers:
+    """The probability that all of 0 to `most` drawn cells pass, from that of each cell, for each limit."""
+    passed = numpy.zeros((most + 1, chances.shape[1]))
+    passed[0] = 1
+    for number, chance in enumerate(chances, 1):
+        # The last of so many cells is among the drawn ones with this probability.
+        drawn = numpy.minimum(numpy.arange(1, most + 1) / number, 1)[:, None]
+        passed[1:] = (1 - drawn) * passed[1:] + drawn * chance * passed[:-1]
+    return passed

@@ -1,0 +1,152 @@
+"""Whether the error rates that `campaign sample` prints are those of `campaign accept`, by 10,000 simulations of each.
+
+Each scenario has many bundles of 36 cells. For each, a sample is designed from the bundle's own repetitions, and its
+printed rates are noted; then cells are drawn, measured again and decided on, by the program's own functions. The rates
+that were printed are to be within 2 points of the shares that were rejected. Scenarios: noise from 2 to 10%; noise that
+differs between operations; an offer that inflates a whole class of cells (a stratum), any cells, those in which it has
+the best chance, or each by another factor.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+
+from tabulate import tabulate
+
+from campaign.core.model import Cell, Status
+from campaign.evidence import acceptance, sample
+from campaign.report.compare.offers import Offer, OfferedCell
+from campaign.report.compare.verdicts import CellVerdict
+from campaign.statistics import designs
+
+CELLS = [
+    Cell("scratch", launch, files, operation)
+    for files in ("shared", "unique", "onefile")
+    for launch in ("single", "node", "peak", "max")
+    for operation in ("create", "stat", "remove")
+]
+AIMS = designs.Aims(0.05, 0.15, 0.25, 0.9)
+BUNDLES, ACCEPTANCES = 500, 20  # 10,000 acceptances
+POINTS = 0.02
+
+Inflation = Callable[[random.Random, Sequence[designs.Noise]], list[float]]
+
+
+def by_best_chance(chance: random.Random, every: Sequence[designs.Noise]) -> list[float]:
+    """The noisiest quarter of the cells, which lets an inflated number pass most often; any if all are alike."""
+    order = sorted(range(len(every)), key=lambda place: (-every[place].sigma, chance.random()))
+    return [AIMS.inflation * (place in order[: len(every) // 4]) for place in range(len(every))]
+
+
+def of_class(name: str) -> Inflation:
+    return lambda _, every: [AIMS.inflation * (name in (cell.launch, cell.operation)) for cell in CELLS]
+
+
+def unevenly(chance: random.Random, every: Sequence[designs.Noise]) -> list[float]:
+    """A quarter of the cells, by 5 to 30%."""
+    chosen = chance.sample(range(len(every)), len(every) // 4)
+    return [chance.uniform(0.05, 0.3) * (place in chosen) for place in range(len(every))]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    name: str
+    noise: Mapping[str, float]  # by operation
+    repetitions: int  # of the bundle
+    inflation: Inflation = by_best_chance
+
+
+def alike(noise: float) -> dict[str, float]:
+    return dict.fromkeys(("create", "stat", "remove"), noise)
+
+
+SCENARIOS = [
+    *(
+        Scenario(f"noise {noise:.0%}", alike(noise), repetitions)
+        for noise, repetitions in ((0.02, 2), (0.02, 5), (0.05, 3), (0.05, 10), (0.07, 8), (0.10, 15))
+    ),
+    Scenario("noise by operation", {"create": 0.03, "stat": 0.05, "remove": 0.07}, 5),
+    Scenario("stratum single", alike(0.05), 5, of_class("single")),
+    Scenario("stratum max", alike(0.10), 15, of_class("max")),
+    Scenario("stratum stat", alike(0.05), 5, of_class("stat")),
+    Scenario("stratum remove, noisier", {"create": 0.03, "stat": 0.03, "remove": 0.07}, 5, of_class("remove")),
+    Scenario("uneven inflation", alike(0.05), 5, unevenly),
+]
+
+
+def offer(chance: random.Random, scenario: Scenario, repetitions: int, rates: Sequence[float]) -> Offer:
+    entries = {}
+    for cell, rate in zip(CELLS, rates, strict=True):
+        sigma = math.sqrt(math.log1p(scenario.noise[cell.operation] ** 2))
+        values = tuple(1000 * rate * math.exp(chance.gauss(0, sigma)) for _ in range(repetitions))
+        entries[cell] = OfferedCell(cell, Status.MEASURED, max(values), "ops/s", "highest", values, repetitions)
+    return Offer("offer", "offer", "crossroads-mdtest", 1, "full", {}, entries)
+
+
+@dataclass(frozen=True)
+class Rates:
+    rejected: float
+    undecided: float
+    caught: float
+
+
+def simulated(place: int, number: int) -> tuple[Rates, Rates, str]:
+    """What is printed about a bundle's sample, and what 20 acceptances of it give."""
+    scenario = SCENARIOS[place]
+    chance = random.Random(f"{scenario.name}/{scenario.repetitions}/{number}")
+    honest = offer(chance, scenario, scenario.repetitions, [1.0] * len(CELLS))
+    every = list(sample.noises(honest).values())
+    drawn = sample.designed(honest, "head", "s", AIMS, designs.Fixed())
+    inflated = scenario.inflation(chance, every)
+    given = inflated if scenario.inflation is not by_best_chance else ()
+    printed = designs.rates(every, AIMS, drawn.design, given)
+    entries = {
+        cell: replace(entry, values=tuple(value * (1 + more) for value in entry.values))
+        for (cell, entry), more in zip(honest.entries.items(), inflated, strict=True)
+    }
+    vendors = replace(honest, entries=entries)
+    made = drawn.design
+    fixed = designs.Fixed(made.cells, made.repetitions, made.limit)
+    found = []
+    for seed in range(ACCEPTANCES):
+        asked = sample.designed(honest, "head", str(seed), AIMS, fixed)
+        again = offer(chance, scenario, asked.repetitions, [1.0] * len(CELLS))
+        found.append([decision(asked, first, again) for first in (honest, vendors)])
+    shares = [
+        statistics.mean(verdicts[side] is verdict for verdicts in found)
+        for side, verdict in ((0, CellVerdict.REJECTED), (0, CellVerdict.UNDECIDED), (1, CellVerdict.REJECTED))
+    ]
+    return Rates(*printed), Rates(*shares), f"{made.cells} x {made.repetitions}, {made.limit:g}"
+
+
+def decision(asked: sample.Challenge, first: Offer, again: Offer) -> CellVerdict:
+    comparison, _ = acceptance.decided(asked, (first, again), acceptance.Buyer(), {})
+    return acceptance.SampleOutcome(asked, comparison, (), (), (), 0).outcome
+
+
+def main() -> int:
+    body, missed = [], []
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for place, scenario in enumerate(SCENARIOS):
+            found = list(pool.map(simulated, [place] * BUNDLES, range(BUNDLES), chunksize=10))
+            designs_ = [text for _, _, text in found]
+            row = [scenario.name, scenario.repetitions, statistics.mode(designs_)]
+            for name in ("rejected", "undecided", "caught"):
+                printed, came = (statistics.mean(getattr(each[side], name) for each in found) for side in (0, 1))
+                row += [f"{printed:.1%}", f"{came:.1%}"]
+                if abs(printed - came) > POINTS:
+                    missed.append(f"{scenario.name}, {scenario.repetitions} repetitions: {name} {came:.1%}, "
+                                  f"printed {printed:.1%}")  # fmt: skip
+            body.append(row)
+    rates = [f"{what}: {how}" for what in ("rejected", "undecided", "caught") for how in ("printed", "found")]
+    print(f"{BUNDLES * ACCEPTANCES} acceptances each; bar: printed rates within {100 * POINTS:g} points")
+    print(tabulate(body, ["scenario", "n of bundle", "usual design", *rates], disable_numparse=True))
+    for text in missed:
+        print(f"bar missed: {text}")
+    return len(missed)

@@ -1,0 +1,288 @@
+"""Acceptance by sample, the decision: on honest samples, on those that leave a question, and on ways to cheat."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.core.errors import InputError
+from campaign.core.model import Finding, Severity, State, Status
+from campaign.core.strict_yaml import Document
+from campaign.evidence import acceptance, sample
+from campaign.evidence.acceptance import Buyer, SampleOutcome, accept, judged
+from campaign.judge.submission import Submission
+from campaign.report.compare.verdicts import CellVerdict
+from campaign.results.cells import Row
+from campaign.statistics.designs import Aims, Fixed
+from tests.support import builders
+from tests.support.results import Results
+
+AIMS = Aims(0.05, 0.15, 0.25, 0.9)
+WRITTEN = """name: offer
+results: ../../results
+repetitions: 5
+items_total: 4096
+launch: {peak: search}
+targets: [{name: scratch, directory: /scratch}]
+slurm: {partition: fast, environment: {OMPI_MCA_pml: ucx}}
+benchmark: {executable: mdtest}
+"""
+FACTS = {"mount.type": "lustre", "library.libmpi.so.40": f"/lib/libmpi.so.40 {'cd' * 32}"}
+
+
+def recorded(facts: dict[str, str] | None = None, **variables: str) -> Any:
+    given = builders.environment(facts={**FACTS, **(facts or {})})
+    told = {"SLURM_JOB_PARTITION": "fast", "OMPI_MCA_pml": "ucx", **variables}
+    return replace(given, variables={**given.variables, **told})
+
+
+def measured(seed: int, repetitions: int, factor: float = 1.0, noise: float = 0.01, started: float = 0.0) -> Submission:
+    """A campaign in which every run went as planned."""
+    chance = random.Random(seed)
+    results = Results(campaign=builders.campaign(repetitions=repetitions))
+    for run in results.runs:
+        results.add_to(run, [rate * factor * math.exp(chance.gauss(0, noise)) for rate in (1e3, 4e3, 8e2)])
+    given = results.submission()
+    times = builders.completion(started=started + 110.0, ended=started + 112.5)
+    cases = tuple(
+        replace(case, evidence=builders.evidence(environment=recorded(), completion=times), findings=())
+        for case in given.results
+    )
+    rows = tuple(replace(row, status=Status.MEASURED, findings=()) for row in given.rows)
+    campaign = replace(given.campaign, document=Document(WRITTEN.encode(), "offer.yaml"))
+    return replace(given, campaign=campaign, results=cases, rows=rows)
+
+
+OFFER = measured(1, 5)
+ASKED = sample.designed(sample.offer_of(OFFER, "offer"), "head", "s", AIMS, Fixed(repetitions=3))
+
+
+def again(**changes: Any) -> Submission:
+    return measured(**{"seed": 2, "repetitions": 3, "started": 1000.0, **changes})
+
+
+def decided(
+    answer: Submission, *allowed: str, found: tuple[Finding, ...] = (), asked: sample.Challenge = ASKED, **buyer: Any
+) -> SampleOutcome:
+    return judged(asked, OFFER, answer, found, (), Buyer(allowed, **buyer))
+
+
+def said(accepted: SampleOutcome) -> str:
+    reasons = [cell.reason for cell in accepted.comparison.cells[0] if cell.reason]
+    return "\n".join([*reasons, *acceptance.told(accepted)])
+
+
+def with_facts(environment: Any) -> Submission:
+    """The first attempt's job found something else."""
+    given = again()
+    drawn = next(
+        case for case in given.results if f"{case.run.target}/{case.run.launch}/{case.run.files}" in str(ASKED)
+    )
+    other = replace(drawn, evidence=replace(drawn.evidence, environment=environment))
+    return replace(given, results=tuple(other if case is drawn else case for case in given.results))
+
+
+def with_rows(change: Callable[[Any], Any], cells: tuple[str, ...] = ASKED.cells[:1]) -> Submission:
+    given = again()
+    return replace(given, rows=tuple(change(row) if str(row.cell) in cells else row for row in given.rows))
+
+
+def test_a_sample_of_the_committed_system_is_accepted() -> None:
+    accepted = decided(again())
+    assert (accepted.outcome, accepted.further, accepted.open) == (CellVerdict.ACCEPTED, 0, ())
+    assert {cell.verdict for cell in accepted.comparison.cells[0]} == {CellVerdict.ACCEPTED}
+    assert len(accepted.comparison.cells[0]) == len(ASKED.cells)
+    assert list(acceptance.told(accepted)) == ["ACCEPTED: every drawn cell reaches its committed value"]
+
+
+def test_a_slower_system_is_rejected_with_its_ratios() -> None:
+    accepted = decided(again(factor=0.8))
+    assert accepted.outcome is CellVerdict.REJECTED
+    assert {cell.verdict for cell in accepted.comparison.cells[0]} == {CellVerdict.REJECTED}
+    assert "geometric mean: 8" in said(accepted)
+    assert f"REJECTED: {len(ASKED.cells)} of {len(ASKED.cells)} drawn cells below" in said(accepted)
+
+
+def test_where_the_lowest_value_is_the_best_a_higher_one_is_rejected() -> None:
+    lower = tuple(replace(row, best="lowest") for row in OFFER.rows)
+    for factor, outcome in ((1.3, CellVerdict.REJECTED), (0.99, CellVerdict.ACCEPTED)):
+        answer = again(factor=factor)
+        answer = replace(answer, rows=tuple(replace(row, best="lowest") for row in answer.rows))
+        assert judged(ASKED, replace(OFFER, rows=lower), answer, (), (), Buyer()).outcome is outcome
+
+
+def test_the_buyers_limit_and_the_reported_numbers_alone_decide_where_he_says_so() -> None:
+    answer = again(factor=0.9)
+    assert decided(answer, limit=0.8).outcome is CellVerdict.ACCEPTED
+    assert decided(answer, limit=0.8).challenge.design.limit == 0.8
+    assert decided(answer, limit=0.99, reported=True).outcome is CellVerdict.REJECTED
+    assert decided(answer, limit=0.8, reported=True).outcome is CellVerdict.ACCEPTED
+
+
+def test_a_sample_that_varies_more_than_the_design_assumed_asks_for_further_repetitions(tmp_path: Path) -> None:
+    accepted = decided(again(noise=0.04))
+    assert (accepted.outcome, accepted.open) == (CellVerdict.UNDECIDED, ())
+    assert "repetitions vary by 4" in said(accepted) and "the design assumed 1" in said(accepted)
+    assert 20 < accepted.further < 100
+    assert f"{accepted.further} further repetitions of each drawn cell would decide" in said(accepted)
+    file = tmp_path / "challenge.yaml"
+    settings = {**sample.settings_of(ASKED, OFFER), "slurm": {"partition": "changed"}}
+    file.write_text(sample.written(ASKED, settings))
+    file.write_text(acceptance.further(accepted, file))
+    more = sample.read(file)
+    assert (more.nonce, more.repetitions) == (ASKED.nonce, 3 + accepted.further)
+    assert "partition: changed" in file.read_text() and f"repetitions: {more.repetitions}\n" in file.read_text()
+    enough = decided(again(noise=0.04, repetitions=more.repetitions), asked=more)
+    assert (enough.outcome, enough.further) == (CellVerdict.ACCEPTED, 0)
+
+
+def fewer(row: Row, number: int) -> Row:
+    values = row.values[:number]
+    summary = replace(row.summary, n=number)
+    return replace(row, values=values, value=values[0], summary=summary, started=row.started[:number])
+
+
+def test_missing_repetitions_are_asked_for() -> None:
+    accepted = decided(with_rows(lambda row: fewer(row, 2)))
+    assert (accepted.outcome, accepted.further) == (CellVerdict.UNDECIDED, 1)
+    assert "2 of 3 repetitions" in said(accepted) and "1 further repetition of each drawn cell" in said(accepted)
+
+
+def test_an_invalid_cell_says_which_rule_it_violates() -> None:
+    wrong = Finding("ENV-04", Severity.ERROR, "scratch/*/*/*", "the file system is another", "ext4", "tmpfs")
+    accepted = decided(with_rows(lambda row: replace(row, status=Status.INVALID, findings=(wrong,))))
+    assert accepted.outcome is CellVerdict.UNDECIDED
+    assert "invalid: ENV-04 the file system is another (expected ext4, found tmpfs)" in said(accepted)
+
+
+def test_a_cell_that_was_not_measured_is_undecided() -> None:
+    row = {"status": Status.MISSING, "value": None, "values": (), "note": "not run yet"}
+    assert "missing: not run yet" in said(decided(with_rows(lambda given: replace(given, **row))))
+    gone = replace(again(), rows=tuple(row for row in again().rows if str(row.cell) != ASKED.cells[0]))
+    assert "only in the first" in said(decided(gone))
+    assert decided(gone).outcome is CellVerdict.UNDECIDED
+
+
+# --- ways to cheat, each with what names it
+
+
+def copied() -> Submission:
+    given = again()
+    return replace(given, results=(replace(given.results[0], records=OFFER.results[0].records), *given.results[1:]))
+
+
+def cancelled() -> Submission:
+    given = again()
+    return replace(given, attempts=(*given.attempts, replace(given.attempts[0], number=2, state=State.CANCELLED)))
+
+
+def job(**variables: str) -> Callable[[], Submission]:
+    return lambda: with_facts(recorded(**variables))
+
+
+def node(name: str, text: str) -> Callable[[], Submission]:
+    return lambda: with_facts(recorded({name: text}))
+
+
+RECORDED: dict[str, tuple[Callable[[], Submission], str]] = {
+    "another mount": (node("mount.type", "tmpfs"), "mount.scratch: lustre in the bundle, tmpfs"),
+    "another partition": (job(SLURM_JOB_PARTITION="big"), "slurm.partition: fast in the bundle, big"),
+    "another binary": (node("executable.sha256", "ef" * 32), "binary: abab"),
+    "another library": (node("library.libmpi.so.40", f"/lib/libmpi.so.40 {'12' * 32}"), "libmpi.so.40: cdcd"),
+    "a further library": (node("library.libfast.so", "/x 12"), "library.libfast.so: none in the bundle, 12"),
+    "a preload": (job(LD_PRELOAD="/x/libfast.so"), "LD_PRELOAD: none in the bundle, /x/libfast.so"),
+    "other tuning": (job(OMPI_MCA_pml="ob1"), "variable.OMPI_MCA_pml: ucx in the bundle, ob1"),
+    "more tuning": (job(UCX_TLS="shm"), "variable.UCX_TLS: none in the bundle, shm"),
+    "more repetitions": (lambda: again(repetitions=6), "has 6 valid results; the challenge asks for 3"),
+    "cancelled attempts": (cancelled, "attempts: each run once in the bundle, 1 cancelled in the sample"),
+    "copied logs": (copied, "to the last digit: it was copied, not measured"),
+    "old measurements": (lambda: again(started=-50.0), "before the last run of the bundle did"),
+    "too fast": (lambda: again(factor=189.0), "times the bundle's; noise explains up to"),
+}
+
+
+@pytest.mark.parametrize(("answer", "name"), RECORDED.values(), ids=RECORDED)
+def test_a_sample_that_was_measured_otherwise_is_not_accepted(answer: Callable[[], Submission], name: str) -> None:
+    accepted = decided(answer())
+    assert accepted.outcome is not CellVerdict.ACCEPTED
+    assert name in said(accepted)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("RUN-02", "outside the run: the output's start time"),
+        ("EVD-06", "the clock of the job's first node was set during the run"),
+        ("EVD-02", "the nonce is another"),
+        ("SRC-04", "the ranks executed another program"),
+    ],
+)
+def test_a_sample_whose_records_contradict_each_other_is_rejected(rule: str, message: str) -> None:
+    wrong = Finding(rule, Severity.ERROR, "scratch.single.shared.r1/1", message, "this", "that")
+    accepted = decided(again(), found=(wrong,))
+    assert accepted.outcome is CellVerdict.REJECTED
+    assert f"not a valid sample: {rule} {message} (expected this, found that)" in said(accepted)
+    assert said(accepted).endswith("REJECTED: this is not a measurement of the drawn sample")
+
+
+def test_a_difference_counts_for_nothing_once_the_buyer_allows_it() -> None:
+    answer = with_facts(recorded({"mount.type": "nfs", "library.libmpi.so.40": "/lib/libmpi.so.40 12"}))
+    assert decided(answer, "mount.*").outcome is CellVerdict.UNDECIDED
+    accepted = decided(answer, "mount.scratch", "library.*")
+    assert accepted.outcome is CellVerdict.ACCEPTED
+    assert "allowed: mount.scratch: lustre in the bundle, nfs, lustre in the sample" in said(accepted)
+    assert decided(again(factor=3.0), "faster").outcome is CellVerdict.ACCEPTED
+
+
+CHANGED: dict[str, tuple[str, str, str]] = {
+    "another bundle": ('"head": "head"', '"head": "tail"', "drawn from another bundle"),
+    "another seed": ('"seed": "s"', '"seed": "t"', "not those that seed t draws"),
+    "fewer cells": (f'"{ASKED.cells[0]}", ', "", "not those that seed s draws"),
+    "a lower limit": (f'"limit": {ASKED.design.limit}', '"limit": 0.5', "after it was drawn: nonce"),
+    "another nonce": ("nonce: sample-s", "nonce: other-s", "after it was drawn: nonce"),
+    "fewer repetitions": ("\nrepetitions: 3", "\nrepetitions: 1", "after it was drawn: repetitions"),
+    "another place": ("results: results", "results: /elsewhere", "after it was drawn: results"),
+    "another size": ("items_total: 4096", "items_total: 16", "after it was drawn: items_total"),
+    "another geometry": ("processes: 8", "processes: 2", "after it was drawn: launch.peak.processes"),
+    "declined cells": ("not drawn for", "too slow for", "after it was drawn: declined.0.reason"),
+}
+
+
+def challenge(tmp_path: Path, old: str, new: str) -> Path:
+    text = sample.written(ASKED, sample.settings_of(ASKED, OFFER))
+    assert old in text
+    (tmp_path / "challenge.yaml").write_text(text.replace(old, new))
+    return tmp_path / "challenge.yaml"
+
+
+@pytest.mark.parametrize(("old", "new", "name"), CHANGED.values(), ids=CHANGED)
+def test_a_challenge_that_was_changed_is_refused(tmp_path: Path, old: str, new: str, name: str) -> None:
+    with pytest.raises(InputError) as refused:
+        accept(challenge(tmp_path, old, new), OFFER, "head", Buyer(), print)
+    assert name in str(refused.value)
+
+
+MACHINE: list[tuple[str, str, str]] = [
+    ("partition: fast", "partition: big", "slurm.partition: fast in the bundle, big in the sample"),
+    ("partition: fast", "partition: fast\n  constraint: cold", "slurm.constraint: not set in the bundle, cold in"),
+    ("OMPI_MCA_pml: ucx", "OMPI_MCA_pml: ob1", "slurm.environment.OMPI_MCA_pml: ucx in the bundle, ob1 in"),
+    ("directory: /scratch", "directory: /dev/shm", "targets.scratch.directory: /scratch in the bundle, /dev/shm in"),
+    ("executable: mdtest", "executable: fastest", "benchmark.executable: mdtest in the bundle, fastest in"),
+    ("benchmark:", "launcher:\n  prefix: [env, X=1]\nbenchmark:", "launcher.prefix.0: not set in the bundle, env in"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "name"), MACHINE, ids=[case[1] for case in MACHINE])
+def test_settings_of_the_machine_need_the_buyers_word(tmp_path: Path, old: str, new: str, name: str) -> None:
+    changed = acceptance._changed(ASKED, challenge(tmp_path, old, new), OFFER)
+    accepted = judged(ASKED, OFFER, again(), (), changed, Buyer())
+    assert (accepted.outcome, len(accepted.open)) == (CellVerdict.UNDECIDED, len(changed))
+    assert name in said(accepted)
+    keys = tuple(each.key for each in changed)
+    assert judged(ASKED, OFFER, again(), (), changed, Buyer(keys)).outcome is CellVerdict.ACCEPTED

@@ -1,0 +1,89 @@
+"""Designs of samples: the fewest measurements that keep the asked rates, which are those of every possible drawing."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from scipy import special, stats
+
+from campaign.statistics import designs
+from campaign.statistics.designs import Aims, Design, Fixed, Noise
+
+AIMS = Aims(honest=0.05, inflation=0.15, share=0.25, power=0.9)
+
+
+def sigma(noise: float) -> float:
+    return math.sqrt(math.log1p(noise**2))
+
+
+@pytest.mark.parametrize(
+    ("noise", "repetitions", "cells", "again", "limit"),
+    [(0.02, 1, 8, 1, 0.92), (0.05, 3, 13, 2, 0.88), (0.05, 12, 9, 2, 0.9), (0.1, 12, 19, 5, 0.86)],
+)
+def test_the_fewest_measurements_that_keep_the_aims_are_chosen(
+    noise: float, repetitions: int, cells: int, again: int, limit: float
+) -> None:
+    every = [Noise(sigma(noise), repetitions)] * 36
+    made, keeps = designs.design(every, AIMS, Fixed())
+    assert (made, keeps) == (Design(cells, again, limit), True)
+    honest, _, caught = designs.rates(every, AIMS, made)
+    assert honest <= AIMS.honest and caught >= AIMS.power
+
+
+@pytest.mark.parametrize("noise", [0.001, 0.02, 0.05])
+def test_no_sample_of_fewer_than_8_of_36_cells_shows_a_quarter_of_inflated_ones(noise: float) -> None:
+    every = [Noise(sigma(noise), 100)] * 36
+    assert not any(designs.design(every, AIMS, Fixed(cells=cells))[1] for cells in range(1, 8))
+    assert designs.design(every, AIMS, Fixed(cells=8))[1]
+
+
+def test_what_is_fixed_is_kept_and_the_nearest_design_is_given_where_none_keeps_the_aims() -> None:
+    every = [Noise(sigma(0.1), 1)] * 36
+    fixed = Fixed(cells=3, repetitions=2, limit=0.95)
+    assert designs.design(every, AIMS, fixed) == (Design(3, 2, 0.95), False)
+    made, keeps = designs.design(every, AIMS, Fixed())
+    assert (made.cells, made.repetitions, keeps) == (36, 100, False)
+    assert designs.design(every[:2], AIMS, Fixed())[0].cells == 2
+
+
+def test_the_rates_are_those_of_all_drawings_of_cells_with_a_noise_of_their_own() -> None:
+    every = [Noise(0.02 + 0.01 * place, 1 + place % 3) for place in range(7)]
+    made, aims = Design(3, 2, 0.92), Aims(0.05, 0.2, 0.25, 0.9)
+    spreads = [each.spread(2) for each in every]
+    passes = [float(special.ndtr(-math.log(0.92) / spread)) for spread in spreads]
+    lower = [float(special.ndtr((-math.log(0.92) - math.log(1.2)) / spread)) for spread in spreads]
+    drawings = list(itertools.combinations(range(7), 3))
+
+    def rejected(inflated: tuple[int, ...]) -> float:
+        chances = [lower[place] if place in inflated else passes[place] for place in range(7)]
+        return 1 - sum(math.prod(chances[place] for place in drawing) for drawing in drawings) / len(drawings)
+
+    honest, undecided, caught = designs.rates(every, aims, made)
+    assert honest == pytest.approx(rejected(()))
+    # Two of seven cells are the quarter that is inflated; the offer that is caught least often chooses them.
+    assert caught == pytest.approx(min(rejected(pair) for pair in itertools.combinations(range(7), 2)))
+    far = [float(special.ndtr(-math.log(made.ceiling(each)) / each.spread(2))) for each in every]
+    within = [chance - above for chance, above in zip(passes, far, strict=True)]
+    accepted = sum(math.prod(within[place] for place in drawing) for drawing in drawings) / len(drawings)
+    assert undecided == pytest.approx(1 - accepted - honest)
+    of_two = designs.rates(every, aims, made, [0.2 * (place in (0, 4)) for place in range(7)])[2]
+    assert of_two == pytest.approx(rejected((0, 4)))
+
+
+def test_an_estimated_noise_makes_an_honest_offer_fail_more_often() -> None:
+    known, estimated = [Noise(0.05, 3)] * 36, [Noise(0.05, 3, 12)] * 36
+    made = Design(10, 3, 0.9)
+    assert designs.rates(estimated, AIMS, made)[0] > 1.5 * designs.rates(known, AIMS, made)[0]
+
+
+def test_a_cell_is_too_fast_beyond_what_noise_and_limit_explain() -> None:
+    assert Design(8, 1, 0.5).ceiling(Noise(0.01, 1)) == 2.0
+    assert Design(8, 1, 0.95).ceiling(Noise(0.1, 1)) == pytest.approx(math.exp(3 * 0.1 * math.sqrt(2)))
+
+
+@pytest.mark.parametrize("freedom", [2, 8, 30])
+def test_more_noise_than_assumed_is_seen_at_its_level(freedom: int) -> None:
+    limit = stats.chi2.ppf(0.999, freedom) / freedom
+    assert not designs.more_noise(0.97 * limit, freedom) and designs.more_noise(1.03 * limit, freedom)
