@@ -26,7 +26,7 @@ from campaign.core.escaping import plain
 from campaign.core.events import event_of
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
-from campaign.core.units import utc
+from campaign.core.units import format_duration, several, utc
 from campaign.evidence import bundle, compared, provenance, replay
 from campaign.evidence.conclusion import Conclusion, Known, VerifyOutcome, conclude
 from campaign.evidence.terms import HEAD, NONCE, TIMESTAMP, OfferTerms, shown_by
@@ -37,6 +37,10 @@ from campaign.judge.submission import measured_and_hidden, recovered
 PARTS = "data/parts"  # of a bundle that answers an RFP: a bundle for each
 BUNDLE = "bundle"  # the subject of findings about it
 CLOCKS_S = 60.0  # how much the driver's clock may be behind the authority's
+MOST_STAMPS = 1000  # of those in a bundle that are read, which takes a hundredth of a second each
+STAMPS_UNREAD = (
+    "the bundle has time stamps of the journal's heads: pass the certificates of their authority (--authority)"
+)
 FUTURE_S = 3600.0  # how much the driver's clock may be ahead of this machine's
 
 
@@ -187,7 +191,10 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
     chain = (judged and judged.chain) or journal.look(data / "results" / "journal.jsonl")
     if judged and differing is not None:
         differing |= compared.planned_otherwise(data, bag, judged)
-    stamps = {path: timestamps.read(path, asked.authority) for path in asked.timestamps if asked.authority}
+    places = (data / "results/timestamps" / f"{head}.tsr" for head in chain.heads)
+    sent = list(filter(Path.is_file, places if (data / "results/timestamps").is_dir() else ()))  # by the driver
+    read = (*asked.timestamps, *sent[:: -(1 + len(sent) // MOST_STAMPS)])
+    stamps = {path: timestamps.read(path, asked.authority) for path in read if asked.authority}
     # A time stamp of the bundle says nothing about what was done before it was written.
     given = {
         NONCE: asked.nonce is not None,
@@ -207,6 +214,7 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
         *of_rule("EVD-04", BUNDLE, same_verdict(differing, reworded, why, tool)),
         *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, bag.info.get("Journal-Head", "none"), headed)),
         *of_rule("EVD-02", BUNDLE, stamped(bag, data, chain, stamps)),
+        *of_rule("EVD-02", BUNDLE, [note(STAMPS_UNREAD)] if sent and not asked.authority else []),
         *of_rule("EVD-02", BUNDLE, (finding for event in lost for finding in recovered(event))),
         *of_rule("EVD-02", BUNDLE, asked.terms.unproven(proofs) if asked.terms else ()),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
@@ -324,6 +332,7 @@ def stamped(
     bag: bagit.Bag, data: Path, chain: journal.Chain, stamps: Mapping[Path, timestamps.Stamp]
 ) -> Iterator[Finding]:
     """EVD-02: what each time stamp proves to have existed at its time."""
+    times: dict[str, list[datetime]] = {}  # by head
     for path, stamp in stamps.items():
         if stamp.problem or stamp.time is None:
             yield violation("{path}: not a valid time stamp: {why}", path=path.name, why=stamp.problem)
@@ -337,24 +346,38 @@ def stamped(
                 path=path.name,
             )
         else:
-            yield from _head_stamped(data, chain, path.name, stamp.digest, stamp.time)
+            times.setdefault(stamp.digest, []).append(stamp.time)
+    if times:
+        numbers = {head: number for number, head in enumerate(chain.heads, 1) if head in times}
+        yield from _heads_stamped(data, sorted((numbers[head], min(found)) for head, found in times.items()))
 
 
-def _head_stamped(data: Path, chain: journal.Chain, name: str, head: str, stamped: datetime) -> Iterator[Finding]:
-    number, at = chain.heads.index(head) + 1, f"{stamped:%Y-%m-%d %H:%M:%S} UTC"
+def _heads_stamped(data: Path, stamps: Sequence[tuple[int, datetime]]) -> Iterator[Finding]:
+    """Each event existed before the first time stamp that covers it; runs not long before."""
+    longest_s, place, (last, at) = 0.0, 0, stamps[-1]
     with (data / "results/journal.jsonl").open("rb") as file:
-        event = event_of(next(islice(file, number - 1, None)))
-    assert event is not None, "the chain consists of events"
-    if event["time"] > stamped.timestamp() + CLOCKS_S:
-        yield violation(
-            "{path}: the time stamp is earlier than event {event} of the stamped journal",
-            f"before {at}",
-            event["time"],
-            path=name,
-            event=number,
-        )
-    else:
-        yield note("the first {events} events of the journal existed at {time}", events=number, time=at)
+        for number, event in enumerate(map(event_of, islice(file, last)), 1):
+            assert event is not None, "the chain consists of events"
+            place += number > stamps[place][0]
+            stamped = stamps[place][1]
+            if event["time"] > stamped.timestamp() + CLOCKS_S:
+                yield violation(
+                    "event {event} of the journal is later than a time stamp that covers it",
+                    f"before {utc(stamped.timestamp())}",
+                    utc(event["time"]),
+                    event=number,
+                )
+                return
+            if event["event"] == "ended" and event["ended"]:
+                longest_s = max(longest_s, stamped.timestamp() - event["ended"])
+    yield note(
+        "the first {events} events of the journal existed at {time}, by {count}; the runs in them had ended at "
+        "most {wait} before their time stamp",
+        events=last,
+        time=f"{at:%Y-%m-%d %H:%M:%S} UTC",
+        count=several(len(stamps), "time stamp"),
+        wait=format_duration(round(longest_s)),
+    )
 
 
 def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str, headed: bool) -> Iterator[Finding]:

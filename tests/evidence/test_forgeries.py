@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from campaign.core import journal, timestamps
 from campaign.core.timestamps import Stamp
 from campaign.evidence import verify
 from campaign.evidence.verify import Asked
-from tests.support import bundled, reference
+from tests.support import authority, bundled, reference
 from tests.support.bundled import Made
 
 RUN = "data/results/runs/scratch.peak.shared.r1/1"
@@ -157,6 +158,61 @@ def test_a_time_stamp_of_the_bundle_does_not_bind_what_was_done_before_it_was_wr
         unproved = [one for one in found.findings if one.rule == "EVD-02" and not one.checked]
         assert bool(unproved) is not binds
         assert ("that no attempt was left out" in found.conclusion.decision.may_not) is not binds
+
+
+def told_of_stamps(bag: Path, asked: Asked) -> dict[str, str]:
+    """What EVD-02 says of time stamps, with the severity of each."""
+    with verify.verify(bag, asked) as found:
+        said = [one for one in found.findings if one.rule == "EVD-02"]
+        return {
+            one.message: str(one.severity) for one in said if "stamp" in one.message and "events in" not in one.message
+        }
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_time_stamps_that_the_driver_kept_are_read_without_being_named(made: Made, tmp_path: Path) -> None:
+    service, bag = authority.make(tmp_path / "authority"), bundled.copy(made, "plain", tmp_path / "bag")
+    with verify.verify(bag, Asked()) as found:
+        heads = found.chain.heads
+    stamps = bag / "data/results/timestamps"
+    for head in (heads[3], heads[-1]):
+        assert timestamps.obtain(head, str(service / "stamp"), stamps / f"{head}.tsr") == ""
+    bundled.forge(bag)
+    certificates = Asked(authority=service / "cert.pem")
+    (message,) = told_of_stamps(bag, certificates)
+    assert re.match(
+        rf"the first {len(heads)} events of the journal existed at \S+ \S+ UTC, by 2 time stamps; the runs in "
+        r"them had ended at most \w+ before",
+        message,
+    )
+    (message,) = told_of_stamps(bag, Asked())
+    assert message.startswith("the bundle has time stamps of the journal's heads: pass the certificates")
+    with verify.verify(bag, certificates) as found:
+        assert not [one for one in found.findings if one.rule == "CMP-05"]
+    # One of another head under this name, and one that no authority made.
+    shutil.copy(stamps / f"{heads[3]}.tsr", stamps / f"{heads[4]}.tsr")
+    (stamps / f"{heads[5]}.tsr").write_text("a time stamp")
+    bundled.forge(bag)
+    assert f"{heads[5]}.tsr: not a valid time stamp" in " ".join(told_of_stamps(bag, certificates))
+    # The journal made anew: its heads are others, and no stamp is of them.
+    bundled.redo(bag)
+    in_journal(bag, lambda event: event.update(time=event["time"] + 1))
+    bundled.redo(bag)
+    assert told_of_stamps(bag, certificates) == {}
+    old = Asked(timestamps=(stamps / f"{heads[-1]}.tsr",), authority=service / "cert.pem")
+    assert "E" in told_of_stamps(bag, old).values()
+
+
+def test_an_event_that_is_later_than_a_time_stamp_that_covers_it_is_found(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with verify.verify(made.root / "plain", Asked()) as found:
+        head = found.chain.heads[-1]
+    reply = tmp_path / "x.tsr"
+    reply.touch()
+    monkeypatch.setattr(timestamps, "read", lambda path, authority: Stamp(head, datetime(2020, 1, 1, tzinfo=UTC)))
+    told = told_of_stamps(made.root / "plain", Asked(timestamps=(reply,), authority=reply))
+    assert told == {"event 1 of the journal is later than a time stamp that covers it": "E"}
 
 
 def test_the_challenge_of_the_buyer_is_in_every_attempts_name(made: Made, tmp_path: Path) -> None:
