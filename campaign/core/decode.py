@@ -112,8 +112,9 @@ def _dataclass(kind: Any, pass_over: bool, value: Any) -> Any:
         value = {name: each for name, each in value.items() if name in readers}
     try:
         return kind(**_values(readers, value))
-    except TypeError as error:
-        raise _WrongError(str(error)) from error
+    except TypeError:
+        lacking = next(name for name, default in _defaults(kind).items() if default is MISSING and name not in value)
+        raise _WrongError(f"field {lacking!r} is missing") from None
 
 
 def _values(readers: Mapping[str, Callable[[Any], Any]], value: dict[str, Any]) -> dict[str, Any]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from campaign.core.model import Attempt, Completion, Paths, PhaseTimes, State
+from campaign.core.decode import decode
+from campaign.core.model import Attempt, Completion, Paths, State
 from campaign.results.parsers.lines import shown
 
 NAME = "completion.json"
 LARGEST_COMPLETION = 1 << 20  # bytes
-_READERS: dict[str, Callable[[Any], Any]] = {"str": lambda value: shown(str(value)), "int": int, "float": float}
 
 
 def read_completion(folder: Path, token: str | None = None) -> Completion | None:
@@ -26,7 +24,7 @@ def read_completion(folder: Path, token: str | None = None) -> Completion | None
     try:
         if not path.is_file() or path.is_symlink() or path.stat().st_size > LARGEST_COMPLETION:
             raise ValueError(f"not a regular file of at most {LARGEST_COMPLETION} bytes")
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        data: Any = json.loads(path.read_text(encoding="utf-8"), object_hook=_shown)
     except FileNotFoundError:
         return None
     except (ValueError, RecursionError) as error:
@@ -40,13 +38,9 @@ def read_completion(folder: Path, token: str | None = None) -> Completion | None
             f"{path}: belongs to another attempt: its token is {data.get('token')!r}, this attempt's is {token!r}"
         )
     try:
-        known = {field.name: _READERS[str(field.type)](data[field.name]) for field in fields(Completion)[:-3]}
-        unended, phases = shown(str(data.get("unended", ""))), _phase_times(data.get("phases", []))
-        return Completion(**known, unended=unended, phases=phases, uptime=tuple(map(float, data.get("uptime", ())))[:2])
-    except KeyError as error:
-        raise ValueError(f"{path}: field {error} is missing") from error
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{path}: a field has the wrong type: {error}") from error
+        return decode(Completion, data, pass_over_unknown=True)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def unused_but_measured(paths: Paths, attempt: Attempt) -> bool:
@@ -60,9 +54,6 @@ def unused_but_measured(paths: Paths, attempt: Attempt) -> bool:
     return completion is not None and completion.ended_well
 
 
-def _phase_times(data: Any) -> tuple[PhaseTimes, ...]:
-    """Raises TypeError, ValueError or KeyError if it is not a list of phases."""
-    return tuple(
-        PhaseTimes(**{field.name: _READERS[str(field.type)](each[field.name]) for field in fields(PhaseTimes)})
-        for each in data
-    )
+def _shown(given: dict[str, Any]) -> dict[str, Any]:
+    """An object whose texts can be shown."""
+    return {name: shown(value) if isinstance(value, str) else value for name, value in given.items()}

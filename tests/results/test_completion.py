@@ -28,10 +28,10 @@ UNREADABLE = {
         json.dumps(COMPLETION | {"token": "other"}),
         "belongs to another attempt: its token is 'other', this attempt's is 't'",
     ),
-    "one that lacks something": (json.dumps({"format": 1, "token": "t"}), "field 'outcome' is missing"),
+    "one that lacks something": (json.dumps({"format": 1, "token": "t"}), "completion: field 'outcome' is missing"),
     "one with a number beyond all numbers": (
         json.dumps(COMPLETION | {"exit_status": float("inf")}),
-        "a field has the wrong type: cannot convert float infinity to integer",
+        "completion.exit_status: found inf; allowed: int",
     ),
 }
 
