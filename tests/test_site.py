@@ -10,7 +10,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / ".ci" / "site"
-MADE = {"index.md", "examples.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"}  # by the hooks
+MADE = {"index.md", "examples.md", "outputs.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"}  # by the hooks
 
 
 def pages(nav: Any) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from posixpath import dirname, normpath, relpath
 from typing import Any
@@ -23,6 +25,7 @@ def on_files(files: Files, config: Any) -> Files:
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=LINK.sub(_from_the_top, text)))
     files.append(File.generated(config, "examples.md", content=_examples()))
+    files.append(File.generated(config, "outputs.md", content=_outputs()))
     return files
 
 
@@ -31,7 +34,7 @@ def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> st
     text = LINK.sub(lambda match: _to_examples(match, here), markdown)
     if page.file.src_uri == "glossary.md":
         return re.sub(r"^\| ([^|]+) \| (?=[^-])", _entry, text, flags=re.MULTILINE)
-    return text if page.file.src_uri in ("CHANGELOG.md", "examples.md") else _with_words(text, here)
+    return text if page.file.src_uri in ("CHANGELOG.md", "examples.md", "outputs.md") else _with_words(text, here)
 
 
 def _from_the_top(match: re.Match[str]) -> str:
@@ -57,6 +60,36 @@ def _examples() -> str:
         name = path.relative_to(DOCS).as_posix()
         parts += ["", f"## {name}", "", "```yaml", path.read_text(encoding="utf-8").rstrip(), "```"]
     return "\n".join(parts) + "\n"
+
+
+def _outputs() -> str:
+    """The keys of every JSON output, from its schema."""
+    parts = ["# Keys of the JSON output", "", "Those that a program may rely on ([schemas](data.md))."]
+    for path in sorted((DOCS / "schema" / "outputs").glob("*.json")):
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        parts += [
+            "",
+            f"## {schema['title'].removeprefix('Output of ')}",
+            "",
+            "| key | type | meaning |",
+            "|---|---|---|",
+        ]
+        parts += [f"| `{key}` | {kind} | {meaning} |" for key, kind, meaning in _keys(schema, "")]
+    return "\n".join(parts) + "\n"
+
+
+def _keys(schema: dict[str, Any], at: str) -> Iterator[tuple[str, str, str]]:
+    """Each key with its type and meaning; `[]` stands for the entries of a list."""
+    choices = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    null = " or null" if choices else ""
+    for inner in choices or [schema]:
+        if at:
+            kind = inner.get("type") or " ".join(map(str, inner.get("enum", [inner.get("const", "any")])))
+            yield at, kind + null, schema.get("description", "")
+        if "items" in inner:
+            yield from _keys(inner["items"], f"{at}[]")
+        for key, value in inner.get("properties", {}).items():
+            yield from _keys(value, f"{at}.{key}".lstrip("."))
 
 
 def _words() -> dict[str, str]:

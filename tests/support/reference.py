@@ -26,7 +26,7 @@ from campaign.evidence import compared, terms, verify
 from campaign.evidence import text as verify_text
 from campaign.results.source import record
 from campaign.results.source.facts import OwnSource
-from tests.support import schemas
+from tests.support import outputs, schemas
 from tests.support.man_pages import pages, verbs
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -48,6 +48,7 @@ def generated() -> dict[Path, str]:
         "terms": schemas.document(terms.SCHEMA, "Buyer's terms"),
         "rfp": schemas.document(rfp.SCHEMA, "RFP of several rule packs"),
         "rule-pack": schemas.document(rules_format.SCHEMA, "Rule pack"),
+        **{f"outputs/{name}": schema for name, schema in outputs.documents().items()},
     }
     return {
         DOCS / "cli.md": _reference(),
@@ -148,5 +149,5 @@ def _with_block(page: Path, first: str, block: str) -> str:
 
 if __name__ == "__main__":
     for path, text in (generated() | samples()).items():
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

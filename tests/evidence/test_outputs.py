@@ -1,0 +1,105 @@
+"""What `--json` and `--format json` print has the schema of docs/schema/outputs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from campaign.cli.main import main
+from campaign.evidence import rebuild
+from campaign.results.source.facts import Build
+from tests.support import outputs
+from tests.support.bundled import Made
+
+DOCS = Path(__file__).parents[2] / "docs"
+SCHEMAS = DOCS / "schema" / "outputs"
+
+
+def problems(name: str, text: str) -> list[str]:
+    schema = json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
+    return [
+        f"{error.json_path}: {error.message}" for error in Draft202012Validator(schema).iter_errors(json.loads(text))
+    ]
+
+
+@pytest.mark.parametrize("name", outputs.OUTPUTS)
+def test_a_schema_is_one(name: str) -> None:
+    Draft202012Validator.check_schema(json.loads((SCHEMAS / f"{name}.json").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("plan", ("plan", "FILE", "--json")),
+        ("status", ("status", "FILE", "--json")),
+        ("table", ("table", "FILE", "--format", "json")),
+        ("check", ("check", "FILE", "--json")),
+        ("head", ("head", "FILE", "--json")),
+        ("verify", ("verify", "plain", "--json")),
+        ("verify", ("verify", "bag", "--json")),
+        ("compare", ("compare", "bag", "plain", "--format", "json")),
+    ],
+)
+def test_an_output_of_a_campaign_has_its_schema(name: str, words: tuple[str, ...], made: Made) -> None:
+    named = {"FILE": made.file, "plain": made.root / "plain", "bag": made.root / "bag"}
+    assert problems(name, made.call(*(named.get(word, word) for word in words)).stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("clauses", ["rules", "crossroads-mdtest", "--clauses", "--json"]),
+        ("sandbox-status", ["sandbox", "status", "--json", "--dir", "/nonexistent"]),
+    ],
+)
+def test_an_output_without_a_campaign_has_its_schema(
+    name: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(words)
+    assert problems(name, capsys.readouterr().out) == []
+
+
+def test_a_rebuilt_benchmark_has_its_schema() -> None:
+    once = Build("ab" * 32, compiler="gcc 12", flags="-O2", mpi="Open MPI 4.1.4")
+    rebuilt = (rebuild.Rebuilt(once, once, ()),)
+    assert problems("rebuild", json.dumps(rebuild.as_json(rebuilt))) == []
+
+
+def test_the_queries_of_the_documentation_are_answered(made: Made) -> None:
+    """Those of the page and of the notebook, by the database of a campaign."""
+    (database,) = made.root.glob("results/*/campaign.db")
+    notebook = json.loads((DOCS / "examples" / "search-plot.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"]]
+    code = "\n".join([(DOCS / "data.md").read_text(encoding="utf-8"), *cells])
+    queries = re.findall(r'read_sql\(\s*"""(.*?)"""', code, re.DOTALL)
+    assert len(queries) == 3
+    with closing(sqlite3.connect(database)) as connection:
+        found = [connection.execute(query, ["", "", "", ""][: query.count("?")]).description for query in queries]
+    assert [name for name, *_ in found[0]] == ["run", "attempt", "job_id", "operation", "value", "unit", "file", "line"]
+        "run",
+        "attempt",
+        "job_id",
+        "operation",
+        "value",
+        "unit",
+        "file",
+        "line",
+    ]
+
+
+def test_every_schema_is_on_the_page() -> None:
+    page = (DOCS / "data.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\(schema/outputs/(\S+)\.json\)", page)) == set(outputs.OUTPUTS)
+
+
+def test_a_key_that_is_missing_or_of_another_type_is_found() -> None:
+    assert problems("head", '{"campaign": "x", "events": "1", "head": ""}') == [
+        "$.events: '1' is not of type 'integer'",
+        "$: 'nonce' is a required property",
+    ]
