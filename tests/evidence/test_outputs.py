@@ -81,16 +81,8 @@ def test_the_queries_of_the_documentation_are_answered(made: Made) -> None:
     assert len(queries) == 3
     with closing(sqlite3.connect(database)) as connection:
         found = [connection.execute(query, ["", "", "", ""][: query.count("?")]).description for query in queries]
-    assert [name for name, *_ in found[0]] == ["run", "attempt", "job_id", "operation", "value", "unit", "file", "line"]
-        "run",
-        "attempt",
-        "job_id",
-        "operation",
-        "value",
-        "unit",
-        "file",
-        "line",
-    ]
+    columns = [name for name, *_ in found[0]]
+    assert columns == ["run", "attempt", "job_id", "operation", "value", "unit", "file", "line"]
 
 
 def test_every_schema_is_on_the_page() -> None:
