@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,11 +44,6 @@ def written(tmp_path: Path, more: str = "", nonce: str = "RFP-1") -> Path:
 def entries(printed: str) -> str:
     """What `verify` prints for copying into terms."""
     return printed.split("in the form of your terms:\n")[1].split("\nNOT YET")[0] + "\n"
-
-
-def verify_head(bag: Path) -> str:
-    with verify.verify(bag, verify.Asked()) as found:
-        return found.chain.head
 
 
 def of(tmp_path: Path, more: str = "") -> OfferTerms:
@@ -145,34 +141,115 @@ def test_what_verify_prints_is_accepted_once_a_name_and_a_day_are_filled_in(tmp_
             assert waived == ["SRC-01"]
 
 
+# --- from a campaign with the defaults to a decision
+
+
+class Offer:
+    """The README's campaign as a vendor hands it in who explains all that is open, signed, with the buyer's terms."""
+
+    def __init__(self, tmp_path: Path, more: str = "", change: Callable[[Path], None] = lambda bag: None) -> None:
+        self.bag = tmp_path / "offer"
+        with zipfile.ZipFile(reference.BUNDLE) as archive:
+            archive.extractall(tmp_path)
+        (tmp_path / "my-rfp").rename(self.bag)
+        change(self.bag)
+        with (self.bag / "data/campaign.yaml").open("a") as file:
+            file.write(more)
+        bundled.redo(self.bag)
+        with verify.verify(self.bag, verify.Asked()) as found:
+            assert found.judged is not None
+            findings, head = found.judged.submission.all_findings, found.chain.head
+        self.asked = sorted({each.rule for each in findings if each.open or each.lifted_by_buyer})
+        explained = [f"- {{rule: {rule}, cells: '*/*/*/*', text: the trial of {rule}}}" for rule in self.asked]
+        with (self.bag / "data/campaign.yaml").open("a") as file:
+            file.write("\n".join(["", "explanations:", *explained, ""]))
+        bundled.redo(self.bag)
+        key = tmp_path / "key"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=60, check=True)
+        (self.bag / bagit.SIGNATURE).unlink()
+        signatures.sign(self.bag / bagit.TAG_MANIFEST, key, bundle.NAMESPACE)
+        self.terms = written(tmp_path)
+        self.terms.write_text(self.terms.read_text().replace("nonce: RFP-1\nproof: [nonce]", f"heads: [{head}]"))
+        (tmp_path / "signers").write_text(f"vendor {key.with_suffix('.pub').read_text()}")
+
+    def verified(self) -> subprocess.CompletedProcess[str]:
+        return command_line.call("verify", self.bag, "--terms", self.terms)
+
+    def accept(self, printed: str, but: str = "nothing") -> None:
+        """Enter what `verify` printed into the terms, but for the entries of a rule."""
+        lines = [line for line in entries(printed).splitlines() if f"rule: {but}" not in line]
+        with self.terms.open("a") as file:
+            file.write(re.sub('by: "", date: ""', 'by: A. Buyer, date: "2026-11-26"', "\n".join([*lines, ""])))
+
+
+@pytest.fixture
+def as_when_made() -> Iterator[None]:
+    with reference.as_when_made():
+        yield
+
+
+@pytest.mark.usefixtures("as_when_made")
 def test_a_vendor_who_explains_what_is_open_reaches_status_0_by_the_buyers_terms(tmp_path: Path) -> None:
     """The way that docs/evidence.md describes, with a campaign that was measured with the defaults."""
-    bag, key, signers = tmp_path / "offer", tmp_path / "key", tmp_path / "signers"
-    with zipfile.ZipFile(reference.BUNDLE) as archive:
-        archive.extractall(tmp_path)
-    (tmp_path / "my-rfp").rename(bag)
-    with reference.as_when_made():
-        with verify.verify(reference.BUNDLE, verify.Asked()) as before:
-            assert before.judged is not None
-            asked = {each.rule for each in before.judged.submission.all_findings if each.open}
-        explained = [f"- {{rule: {rule}, cells: '*/*/*/*', text: the trial of {rule}}}" for rule in sorted(asked)]
-        with (bag / "data/campaign.yaml").open("a") as file:
-            file.write("\n".join(["", "explanations:", *explained, ""]))
-        bundled.redo(bag)
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=60, check=True)
-        (bag / bagit.SIGNATURE).unlink()
-        signatures.sign(bag / bagit.TAG_MANIFEST, key, bundle.NAMESPACE)
-        head = verify_head(bag)
-        file = written(tmp_path)
-        file.write_text(file.read_text().replace("nonce: RFP-1\nproof: [nonce]", f"heads: [{head}]"))
-        signers.write_text(f"vendor {key.with_suffix('.pub').read_text()}")
-        first = command_line.call("verify", bag, "--terms", file)
-        assert first.returncode == 4, first.stdout
-        assert "  rules      kept " in first.stdout
-        assert f"{len(asked)} explanations, 1 deviation, not yet accepted" in first.stdout
-        with file.open("a") as terms_file:
-            terms_file.write(re.sub('by: "", date: ""', 'by: A. Buyer, date: "2026-11-26"', entries(first.stdout)))
-        last = command_line.call("verify", bag, "--terms", file)
+    offer = Offer(tmp_path)
+    first = offer.verified()
+    assert first.returncode == 4, first.stdout
+    assert "  rules      kept " in first.stdout
+    assert f"{len(offer.asked)} explanations, 1 deviation, not yet accepted" in first.stdout
+    offer.accept(first.stdout)
+    last = offer.verified()
     assert last.returncode == 0, last.stdout
     assert last.stdout.startswith("ACCEPTABLE  offer  vendor (signature ok)")
     assert last.stdout.endswith("ACCEPTABLE: bundle intact, all 36 results present\n")
+
+
+def shimmed(bag: Path) -> None:
+    """A library took the place of stat, and the description names it."""
+    description = bag / "data/campaign.yaml"
+    text = description.read_text()
+    description.write_text(text.replace("tuning by users: none", "tuning by users: traced by /opt/shim.so"))
+    for path in bag.glob("data/results/runs/*/*/bench.jsonl"):
+        path.write_text(re.sub(r'"stat": "[^"]*libc[^"]*"', '"stat": "/opt/shim.so"', path.read_text()))
+
+
+def with_second_tier(bag: Path) -> None:
+    """A second tier is offered, and none of its 36 results."""
+    path = bag / "data/campaign.yaml"
+    tier = "targets:\n  - {name: nfs, directory: /nfs, description: tmpfs behind NFS}\n"
+    path.write_text(path.read_text().replace("targets:\n", tier))
+
+
+DECLINED = "declined:\n- {cells: 'nfs/*/*/*', reason: on request}\n"
+
+
+@pytest.mark.usefixtures("as_when_made")
+@pytest.mark.parametrize(
+    ("rule", "more", "change", "said"),
+    [
+        ("SRC-05", "", shimmed, "explained, not yet accepted"),
+        ("CMP-03", DECLINED, with_second_tier, "1 result without measurement"),
+        ("SRC-01", "", lambda bag: None, "1 deviation"),
+    ],
+)
+def test_what_only_the_buyer_decides_never_has_status_0_with_terms_that_do_not_name_it(
+    tmp_path: Path, rule: str, more: str, change: Callable[[Path], None], said: str
+) -> None:
+    offer = Offer(tmp_path, more, change)
+    first = offer.verified()
+    assert (first.returncode, said in first.stdout) == (4, True), first.stdout
+    offer.accept(first.stdout, but=rule)
+    without = offer.verified()
+    assert without.returncode == 4, without.stdout
+    assert f"rule: {rule}" in entries(without.stdout)
+
+
+@pytest.mark.usefixtures("as_when_made")
+def test_a_shim_that_nobody_explains_is_a_violation_however_it_is_described(tmp_path: Path) -> None:
+    offer = Offer(tmp_path, change=shimmed)
+    text = (offer.bag / "data/campaign.yaml").read_text()
+    text = re.sub("- .rule: SRC-05.*\n", "", text.replace("traced by /opt/shim.so", "none"))
+    (offer.bag / "data/campaign.yaml").write_text(text)
+    bundled.redo(offer.bag)
+    done = offer.verified()
+    assert done.returncode == 1
+    assert "/opt/shim.so is loaded before the C library or MPI and replaces stat" in done.stdout
