@@ -12,7 +12,7 @@ from campaign.config import response, rfp
 from campaign.config.opened import Opened, open_campaign
 from campaign.config.rules import packs
 from campaign.config.waivers import statement
-from campaign.core.errors import INCOMPLETE, OK, InputError
+from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Paths
 from campaign.core.strict_yaml import has_key
@@ -22,7 +22,7 @@ from campaign.judge.clauses import matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import clauses, contents, filled, junit, pdf, table, views
+from campaign.report import clauses, contents, decision, filled, junit, pdf, table, views
 from campaign.report.compare import forms as printed
 from campaign.report.compare import sources, verdicts
 from campaign.report.workbook.write import workbook
@@ -127,7 +127,11 @@ def check(arguments: argparse.Namespace) -> int:
     opened = open_campaign(arguments.file, arguments.part)
     if arguments.waiver is not None:
         return _print_waiver(opened, arguments.waiver)
-    return _print_findings(arguments, standing.from_raw_outputs(opened, say))
+    submission = standing.from_raw_outputs(opened, say)
+    if not arguments.json:
+        block = decision.of_campaign(submission, typed(arguments.file, arguments.part))
+        show(f"{decision.printed(block, columns())}\n")
+    return _print_findings(arguments, submission)
 
 
 def _print_findings(arguments: argparse.Namespace, submission: Submission) -> int:

@@ -539,6 +539,12 @@ class Finding:
             "cells": list(map(str, self.cells)),
         }
 
+    @property
+    def said(self) -> str:
+        """The text by which it is accepted: its explanation, or else the finding with what was found."""
+        text = self.explained or (f"{self.message}: {self.actual}" if self.actual else self.message)
+        return " ".join(text.split())
+
     def concerns(self, cell: Cell) -> bool:
         return not self.cells or cell in self.cells
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.errors import INCOMPLETE, OK
 from campaign.core.model import Finding, Move
-from campaign.core.units import listed, several
+from campaign.core.units import listed
 from campaign.evidence import terms as buyers
 from campaign.evidence.replay import Copy
 from campaign.judge.submission import RECORDS, Submission
 from campaign.judge.system import mounted
+from campaign.report import decision
 from campaign.report.contents import measured
-from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
+from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, SortedFindings, Step
 from campaign.report.verdict import OPEN, Compliance, Reason, Verdict, verdict
+from campaign.results.cells import Row
 
 NOT_FULLY_CHECKED = 4
 ONLY_A_REHEARSAL = 5
@@ -47,12 +48,6 @@ class EvidenceAnswer(StrEnum):
     UNPROVEN = "unproven"  # not signed by a key of the buyer's list, or not bound to a time
 
 
-class RulesAnswer(StrEnum):
-    KEPT = "kept"
-    VIOLATED = "VIOLATED"
-    OPEN = "open"
-
-
 class Seal(StrEnum):
     """What is known about who closed the bundle, and whether it was changed since."""
 
@@ -75,20 +70,19 @@ class Known:
     source: bool = False  # the benchmark's source is in it
 
 
-class SortedFindings:
+class SortedBundle:
     """The findings about a bundle and its campaign, by what they say about it."""
 
     def __init__(self, of_bundle: Sequence[Finding], of_campaign: Sequence[Finding]) -> None:
         about_evidence = [finding for finding in of_bundle if finding.rule not in OF_RULES]
-        others = [finding for finding in of_bundle if finding.rule in OF_RULES]
         records = [finding for finding in of_campaign if finding.rule in RECORDS]
-        others += [finding for finding in of_campaign if finding.rule not in RECORDS]
         self.contradicted = [finding for finding in (*about_evidence, *records) if finding.violated]
         self.unproven = [finding for finding in about_evidence if finding.open]
-        self.violated = [finding for finding in others if finding.violated]
-        self.open = [finding for finding in (*records, *others) if finding.open and finding.move is not Move.NOBODY]
-        self.unprovable = [finding for finding in (*records, *others) if finding.open and finding.move is Move.NOBODY]
-        self.undecided = [finding for finding in (*of_bundle, *of_campaign) if finding.undecided]
+        self.left = SortedFindings(
+            finding
+            for finding in (*of_bundle, *of_campaign)
+            if finding not in self.unproven and finding not in self.contradicted
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +93,7 @@ class Conclusion:
     seal: Seal
     consistent: bool
     evidence: EvidenceAnswer
-    kept: RulesAnswer
+    kept: str  # kept, VIOLATED or open
     undecided: tuple[Finding, ...]  # what the buyer has not accepted yet
     unprovable: tuple[str, ...]  # rules of which the outputs of these programs show nothing
     rules: str
@@ -126,7 +120,7 @@ class Conclusion:
         return _MEANING[self.outcome][1]
 
     def as_json(self) -> dict[str, Any]:
-        undecided = [finding.as_json() | {"text": buyers.says(finding)} for finding in self.undecided]
+        undecided = [finding.as_json() | {"text": finding.said} for finding in self.undecided]
         sentence = self.decision.sentence
         others = {"undecided": undecided, "sampled": 0, "reasons": sentence, "sentence": sentence}
         return asdict(replace(self, undecided=())) | others | {"exit_status": self.exit_status}
@@ -135,15 +129,15 @@ class Conclusion:
 def conclude(known: Known, of_bundle: Sequence[Finding], whole: Submission | None) -> Conclusion:
     """`of_bundle`: the findings about it; `whole`: None if the campaign cannot be re-evaluated."""
     of_campaign = whole.all_findings if whole else ()
-    found = SortedFindings(of_bundle, of_campaign)
+    found = SortedBundle(of_bundle, of_campaign)
     rows = whole.rows if whole else ()
     absent = sum(row.status in OPEN for row in rows) if rows else 1
     judged = verdict(whole).kind if whole else None
-    if found.contradicted or found.violated or absent:
+    if found.contradicted or found.left.violated or absent:
         outcome = VerifyOutcome.NOT_VALID
     elif judged is Compliance.REHEARSAL:
         outcome = VerifyOutcome.REHEARSAL
-    elif found.unproven or found.open or found.undecided or not known.terms:
+    elif found.unproven or found.left.open or found.left.undecided or not known.terms:
         outcome = VerifyOutcome.OPEN
     else:
         outcome = VerifyOutcome.COMPLIANT
@@ -156,9 +150,9 @@ def conclude(known: Known, of_bundle: Sequence[Finding], whole: Submission | Non
         seal=_seal(known, {finding.rule for finding in of_bundle if finding.violated}),
         consistent=whole is not None and all(each.rule in ("EVD-01", "EVD-03") for each in found.contradicted),
         evidence=_evidence(found, whole is not None),
-        kept=RulesAnswer.VIOLATED if found.violated or absent else RulesAnswer.OPEN if found.open else RulesAnswer.KEPT,
-        undecided=tuple(found.undecided),
-        unprovable=_rules(found.unprovable),
+        kept=found.left.kept,
+        undecided=tuple(found.left.undecided),
+        unprovable=found.left.unprovable,
         rules=f"{whole.pack.id} {whole.pack.version}" if whole else "",
         rules_sha256=whole.pack.digest if whole else "",
         rules_copy=known.copy,
@@ -172,10 +166,10 @@ def conclude(known: Known, of_bundle: Sequence[Finding], whole: Submission | Non
         file_systems={target: " and ".join(kinds) for target, kinds in systems.items() if kinds},
         decision=DecisionBlock("", (), (), "", ""),
     )
-    return replace(said, decision=_decision(said, known, found, len(rows)))
+    return replace(said, decision=_decision(said, known, found, rows))
 
 
-def _evidence(found: SortedFindings, evaluated: bool) -> EvidenceAnswer:
+def _evidence(found: SortedBundle, evaluated: bool) -> EvidenceAnswer:
     if found.contradicted or not evaluated:
         return EvidenceAnswer.CONTRADICTED
     return EvidenceAnswer.UNPROVEN if found.unproven else EvidenceAnswer.CONSISTENT
@@ -189,14 +183,10 @@ def _seal(known: Known, wrong: set[str]) -> Seal:
     return Seal.TRUSTED if known.trusted else Seal.UNKNOWN
 
 
-def _rules(findings: Iterable[Finding]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(finding.rule for finding in findings))
-
-
 # --- in words
 
 
-def _decision(said: Conclusion, known: Known, found: SortedFindings, results: int) -> DecisionBlock:
+def _decision(said: Conclusion, known: Known, found: SortedBundle, rows: Sequence[Row]) -> DecisionBlock:
     headlines = {
         VerifyOutcome.COMPLIANT: "ACCEPTABLE",
         VerifyOutcome.OPEN: "NOT YET ACCEPTABLE",
@@ -226,29 +216,20 @@ def _decision(said: Conclusion, known: Known, found: SortedFindings, results: in
     return DecisionBlock(
         headlines[said.outcome],
         (known.name, signed[said.seal], rules),
-        tuple(_questions(said, known, found, results)),
+        tuple(_questions(said, known, found, rows)),
         f"{follows}.",
         f"{' or '.join(beyond)}." if beyond else "that the system will be installed as it was measured.",
         tuple(_steps(said, known, found, sampled)),
     )
 
 
-def _questions(said: Conclusion, known: Known, found: SortedFindings, results: int) -> Iterator[Question]:
+def _questions(said: Conclusion, known: Known, found: SortedBundle, rows: Sequence[Row]) -> Iterator[Question]:
     yield Question("evidence", said.evidence, _why_evidence(said, found))
-    there = sum(count for status, count in said.results.items() if status not in OPEN)
-    counts = ", ".join(f"{number} {status}" for status, number in said.results.items())
     where = ", ".join(f"{kind} ({target})" for target, kind in said.file_systems.items()) or "unknown file systems"
     when = f"; measured {said.measured_from} to {said.measured_to} on {where}" if said.measured_from else ""
-    complete = "yes" if results and there == results else "NO"
-    yield Question("complete", complete, f"{there} of {several(results, 'result')} ({counts or 'none'}){when}")
-    yield Question("rules", said.kept, _why_rules(said, found, results - there))
-    waiting = {(finding.rule, buyers.says(finding)): _kind(finding) for finding in said.undecided}
-    counts = ", ".join(several(count, kind) for kind, count in Counter(waiting.values()).items())
-    yield Question(
-        "decisions",
-        f"{len(waiting)} open" if waiting else "none open",
-        f"{counts}, not yet accepted" if counts else "all accepted by name" if known.terms else "nothing waits",
-    )
+    yield decision.complete(rows, when)
+    yield decision.rules(found.left, "you", f"SHA-256 {said.rules_sha256[:12]}…")
+    yield decision.decisions(found.left, "all accepted by name" if known.terms else "nothing waits")
     lacking = []
     if not {buyers.HEAD, buyers.TIMESTAMP} & {*known.proofs}:
         lacking.append("no head or time stamp from while it ran")
@@ -259,53 +240,24 @@ def _questions(said: Conclusion, known: Known, found: SortedFindings, results: i
     yield Question("proof", listed(known.proofs) or "none", listed(lacking) or "all that can be given")
 
 
-def _why_evidence(said: Conclusion, found: SortedFindings) -> str:
-    for finding in found.contradicted:
-        others = len(_rules(found.contradicted)) - 1
-        return f"{finding.rule}: {finding.message}" + (f", and {several(others, 'further rule')}" if others else "")
+def _why_evidence(said: Conclusion, found: SortedBundle) -> str:
+    if found.contradicted:
+        return decision.first_of(found.contradicted)
     if not said.rules:
         return "it cannot be re-evaluated"
-    for finding in found.unproven:
-        return f"{finding.rule}: {finding.message}"
+    if found.unproven:
+        return decision.first_of(found.unproven)
     return "unchanged since signing; tables follow from the logs, and no record contradicts another"
 
 
-def _why_rules(said: Conclusion, found: SortedFindings, absent: int) -> str:
-    parts = []
-    for finding in found.violated[:1]:
-        others = len(_rules(found.violated)) - 1
-        parts.append(
-            f"{finding.rule}: {finding.message}" + (f", and {several(others, 'further rule')}" if others else "")
-        )
-    if absent:
-        parts.append(f"{several(absent, 'result')} without a valid value")
-    for move, who in ((Move.VENDOR, "the vendor"), (Move.BUYER, "you")):
-        if rules := _rules(finding for finding in found.open if finding.move is move):
-            parts.append(f"{several(len(rules), 'rule')} open for {who} ({listed(rules, 4)})")
-    if said.unprovable:
-        parts.append(f"{listed(said.unprovable, 4)} cannot be shown by these programs")
-    return "; ".join(parts) or f"SHA-256 {said.rules_sha256[:12]}…"
-
-
-def _kind(finding: Finding) -> str:
-    if finding.explained:
-        return "explanation"
-    return "deviation" if finding.rule != "CMP-03" else "result without measurement"
-
-
-def _steps(said: Conclusion, known: Known, found: SortedFindings, sampled: bool) -> Iterator[Step]:
-    wrong = [*found.violated, *(finding for finding in found.open if finding.move is Move.VENDOR)]
-    for rule in _rules(wrong):
-        yield Step(VENDOR, f"{rule}: {CATALOGUE[rule].remedy if rule in CATALOGUE else 'see the rule pack'}")
-    for finding in dict.fromkeys([*found.unproven, *(each for each in found.open if each.move is Move.BUYER)]):
-        who = VENDOR if finding.move is Move.VENDOR else YOU
-        yield Step(who, f"{finding.rule}: {finding.message}")
+def _steps(said: Conclusion, known: Known, found: SortedBundle, sampled: bool) -> Iterator[Step]:
+    yield from decision.of_vendor(found.left)
+    for finding in dict.fromkeys([*found.unproven, *found.left.of(Move.BUYER)]):
+        yield Step(VENDOR if finding.move is Move.VENDOR else YOU, f"{finding.rule}: {finding.message}")
     if said.undecided and known.terms:
         yield Step(YOU, "add what you accept to your terms; the entries are below")
     elif not known.terms:
         rules = said.rules.partition(" ")[0] or "ID"
-        yield Step(
-            YOU, f"campaign terms init --rules {rules} terms.yaml; campaign verify {known.name} --terms terms.yaml"
-        )
+        yield Step(YOU, f"campaign terms init --rules {rules} terms.yaml, then verify with --terms terms.yaml")
     if not sampled and said.evidence is not EvidenceAnswer.CONTRADICTED:
         yield Step(YOU, f"campaign sample {known.name} --seed SEED -o sample.yaml")

@@ -104,9 +104,8 @@ class OfferTerms:
             return "preloads of the terms"
         if launcher and _allowed(launcher, self.launchers):
             return "launchers of the terms"
-        said = says(finding)
         for each in self.accept:
-            same = each.rule == finding.rule and " ".join(each.text.split()) == said
+            same = each.rule == finding.rule and " ".join(each.text.split()) == finding.said
             if same and each.part in ("", part) and all(matches(cell, each.cells) for cell in cells):
                 return f"{each.by}, {each.date}"
         return ""
@@ -164,15 +163,9 @@ def load(path: Path) -> OfferTerms:
     return terms
 
 
-def says(finding: Finding) -> str:
-    """The text by which a finding is accepted: its explanation, or else the finding with what was found."""
-    text = finding.explained or (f"{finding.message}: {finding.actual}" if finding.actual else finding.message)
-    return " ".join(text.split())
-
-
 def to_copy(findings: Iterable[Finding], universe: Sequence[Cell], part: str = "") -> str:
     """Entries of `accept` for findings, without the name and day that make them hold."""
-    alike = grouped(((finding.rule, says(finding)), finding.cells) for finding in findings)
+    alike = grouped(((finding.rule, finding.said), finding.cells) for finding in findings)
     entries = []
     for (rule, text), cells in alike.items():
         about = [EVERYWHERE]

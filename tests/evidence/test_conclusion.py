@@ -114,7 +114,7 @@ def test_a_result_that_is_missing_is_not_valid_even_in_a_rehearsal() -> None:
     missing = replace(given, rows=(replace(given.rows[0], status=Status.MISSING), *given.rows[1:]))
     found = said(whole=missing)
     assert (found.exit_status, answers(found)["complete"]) == (1, "NO")
-    assert "1 result without a valid value" in found.decision.sentence
+    assert "35 of 36 results (1 missing, 35 measured)" in found.decision.sentence
 
 
 def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
