@@ -9,17 +9,17 @@ from __future__ import annotations
 import dataclasses  # noqa: F401 -- orjson loads these itself, and Python crashes where a signal interrupts that
 import datetime  # noqa: F401
 import hashlib
-import json
+import json  # noqa: F401
 import re
 import uuid  # noqa: F401
 import zoneinfo  # noqa: F401
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import orjson
 
+from campaign.core.json_forms import Form, list_of, matching, object_of, problems
 from campaign.core.model import State
-from campaign.core.strict_yaml import shown
 
 FORMAT = 1  # of an event
 START = "0" * 64
@@ -31,19 +31,6 @@ _LONGEST_NAME = 255  # bytes; the limit of file systems
 _ENDS = sorted(state.value for state in State if not state.active)
 _HALF = re.compile("[\ud800-\udfff]")  # half of a character, which cannot be written as UTF-8
 DAMAGED = re.compile(r"journal\.damaged-[1-9][0-9]{0,5}\.jsonl")  # what a journal was recovered from
-
-
-class _Form(NamedTuple):
-    """The form of a field's value. `within`: the form of each entry of a list or object, or of each field."""
-
-    fits: Callable[[Any], bool]
-    allowed: str
-    optional: bool = False
-    within: Mapping[str, _Form] | _Form | None = None
-
-
-def _matching(pattern: str | re.Pattern[str], allowed: str) -> _Form:
-    return _Form(lambda value: isinstance(value, str) and bool(re.fullmatch(pattern, value)), allowed)
 
 
 def _is_text(value: Any) -> bool:
@@ -69,44 +56,41 @@ def _is_time(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value <= _LATEST
 
 
-_TEXT = _Form(_is_text, "a text")
-_NAME = _Form(_is_name, "a plain name")
-_TOKEN = _matching("[!-~]{1,255}", "a word")
-_NUMBER = _Form(lambda value: type(value) is int and 1 <= value <= MOST_ATTEMPTS, f"1 to {MOST_ATTEMPTS}")
-_TIME = _Form(_is_time, f"seconds since 1970, up to {_LATEST:.0f}")
-_ENDED = _Form(lambda value: value is None or _is_time(value), f"null, or {_TIME.allowed}")
-_STATE = _matching("|".join(_ENDS), ", ".join(_ENDS))
-_DAMAGED_NAME = _matching(DAMAGED, "journal.damaged-NUMBER.jsonl")
-_RANGE = _Form(
+_TEXT = Form(_is_text, "a text")
+_NAME = Form(_is_name, "a plain name")
+_TOKEN = matching("[!-~]{1,255}", "a word")
+_NUMBER = Form(lambda value: type(value) is int and 1 <= value <= MOST_ATTEMPTS, f"1 to {MOST_ATTEMPTS}")
+_TIME = Form(_is_time, f"seconds since 1970, up to {_LATEST:.0f}")
+_ENDED = Form(lambda value: value is None or _is_time(value), f"null, or {_TIME.allowed}")
+_STATE = matching("|".join(_ENDS), ", ".join(_ENDS))
+_DAMAGED_NAME = matching(DAMAGED, "journal.damaged-NUMBER.jsonl")
+_RANGE = Form(
     lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)) and value[0] <= value[1],
     "the first and the last number of lines",
 )
-_COUNT = _Form(_is_count, f"a number, up to {_LATEST:.0f}")
-_ATTEMPT_NAME = _Form(_is_attempt, "RUN/NUMBER")
-_HASH = _matching("[0-9a-f]{64}", "64 hexadecimal digits")
+_COUNT = Form(_is_count, f"a number, up to {_LATEST:.0f}")
+_ATTEMPT_NAME = Form(_is_attempt, "RUN/NUMBER")
+_HASH = matching("[0-9a-f]{64}", "64 hexadecimal digits")
 
 
-def _list(within: Mapping[str, _Form] | _Form) -> _Form:
-    return _Form(lambda value: isinstance(value, list), "a list", within=within)
-
-
-_FILES = _Form(
+_FILES = Form(
     lambda value: isinstance(value, dict) and all(map(_is_text, value)), "an object of hashes by file", True, _HASH
 )
-_ATTEMPT = {"run": _NAME, "number": _NUMBER, "token": _TOKEN, "fingerprint": _TOKEN}
-_ANY = {"event": _TEXT, "time": _TIME}
-_KINDS: Mapping[str, Mapping[str, _Form]] = {
+_ATTEMPT = object_of({"run": _NAME, "number": _NUMBER, "token": _TOKEN, "fingerprint": _TOKEN})
+_ANY = object_of({"event": _TEXT, "time": _TIME})
+_KINDS = {
     "begin": {name: _TEXT._replace(optional=True) for name in ("nonce", "campaign")},
-    "job": {"job": _NAME, "target": _TEXT, "submitter": _TEXT, "attempts": _list(_ATTEMPT)},
+    "job": {"job": _NAME, "target": _TEXT, "submitter": _TEXT, "attempts": list_of(_ATTEMPT)},
     "submitted": {"job": _NAME, "job_id": _TEXT, "message": _TEXT},
     "uncertain": {"job": _NAME, "message": _TEXT},
     "ended": {"run": _NAME, "number": _NUMBER, "state": _STATE, "reason": _TEXT, "started": _ENDED, "ended": _ENDED}
     | {"files": _FILES},
-    "cancel": {"jobs": _list(_TEXT)},
-    "stop": {"jobs": _list(_TEXT), "cause": _TEXT},
-    "recovered": {"damaged": _DAMAGED_NAME, "sha256": _HASH, "lost": _list(_RANGE), "missing": _COUNT}
-    | {"open": _list(_ATTEMPT_NAME), "unnamed": _list(_ATTEMPT_NAME)},
+    "cancel": {"jobs": list_of(_TEXT)},
+    "stop": {"jobs": list_of(_TEXT), "cause": _TEXT},
+    "recovered": {"damaged": _DAMAGED_NAME, "sha256": _HASH, "lost": list_of(_RANGE), "missing": _COUNT}
+    | {"open": list_of(_ATTEMPT_NAME), "unnamed": list_of(_ATTEMPT_NAME)},
 }
+_FORMS = {kind: object_of(fields) for kind, fields in _KINDS.items()}
 
 
 def unfit(event: Mapping[str, Any]) -> str:
@@ -115,39 +99,9 @@ def unfit(event: Mapping[str, Any]) -> str:
     # The usual types need no calls: there may be a million events.
     usual = type(kind) is str and kind.isascii() and type(time) is float and 0 <= time <= _LATEST
     if not usual and not (_is_text(kind) and _is_time(time)):
-        return next(_fields("", event, _ANY))
-    forms = _KINDS.get(str(kind))
-    return next(_fields(f"{kind}.", event, forms), "") if forms else ""
-
-
-def found(value: Any) -> str:
-    """A JSON value as messages show it."""
-    if isinstance(value, list | dict):
-        return "a list" if isinstance(value, list) else "an object"
-    return shown(value) if isinstance(value, str) else shown(json.dumps(value), plain=True)
-
-
-def _fields(at: str, value: Any, forms: Mapping[str, _Form]) -> Iterator[str]:
-    if not isinstance(value, dict):
-        yield f"{at.rstrip('.')}: found {found(value)}; allowed: an object"
-        return
-    for name, form in forms.items():
-        if name in value:
-            yield from _value(at + name, value[name], form)
-        elif not form.optional:
-            yield f"{at}{name}: missing; allowed: {form.allowed}"
-
-
-def _value(at: str, value: Any, form: _Form) -> Iterator[str]:
-    if not form.fits(value):
-        yield f"{at}: found {found(value)}; allowed: {form.allowed}"
-    elif form.within is not None:
-        entries = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, each in entries:
-            if isinstance(form.within, _Form):
-                yield from _value(f"{at}[{key}]", each, form.within)
-            else:
-                yield from _fields(f"{at}[{key}].", each, form.within)
+        return next(problems("", event, _ANY))
+    form = _FORMS.get(str(kind))
+    return next(problems(str(kind), event, form), "") if form else ""
 
 
 # --- lines

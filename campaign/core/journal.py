@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from campaign.core import events, recovery
+from campaign.core import events, json_forms, recovery
 from campaign.core.errors import EnvironmentLacks, NoRoom, is_full, pass_on
 from campaign.core.strict_yaml import shown
 
@@ -157,7 +157,10 @@ class Reading:
         if event is None:
             return f"not a JSON event: {line[:80]!r}", _EDITED
         if event.get("format") != events.FORMAT:
-            return f"found format {events.found(event.get('format'))}; known: {events.FORMAT}", "use a newer campaign"
+            return (
+                f"found format {json_forms.found(event.get('format'))}; known: {events.FORMAT}",
+                "use a newer campaign",
+            )
         if event.get("previous") != self.previous:
             found = shown(str(event.get("previous"))[:12], plain=True)
             problem = (

@@ -6,15 +6,15 @@ The rows may come from an untrusted source: every value that is used is checked,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from campaign.core.errors import InputError
+from campaign.core.json_forms import Form, found, list_of, matching, object_of, or_null, problems
 from campaign.core.model import Cell, Status
-from campaign.core.strict_yaml import shown
 from campaign.core.units import may_be_negative
-from campaign.results.tabular.table import NOT_A_NUMBER
+from campaign.results.tabular.table import NEEDED, NOT_A_NUMBER
 
 MAX_ROWS = 100_000
 MAX_VALUES = 1000  # per cell: the most repetitions that a campaign file may request
@@ -99,35 +99,23 @@ def read(source: str, rows: Any, places: Sequence[str] = ()) -> Offer:
     is, if the table is not JSON.
     """
     if not isinstance(rows, list) or not rows:
-        raise InputError(f"{source}: found {_kind(rows)}; give a table as 'campaign table --format json' writes it")
+        raise InputError(f"{source}: found {found(rows)}; give a table as 'campaign table --format json' writes it")
     if len(rows) > MAX_ROWS:
         raise InputError(f"{source}: found {len(rows)} rows; allowed: up to {MAX_ROWS}")
     entries: dict[Cell, OfferedCell] = {}
-    bases: dict[str, _OfferedRow] = {}
+    bases: dict[str, Mapping[str, Any]] = {}
     places = places or [f"{source}: row {number}" for number in range(1, len(rows) + 1)]
     for place, row in zip(places, rows, strict=True):
         if not isinstance(row, dict):
-            raise InputError(f"{place}: found {_kind(row)}; allowed: an object")
-        entry = _entry(_OfferedRow(place, row))
+            raise InputError(f"{place}: found {found(row)}; allowed: an object")
+        entry = _entry(place, row)
         if entry.cell in entries:
             raise InputError(f"{place}: {entry.cell} appears twice")
         entries[entry.cell] = entry
-        bases.setdefault(repr((row.get("campaign"), row.get("rules"))), _OfferedRow(places[0], row))
+        bases.setdefault(repr((row.get("campaign"), row.get("rules"))), row)
     if len(bases) > 1:
         raise InputError(f"{source}: rows belong to several campaigns or rule packs; give one table per campaign")
-    return _offer(source, next(iter(bases.values())), entries)
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """What a value may be, and how a message says so."""
-
-    fits: Callable[[Any], bool]
-    allowed: str
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and NAME.fullmatch(value) is not None
+    return _offer(source, places[0], next(iter(bases.values())), entries)
 
 
 def _is_line(value: Any, longest: int) -> bool:
@@ -142,99 +130,105 @@ def _is_signed(value: Any) -> bool:
     return type(value) in (int, float) and (value == 0 or 1e-300 <= abs(value) < 1e300)
 
 
-_NAME = _Kind(_is_name, "letters, digits and .-_, a letter or digit first")
-_STATUS = _Kind(lambda value: value in tuple(Status), ", ".join(Status))
-_UNIT = _Kind(lambda value: value != "" and _is_line(value, 40), "a text of up to 40 characters on one line")
-_BEST = _Kind(lambda value: value in ("highest", "lowest"), "highest, lowest")
-_AMOUNT = _Kind(lambda value: _is_signed(value) and value >= 0, "a number from 0")
-_SIGNED = _Kind(_is_signed, "a number")
-_COUNT = _Kind(lambda value: value is None or _is_whole(value, 0, 2**63), "a whole number from 0, or null")
-_RULES = _Kind(lambda value: isinstance(value, dict), "an object with id, version, profile, variables")
-_VERSION = _Kind(lambda value: _is_whole(value, 1, 10**6 + 1), "a whole number from 1 to 1000000")
-_VARIABLES = _Kind(
-    lambda value: isinstance(value, dict) and all(_is_name(name) and _is_line(value[name], 200) for name in value),
-    "an object of texts on one line",
+_NAME = matching(NAME, "letters, digits and .-_, a letter or digit first")
+_AMOUNT = Form(lambda value: _is_signed(value) and value >= 0, NOT_A_NUMBER.replace("number", "number from 0", 1))
+_SIGNED = Form(_is_signed, NOT_A_NUMBER)
+_COUNT = or_null(Form(lambda value: _is_whole(value, 0, 2**63), "a whole number from 0"))
+_TIMES = Form(
+    lambda value: isinstance(value, list) and all(map(_is_signed, value)),
+    "a time in seconds since 1970 for each of the values",
 )
-_DIGEST = _Kind(
-    lambda value: isinstance(value, str) and re.fullmatch("[0-9a-f]{64}|", value) is not None, "64 hexadecimal digits"
-)
-_STATISTICS = _Kind(
-    lambda value: isinstance(value, dict) and isinstance(value.get("values"), list), "an object with the list `values`"
-)
+_RULES = {
+    "id": _NAME,
+    "version": Form(lambda value: _is_whole(value, 1, 10**6 + 1), "a whole number from 1 to 1000000"),
+    "profile": _NAME,
+    "variables": Form(
+        lambda value: (
+            isinstance(value, dict)
+            and all(NAME.fullmatch(name) is not None and _is_line(value[name], 200) for name in value)
+        ),
+        "an object of texts on one line",
+    ),
+    "sha256": matching("[0-9a-f]{64}|", "64 hexadecimal digits", optional=True),
+}
+_BASE = object_of({"campaign": _NAME, "rules": object_of(_RULES)})
 
 
-@dataclass(frozen=True, slots=True)
-class _OfferedRow:
-    """A row, or an object in it, as in the file, with its place for messages."""
-
-    place: str
-    given: Mapping[str, Any]
-    within: str = ""  # `statistics.`
-
-    def take(self, key: str, kind: _Kind) -> Any:
-        value = self.given.get(key)
-        if not kind.fits(value):
-            raise self.wrong(key, kind.allowed)
-        return value
-
-    def amount(self, key: str, unit: str) -> float:
-        kind = _SIGNED if may_be_negative(unit) else _AMOUNT
-        if isinstance(self.given.get(key), str):
-            raise self.wrong(key, f"{kind.allowed} ({NOT_A_NUMBER})")
-        return float(self.take(key, kind))
-
-    def wrong(self, key: str, allowed: str) -> InputError:
-        return InputError(f"{self.place}: {self.within}{key}: found {_kind(self.given.get(key))}; allowed: {allowed}")
+def _row(amount: Form) -> Form:
+    """The form of a row with such numbers."""
+    statistics = {"n": _COUNT, "values": list_of(amount), "jobs": _COUNT, "started": or_null(_TIMES)}
+    return object_of(
+        {
+            **dict.fromkeys(NEEDED[:4], _NAME),
+            "status": Form(lambda value: value in tuple(Status), ", ".join(Status)),
+            "unit": Form(
+                lambda value: value != "" and _is_line(value, 40), "a text of up to 40 characters on one line"
+            ),
+            "best": matching("highest|lowest", "highest, lowest", optional=True),
+            "value": or_null(amount),
+            "true_value": or_null(amount),
+            **dict.fromkeys(("processes", "nodes", "files_total"), _COUNT),
+            "statistics": or_null(object_of(statistics)),
+        }
+    )
 
 
-def _kind(value: Any) -> str:
-    """What was found, shortened."""
-    if isinstance(value, str):
-        return shown(value)
-    if isinstance(value, list | dict):
-        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
-    return {None: "nothing", True: "true", False: "false"}.get(value) or f"{value!r:.60}"
+_ROW, _ROW_SIGNED = _row(_AMOUNT), _row(_SIGNED)
 
 
-def _entry(row: _OfferedRow) -> OfferedCell:
-    cell = Cell(*(row.take(key, _NAME) for key in ("target", "launch", "files", "operation")))
-    status, unit = Status(row.take("status", _STATUS)), row.take("unit", _UNIT)
-    best = row.take("best", _BEST) if "best" in row.given else "highest"
-    has_number = status.counts or row.given.get("value") is not None
-    value = row.amount("value", unit) if has_number else None
-    values: tuple[float, ...] = ()
-    jobs, started = None, values
-    if status is Status.MEASURED and row.given.get("statistics") is not None:
-        values, jobs, started = _statistics(
-            _OfferedRow(row.place, row.take("statistics", _STATISTICS), "statistics."), unit
-        )
-        if value not in values:
-            raise row.wrong("value", "one of statistics.values: a measured number is that of one repetition")
-    processes, nodes, files_total = (row.take(key, _COUNT) for key in ("processes", "nodes", "files_total"))
-    performed = row.amount("true_value", unit) if row.given.get("true_value") is not None else None
-    return OfferedCell(cell, status, value, unit, best, values, jobs, started, processes, nodes, files_total, performed)
+def _check(place: str, value: Any, form: Form) -> None:
+    for problem in problems("", value, form):
+        raise InputError(f"{place}: {problem}")
+
+
+def _entry(place: str, row: Mapping[str, Any]) -> OfferedCell:
+    signed = may_be_negative(str(row.get("unit")))
+    _check(place, row, _ROW_SIGNED if signed else _ROW)
+    status, value, performed = Status(row["status"]), row.get("value"), row.get("true_value")
+    if status.counts and value is None:
+        raise InputError(f"{place}: value: found null; allowed: {(_SIGNED if signed else _AMOUNT).allowed}")
+    given = row.get("statistics") if status is Status.MEASURED else None
+    values, jobs, started = _statistics(place, value, given) if given else ((), None, ())
+    return OfferedCell(
+        Cell(*(row[key] for key in NEEDED[:4])),
+        status,
+        None if value is None else float(value),
+        row["unit"],
+        row.get("best", "highest"),
+        values,
+        jobs,
+        started,
+        row.get("processes"),
+        row.get("nodes"),
+        row.get("files_total"),
+        None if performed is None else float(performed),
+    )
 
 
 Repetitions = tuple[tuple[float, ...], int | None, tuple[float, ...]]
 
 
-def _statistics(given: _OfferedRow, unit: str) -> Repetitions:
+def _statistics(place: str, value: float | None, given: Mapping[str, Any]) -> Repetitions:
     """The values of the repetitions, the number of jobs that measured them, and when each was."""
-    values, started = given.given["values"], given.given.get("started") or []
-    if not 0 < len(values) <= MAX_VALUES or given.given.get("n") != len(values):
-        raise given.wrong("values", f"1 to {MAX_VALUES} numbers, as many as n says")
-    if started and not (isinstance(started, list) and len(started) == len(values) and all(map(_is_signed, started))):
-        raise given.wrong("started", "a time in seconds since 1970 for each of the values, or none")
-    each = _OfferedRow(given.place, {f"values[{place}]": value for place, value in enumerate(values)}, given.within)
-    return tuple(each.amount(key, unit) for key in each.given), given.take("jobs", _COUNT), tuple(started)
+    values, started = tuple(map(float, given["values"])), tuple(given.get("started") or ())
+    problem = ""
+    if not 0 < len(values) <= MAX_VALUES or given.get("n") != len(values):
+        allowed = f"1 to {MAX_VALUES} numbers, as many as n says"
+        problem = f"statistics.values: found {found(given['values'])}; allowed: {allowed}"
+    elif started and len(started) != len(values):
+        problem = f"statistics.started: found {found(given['started'])}; allowed: {_TIMES.allowed}"
+    elif value not in values:
+        allowed = "one of statistics.values: a measured number is that of one repetition"
+        problem = f"value: found {found(value)}; allowed: {allowed}"
+    if problem:
+        raise InputError(f"{place}: {problem}")
+    return values, given.get("jobs"), started
 
 
-def _offer(source: str, first: _OfferedRow, entries: Mapping[Cell, OfferedCell]) -> Offer:
-    if first.given.get("campaign") is None and first.given.get("rules") is None:
+def _offer(source: str, place: str, first: Mapping[str, Any], entries: Mapping[Cell, OfferedCell]) -> Offer:
+    if first.get("campaign") is None and first.get("rules") is None:
         return Offer(source, "", None, None, None, None, entries)
-    campaign = first.take("campaign", _NAME)
-    rules = _OfferedRow(first.place, first.take("rules", _RULES), "rules.")
-    pack, profile = rules.take("id", _NAME), rules.take("profile", _NAME)
-    version, variables = rules.take("version", _VERSION), rules.take("variables", _VARIABLES)
-    digest = rules.take("sha256", _DIGEST) if "sha256" in rules.given else ""
-    return Offer(source, campaign, pack, version, profile, variables, entries, digest)
+    _check(place, first, _BASE)
+    rules = first["rules"]
+    pack, version, profile, variables = (rules[key] for key in ("id", "version", "profile", "variables"))
+    return Offer(source, first["campaign"], pack, version, profile, variables, entries, rules.get("sha256", ""))
