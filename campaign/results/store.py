@@ -524,7 +524,7 @@ def _attempt(row: sqlite3.Row) -> Attempt:
 def _record(row: sqlite3.Row) -> tuple[tuple[str, int], Record]:
     run, attempt, file, line, each, *values = row
     given = dict(zip(_RECORD_FIELDS, values, strict=True))
-    iterations = decode(tuple[Iteration, ...], json.loads(each))
+    iterations = decode(tuple[Iteration, ...], json.loads(each)) if each != "[]" else ()  # as most are
     return (run, attempt), Record(source=Source(file, line), each=iterations, **given)
 
 
