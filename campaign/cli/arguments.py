@@ -338,9 +338,10 @@ VERBS = (
                "%(default)s)".replace("5%", "5%%")),
         Option("--catch", default="15%,25%,90%", metavar="I%,S%,P%", help="of vendors who inflate the share S of their "
                "results by I, at least P are rejected"),
-        Option("--cells", type=int, metavar="N", help="insist on so many cells (default: as the design needs)"),
-        Option("--repetitions", type=int, metavar="N", help="insist on so many repetitions (default: as the design "
-               "needs)"),
+        Option("--cells", type=int, default=0, metavar="N", help="insist on so many cells (default: what the "
+               "design needs)"),
+        Option("--repetitions", type=int, default=0, metavar="N", help="insist on so many repetitions (default: "
+               "what the design needs)"),
         Option("--seed", required=True, metavar="TEXT", help="seed of the drawing: publish its hash before the "
                "bundle is submitted, and the seed afterwards"),
         AT_LEAST,

@@ -214,9 +214,8 @@ def draw_sample(arguments: argparse.Namespace) -> int:
     from campaign.statistics import designs
 
     asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
-    honest = sample.parse_percents("--honest", arguments.honest)
-    aims = designs.Aims(*honest, *sample.parse_percents("--catch", arguments.catch, "INFLATION,SHARE,POWER"))
-    fixed = designs.Fixed(arguments.cells, arguments.repetitions, _limit(arguments))
+    aims = sample.parse_aims(arguments.honest, arguments.catch)
+    fixed = designs.Design(arguments.cells, arguments.repetitions, _limit(arguments))
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
         offer = sample.offer_of(submission, arguments.bundle.name)
         challenge = sample.designed(offer, verified.chain.head, arguments.seed, aims, fixed)
@@ -232,9 +231,10 @@ def draw_sample(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _limit(arguments: argparse.Namespace) -> float | None:
+def _limit(arguments: argparse.Namespace) -> float:
+    """0: that of the design."""
     given = verdicts.parse_terms(None, arguments.at_least, False)
-    return given.least if given else None
+    return given.least if given else 0.0
 
 
 def accept(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -48,24 +48,18 @@ EXIT_STATUS = {
 @dataclass(frozen=True, slots=True)
 class Buyer:
     """What the buyer says at the acceptance. `allowed`: patterns of the keys of differences. `limit`: in place of the
-    design's. `reported`: the reported numbers decide, as in a contract that does not mention repetitions.
+    design's, unless 0. `reported`: the reported numbers decide, as in a contract that does not mention repetitions.
     """
 
     allowed: tuple[str, ...] = ()
-    limit: float | None = None
+    limit: float = 0.0
     reported: bool = False
 
     def allows(self, key: str) -> bool:
         return any(fnmatchcase(key, pattern) for pattern in self.allowed)
 
 
-@dataclass(frozen=True, slots=True)
-class Deviation:
-    """Between what bundle and sample were measured on, or with."""
-
-    key: str
-    old: str
-    new: str
+Differences = Mapping[str, tuple[str, str]]  # by key, what the bundle was measured on or with, and what the sample was
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +72,8 @@ class SampleOutcome:
     challenge: sample.Challenge
     comparison: OfferComparison
     objections: tuple[str, ...]
-    allowed: tuple[Deviation, ...]
-    open: tuple[Deviation, ...]
+    allowed: Differences
+    open: Differences
     further: int
 
     @property
@@ -121,7 +115,7 @@ def further(accepted: SampleOutcome, file: Path) -> str:
     return sample.written(more, {**sample.settings_in(file), "repetitions": more.repetitions})
 
 
-def _changed(asked: sample.Challenge, file: Path, whole: Submission) -> list[Deviation]:
+def _changed(asked: sample.Challenge, file: Path, whole: Submission) -> Differences:
     """The settings that differ from the drawn ones. Raises InputError if they do not describe the machine."""
     old, new = sample.flat(sample.settings_of(asked, whole)), sample.flat(sample.settings_in(file))
     keys = [key for key in {**old, **new} if old.get(key) != new.get(key) and not INPUT_PATH.fullmatch(key)]
@@ -130,7 +124,7 @@ def _changed(asked: sample.Challenge, file: Path, whole: Submission) -> list[Dev
             f"{file}: changed after it was drawn: {', '.join(wrong)}; only these keys may be changed for the installed "
             f"system: {', '.join(sample.OF_MACHINE)}"
         )
-    return [Deviation(key, old.get(key, "not set"), new.get(key, "not set")) for key in keys]
+    return {key: (old.get(key, "not set"), new.get(key, "not set")) for key in keys}
 
 
 # --- whether it is a measurement, and on what
@@ -147,8 +141,8 @@ def _objections(
                 f"{case.subject} has the values of {known[own]} in the bundle to the last digit: it was copied, not "
                 "measured"
             )
-    last, began = _times(whole.results, max), _times(answer.results, min)
-    if last is not None and began is not None and began < last:
+    last, began = max(_times(whole), default=0.0), min(_times(answer), default=math.inf)
+    if began < last:
         yield f"the sample began at {utc(began)}, before the last run of the bundle did ({utc(last)})"
     for row in answer.rows:
         if len(row.values) > asked.repetitions:
@@ -164,13 +158,14 @@ def _said(finding: Finding) -> str:
     return f"{finding.rule} {finding.message}" + (f" ({beside})" if beside else "")
 
 
-def _times(cases: Sequence[Case], choose: Callable[..., float]) -> float | None:
-    """When the first or the last run began."""
-    times = [case.evidence.completion.started for case in cases if case.evidence.completion]
-    return choose(times) if times else None
+def _times(of: Submission) -> list[float]:
+    """When each run began."""
+    return [case.evidence.completion.started for case in of.results if case.evidence.completion]
 
 
-def _differences(asked: sample.Challenge, whole: Submission, answer: Submission) -> Iterator[Deviation]:
+def _differences(
+    asked: sample.Challenge, whole: Submission, answer: Submission
+) -> Iterator[tuple[str, tuple[str, str]]]:
     """Between what the nodes recorded of the drawn rows."""
     lines = {row.cell.line for row in whole.rows if str(row.cell) in asked.cells}
     old, new = (
@@ -187,11 +182,11 @@ def _differences(asked: sample.Challenge, whole: Submission, answer: Submission)
     for key in {**old, **new}:
         first, second = old.get(key, []), new.get(key, [])
         if not second or set(second) - set(first):
-            yield Deviation(key, listed(first) or "none", listed(second) or "none")
+            yield key, (listed(first) or "none", listed(second) or "none")
     ends = Counter(attempt.state for attempt in answer.attempts if attempt.state not in bundle.NOT_MEASURED)
     del ends[State.DONE]
     if ends:
-        yield Deviation("attempts", "each run once", ", ".join(f"{count} {state}" for state, count in ends.items()))
+        yield "attempts", ("each run once", ", ".join(f"{count} {state}" for state, count in ends.items()))
 
 
 def _facts(case: Case) -> Iterator[tuple[str, str]]:
@@ -219,12 +214,12 @@ def judged(
     whole: Submission,
     answer: Submission,
     found: Sequence[Finding],
-    changed: Sequence[Deviation],
+    changed: Differences,
     buyer: Buyer,
 ) -> SampleOutcome:
     """Decide on what was measured. `found`: findings about its bundle. `changed`: its settings."""
     asked = replace(asked, design=replace(asked.design, limit=buyer.limit or asked.design.limit))
-    once = {each.key: each for each in (*_differences(asked, whole, answer), *changed)}.values()
+    differing = {**dict(_differences(asked, whole, answer)), **changed}
     offers = sample.offer_of(whole, "the bundle"), sample.offer_of(answer, "the sample")
     why = {
         row.cell: "; ".join([_said(each) for each in row.findings if each.blocks] or [row.note]) for row in answer.rows
@@ -234,8 +229,8 @@ def judged(
         asked,
         comparison,
         tuple(dict.fromkeys(_objections(asked, whole, answer, found)))[:MOST_OBJECTIONS],
-        tuple(each for each in once if buyer.allows(each.key)),
-        tuple(each for each in once if not buyer.allows(each.key)),
+        {key: both for key, both in differing.items() if buyer.allows(key)},
+        {key: both for key, both in differing.items() if not buyer.allows(key)},
         more,
     )
 
@@ -274,27 +269,21 @@ def _excess(cells: Sequence[CellComparison], noises: Mapping[Cell, designs.Noise
 def _decided(
     asked: sample.Challenge, cell: CellComparison, noise: designs.Noise, excess: float, buyer: Buyer, why: str
 ) -> CellComparison:
-    if question := _question(asked, cell, noise, excess, buyer, why):
+    number, least, ceiling = _repetitions(cell), asked.design.repetitions, asked.design.ceiling(noise)
+    ratio = cell.reported if buyer.reported else cell.ratio
+    better = 1 / ratio if ratio and cell.best == "lowest" else ratio
+    question = ""
+    if cell.verdict in (CellVerdict.NONE, CellVerdict.UNTOLD) or not better:
+        question = f"{cell.second.status if cell.second else cell.reason}: {why}".rstrip(": ")
+    elif number < least:
+        question = f"{number} of {several(least, 'repetition')}"
+    elif excess:
+        question = f"repetitions vary by {math.sqrt(excess) * noise.sigma:.1%}; the design assumed {noise.sigma:.1%}"
+    elif better > ceiling and not buyer.allows(FASTER):
+        question = f"{digits(better)} times the bundle's; noise explains up to {digits(ceiling)} (--allow {FASTER})"
+    if question:
         return replace(cell, verdict=CellVerdict.UNDECIDED, reason=question, fails=True)
     return replace(cell, verdict=CellVerdict.REJECTED if cell.fails else CellVerdict.ACCEPTED)
-
-
-def _question(
-    asked: sample.Challenge, cell: CellComparison, noise: designs.Noise, excess: float, buyer: Buyer, why: str
-) -> str:
-    """Why a cell cannot be decided; "" if it can."""
-    number = _repetitions(cell)
-    ceiling, ratio = asked.design.ceiling(noise), cell.reported if buyer.reported else cell.ratio
-    if cell.verdict in (CellVerdict.NONE, CellVerdict.UNTOLD) or ratio is None:
-        return f"{cell.second.status if cell.second else cell.reason}: {why}".rstrip(": ")
-    if number < asked.design.repetitions:
-        return f"{number} of {several(asked.design.repetitions, 'repetition')}"
-    if excess:
-        return f"repetitions vary by {math.sqrt(excess) * noise.sigma:.1%}; the design assumed {noise.sigma:.1%}"
-    better = ratio if cell.best == "highest" else 1 / ratio
-    if better > ceiling and not buyer.allows(FASTER):
-        return f"{digits(better)} times the bundle's; noise explains up to {digits(ceiling)} (--allow {FASTER})"
-    return ""
 
 
 # --- in words
@@ -303,18 +292,14 @@ def _question(
 def told(accepted: SampleOutcome) -> Iterator[str]:
     """What is not about a cell, and the decision."""
     for words, differences in (("allowed", accepted.allowed), ("not allowed (--allow KEY)", accepted.open)):
-        for each in differences:
-            yield f"{words}: {each.key}: {each.old} in the bundle, {each.new} in the sample"
+        for key, (old, new) in differences.items():
+            yield f"{words}: {key}: {old} in the bundle, {new} in the sample"
     yield from (f"not a valid sample: {each}" for each in accepted.objections)
     if accepted.further:
         more = several(accepted.further, "further repetition")
         yield f"{more} of each drawn cell would decide (--further)"
-    alike = sum(cell.verdict is accepted.outcome for cell in accepted.comparison.cells[0])
-    number = f"{alike} of {several(len(accepted.challenge.cells), 'drawn cell')}"
-    decisions = {
-        CellVerdict.ACCEPTED: "ACCEPTED: every drawn cell reaches its committed value",
-        CellVerdict.REJECTED: f"REJECTED: {number} below {accepted.challenge.design.limit:g} of the committed value",
-        CellVerdict.UNDECIDED: f"UNDECIDED: {number} and {several(len(accepted.open), 'difference')} to be decided",
-    }
-    invalid = "REJECTED: this is not a measurement of the drawn sample"
-    yield invalid if accepted.objections else decisions[accepted.outcome]
+    counts = Counter(cell.verdict for cell in accepted.comparison.cells[0])
+    number = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    of_cells = f"of {several(len(accepted.challenge.cells), 'drawn cell')}: {number}"
+    outcome = accepted.outcome.upper()
+    yield f"{outcome}: {'not a measurement of the drawn sample' if accepted.objections else of_cells}"

@@ -62,15 +62,15 @@ class Challenge:
         return f"sample-{self.seed}-{hashlib.sha256(decided.encode()).hexdigest()[:8]}"
 
 
-def parse_percents(option: str, text: str, names: str = "P") -> list[float]:
-    """`15%,25%,90%`, as many as there are names. Raises InputError."""
-    words = text.split(",")
+def parse_aims(honest: str, catch: str) -> designs.Aims:
+    """`5%` and `15%,25%,90%`. Raises InputError."""
     try:
-        if len(words) != names.count(",") + 1:
-            raise ValueError(f"found {shown(text)}; allowed: {names}, each a percentage such as 15%")
-        return [parse_percent(0.1, 900)(word) for word in words]
-    except ValueError as error:
-        raise InputError(f"{option}: {error}") from error
+        return designs.Aims(*map(parse_percent(0.1, 900), (honest, *catch.split(","))))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"--honest {shown(honest)}, --catch {shown(catch)}: allowed: percentages from 0.1% to 900%, as in --honest "
+            "5% --catch 15%,25%,90% (inflation, share, power)"
+        ) from error
 
 
 # --- the design
@@ -91,7 +91,8 @@ def drawn(offer: Offer, number: int, seed: str) -> list[str]:
     every = sorted(str(each.cell) for each in measured(offer))
     if not 1 <= number <= len(every):
         raise InputError(f"--cells {number}: allowed: 1 to {len(every)} (the number of measured results)")
-    first = random.Random(hashlib.sha256(f"campaign sample {seed}".encode()).digest()).sample(every, number)
+    chance = random.Random(hashlib.sha256(f"campaign sample {seed}".encode()).digest())
+    first = sorted(every, key=lambda _: chance.random())[:number]  # the same in every version of Python
     return [name for name in map(str, offer.entries) if name in first]
 
 
@@ -124,16 +125,16 @@ def squares(values: Sequence[float]) -> float:
     return sum((value - middle) ** 2 for value in logarithms)
 
 
-def designed(offer: Offer, head: str, seed: str, aims: designs.Aims, fixed: designs.Fixed) -> Challenge:
+def designed(offer: Offer, head: str, seed: str, aims: designs.Aims, fixed: designs.Design) -> Challenge:
     """The challenge that keeps the aims, or that the buyer insists on. Raises InputError if none does."""
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", seed):
         raise InputError(f"--seed {shown(seed[:80])}: allowed: up to 64 letters, digits and . _ -")
-    if fixed.repetitions is not None and not 1 <= fixed.repetitions <= MOST_REPETITIONS:
+    if not 0 <= fixed.repetitions <= MOST_REPETITIONS:
         raise InputError(f"--repetitions {fixed.repetitions}: allowed: 1 to {MOST_REPETITIONS}")
-    drawn(offer, 1 if fixed.cells is None else fixed.cells, seed)
+    drawn(offer, fixed.cells or 1, seed)
     every = list(noises(offer).values())
     made, keeps = designs.design(every, aims, fixed)
-    if not keeps and fixed == designs.Fixed():
+    if not keeps and fixed == designs.OPEN:
         raise InputError(_unreachable(every, aims))
     if not keeps and not fixed.repetitions:  # the nearest one would have very many
         made, _ = designs.design(every, aims, replace(fixed, repetitions=FEW))
@@ -145,7 +146,7 @@ def _unreachable(every: Sequence[designs.Noise], aims: designs.Aims) -> str:
     fewest = several(min(each.repetitions for each in every), "repetition")
     instead = "no larger inflation that was tried is shown either"
     for larger in (replace(aims, inflation=inflation) for inflation in INFLATIONS if inflation > aims.inflation):
-        made, keeps = designs.design(every, larger, designs.Fixed())
+        made, keeps = designs.design(every, larger)
         if keeps:
             size = f"{made.cells} cells, {several(made.repetitions, 'repetition')}, limit {made.limit:g}"
             instead = f"reached: --catch {_catch(larger)} ({size})"
@@ -202,10 +203,12 @@ def settings_of(asked: Challenge, whole: Submission) -> dict[str, Any]:
     campaign = whole.campaign
     assert campaign.document is not None, "the campaign was read from its file"
     settings: dict[str, Any] = plain(campaign.document.root)
-    settings["name"] = f"{campaign.name[:33]}-sample"
-    settings["nonce"] = asked.nonce
-    settings["results"] = "results"  # beside the challenge, wherever the vendor's were
-    settings["repetitions"] = asked.repetitions
+    settings |= {
+        "name": f"{campaign.name[:33]}-sample",
+        "nonce": asked.nonce,
+        "results": "results",  # beside the challenge, wherever the vendor's were
+        "repetitions": asked.repetitions,
+    }
     # The reported geometry of each launch condition: nothing is searched for again.
     sizes = {row.cell.launch: row.geometry for row in whole.rows if row.geometry}
     for name in settings.get("launch", {}).keys() & sizes.keys():

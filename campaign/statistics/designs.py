@@ -66,18 +66,12 @@ class Design:
         return max(1 / self.limit, math.exp(FAR * noise.spread(self.repetitions)))
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
-    """What the buyer insists on; None where the design decides."""
-
-    cells: int | None = None
-    repetitions: int | None = None
-    limit: float | None = None
+OPEN = Design(0, 0, 0.0)
 
 
-def design(every: Sequence[Noise], aims: Aims, fixed: Fixed) -> tuple[Design, bool]:
+def design(every: Sequence[Noise], aims: Aims, fixed: Design = OPEN) -> tuple[Design, bool]:
     """The design that keeps the aims with the fewest measurements, or that comes nearest to them; whether it keeps
-    them.
+    them. `fixed`: what the buyer insists on, 0 where the design decides.
     """
     sizes = [fixed.cells] if fixed.cells else range(min(FEWEST, len(every)), min(MOST, len(every)) + 1)
     limits = [fixed.limit] if fixed.limit else LIMITS

@@ -102,7 +102,7 @@ def simulated(place: int, number: int) -> tuple[Rates, Rates, str]:
     chance = random.Random(f"{scenario.name}/{scenario.repetitions}/{number}")
     honest = offer(chance, scenario, scenario.repetitions, [1.0] * len(CELLS))
     every = list(sample.noises(honest).values())
-    drawn = sample.designed(honest, "head", "s", AIMS, designs.Fixed())
+    drawn = sample.designed(honest, "head", "s", AIMS, designs.OPEN)
     inflated = scenario.inflation(chance, every)
     given = inflated if scenario.inflation is not by_best_chance else ()
     printed = designs.rates(every, AIMS, drawn.design, given)
@@ -112,10 +112,9 @@ def simulated(place: int, number: int) -> tuple[Rates, Rates, str]:
     }
     vendors = replace(honest, entries=entries)
     made = drawn.design
-    fixed = designs.Fixed(made.cells, made.repetitions, made.limit)
     found = []
     for seed in range(ACCEPTANCES):
-        asked = sample.designed(honest, "head", str(seed), AIMS, fixed)
+        asked = sample.designed(honest, "head", str(seed), AIMS, made)
         again = offer(chance, scenario, asked.repetitions, [1.0] * len(CELLS))
         found.append([decision(asked, first, again) for first in (honest, vendors)])
     shares = [
@@ -127,7 +126,7 @@ def simulated(place: int, number: int) -> tuple[Rates, Rates, str]:
 
 def decision(asked: sample.Challenge, first: Offer, again: Offer) -> CellVerdict:
     comparison, _ = acceptance.decided(asked, (first, again), acceptance.Buyer(), {})
-    return acceptance.SampleOutcome(asked, comparison, (), (), (), 0).outcome
+    return acceptance.SampleOutcome(asked, comparison, (), {}, {}, 0).outcome
 
 
 def main() -> int:

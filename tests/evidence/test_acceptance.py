@@ -19,7 +19,7 @@ from campaign.evidence.acceptance import Buyer, SampleOutcome, accept, judged
 from campaign.judge.submission import Submission
 from campaign.report.compare.verdicts import CellVerdict
 from campaign.results.cells import Row
-from campaign.statistics.designs import Aims, Fixed
+from campaign.statistics.designs import Aims, Design
 from tests.support import builders
 from tests.support.results import Results
 
@@ -60,7 +60,7 @@ def measured(seed: int, repetitions: int, factor: float = 1.0, noise: float = 0.
 
 
 OFFER = measured(1, 5)
-ASKED = sample.designed(sample.offer_of(OFFER, "offer"), "head", "s", AIMS, Fixed(repetitions=3))
+ASKED = sample.designed(sample.offer_of(OFFER, "offer"), "head", "s", AIMS, Design(0, 3, 0.0))
 
 
 def again(**changes: Any) -> Submission:
@@ -70,7 +70,7 @@ def again(**changes: Any) -> Submission:
 def decided(
     answer: Submission, *allowed: str, found: tuple[Finding, ...] = (), asked: sample.Challenge = ASKED, **buyer: Any
 ) -> SampleOutcome:
-    return judged(asked, OFFER, answer, found, (), Buyer(allowed, **buyer))
+    return judged(asked, OFFER, answer, found, {}, Buyer(allowed, **buyer))
 
 
 def said(accepted: SampleOutcome) -> str:
@@ -95,10 +95,12 @@ def with_rows(change: Callable[[Any], Any], cells: tuple[str, ...] = ASKED.cells
 
 def test_a_sample_of_the_committed_system_is_accepted() -> None:
     accepted = decided(again())
-    assert (accepted.outcome, accepted.further, accepted.open) == (CellVerdict.ACCEPTED, 0, ())
+    assert (accepted.outcome, accepted.further, accepted.open) == (CellVerdict.ACCEPTED, 0, {})
     assert {cell.verdict for cell in accepted.comparison.cells[0]} == {CellVerdict.ACCEPTED}
     assert len(accepted.comparison.cells[0]) == len(ASKED.cells)
-    assert list(acceptance.told(accepted)) == ["ACCEPTED: every drawn cell reaches its committed value"]
+    assert list(acceptance.told(accepted)) == [
+        f"ACCEPTED: of {len(ASKED.cells)} drawn cells: {len(ASKED.cells)} accepted"
+    ]
 
 
 def test_a_slower_system_is_rejected_with_its_ratios() -> None:
@@ -106,7 +108,7 @@ def test_a_slower_system_is_rejected_with_its_ratios() -> None:
     assert accepted.outcome is CellVerdict.REJECTED
     assert {cell.verdict for cell in accepted.comparison.cells[0]} == {CellVerdict.REJECTED}
     assert "geometric mean: 8" in said(accepted)
-    assert f"REJECTED: {len(ASKED.cells)} of {len(ASKED.cells)} drawn cells below" in said(accepted)
+    assert f"REJECTED: of {len(ASKED.cells)} drawn cells: {len(ASKED.cells)} rejected" in said(accepted)
 
 
 def test_where_the_lowest_value_is_the_best_a_higher_one_is_rejected() -> None:
@@ -114,7 +116,7 @@ def test_where_the_lowest_value_is_the_best_a_higher_one_is_rejected() -> None:
     for factor, outcome in ((1.3, CellVerdict.REJECTED), (0.99, CellVerdict.ACCEPTED)):
         answer = again(factor=factor)
         answer = replace(answer, rows=tuple(replace(row, best="lowest") for row in answer.rows))
-        assert judged(ASKED, replace(OFFER, rows=lower), answer, (), (), Buyer()).outcome is outcome
+        assert judged(ASKED, replace(OFFER, rows=lower), answer, (), {}, Buyer()).outcome is outcome
 
 
 def test_the_buyers_limit_and_the_reported_numbers_alone_decide_where_he_says_so() -> None:
@@ -127,7 +129,7 @@ def test_the_buyers_limit_and_the_reported_numbers_alone_decide_where_he_says_so
 
 def test_a_sample_that_varies_more_than_the_design_assumed_asks_for_further_repetitions(tmp_path: Path) -> None:
     accepted = decided(again(noise=0.04))
-    assert (accepted.outcome, accepted.open) == (CellVerdict.UNDECIDED, ())
+    assert (accepted.outcome, accepted.open) == (CellVerdict.UNDECIDED, {})
     assert "repetitions vary by 4" in said(accepted) and "the design assumed 1" in said(accepted)
     assert 20 < accepted.further < 100
     assert f"{accepted.further} further repetitions of each drawn cell would decide" in said(accepted)
@@ -228,7 +230,7 @@ def test_a_sample_whose_records_contradict_each_other_is_rejected(rule: str, mes
     accepted = decided(again(), found=(wrong,))
     assert accepted.outcome is CellVerdict.REJECTED
     assert f"not a valid sample: {rule} {message} (expected this, found that)" in said(accepted)
-    assert said(accepted).endswith("REJECTED: this is not a measurement of the drawn sample")
+    assert said(accepted).endswith("REJECTED: not a measurement of the drawn sample")
 
 
 def test_a_difference_counts_for_nothing_once_the_buyer_allows_it() -> None:
@@ -284,5 +286,5 @@ def test_settings_of_the_machine_need_the_buyers_word(tmp_path: Path, old: str, 
     accepted = judged(ASKED, OFFER, again(), (), changed, Buyer())
     assert (accepted.outcome, len(accepted.open)) == (CellVerdict.UNDECIDED, len(changed))
     assert name in said(accepted)
-    keys = tuple(each.key for each in changed)
+    keys = tuple(changed)
     assert judged(ASKED, OFFER, again(), (), changed, Buyer(keys)).outcome is CellVerdict.ACCEPTED

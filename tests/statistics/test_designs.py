@@ -9,7 +9,7 @@ import pytest
 from scipy import special, stats
 
 from campaign.statistics import designs
-from campaign.statistics.designs import Aims, Design, Fixed, Noise
+from campaign.statistics.designs import Aims, Design, Noise
 
 AIMS = Aims(honest=0.05, inflation=0.15, share=0.25, power=0.9)
 
@@ -26,7 +26,7 @@ def test_the_fewest_measurements_that_keep_the_aims_are_chosen(
     noise: float, repetitions: int, cells: int, again: int, limit: float
 ) -> None:
     every = [Noise(sigma(noise), repetitions)] * 36
-    made, keeps = designs.design(every, AIMS, Fixed())
+    made, keeps = designs.design(every, AIMS)
     assert (made, keeps) == (Design(cells, again, limit), True)
     honest, _, caught = designs.rates(every, AIMS, made)
     assert honest <= AIMS.honest and caught >= AIMS.power
@@ -35,17 +35,17 @@ def test_the_fewest_measurements_that_keep_the_aims_are_chosen(
 @pytest.mark.parametrize("noise", [0.001, 0.02, 0.05])
 def test_no_sample_of_fewer_than_8_of_36_cells_shows_a_quarter_of_inflated_ones(noise: float) -> None:
     every = [Noise(sigma(noise), 100)] * 36
-    assert not any(designs.design(every, AIMS, Fixed(cells=cells))[1] for cells in range(1, 8))
-    assert designs.design(every, AIMS, Fixed(cells=8))[1]
+    assert not any(designs.design(every, AIMS, Design(cells, 0, 0.0))[1] for cells in range(1, 8))
+    assert designs.design(every, AIMS, Design(8, 0, 0.0))[1]
 
 
 def test_what_is_fixed_is_kept_and_the_nearest_design_is_given_where_none_keeps_the_aims() -> None:
     every = [Noise(sigma(0.1), 1)] * 36
-    fixed = Fixed(cells=3, repetitions=2, limit=0.95)
-    assert designs.design(every, AIMS, fixed) == (Design(3, 2, 0.95), False)
-    made, keeps = designs.design(every, AIMS, Fixed())
+    fixed = Design(3, 2, 0.95)
+    assert designs.design(every, AIMS, fixed) == (fixed, False)
+    made, keeps = designs.design(every, AIMS)
     assert (made.cells, made.repetitions, keeps) == (36, 100, False)
-    assert designs.design(every[:2], AIMS, Fixed())[0].cells == 2
+    assert designs.design(every[:2], AIMS)[0].cells == 2
 
 
 def test_the_rates_are_those_of_all_drawings_of_cells_with_a_noise_of_their_own() -> None:
