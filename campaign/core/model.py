@@ -541,8 +541,11 @@ class Finding:
 
     @property
     def said(self) -> str:
-        """The text by which it is accepted: its explanation, or else the finding with what was found."""
-        text = self.explained or (f"{self.message}: {self.actual}" if self.actual else self.message)
+        """The text by which it is accepted: its explanation, or else the finding with what was found; both, if only the
+        buyer lifts it.
+        """
+        found = f"{self.message}: {self.actual}" if self.actual else self.message
+        text = f"{found} ({self.explained})" if self.lifted_by_buyer and self.explained else self.explained or found
         return " ".join(text.split())
 
     def concerns(self, cell: Cell) -> bool:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from posixpath import normpath
 
 from campaign.config import values
 from campaign.config.format import NAME
@@ -64,7 +65,9 @@ class OfferTerms:
     signers: Path = needed(values.FILE, "public keys of the vendors (format of ssh's allowed_signers)")
     waiver_signers: Path | None = key(values.FILE, "public keys of those who may grant waivers", says_default="nobody")
     nonce: str | None = key(Text("a word", longest=200), "the nonce that was issued")
-    heads: tuple[str, ...] = key(ListOf(_HASH), "heads of the journal that were sent while it ran")
+    heads: tuple[str, ...] = key(
+        ListOf(_HASH), "heads that the vendor of this one offer sent while it ran; otherwise `--head`"
+    )
     authority: Path | None = key(values.FILE, "certificates of the authority that makes time stamps")
     proof: tuple[str, ...] = key(
         ListOf(Choice(PROOFS)),
@@ -98,7 +101,7 @@ class OfferTerms:
         """
         if finding.severity is Severity.ERROR and not finding.lifted_by_buyer:
             return ""
-        libraries = finding.values.get("library", "").replace(":", " ").split()
+        libraries = [normpath(each) for each in finding.values.get("library", "").replace(":", " ").split()]
         launcher = finding.values.get("launcher", "")
         if libraries and all(_allowed(each, self.preloads) for each in libraries):
             return "preloads of the terms"
@@ -196,7 +199,7 @@ signers: signers
 # the system only a sample shows (campaign sample).
 nonce: <a random word that you issue>
 proof: [nonce]
-# heads: [HASH]
+# heads: [HASH]   # of one offer; for several, pass --head
 # authority: tsa.pem
 
 # What may be measured on, and what may stand around the benchmark; * is any text.

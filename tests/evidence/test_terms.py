@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import zipfile
@@ -84,6 +85,15 @@ def test_an_explanation_is_accepted_word_by_word_in_the_cells_that_are_named(tmp
     assert found.accepted(replace(EXPLAINED, rule="RUN-01"), CELLS) == ""
 
 
+def test_what_the_campaign_file_says_of_one_library_lifts_no_other(tmp_path: Path) -> None:
+    told = replace(PRELOAD, explained="named in the campaign file (slurm.environment)")
+    entry = f"accept:\n  - {{rule: SRC-05, text: {json.dumps(told.said)}, by: A. Buyer, date: '2026-11-26'}}\n"
+    found = of(tmp_path, entry)
+    assert found.accepted(told, CELLS) == "A. Buyer, 2026-11-26"
+    other = replace(told, values={**told.values, "library": "/opt/shim.so"}, actual="/opt/shim.so")
+    assert found.accepted(other, CELLS) == ""
+
+
 def test_an_entry_for_a_part_holds_in_that_part_alone(tmp_path: Path) -> None:
     found = of(tmp_path, ENTRY.replace("{rule", "{part: kernels, rule"))
     assert [bool(found.accepted(EXPLAINED, CELLS, part)) for part in ("kernels", "network")] == [True, False]
@@ -95,6 +105,8 @@ def test_a_violation_of_the_vendors_is_never_accepted_and_one_that_only_the_buye
     assert allowing.accepted(wrong, CELLS) == ""
     assert allowing.accepted(PRELOAD, CELLS) == "preloads of the terms"
     assert of(tmp_path, "preloads: [/opt/darshan/lib.so]\n").accepted(PRELOAD, CELLS) == ""  # loads a second one
+    around = replace(PRELOAD, values={**PRELOAD.values, "library": "/opt/darshan/../../tmp/x.so"})
+    assert of(tmp_path, "preloads: ['/opt/darshan/*']\n").accepted(around, CELLS) == ""
     prefix = replace(PRELOAD, severity=Severity.INFO, values={"launcher": "numactl --interleave=all"})
     assert of(tmp_path, "launchers: ['numactl *']\n").accepted(prefix, CELLS) == "launchers of the terms"
 

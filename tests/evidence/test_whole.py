@@ -185,3 +185,14 @@ def test_one_pack_for_all_parts_is_refused(site: Path) -> None:
     refused = called(site, "verify", "offer", "--rules", "stream")
     assert refused.returncode == 2
     assert "--rules: is for one part; name it with --part, or pass your RFP with --rfp" in refused.stderr
+
+
+def test_terms_name_the_buyers_rfp_and_entries_name_their_part(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "signers").write_text(f"vendor ssh-ed25519 {'A' * 68}\n")
+    (tmp_path / "terms.yaml").write_text(f"rules: {site / 'rfp.yaml'}\nsigners: signers\nproof: [head]\n")
+    printed = called(site, "verify", "offer", "--terms", str(tmp_path / "terms.yaml"))
+    assert printed.returncode == 1, printed.stderr
+    assert "note         EVD-05 the RFP is identical to yours" in printed.stdout
+    for part in ("fast", "slow"):
+        assert "your terms ask for a head: pass one that the vendor sent while it ran (--head)" in printed.stdout
+        assert f", part: {part}, text: " in printed.stdout
