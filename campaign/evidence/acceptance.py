@@ -18,7 +18,7 @@ from campaign.core import temporary
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Finding, State
-from campaign.core.units import digits, listed, several, utc
+from campaign.core.units import apart, listed, several, utc
 from campaign.evidence import bundle, sample, verify
 from campaign.evidence.conclusion import NOT_FULLY_CHECKED
 from campaign.judge import attested, system
@@ -36,8 +36,6 @@ from campaign.statistics import designs
 MOST_OBJECTIONS = 8
 INPUT_PATH = re.compile(r"inputs\.\d+\.path")  # the file is the same, wherever it is
 FASTER = "faster"  # the word by which the buyer allows a cell that is faster than noise explains
-
-
 EXIT_STATUS = {
     CellVerdict.ACCEPTED: OK,
     CellVerdict.REJECTED: INCOMPLETE,
@@ -92,8 +90,7 @@ def accept(file: Path, whole: Submission, head: str, buyer: Buyer, say: standing
     asked = sample.read(file)
     if asked.head != head:
         raise InputError(f"{file}: drawn from another bundle (the journal heads differ)")
-    offer = sample.offer_of(whole, "the bundle")
-    if list(asked.cells) != sample.drawn(offer, asked.design.cells, asked.seed):
+    if list(asked.cells) != sample.drawn(sample.offer_of(whole, "the bundle"), asked.design.cells, asked.seed):
         raise InputError(f"{file}: its cells are not those that seed {asked.seed} draws")
     changed = _changed(asked, file, whole)
     opened, names = bundle.open_recorded(file)
@@ -280,7 +277,8 @@ def _decided(
     elif excess:
         question = f"repetitions vary by {math.sqrt(excess) * noise.sigma:.1%}; the design assumed {noise.sigma:.1%}"
     elif better > ceiling and not buyer.allows(FASTER):
-        question = f"{digits(better)} times the bundle's; noise explains up to {digits(ceiling)} (--allow {FASTER})"
+        texts = apart(better, ceiling)
+        question = f"{texts[0]} times the bundle's; noise explains up to {texts[1]} (--allow {FASTER})"
     if question:
         return replace(cell, verdict=CellVerdict.UNDECIDED, reason=question, fails=True)
     return replace(cell, verdict=CellVerdict.REJECTED if cell.fails else CellVerdict.ACCEPTED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import pytest
 from scipy import special, stats
@@ -87,3 +88,15 @@ def test_a_cell_is_too_fast_beyond_what_noise_and_limit_explain() -> None:
 def test_more_noise_than_assumed_is_seen_at_its_level(freedom: int) -> None:
     limit = stats.chi2.ppf(0.999, freedom) / freedom
     assert not designs.more_noise(0.97 * limit, freedom) and designs.more_noise(1.03 * limit, freedom)
+
+
+def test_the_table_of_designs_in_the_documentation_is_what_is_chosen() -> None:
+    lines = (Path(__file__).parents[2] / "docs/evidence.md").read_text().splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith("| noise of a repetition |")) + 2
+    rows = [line.strip("| ").split(" | ") for line in itertools.takewhile(lambda line: line, lines[start:])]
+    assert len(rows) == 5
+    for noise, bundle, *told in rows:
+        every = [Noise(sigma(float(noise.rstrip("%")) / 100), int(bundle.split()[0]))] * 36
+        made, keeps = designs.design(every, AIMS)
+        assert [str(made.cells), str(made.repetitions), f"{made.limit:.2f}"] == told
+        assert keeps
