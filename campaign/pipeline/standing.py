@@ -97,8 +97,8 @@ def _logs(campaign: Campaign) -> dict[Path, str]:
     return texts
 
 
-def current(opened: Opened, say: Say, source: Sources | None = None) -> Submission:
-    """The campaign as recorded, including what has ended since the last command."""
+def current(opened: Opened, say: Say, source: Sources | None = None, judged: bool = True) -> Submission:
+    """The campaign as recorded, including what has ended since the last command; if not `judged`, without results."""
     planned = planning.plan(opened)
     if not begun(opened.paths):
         return standing(opened, planned, None, source)
@@ -106,6 +106,9 @@ def current(opened: Opened, say: Say, source: Sources | None = None) -> Submissi
         _catch_up(opened, store, say)
         if planned.searches:
             planned = planning.again(opened, planned)
+        if not judged:
+            attempts = tuple(store.attempts())
+            return Submission(opened.campaign, opened.pack, planned.runs, attempts, (), (), planned.searches)
         found = standing(opened, planned, store, source)
     say_of_journal(opened, found.journal, say)
     return found
