@@ -71,7 +71,8 @@ docs: setup ## the generated parts of docs/ and of README.md
 	$(BIN)/python -m tests.support.reference
 
 # What builds it is no part of the program: an environment of its own.
-site: $(SITE)/installed ## the documentation as pages with search, in dist/site; every link and anchor is checked
+site: setup $(SITE)/installed ## the documentation as pages with search, in dist/site; every link and anchor is checked
+	@$(BIN)/python -m tests.support.reference dist/pages
 	@NO_MKDOCS_2_WARNING=true $(SITE)/bin/mkdocs build --strict --config-file .ci/site/mkdocs.yml
 	@echo "built dist/site: 'python3 -m http.server --directory dist/site' shows it, with its search"
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import yaml
 
+from tests.support import reference
+
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / ".ci" / "site"
-MADE = {"index.md", "examples.md", "outputs.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"}  # by the hooks
+BY_HOOKS = {"index.md", "examples.md", "outputs.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"}
 
 
 def pages(nav: Any) -> list[str]:
@@ -22,7 +24,7 @@ def pages(nav: Any) -> list[str]:
 def test_every_page_is_in_the_navigation_once() -> None:
     nav = pages(yaml.safe_load((SITE / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
     docs = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
-    assert sorted(nav) == sorted(docs | MADE)
+    assert sorted(nav) == sorted(docs | BY_HOOKS | reference.for_the_site().keys())
 
 
 def test_every_word_of_the_glossary_has_an_anchor_of_its_own() -> None:

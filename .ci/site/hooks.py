@@ -14,7 +14,9 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+PAGES = ROOT / "dist" / "pages"  # `make site` has the program write them
 AT_THE_TOP = {"README.md": "index.md"} | {name: name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")}
+WITHOUT_LINKS = ("CHANGELOG.md", "cli.md", "examples.md", "outputs.md")  # of words of the glossary
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)#\s]+)(#[^)]*)?\)")
 # What no word is linked in: code, links and pictures, headings, HTML.
 KEPT = re.compile(r"^(?:```.*?^```|#.*?)$|`[^`\n]+`|!?\[[^\]]*\]\([^)]*\)|<[^>]+>", re.MULTILINE | re.DOTALL)
@@ -24,6 +26,10 @@ def on_files(files: Files, config: Any) -> Files:
     for source, page in AT_THE_TOP.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=LINK.sub(_from_the_top, text)))
+    for generated in sorted(PAGES.glob("*.md")):
+        if (short := files.get_file_from_path(generated.name)) is not None:
+            files.remove(short)
+        files.append(File.generated(config, generated.name, content=generated.read_text(encoding="utf-8")))
     files.append(File.generated(config, "examples.md", content=_examples()))
     files.append(File.generated(config, "outputs.md", content=_outputs()))
     return files
@@ -34,7 +40,11 @@ def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> st
     text = LINK.sub(lambda match: _to_examples(match, here), markdown)
     if page.file.src_uri == "glossary.md":
         return re.sub(r"^\| ([^|]+) \| (?=[^-])", _entry, text, flags=re.MULTILINE)
-    return text if page.file.src_uri in ("CHANGELOG.md", "examples.md", "outputs.md") else _with_words(text, here)
+    return (
+        text
+        if page.file.src_uri in ("CHANGELOG.md", "examples.md", "outputs.md", "cli.md")
+        else _with_words(text, here)
+    )
 
 
 def _from_the_top(match: re.Match[str]) -> str:

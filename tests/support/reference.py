@@ -1,4 +1,5 @@
-"""Writes what is generated of the documentation: `make docs`. Tests hold that it is up to date.
+"""Writes what is generated of the documentation: `make docs`. Tests hold that it is up to date. With a directory:
+the pages that only the site has (`make site`).
 
 In docs/: the command line's help, its man pages, the JSON Schemas, the tables of keys. docs/report.md shows the table
 of a campaign at full size, README.md what the verification of its bundle says first: both are made from the bundle
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -19,8 +21,8 @@ from unittest import mock
 from campaign.cli.arguments import parser
 from campaign.config import format as config_format
 from campaign.config import forms, rfp
+from campaign.config.rules import catalogue, packs
 from campaign.config.rules import format as rules_format
-from campaign.config.rules import packs
 from campaign.core.schema import KeyedMap
 from campaign.evidence import compared, terms, verify
 from campaign.evidence import text as verify_text
@@ -51,7 +53,7 @@ def generated() -> dict[Path, str]:
         **{f"outputs/{name}": schema for name, schema in outputs.documents().items()},
     }
     return {
-        DOCS / "cli.md": _reference(),
+        DOCS / "cli.md": _verbs_alone(),
         DOCS / "campaign-file.md": _with_keys(DOCS / "campaign-file.md", config_format.SCHEMA),
         DOCS / "evidence.md": _with_keys(DOCS / "evidence.md", terms.SCHEMA),
         DOCS / "forms.md": _with_keys(DOCS / "forms.md", forms.SCHEMA),
@@ -62,15 +64,40 @@ def generated() -> dict[Path, str]:
     }
 
 
+def for_the_site() -> dict[str, str]:
+    """Pages that only the site has, by name: what `campaign help VERB` and `campaign check` print, all of it."""
+    return {"cli.md": _reference(), "rules-why.md": _why()}
+
+
+def _commands() -> list[str]:
+    shown = parser(sandbox=True).format_help().rstrip()
+    return ["# Command line", "", "Generated from the program's own help by `make docs`.", "", "```", shown, "```"]
+
+
+def _verbs_alone() -> str:
+    text = (
+        "All options of a verb: `campaign help VERB`, or `man campaign-VERB` where campaign is installed ([man](man)); "
+        "the site that `make site` builds has them on one page."
+    )
+    return "\n".join([*_commands(), "", text]) + "\n"
+
+
 def _reference() -> str:
     top = parser(sandbox=True)
-    parts = ["# Command line", "", "Generated from the program's own help by `make docs`.", "", "```"]
-    parts += [top.format_help().rstrip(), "```"]
+    parts = _commands()
     for name, verb, _ in verbs(top):
         parts += _section(f"campaign {name}", verb.format_help())
         for inner, sub_verb, _ in verbs(verb):
             parts += _section(f"campaign {name} {inner}", sub_verb.format_help())
     return "\n".join(parts) + "\n"
+
+
+def _why() -> str:
+    """What `campaign check` prints of each rule beside a finding."""
+    head = ["# Why each rule matters, and what to do", ""]
+    head += ["| rule | why it matters to the buyer | what the vendor should do |"]
+    rows = [f"| {rule} | {entry.why} | {entry.remedy} |" for rule, entry in catalogue.CATALOGUE.items()]
+    return "\n".join([*head, "|---|---|---|", *rows]) + "\n"
 
 
 def _with_keys(page: Path, record: KeyedMap) -> str:
@@ -147,7 +174,13 @@ def _with_block(page: Path, first: str, block: str) -> str:
     return before + FENCE + block.rstrip("\n") + "\n" + FENCE + rest.partition("\n" + FENCE)[2]
 
 
-if __name__ == "__main__":
-    for path, text in (generated() | samples()).items():
+@mock.patch.dict(os.environ, COLUMNS="100")
+def main(site: Path | None) -> None:
+    written = {site / name: text for name, text in for_the_site().items()} if site else generated() | samples()
+    for path, text in written.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if sys.argv[1:] else None)
