@@ -22,6 +22,7 @@ from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
 from campaign.report import table
 from campaign.report.compare import forms, verdicts
+from campaign.report.verdict import counted
 from campaign.report.whole import scores_text
 from campaign.report.write import write_report
 from campaign.results.store import begun
@@ -36,7 +37,7 @@ def pack(arguments: argparse.Namespace) -> int:
         show(f"{several(written.left_out, 'attempt')} without raw output: listed only in the bundle's index")
     show(f"journal head (send it to the buyer): {written.judged.head}")
     show(f"verify:  campaign verify {typed(arguments.output)}")
-    return verdict(written.judged.submission.rows)
+    return _without_result(written, typed(arguments.file, arguments.part))
 
 
 def _packed(arguments: argparse.Namespace, out: Path, part: str) -> bundle.Written:
@@ -59,7 +60,15 @@ def pack_whole(arguments: argparse.Namespace, response: Response) -> int:
     for part, each in written.items():
         show(f"journal head of {part} (send it to the buyer): {each.judged.head}")
     show(f"verify:  campaign verify {typed(arguments.output)}")
-    return max(verdict(each.judged.submission.rows) for each in written.values())
+    return max(_without_result(each, typed(arguments.file, part)) for part, each in written.items())
+
+
+def _without_result(written: bundle.Written, file: str) -> int:
+    """The exit status, which is explained where it is not 0."""
+    rows = written.judged.submission.rows
+    if status := verdict(rows):
+        show(f"{counted(rows)}: no buyer accepts this bundle; 'campaign check {file}' says why")
+    return status
 
 
 def verify_bundle(arguments: argparse.Namespace) -> int:

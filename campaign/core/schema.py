@@ -176,6 +176,8 @@ class Number:
         written = found(node)
         if not node.plain:
             return document.problem(at, f"found {written}, a text in quotes; allowed: {self.allowed}", node)
+        if meant := near(node.text, self.words):
+            return document.problem(at, f"found {written}; did you mean {meant}?", node)
         reading = reads_as(node.text)
         if reading in (None, _NUMBER, "nothing"):
             return _refuse(node, at, document, self.allowed)

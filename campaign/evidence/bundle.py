@@ -17,13 +17,15 @@ their files.
 from __future__ import annotations
 
 import errno
+import fcntl
+import glob
 import hashlib
 import os
 import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -144,14 +146,37 @@ def check_place(out: Path) -> None:
 @contextmanager
 def beside(out: Path) -> Iterator[Path]:
     """A temporary directory in which the bundle is made before it is moved to its place."""
-    parent = out.absolute().parent
+    parent, prefix = out.absolute().parent, f".{out.name}."
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        place = tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=parent)
+        _remove_abandoned(parent, prefix)
+        place = tempfile.TemporaryDirectory(prefix=prefix, dir=parent)
     except OSError as error:
         raise unwritten(error, f"{out}: cannot be written: {error.strerror}") from error
-    with no_room(f"{out}: cannot be written: {os.strerror(errno.ENOSPC)}"), place:
+    with no_room(f"{out}: cannot be written: {os.strerror(errno.ENOSPC)}"), place, _locked(place.name):
         yield Path(place.name)
+
+
+@contextmanager
+def _locked(directory: str | Path) -> Iterator[bool]:
+    """Whether it could be locked: not while another process holds it, nor on some network file systems."""
+    held = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        alone = False
+        with suppress(OSError):
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            alone = True
+        yield alone
+    finally:
+        os.close(held)
+
+
+def _remove_abandoned(parent: Path, prefix: str) -> None:
+    """What processes that were killed left there."""
+    for path in parent.glob(f"{glob.escape(prefix)}*"):
+        with _locked(path) as alone:
+            if alone:
+                shutil.rmtree(path)
 
 
 def _check(opened: Opened, attempts: Sequence[Attempt]) -> None:

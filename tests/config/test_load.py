@@ -188,6 +188,9 @@ WRONG_VALUES = {
         "6:22: repetitions.least: found 3; allowed: a whole number from 6 to 1000",
         '6:32: repetitions.width: found "0%"; allowed: a percentage from 0.1% to 100%',
     ],
+    'explanations: [{rule: PHY-2, cells: "*/*/*/*", text: x}]': [
+        '6:23: explanations[0].rule: found "PHY-2"; did you mean PHY-02?'
+    ],
     "repetition: 3": ["6:1: repetition: unknown key; did you mean repetitions?"],
     "projection: x": ["6:1: projection: unknown key; did you mean projections?"],
     "anything: x": [

@@ -132,6 +132,10 @@ def test_a_number_is_plain_digits_in_its_range(text: str, why: str) -> None:
     assert read(SMALL, text) == [f"1:1: {why}; allowed: a whole number from 1 to 100"]
 
 
+def test_a_word_that_is_nearly_one_of_a_number_is_taken_for_it() -> None:
+    assert read(Number(1, 9, words=("all", "search")), "serach\n") == ["1:1: found serach; did you mean search?"]
+
+
 def test_a_number_may_be_a_power_or_a_word_where_the_schema_says_so() -> None:
     number = Number(1, 2**20, power=True, words=("all",))
     allowed = "a whole number from 1 to 1048576, also as a power such as 2^20, or all"

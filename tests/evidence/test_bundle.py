@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import sqlite3
 import tarfile
 import zipfile
@@ -141,6 +143,22 @@ def test_a_key_that_is_not_there_leaves_nothing_behind(made: Made, tmp_path: Pat
     done = made.call("bundle", made.file, "-o", tmp_path / "b", "--sign", tmp_path / "key")
     assert (done.returncode, "key: not found; give an SSH private key" in done.stderr) == (2, True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_command_left_is_removed_by_the_next_one_but_not_what_another_is_writing(
+    made: Made, tmp_path: Path
+) -> None:
+    abandoned, other = tmp_path / ".bag.zip.abc", tmp_path / ".bag.zip.def"
+    (abandoned / "bag").mkdir(parents=True)
+    other.mkdir()
+    held = os.open(other, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = made.call("bundle", made.file, "-o", tmp_path / "bag.zip")
+    finally:
+        os.close(held)
+    assert "36 cells: 36 invalid: no buyer accepts this bundle; 'campaign check " in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".bag.zip.def", "bag.zip"]
 
 
 def test_the_head_of_the_journal_is_said_for_the_vendor_to_send(made: Made, tmp_path: Path) -> None:

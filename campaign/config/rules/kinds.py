@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 from campaign.config import counts
+from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core import formula
-from campaign.core.schema import MapOf, Text, checked, matching, whole
+from campaign.core.schema import MapOf, Text, checked, matching, near, whole
+from campaign.core.strict_yaml import shown
+
+_ID = r"[A-Z]{3}-[0-9]{2}"
+
+
+def _rule(text: str) -> str:
+    if not re.fullmatch(_ID, text):
+        meant = near(text, [rule.lower() for rule in CATALOGUE]).upper()
+        remedy = f"did you mean {meant}?" if meant else "allowed: a rule's id such as FLG-01"
+        raise ValueError(f"found {shown(text)}; {remedy}")
+    return text
+
 
 PROFILES = ("rehearsal", "full")
 MEDIAN = "median"  # reports the median of the valid runs, instead of the best
@@ -52,7 +67,7 @@ INPUT_PATH = Text(
     whole(r"(?!~)[^$`{}]*", "a path without $, backquote, ~ and braces (nothing is expanded here)"),
     longest=1000,
 )
-RULE = matching(r"[A-Z]{3}-[0-9]{2}", "a rule's id such as FLG-01")
+RULE = Text("a rule's id such as FLG-01", _rule, pattern=_ID)
 CHECKED = 'a clause in quotes, such as "8.4", or a mapping of `clause`, `text` and the rule\'s parameters'
 CHECK = MapOf(Text("clause, text, or a parameter of the rule", longest=40), Text("a value", longest=160, numbers=True))
 LIST = Text("values with commas between them, or a placeholder", longest=1000, numbers=True)

@@ -193,7 +193,7 @@ CHANGES: dict[tuple[str, str], list[str]] = {
         "14:36: selection.best: found largest; allowed: highest, lowest or median",
     ],
     ("selection:", "checks: {FLG1: x, FLG-02: 8.5}\nselection:"): [
-        '14:10: checks.FLG1: found "FLG1"; allowed: a rule\'s id such as FLG-01',
+        '14:10: checks.FLG1: found "FLG1"; did you mean FLG-01?',
         '14:27: checks.FLG-02: found 8.5, which YAML reads as a number; put it in quotes: "8.5"',
     ],
     ("selection:", "checks: {XYZ-01: x, RUN-07: {minimum: 10, most: 1s}}\nselection:"): [
