@@ -7,7 +7,7 @@ import json
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -128,10 +128,12 @@ def states(submission: Submission) -> list[dict[str, Any]]:
     """
     runs = submission.all_runs
     counted = matrix.attempts_by_run(runs, submission.attempts)
-    return [_state(run, counted[run.id], submission.campaign) for run in runs]
+    broken = [(row.origin, each) for row in submission.rows for each in row.findings if each.blocks]
+    invalid = {origin: f"INVALID: {first.rule} {first.message}" for origin, (first, *_) in grouped(broken).items()}
+    return [_state(run, counted[run.id], submission.campaign, invalid) for run in runs]
 
 
-def _state(run: Run, attempts: Sequence[Attempt], campaign: Campaign) -> dict[str, Any]:
+def _state(run: Run, attempts: Sequence[Attempt], campaign: Campaign, invalid: Mapping[str, str]) -> dict[str, Any]:
     last = attempts[-1] if attempts else None
     unasked = last is None and left_out(campaign, run.cells())
     return {
@@ -142,7 +144,11 @@ def _state(run: Run, attempts: Sequence[Attempt], campaign: Campaign) -> dict[st
         "attempt": last.number if last else None,
         "attempts": len(attempts),
         "job_id": last.job_id if last else None,
-        "reason": last.reason if last else "all its cells are declined or projected" if unasked else "",
+        "reason": last.reason or invalid.get(f"{run.id}/{last.number}", "")
+        if last
+        else "all its cells are declined or projected"
+        if unasked
+        else "",
         "started": last.started if last else None,
         "ended": last.ended if last else None,
     }
