@@ -1,4 +1,4 @@
-"""The replay's record of what was measured, and estimates from it. Pure."""
+"""The replay's record of what was measured. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from campaign.core.grouping import grouped
 from campaign.core.model import Geometry
 from campaign.plan.search.nouns import CONFIRM, Measured, Outcome, PlannedBlock, SearchSpace, Settings, size
+from campaign.statistics.intervals import Summary, summarize
 
-Logs = Sequence[tuple[tuple[str, int], Geometry, float]]  # (phase, block), geometry, log rate
+Logs = tuple[tuple[tuple[str, int], Geometry, float], ...]  # (phase, block), geometry, log rate
 
 
 class Missing(Exception):
@@ -67,12 +69,12 @@ class Book:
 
     def logs(self, fresh: bool) -> Logs:
         """Successful runs, of the search itself or of the confirmation."""
-        return [
+        return tuple(
             ((request.phase, request.block), geometry, math.log(point.rate))
             for request, point in self.taken.items()
             if point.rate and (request.phase == CONFIRM) == fresh
             if (geometry := request.geometry) not in self.failed
-        ]
+        )
 
     def fresh(self) -> dict[Geometry, dict[int, float]]:
         by_geometry: dict[Geometry, dict[int, float]] = {}
@@ -85,45 +87,10 @@ class Book:
 
     def all_logs(self) -> Logs:
         """Both, exploration first."""
-        return [*self.explored(), *self.logs(fresh=True)]
+        return (*self.explored(), *self.logs(fresh=True))
 
-
-@dataclass(frozen=True, slots=True)
-class Estimates:
-    """Effects of the geometries, adjusted for those of the blocks; how many runs each has."""
-
-    effect: dict[Geometry, float]
-    runs: dict[Geometry, int]
-
-    def top(self) -> Geometry:
-        return max(self.effect, key=lambda geometry: (self.effect[geometry], -geometry.processes, -geometry.nodes))
-
-
-def estimates(logs: Logs) -> Estimates:
-    """Least squares of log rate = geometry + block, alternating: blocks need not contain all geometries."""
-    numbers: dict[Geometry, int] = {}
-    places: dict[tuple[str, int], int] = {}
-    data = [
-        (places.setdefault(block, len(places)), numbers.setdefault(geometry, len(numbers)), value)
-        for block, geometry, value in logs
-    ]
-    by_block: list[list[tuple[int, float]]] = [[] for _ in places]
-    by_one: list[list[tuple[int, float]]] = [[] for _ in numbers]
-    for block, geometry, value in data:
-        by_block[block].append((geometry, value))
-        by_one[geometry].append((block, value))
-    shift = [0.0] * len(places)
-    effect = [0.0] * len(numbers)
-    for _ in range(30):
-        effect = [sum([value - shift[block] for block, value in values]) / len(values) for values in by_one]
-        before = shift
-        shift = [sum([value - effect[geometry] for geometry, value in values]) / len(values) for values in by_block]
-        # Only differences between blocks are determined.
-        origin = sum(shift) / len(shift) if shift else 0.0
-        shift = [value - origin for value in shift]
-        if max((abs(now - then) for now, then in zip(shift, before, strict=True)), default=0.0) < 1e-4:
-            break
-    return Estimates(
-        {geometry: effect[number] for geometry, number in numbers.items()},
-        {geometry: len(by_one[number]) for geometry, number in numbers.items()},
-    )
+    def typical(self) -> dict[Geometry, Summary]:
+        """The rates of each count: of its confirmation runs, if there are any, otherwise of the exploration."""
+        explored = grouped((geometry, value) for _, geometry, value in self.explored())
+        values = explored | {geometry: list(of_block.values()) for geometry, of_block in self.fresh().items()}
+        return {geometry: summarize([math.exp(log) for log in logs]) for geometry, logs in values.items()}

@@ -101,6 +101,8 @@ class Runs:
 
 @functools.lru_cache(maxsize=8)  # the same runs are used with other counts too
 def runs(logs: Logs) -> Runs:
+    if not logs:
+        return Runs((), numpy.zeros(0, int), numpy.zeros(0, int), numpy.zeros(0), GUESS, {})
     geometries = tuple(dict.fromkeys(geometry for _, geometry, _ in logs))
     numbers = {geometry: number for number, geometry in enumerate(geometries)}
     places = {block: number for number, block in enumerate(dict.fromkeys(block for block, _, _ in logs))}

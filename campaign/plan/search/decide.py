@@ -9,7 +9,8 @@ from statistics import median
 
 from campaign.core.grouping import grouped
 from campaign.core.model import Geometry
-from campaign.plan.search.book import Book, Logs, estimates
+from campaign.plan.search import curve
+from campaign.plan.search.book import Book
 from campaign.plan.search.inference import MOST_FURTHER, answer, view
 from campaign.plan.search.nouns import Candidate, Decision, Drift, PlannedBlock, SlowRuns, size, words
 from campaign.statistics import intervals
@@ -26,7 +27,8 @@ def decide(book: Book, complete: bool) -> Decision:
     if logs and confirmed:
         decision = _by_model(book, complete)
     elif logs:
-        peak = estimates(logs).top()
+        effect = curve.runs(logs).effect
+        peak = max(effect, key=lambda one: (effect[one], -one.processes, -one.nodes))
         reason = f"{words(peak)}: best rate so far, unconfirmed ({why})."
         decision = Decision(peak, peak, complete, confirmed, reason, _candidates(book, [peak]))
     drift, groups = _drift(book), two_groups(_about_usual(book))
@@ -49,7 +51,7 @@ def _by_model(book: Book, complete: bool) -> Decision:
     seen = view(book, "decision")
     answered = answer(book, seen)
     chosen = answered.chosen
-    shown = [one for one, share in seen.within.items() if share >= book.settings.confidence]
+    shown = [one for one, share in seen.within.items() if share >= book.settings.demanded]
     candidates = tuple(
         replace(each, ratio=round(_typical(logs), 6), ratio_low=round(_low(book, logs), 6))
         if (logs := seen.ratio.get(each.geometry)) and each.geometry != seen.peak
@@ -60,18 +62,18 @@ def _by_model(book: Book, complete: bool) -> Decision:
     ratio, low = (f"{100 * share:.1f}%" for share in (_typical(seen.ratio[chosen]), _low(book, seen.ratio[chosen])))
     runs = f"{len(book.fresh().get(chosen, ()))} confirmation runs"
     text = (
-        f"smallest count shown to be within {margin} of the peak: {ratio} of its rate, at least {low} ({confidence} "
-        f"confidence, {runs})"
+        f"smallest measured count shown to be within {margin} of the peak: {ratio} of its rate, at least {low} "
+        f"({confidence} confidence, {runs})"
         if answered.shown
         else f"most likely to be within {margin} of the peak: {ratio} of its rate, but only {low} at {confidence} "
         f"confidence ({runs})"
     )
     if answered.resolved:
-        text += f"; no count below {words(answered.fewest)} is ({confidence} confidence)"
+        text += f"; no measured count below {words(answered.fewest)} is ({confidence} confidence)"
     elif answered.fewest != chosen:
         text += (
-            f"; the minimum is not resolved: it is {words(answered.fewest)} or more ({confidence} confidence), and "
-            f"{len(answered.alike)} counts cannot be told apart"
+            f"; the minimum is not resolved: no measured count below {words(answered.fewest)} is ({confidence} "
+            f"confidence), and {len(answered.alike)} counts cannot be told apart"
         )
         text += (
             f" without about {answered.further} more runs"
@@ -80,6 +82,7 @@ def _by_model(book: Book, complete: bool) -> Decision:
         )
     else:
         text += f"; about {answered.further} more runs are needed to show it"
+    text += f"; nothing is claimed of counts other than the {len(candidates)} that were measured"
     if not complete:
         text += "; stopped by the budget: best answer so far"
     return Decision(
@@ -107,13 +110,11 @@ def _low(book: Book, ordered: Sequence[float]) -> float:
 
 
 def _candidates(book: Book, within: Container[Geometry]) -> tuple[Candidate, ...]:
-    explored = grouped((geometry, value) for _, geometry, value in book.explored())
-    fresh = book.fresh()
+    fresh, rates_of = book.fresh(), book.typical()
     tried = [request.geometry for request in book.taken]
     candidates = []
     for point in sorted(set(tried), key=size):
-        values = list(fresh.get(point, {}).values()) or explored.get(point, [])
-        typical = intervals.summarize([math.exp(value) for value in values])
+        typical = rates_of.get(point, intervals.NOTHING)
         runs = tried.count(point), len(fresh.get(point, ()))
         rates = typical.median, typical.low, typical.high
         candidates.append(Candidate(point, *runs, *rates, within=point in within))
@@ -154,7 +155,7 @@ def _drift(book: Book) -> Drift | None:
     p_value = intervals.trend(_about_usual(book))
     if p_value is None:
         return None
-    values = [value for _, _, value in _about_effect(book)]
+    values = _about_effect(book)
     third = len(values) // 3
     return Drift(p_value, math.expm1(median(values[-third:]) - median(values[:third])))
 
@@ -169,17 +170,15 @@ def _about_usual(book: Book) -> list[float]:
 
 def _outliers(book: Book) -> tuple[PlannedBlock, ...]:
     """Runs far from the others of their count."""
-    logs = _about_effect(book)
-    far = intervals.outliers([value for _, _, value in logs])
+    far = intervals.outliers(_about_effect(book))
     return tuple(
         PlannedBlock(*block, geometry.nodes, geometry.processes)
-        for index, (block, geometry, _) in enumerate(logs)
+        for index, (block, geometry, _) in enumerate(book.all_logs())
         if index in far
     )
 
 
-def _about_effect(book: Book) -> Logs:
+def _about_effect(book: Book) -> list[float]:
     """Log rates minus the effect of their count, adjusted for blocks, in the order of the runs."""
-    logs = book.all_logs()
-    effect = estimates(logs).effect
-    return [(block, geometry, value - effect[geometry]) for block, geometry, value in logs]
+    effect = curve.runs(book.all_logs()).effect
+    return [value - effect[geometry] for _, geometry, value in book.all_logs()]

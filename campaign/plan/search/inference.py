@@ -2,7 +2,7 @@
 margin of it, and the answer. Pure.
 
 What is reported, and what it promises with `confidence` C, each by itself:
-- a count "shown to be within the margin": its true rate is (C of the curves);
+- a count "shown to be within the margin": its true rate is (in more than C of the curves, `Settings.demanded`);
 - "not fewer than" the first of the counts that cannot be told apart: no smaller count is within the margin. It is asked
   of all smaller counts together, so the true minimum lies between this count and the reported one with 2·C - 1.
 How often that is so on simulated machines is printed by `python -m tests.bench search_families`.
@@ -171,9 +171,25 @@ def answer(book: Book, seen: View) -> Answer:
 def _chosen(book: Book, seen: View) -> tuple[Geometry, bool]:
     """The chosen count, and whether it is shown to be within the margin."""
     fresh = book.fresh()
-    able = [one for one in seen.within if len(fresh.get(one, ())) >= book.settings.least] or [seen.peak]
-    shown = [one for one in able if seen.within[one] >= book.settings.confidence]
+    refuted = _refuted(book)
+    able = [one for one in seen.within if len(fresh.get(one, ())) >= book.settings.least and one not in refuted]
+    shown = [one for one in able if seen.within[one] >= book.settings.demanded]
+    if not able:
+        return next((one for one in highest(book) if one in seen.within), seen.peak), False
     return (shown or [max(able, key=lambda one: (seen.within[one], -one.processes))])[0], bool(shown)
+
+
+def highest(book: Book) -> list[Geometry]:
+    """The count with the highest rate of those that have an interval; none, if none has."""
+    rates = {one: typical.median or 0.0 for one, typical in book.typical().items() if typical.low is not None}
+    return [max(rates, key=lambda one: (rates[one], -one.processes, -one.nodes))] if rates else []
+
+
+def _refuted(book: Book) -> set[Geometry]:
+    """Counts whose interval lies below the margin of the highest rate: no model overrules what was measured."""
+    typical = book.typical()
+    least = max([(1 - book.settings.margin) * (typical[one].median or 0.0) for one in highest(book)], default=0.0)
+    return {one for one, rates in typical.items() if rates.high is not None and rates.high < least}
 
 
 def _all_below(book: Book, chosen: Geometry) -> Iterator[Geometry]:
@@ -198,14 +214,14 @@ def _smaller(
     This is tested for all smaller counts together, with runs or without: among hundreds of counts on several nodes,
     some curve soon has one within the margin, though each count rarely is. And it is tested against one count, the
     likeliest peak: if many counts are alike, the highest of a drawn curve is any count that was drawn high, and the
-    counts at the knee seem too low. The next smaller count is excluded by its own runs alone, since at an edge the
-    model is often one count off.
+    counts at the knee seem too low. The next smaller counts are excluded by their own runs alone, since at an edge
+    the model is often one count off.
     """
     given = curve.runs(logs)
     drawn = curve.drawn(given, counts, space.cores_per_node, f"{asked.seed}/{len(logs)}", DRAWS)
     good = drawn >= drawn[:, [counts.index(peak)]] + math.log1p(-asked.margin)
-    first = numpy.sort(good.argmax(1))[math.floor((1 - asked.confidence) * DRAWS)]
-    if first and not _below_by_own_runs(given, counts[first - 1], peak, asked):
+    first = numpy.sort(good.argmax(1))[math.floor((1 - asked.demanded) * DRAWS)]
+    while first and not _below_by_own_runs(given, counts[first - 1], peak, asked):
         first -= 1
     return tuple(
         one

@@ -5,8 +5,9 @@ where one is missing, the replay ends with what to measure next. So it depends o
 after any interruption as if there had been none. Runs are spent where they decide, by what a model of the curve leaves
 open:
 
-1. A grid of counts that fill groups of cores, in half octaves; what is near the top is measured twice, and a third time
-   where the better of the two runs is within the margin of it.
+1. A grid of counts that fill groups of cores, in half octaves, and beside the best of them the numbers of nodes with
+   other factors than 2; what is near the top is measured twice, and a third time where the better of the two runs is
+   within the margin of it.
 2. Blocks of the counts that may be the peak, or the fewest within the margin of it, by curves drawn from the model.
    Counts between those that were measured, and beside them, take part before they have been measured.
 3. Confirmation runs of what is left, in blocks, until the answer is resolved or the runs are used up.
@@ -21,11 +22,12 @@ from statistics import median
 
 from campaign.core.grouping import grouped
 from campaign.core.model import Geometry
-from campaign.plan.search.book import Book, Missing, Spent, estimates
+from campaign.plan.search import curve
+from campaign.plan.search.book import Book, Missing, Spent
 from campaign.plan.search.decide import decide
-from campaign.plan.search.inference import NEAR, PROPOSED, resolved, view
+from campaign.plan.search.inference import NEAR, PROPOSED, highest, resolved, view
 from campaign.plan.search.nouns import CONFIRM, Decision, Measured, PlannedBlock, SearchSpace, Settings
-from campaign.plan.search.proposals import grid
+from campaign.plan.search.proposals import grid, nodes_between
 
 RUNS_PER_COUNT, FEWEST_RUNS, MOST_RUNS = 1.75, 60, 320  # a search's number of runs
 EXPLORED = 0.55  # share of the runs before the confirmation runs
@@ -63,8 +65,12 @@ def _explore(book: Book, most: int) -> None:
     book.measure("grid", (1,), start)
     if not book.explored():
         return
-    first = estimates(book.explored()).effect
-    near = [one for one in start if first.get(one, -math.inf) >= max(first.values()) - NEAR]
+    effect = curve.runs(book.explored()).effect
+    around = nodes_between(book.space, max(effect, key=lambda one: effect[one]))
+    if len(around) > 1:
+        book.measure("nodes", (1,), around)
+        effect = curve.runs(book.explored()).effect
+    near = [one for one in effect if effect[one] >= max(effect.values(), default=0.0) - NEAR]
     book.measure("grid", (2,), near)
     book.measure("grid", (3,), _disturbed(book))
     for round_ in range(1, ROUNDS + 1):
@@ -83,11 +89,11 @@ def _explore(book: Book, most: int) -> None:
 def _disturbed(book: Book) -> list[Geometry]:
     """Counts whose better run is within the margin of the top: the other one may have been disturbed."""
     logs = book.explored()
-    fitted = estimates(logs)
-    rest = grouped((block, value - fitted.effect[one]) for block, one, value in logs)
+    effect = curve.runs(logs).effect
+    rest = grouped((block, value - effect[one]) for block, one, value in logs)
     without_block = grouped((one, value - median(rest[block])) for block, one, value in logs)
-    lowest = max(fitted.effect.values()) + math.log1p(-book.settings.margin)
-    return [one for one, values in without_block.items() if max(values) >= lowest and fitted.runs[one] > 1]
+    lowest = max(effect.values(), default=0.0) + math.log1p(-book.settings.margin)
+    return [one for one, values in without_block.items() if max(values) >= lowest and len(values) > 1]
 
 
 def _confirm(book: Book, most: int) -> None:
@@ -95,7 +101,7 @@ def _confirm(book: Book, most: int) -> None:
     seen = view(book, CONFIRM)
     live = [one for one in seen.by_votes()[:SHORTLIST] if one in seen.votes]
     while done < settings.most:
-        live += [seen.safest] if seen.safest not in live else []
+        live += [one for one in dict.fromkeys((seen.safest, *highest(book))) if one not in live]
         live += [one for one in seen.by_votes() if one not in live][: max(0, 2 - len(live))]
         if not live:
             return

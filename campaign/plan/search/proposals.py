@@ -8,6 +8,7 @@ from collections.abc import Callable, Container
 from campaign.core.model import Geometry
 from campaign.plan.search.nouns import SearchSpace
 
+ODD = (1, 3, 5, 7)  # numbers of nodes are these times a power of two
 FINEST = 1.10  # neighbours within this factor have no midpoint
 
 
@@ -55,6 +56,19 @@ def ladder(first: int, last: int) -> list[int]:
         counts.append(first)
         first *= 2
     return [*counts, last]
+
+
+def nodes_between(space: SearchSpace, best: Geometry) -> list[Geometry]:
+    """As many processes per node, on half to twice as many nodes, with the factors 3, 5, 6 and 7 too: servers come in
+    such numbers.
+    """
+    counts = range(max(space.fewest_nodes, best.nodes // 2), min(space.most_nodes, 2 * best.nodes) + 1)
+    return [
+        one
+        for nodes in counts
+        if nodes // (nodes & -nodes) in ODD
+        if (one := Geometry(nodes, nodes * best.processes_per_node)) in space
+    ]
 
 
 def midpoints(space: SearchSpace, around: Geometry, known: Container[Geometry]) -> list[Geometry]:

@@ -283,7 +283,7 @@ def _failures(comparison: verdicts.OfferComparison) -> Iterable[str]:
     failing = [(place, cell) for place, column in enumerate(columns, 1) for cell in column if cell.fails]
     if comparison.terms is not None:
         for place in range(1, len(comparison.offers)):
-            missed = sum(where == place for where, _ in comparison.failing)
+            missed = sum(cell.fails for cell in comparison.cells[place - 1])
             firsts = [cell.first for cell in comparison.cells[place - 1]]
             committed = sum(entry is not None and entry.status is not Status.DECLINED for entry in firsts)
             accepted = comparison.compared(place) and not missed
@@ -305,18 +305,15 @@ def _closing(column: Sequence[verdicts.CellComparison]) -> str:
     """What decides the exit status, in numbers of cells."""
     failing = [cell for cell in column if cell.fails]
     found = Counter(cell.verdict for cell in failing)
-    worse, changed = (found[verdict] for verdict in (verdicts.CellVerdict.WORSE, verdicts.CellVerdict.CHANGED))
-    untested = sum(cell.untested for cell in failing)
     numbers = {
-        "worse": worse,
+        "worse": found[verdicts.CellVerdict.WORSE],
         "may be the day's": found[SESSION],
-        "cannot be tested": untested,
-        "without a value on a side": len(failing) - worse - changed - untested - found[SESSION],
-        "changed": changed,
+        "cannot be tested": sum(cell.untested for cell in failing),
+        "changed": found[verdicts.CellVerdict.CHANGED],
     }
+    numbers["without a value on a side"] = len(failing) - sum(numbers.values())
     said = ", ".join(f"{number} {what}" for what, number in numbers.items() if number)
-    total = several(len(column), "cell")
-    return f"of {total}: {said}" if said else f"no cell is shown to be worse; all of {total} tested or declined by both"
+    return f"of {several(len(column), 'cell')}: {said or 'none is shown to be worse, all tested or declined by both'}"
 
 
 # --- CSV and JSON

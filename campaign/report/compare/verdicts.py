@@ -140,11 +140,6 @@ class OfferComparison:
     remarks: tuple[tuple[str, ...], ...]  # for each offer: limitations of the comparison
     in_means: tuple[bool, ...]  # for each offer except the first: whether it has geometric means
 
-    @property
-    def failing(self) -> tuple[tuple[int, CellComparison], ...]:
-        """The cells that make the exit status 1, each with the place of its offer."""
-        return tuple((place, cell) for place, column in enumerate(self.cells, 1) for cell in column if cell.fails)
-
     def compared(self, place: int) -> bool:
         """Whether any cell was compared: otherwise nothing is shown."""
         return any(cell.reported is not None for cell in self.cells[place - 1])
@@ -152,7 +147,8 @@ class OfferComparison:
     @property
     def passed(self) -> bool:
         """Whether every cell was tested and none is worse; in an acceptance, whether all commitments are reached."""
-        return not self.failing and all(self.compared(place) for place in range(1, len(self.offers)))
+        failing = any(cell.fails for column in self.cells for cell in column)
+        return not failing and all(self.compared(place) for place in range(1, len(self.offers)))
 
 
 def compare(

@@ -119,8 +119,35 @@ def test_on_a_quiet_machine_the_minimum_is_resolved() -> None:
     decision = decided(NODE, Machine(knee_at(16), 0.003), DEFAULTS)
     assert decision.geometry == Geometry(1, 16)  # 15 reach 93.8%
     assert decision.resolved and decision.shown and decision.further == 0
-    assert decision.reason.startswith("16 processes on 1 node: smallest count shown to be within 5% of the peak: ")
-    assert decision.reason.endswith("confirmation runs); no count below 16 processes on 1 node is (98% confidence).")
+    assert decision.reason.startswith(
+        "16 processes on 1 node: smallest measured count shown to be within 5% of the peak: "
+    )
+    assert decision.reason.endswith(
+        "confirmation runs); no measured count below 16 processes on 1 node is (98% confidence); nothing is claimed of "
+        f"counts other than the {len(decision.candidates)} that were measured."
+    )
+
+
+def test_no_model_overrules_the_confirmation_runs() -> None:
+    """A single count far above all others: its neighbours are not within the margin, whatever a smooth curve says."""
+    for spike in (5, 15, 40):
+        for noise in (0.003, 0.05, 0.1):
+            decision = decided(
+                NODE, Machine(lambda one, at=spike: 1.25 if one.processes == at else 1.0, noise), DEFAULTS
+            )
+            highest = max(one.rate for one in decision.candidates if one.rate and one.low is not None)
+            (chosen,) = (one for one in decision.candidates if one.geometry == decision.geometry)
+            assert chosen.high is not None and chosen.high >= 0.95 * highest
+            measured = {one.geometry.processes for one in decision.candidates}
+            assert decision.geometry is not None and (decision.geometry.processes == spike or spike not in measured)
+
+
+def test_numbers_of_nodes_with_other_factors_than_two_are_measured() -> None:
+    """With 3 or 6 servers, counts of nodes that 3 divides are the best."""
+    for servers in (3, 5, 7):
+        machine = Machine(lambda one, of=servers: knee_at(32)(one) * (1.2 if one.nodes % of == 0 else 1.0), 0.0001)
+        decision = decided(PEAK, machine, DEFAULTS)
+        assert decision.geometry is not None and decision.geometry.nodes % servers == 0
 
 
 def test_what_cannot_be_told_apart_is_reported_with_the_runs_that_would_tell() -> None:
@@ -131,7 +158,9 @@ def test_what_cannot_be_told_apart_is_reported_with_the_runs_that_would_tell() -
     assert decision.alike[0].processes <= 16 < len(decision.alike) + 16
     assert decision.further > 0
     fewest, counts = decision.alike[0].processes, len(decision.alike)
-    assert f"the minimum is not resolved: it is {fewest} processes on 1 node or more (98% " in decision.reason
+    assert (
+        f"the minimum is not resolved: no measured count below {fewest} processes on 1 node is (98% " in decision.reason
+    )
     assert f"and {counts} counts cannot be told apart" in decision.reason
     assert len(decision.taken) <= 0.6 * 3 * 64
 

@@ -42,3 +42,21 @@ def test_where_processes_have_to_divide_a_total_no_other_count_is_in_the_space()
 def test_a_space_without_any_count_is_refused() -> None:
     with pytest.raises(ValueError, match="the limits of the search allow no process count"):
         proposals.grid(SearchSpace(3, 3, 2, 16))
+
+
+def test_numbers_of_nodes_beside_a_count_have_small_factors() -> None:
+    space = SearchSpace(2, 40, 8)
+    assert [one.nodes for one in proposals.nodes_between(space, Geometry(16, 64))] == [
+        8,
+        10,
+        12,
+        14,
+        16,
+        20,
+        24,
+        28,
+        32,
+    ]
+    assert [one.nodes for one in proposals.nodes_between(space, Geometry(2, 8))] == [2, 3, 4]
+    assert [one.nodes for one in proposals.nodes_between(space, Geometry(32, 64))] == [16, 20, 24, 28, 32, 40]
+    assert proposals.nodes_between(SearchSpace(1, 1, 8), Geometry(1, 4)) == [Geometry(1, 4)]
