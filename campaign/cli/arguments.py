@@ -311,6 +311,8 @@ VERBS = (
         Option("--timestamp", action="append", type=Path, default=[], metavar="TSR",
                help="time stamp of a journal head or of the bundle (RFC 3161); repeatable, with --authority"),
         Option("--authority", type=Path, metavar="PEM", help="certificates of the authority that made the time stamps"),
+        Option("--sacct", type=Path, metavar="FILE", help="Slurm's accounting as you have it, with which every job "
+               "is compared; docs/evidence.md has the command that writes it"),
         Option("--rules", metavar="PACK", help="re-evaluate with this rule pack, an id or a path (default: the "
                "installed pack with the bundle's id)"),
         Option("--terms", type=Path, metavar="TERMS", help="your terms: rules, keys, proof, and what you accept by "

@@ -108,6 +108,7 @@ def _asked(arguments: argparse.Namespace) -> tuple[verify.Asked, Path | None]:
         arguments.authority or by_terms.authority,
         given,
         arguments.part,
+        arguments.sacct,
     )
     return asked, arguments.rfp or (Path(given.rules) if given and given.is_of_rfp else None)
 

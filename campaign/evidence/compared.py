@@ -11,22 +11,24 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain, groupby, islice, zip_longest
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from campaign import __version__
 from campaign.config import inputs
-from campaign.core import bagit, journal
-from campaign.core.errors import CampaignError, pass_on
+from campaign.core import bagit, journal, untrusted
+from campaign.core.errors import CampaignError, InputError, pass_on
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
+from campaign.core.model import Attempt, Finding, Paths, Planned, Run, Severity, State
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
 from campaign.evidence import bundle, provenance, replay
-from campaign.judge import records
+from campaign.judge import engine, records
 from campaign.judge.environment import CONTROLLER_S
-from campaign.judge.findings import BUILTIN, Form, to_explain, unchecked, unchecked_by_buyer, violation
+from campaign.judge.findings import CAMPAIGN, Form, to_explain, unchecked, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
+from campaign.results.case import Case
+from campaign.results.environment.facts import Accounting
 from campaign.results.source import facts, modifications
 from campaign.slurm import script_text, scripts, submit
 
@@ -235,7 +237,6 @@ def twice(data: Path, bag: bagit.Bag, judged: replay.Judged, tool: str) -> Itera
     """EVD-06, of a bundle. `tool`: the version that made it."""
     differences = (
         *_scripts(data, bag, judged.submission, tool),
-        *_version(judged.submission, tool),
         *_environments(data, judged),
         *_plan(data, judged),
         *_source(data, judged),
@@ -360,14 +361,6 @@ def _scripts(data: Path, bag: bagit.Bag, whole: Submission, tool: str) -> Iterat
         yield from differing
 
 
-def _version(whole: Submission, tool: str) -> Iterator[Finding]:
-    """No part of campaign that ran is of a later version than the one that made the bundle."""
-    programs = {case.seen.program for case in whole.results if case.seen.program.startswith(BUILTIN)}
-    later = [program for program in sorted(programs) if _numbers(program) > _numbers(tool)]
-    if later:
-        yield violation("the bundle names an earlier version of campaign than its records", listed(later), tool)
-
-
 def _against_plan(
     data: Path, planned: Mapping[str, Sequence[tuple[Attempt, Run]]], made: Set[str], whole: Submission
 ) -> Iterator[Finding]:
@@ -465,3 +458,55 @@ def _plan(data: Path, judged: replay.Judged) -> Iterator[Finding]:
                     shown(str(stored)[:LONGEST_LINE]),
                     run=name,
                 )
+
+
+# --- EVD-06: Slurm's accounting as the buyer has it, which the vendor cannot have written
+
+# Its columns, by the names that scontrol has for them.
+_COLUMNS = {
+    "JobIDRaw": "JobId", "JobName": "JobName", "State": "JobState", "Start": "StartTime", "End": "EndTime",
+    "NodeList": "NodeList", "WorkDir": "WorkDir",
+}  # fmt: skip
+SACCT = f"SLURM_TIME_FORMAT=%s sacct --parsable2 --format={','.join(_COLUMNS)} --starttime=… --endtime=…"
+
+
+def accounting(path: Path) -> list[dict[str, str]]:
+    """The jobs, and their steps, in the output of SACCT. Raises InputError."""
+    names, *lines = untrusted.text(str(path), path.read_bytes(), f"the output of {SACCT}").splitlines() or [""]
+    rows = [dict(zip(names.split("|"), line.split("|"), strict=False)) for line in lines]
+    for number, row in enumerate(rows or [{}], 2):
+        if not _COLUMNS.keys() <= row.keys() or not re.fullmatch("[0-9]{1,12}|None|Unknown", row["Start"]):
+            raise InputError(f"{path}:{number}: not a line with these columns and times: {SACCT}")
+    return rows
+
+
+def by_accounting(rows: Sequence[Mapping[str, str]], whole: Submission) -> Iterator[Finding]:
+    """The jobs of the journal are in the accounting, and the records of their runs fit it as the rules demand."""
+    ordered = sorted(rows, key=lambda row: "." in row["JobIDRaw"])  # jobs before their steps
+    of_jobs = grouped((row["JobIDRaw"].partition(".")[0], row) for row in ordered)
+    jobs = {attempt.job_id or "": attempt.job for attempt in whole.attempts}
+    for job_id in jobs.keys() - of_jobs.keys() - {""}:
+        yield violation("job {job} is not in the accounting that you gave", jobs[job_id], None, job=job_id)
+    folders = {PurePosixPath(row["WorkDir"]).parent for job_id in jobs for row in of_jobs.get(job_id, ())[:1]}
+    beside = [(job_id, row["WorkDir"]) for job_id, (row, *_) in of_jobs.items() if job_id not in jobs]
+    if others := [job_id for job_id, folder in beside if PurePosixPath(folder).parent in folders]:
+        yield to_explain(
+            "jobs of this campaign that its journal does not have are in the accounting that you gave",
+            "only jobs of the journal",
+            listed(others),
+        )
+    results = tuple(_accounted(case, of_jobs.get(case.attempt.job_id or "", ())) for case in whole.results)
+    again = engine.by_rules(engine.RULES, {"EVD-07"}, replace(whole, results=results), CAMPAIGN)
+    before = {
+        (each.subject, each.message) for each in chain(whole.findings, *(case.findings for case in whole.results))
+    }
+    for each in chain(again, *map(engine.judge, results)):
+        if each.checked and each.severity is not Severity.INFO and (each.subject, each.message) not in before:
+            yield replace(each, wording=f"by the accounting that you gave: {each.wording}")
+
+
+def _accounted(case: Case, rows: Sequence[Mapping[str, str]]) -> Case:
+    """An attempt with these rows as Slurm's record of its job."""
+    job = {name: rows[0][column].partition(" by ")[0] for column, name in _COLUMNS.items()} if rows else {}
+    accounted = Accounting(0.0, job, True, tuple(rows))
+    return replace(case, evidence=replace(case.evidence, accounting=accounted)) if rows else case

@@ -38,9 +38,6 @@ PARTS = "data/parts"  # of a bundle that answers an RFP: a bundle for each
 BUNDLE = "bundle"  # the subject of findings about it
 CLOCKS_S = 60.0  # how much the driver's clock may be behind the authority's
 MOST_STAMPS = 1000  # of those in a bundle that are read, which takes a hundredth of a second each
-STAMPS_UNREAD = (
-    "the bundle has time stamps of the journal's heads: pass the certificates of their authority (--authority)"
-)
 FUTURE_S = 3600.0  # how much the driver's clock may be ahead of this machine's
 
 
@@ -59,6 +56,7 @@ class Asked:
     authority: Path | None = None  # the certificates for checking the time stamps
     terms: OfferTerms | None = None
     part: str = ""  # of an RFP
+    sacct: Path | None = None  # Slurm's accounting, as the buyer has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +155,7 @@ def buyers_rules(asked: Asked) -> RulePack | None:
             )
     if asked.timestamps and asked.authority is None:
         raise InputError("--timestamp: needs --authority, the certificates of the time-stamp authority")
-    for path in (*asked.timestamps, *([asked.authority] if asked.authority else [])):
+    for path in (*asked.timestamps, *filter(None, (asked.authority, asked.sacct))):
         if not path.is_file():
             raise InputError(f"{path}: not found")
     for head in asked.heads:
@@ -168,7 +166,7 @@ def buyers_rules(asked: Asked) -> RulePack | None:
 
 def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
     """Verify a bundle that was read."""
-    named = buyers_rules(asked)
+    named, accounted = buyers_rules(asked), compared.accounting(asked.sacct) if asked.sacct else []
     data = bag.root / "data"
     signed = signed_by(bag, asked)
     tool, why, judged, by_buyer = "", "", None, None
@@ -214,12 +212,15 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
         *of_rule("EVD-04", BUNDLE, same_verdict(differing, reworded, why, tool)),
         *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, bag.info.get("Journal-Head", "none"), headed)),
         *of_rule("EVD-02", BUNDLE, stamped(bag, data, chain, stamps)),
-        *of_rule("EVD-02", BUNDLE, [note(STAMPS_UNREAD)] if sent and not asked.authority else []),
+        *of_rule("EVD-02", BUNDLE, [note(_STAMPS_UNREAD)] if sent and not asked.authority else []),
         *of_rule("EVD-02", BUNDLE, (finding for event in lost for finding in recovered(event))),
         *of_rule("EVD-02", BUNDLE, asked.terms.unproven(proofs) if asked.terms else ()),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
         *of_rule("ENV-04", BUNDLE, asked.terms.kept(judged.submission) if asked.terms and judged else ()),
         *of_rule("EVD-06", BUNDLE, compared.twice(data, bag, judged, tool) if judged else ()),
+        *of_rule(
+            "EVD-06", BUNDLE, compared.by_accounting(accounted, judged.submission) if judged and accounted else ()
+        ),
         *of_rule("INP-01", BUNDLE, compared.input_files(judged) if judged else ()),
         *of_rule("RUN-08", BUNDLE, measured_and_hidden(judged.submission) if judged and "RUN-08" in unlisted else ()),
         *of_rule("WVR-01", BUNDLE, _waivers(judged, asked)),
@@ -239,6 +240,11 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
     )
     conclusion = conclude(known, findings, by_buyer.submission if by_buyer else None)
     return VerifiedBundle(name, len(bag.digests), bag.size, signed, tool, chain, findings, by_buyer, conclusion)
+
+
+_STAMPS_UNREAD = (
+    "the bundle has time stamps of the journal's heads: pass the certificates of their authority (--authority)"
+)
 
 
 def _differing(data: Path, bag: bagit.Bag, judged: replay.Judged, tool: str) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -356,8 +362,7 @@ def _heads_stamped(data: Path, stamps: Sequence[tuple[int, datetime]]) -> Iterat
     """Each event existed before the first time stamp that covers it; runs not long before."""
     longest_s, place, (last, at) = 0.0, 0, stamps[-1]
     with (data / "results/journal.jsonl").open("rb") as file:
-        for number, event in enumerate(map(event_of, islice(file, last)), 1):
-            assert event is not None, "the chain consists of events"
+        for number, event in enumerate(filter(None, map(event_of, islice(file, last))), 1):
             place += number > stamps[place][0]
             stamped = stamps[place][1]
             if event["time"] > stamped.timestamp() + CLOCKS_S:

@@ -435,7 +435,7 @@ def clock_ahead_s(job: Sequence[Case]) -> tuple[float, float]:
     began, ended = _seconds(slurms.get("StartTime")), _seconds(slurms.get("EndTime"))
     if completion is None or began is None or ended is None or started_again(case):
         return -TOLERANCE_S, TOLERANCE_S
-    first = case.evidence.environment.started or min(each.attempt.started or completion.started for each in job)
+    first = case.evidence.environment.started or completion.started
     low, high = sorted((completion.ended - ended - 1.0, first - began))  # Slurm's times are cut to a second
     return max(low, -CONTROLLER_S), min(high, CONTROLLER_S)
 

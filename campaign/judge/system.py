@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
@@ -438,16 +439,12 @@ def _adapters(texts: Mapping[str, str], environment: Environment) -> Iterator[tu
             yield key, said[0], f"no such adapter ({found or 'none at all'})"
 
 
-def _names(pattern: str, of_record: str = "") -> _Differs:
+def _names(pattern: str, of_record: str, text: str, recorded: str) -> str:
     """Names of which the record has one, and the description only others."""
-
-    def differs(text: str, recorded: str) -> str:
-        for short, name in _ALIASES.items():
-            text = text.replace(short, name)
-        said, found = re.findall(pattern, text), re.findall(of_record or pattern, recorded)
-        return listed(dict.fromkeys(said)) if said and found and found[0] not in said else ""
-
-    return differs
+    for short, name in _ALIASES.items():
+        text = text.replace(short, name)
+    said, found = re.findall(pattern, text), re.findall(of_record, recorded)
+    return listed(dict.fromkeys(said)) if said and found and found[0] not in said else ""
 
 
 def _cores(text: str, recorded: str) -> str:
@@ -468,10 +465,10 @@ def _memory(text: str, recorded: str) -> str:
 
 
 _COMPARED: tuple[tuple[str, str, _Differs], ...] = (
-    ("node", "cpu.model", _names(_FAMILY)),
-    ("node", "cpu.model", _names(_MODEL)),
+    ("node", "cpu.model", partial(_names, _FAMILY, _FAMILY)),
+    ("node", "cpu.model", partial(_names, _MODEL, _MODEL)),
     ("node", "cpu.threads", _cores),
     ("node", "memory.total", _memory),
-    ("operating system", "os", _names(_DISTRIBUTION)),
-    ("operating system", "kernel.release", _names(r"\bkernel v?(\d+\.\d+)", r"^(\d+\.\d+)")),
+    ("operating system", "os", partial(_names, _DISTRIBUTION, _DISTRIBUTION)),
+    ("operating system", "kernel.release", partial(_names, r"\bkernel v?(\d+\.\d+)", r"^(\d+\.\d+)")),
 )

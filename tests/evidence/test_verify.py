@@ -10,7 +10,6 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -29,7 +28,7 @@ from campaign.evidence import text as verify_text
 from campaign.evidence.verify import Asked
 from campaign.results.store import Store
 from campaign.slurm import scripts
-from tests.support import bundled, reference
+from tests.support import bundled
 from tests.support.bundled import Made
 from tests.support.command_line import CAMPAIGN
 
@@ -292,18 +291,6 @@ def test_job_scripts_that_this_version_does_not_render_are_left_to_the_version_t
     monkeypatch.setattr(scripts, "rendered", lambda script: of_now(script).replace("\n", " # changed\n", 1))
     message = "renders the job scripts otherwise than campaign 0.2.0 may have: verify with that version"
     assert about_scripts(bag) == {(f"campaign {__version__} {message}", False)}
-
-
-def test_a_bundle_that_names_an_earlier_version_than_its_benchmark_is_contradicted(tmp_path: Path) -> None:
-    with zipfile.ZipFile(reference.BUNDLE) as archive:
-        archive.extractall(tmp_path)
-    bag = tmp_path / "my-rfp"
-    by_version(bag, "0.2.9")
-    bundled.redo(bag)
-    with verify.verify(bag, NOTHING) as found:
-        (told,) = [each for each in found.findings if each.rule == "EVD-06" and each.violated]
-    assert told.message == "the bundle names an earlier version of campaign than its records"
-    assert (told.expected, told.actual) == ("campaign bench 0.3.0", "campaign 0.2.9")
 
 
 def test_scripts_of_another_development_state_of_this_version_are_told_with_the_way_out(

@@ -1,0 +1,155 @@
+"""Slurm's accounting that the buyer hands in is compared with every job of a bundle."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from campaign.cli.main import main
+from campaign.core.model import Finding
+from campaign.evidence import compared, verify
+from campaign.evidence.verify import Asked
+from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.slurm.sandbox.layout import Shape
+from tests.support import reference
+from tests.support.cases import make_case
+
+COLUMNS = ("JobIDRaw", "JobName", "State", "Start", "End", "NodeList", "WorkDir", "NTasks", "NNodes")
+Rows = list[dict[str, str]]
+
+
+@pytest.fixture
+def bag(tmp_path: Path) -> Path:
+    """A bundle of a campaign on a real Slurm with accounting."""
+    with zipfile.ZipFile(reference.BUNDLE) as archive:
+        archive.extractall(tmp_path)
+    return tmp_path / "my-rfp"
+
+
+def of_buyer(bag: Path) -> Rows:
+    """What the buyer's sacct says of the jobs: at first the same as the vendor's."""
+    rows = []
+    for path in sorted((bag / "data/results/jobs").glob("*/accounting.json")):
+        record = json.loads(path.read_text())
+        job = record["job"]
+        rows += [{**step, "WorkDir": job["WorkDir"]} for step in record["steps"]]
+    return rows
+
+
+def found_by(bag: Path, rows: Rows, columns: Sequence[str] = COLUMNS) -> list[Finding]:
+    """What is found by the accounting alone."""
+    file = bag.parent / "sacct.txt"
+    lines = ["|".join(columns), *("|".join(row[name] for name in columns) for row in rows)]
+    file.write_text("\n".join(lines) + "\n")
+    with verify.verify(bag, Asked()) as without:
+        before = set(without.findings)
+    with verify.verify(bag, Asked(sacct=file)) as found:
+        return [one for one in found.findings if one not in before]
+
+
+def test_an_honest_bundle_agrees_with_the_accounting(bag: Path) -> None:
+    assert found_by(bag, of_buyer(bag)) == []
+    jobs = [row for row in of_buyer(bag) if "." not in row["JobIDRaw"]]  # sacct --allocations
+    assert found_by(bag, jobs) == []
+    of_others = {**jobs[0], "JobIDRaw": "999", "JobName": "other", "WorkDir": "/home/other/work"}
+    assert found_by(bag, [*jobs, of_others]) == []
+
+
+def last_job(**changes: str) -> Callable[[Rows], object]:
+    return lambda rows: next(row for row in reversed(rows) if "." not in row["JobIDRaw"]).update(changes)
+
+
+def shifted(rows: Rows) -> None:
+    for row in rows:
+        row.update(Start=str(int(row["Start"]) + 3600), End=str(int(row["End"]) + 3600))
+
+
+def shifted_without_steps(rows: Rows) -> None:
+    rows[:] = [row for row in rows if "." not in row["JobIDRaw"]]
+    shifted(rows)
+
+
+def without_a_job(rows: Rows) -> None:
+    rows[:] = [row for row in rows if row["JobIDRaw"].partition(".")[0] != "5"]
+
+
+def with_another_job(rows: Rows) -> None:
+    rows.append({**rows[0], "JobIDRaw": "11", "JobName": "campaign-my-rfp-00000000"})
+
+
+def without_steps_of_the_benchmark(rows: Rows) -> None:
+    rows[:] = [row for row in rows if row["JobIDRaw"] != "5.2"]
+
+
+def with_more_steps(rows: Rows) -> None:
+    step = next(row for row in rows if row["JobIDRaw"] == "5.3")
+    rows += [{**step, "JobIDRaw": f"5.{number}"} for number in range(4, 9)]
+
+
+YOURS = "by the accounting that you gave: "
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "severity"),
+    [
+        (without_a_job, "job 5 is not in the accounting that you gave", "E"),
+        (with_another_job, "jobs of this campaign that its journal does not have are in the accounting that you gave",
+         "W"),
+        (last_job(NodeList="node9"), f"{YOURS}node list differs between the records", "E"),
+        (last_job(JobName="x", WorkDir="/y"), f"{YOURS}job name differs between the records", "E"),
+        (shifted, f"{YOURS}the run's times lie outside those of its job", "E"),
+        (shifted_without_steps, f"{YOURS}the run's times lie outside those of its job", "E"),
+        (shifted, f"{YOURS}start of the job differs between the records", "E"),
+        (with_more_steps, f"{YOURS}sacct shows a different number of benchmark runs in job 5 than submitted attempts",
+         "E"),
+        (without_steps_of_the_benchmark, f"{YOURS}sacct lacks job steps of job 5: Slurm numbers the steps of a job "
+                                         "without gaps", "W"),
+    ],
+)  # fmt: skip
+def test_what_the_accounting_contradicts_is_found(
+    bag: Path, change: Callable[[Rows], object], message: str, severity: str
+) -> None:
+    rows = of_buyer(bag)
+    change(rows)
+    found = found_by(bag, rows)
+    assert message in [one.message for one in found if one.severity == severity and one.rule == "EVD-06"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "JobIDRaw|JobName\n1|x\n",
+        "|".join(COLUMNS) + "\n1|x|COMPLETED|2026-11-21T06:27:00|2026-11-21T06:27:00|x|n|/|1|1\n",
+    ],
+)
+def test_an_accounting_of_another_form_is_refused_with_the_command(
+    bag: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = bag.parent / "sacct.txt"
+    file.write_text(text)
+    assert main(["verify", str(bag), "--sacct", str(file)]) == 2
+    assert compared.SACCT in capsys.readouterr().err
+    assert main(["verify", str(bag), "--sacct", str(bag / "nowhere")]) == 2
+    assert "nowhere: not found" in capsys.readouterr().err
+
+
+@pytest.mark.slurm
+@pytest.mark.mpi
+def test_what_sacct_really_prints_agrees_with_a_real_campaign(tmp_path: Path, sandbox_directory: Path) -> None:
+    with_accounting = Sandbox.start(sandbox_directory, Shape(nodes=4, accounting=True))
+    case = make_case(tmp_path, with_accounting, "accounted")
+    case.call("run", status=None)
+    case.call("bundle", "-o", str(tmp_path / "bag"), status=None)
+    command = compared.SACCT.replace(" --starttime=… --endtime=…", " --starttime=now-1hour")
+    (tmp_path / "sacct.txt").write_text(case.slurm("sh", "-c", command))
+    rows = compared.accounting(tmp_path / "sacct.txt")
+    assert len([row for row in rows if row["JobIDRaw"].isdigit()]) >= 3
+    with verify.verify(tmp_path / "bag", Asked()) as without:
+        before = set(without.findings)
+    with verify.verify(tmp_path / "bag", Asked(sacct=tmp_path / "sacct.txt")) as found:
+        assert [one for one in found.findings if one not in before] == []
