@@ -38,7 +38,7 @@ WRONG = {
     '{"format": 1, "builds": [{"binary_sha256": "", "unix_time": true}]}': (
         "sources.builds[0].unix_time: found True; allowed: float"
     ),
-    '{"format": 1, "builds": [{}]}': "missing 1 required positional argument: 'binary_sha256'",
+    '{"format": 1, "builds": [{}]}': "field 'binary_sha256' is missing",
     '{"format": 1, "comparison": {"changes": [{"kind": "fine"}]}}': "'fine' is not a valid ChangeClass",
 }
 
