@@ -279,19 +279,16 @@ def _cell_line(row: Row, cells: str) -> str:
 def status(arguments: argparse.Namespace) -> int:
     opened = open_campaign(arguments.file, arguments.part)
     while True:
-        found = standing.current(opened, say, judged=not arguments.watch)
-        states = views.states(found)
+        submission = standing.current(opened, say)
+        states = views.states(submission)
         if arguments.json:
             print(json.dumps(states, indent=1))
         else:
             show(views.states_text(states, columns()))
         sys.stdout.flush()
         if not arguments.watch or not any(state["active"] for state in states):
-            break
+            return verdict(submission.rows)
         time.sleep(2)
-    if arguments.watch:
-        found = standing.current(opened, say)
-    return verdict(found.rows)
 
 
 def cancel(arguments: argparse.Namespace) -> int:

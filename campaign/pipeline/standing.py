@@ -97,8 +97,8 @@ def _logs(campaign: Campaign) -> dict[Path, str]:
     return texts
 
 
-def current(opened: Opened, say: Say, source: Sources | None = None, judged: bool = True) -> Submission:
-    """The campaign as recorded, including what has ended since the last command; if not `judged`, without results."""
+def current(opened: Opened, say: Say, source: Sources | None = None) -> Submission:
+    """The campaign as recorded, including what has ended since the last command."""
     planned = planning.plan(opened)
     if not begun(opened.paths):
         return standing(opened, planned, None, source)
@@ -106,9 +106,6 @@ def current(opened: Opened, say: Say, source: Sources | None = None, judged: boo
         _catch_up(opened, store, say)
         if planned.searches:
             planned = planning.again(opened, planned)
-        if not judged:
-            attempts = tuple(store.attempts())
-            return Submission(opened.campaign, opened.pack, planned.runs, attempts, (), (), planned.searches)
         found = standing(opened, planned, store, source)
     say_of_journal(opened, found.journal, say)
     return found

@@ -46,10 +46,3 @@ def test_results_that_were_copied_or_given_other_times_are_not_called_edited(tmp
     for path in tmp_path.glob("results/**/stdout"):
         os.utime(path)
     assert WHY not in made.call("check", made.file).stdout
-
-
-def test_a_watched_campaign_is_judged_at_the_end_alone_with_the_same_outcome(tmp_path: Path) -> None:
-    made = bundled.make(tmp_path)
-    plain, watched = (made.call("status", made.file, *words) for words in ((), ("--watch",)))
-    assert watched.stdout == plain.stdout and "done" in plain.stdout
-    assert (watched.returncode, plain.returncode) == (1, 1)  # its cells have violations
