@@ -115,7 +115,7 @@ def _noise(cells: Sequence[OfferedCell]) -> designs.Noise | None:
     freedom = sum(len(each.repeated) - 1 for each in cells)
     if freedom < ENOUGH:
         return None
-    return designs.Noise(max(LEAST, math.sqrt(sum(squares(each.repeated) for each in cells) / freedom)), 1, freedom)
+    return designs.Noise(max(LEAST, math.sqrt(sum(squares(each.repeated) for each in cells) / freedom)), 1)
 
 
 def squares(values: Sequence[float]) -> float:
@@ -263,8 +263,8 @@ def read(file: Path) -> Challenge:
             line = stream.readline(1 << 20)
         asked = decode.decode(Challenge, json.loads(line.removeprefix(HEAD)))
         made = asked.design
-        least = min(made.cells, made.repetitions, asked.repetitions, 100 * made.limit)
-        if asked.format != FORMAT or least < 1 or made.limit > 1:
+        least = min(made.cells, made.repetitions, asked.repetitions)
+        if asked.format != FORMAT or least < 1 or not 0.01 <= made.limit <= 1:
             raise ValueError(f"format {asked.format}")
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: not a challenge as this version's 'campaign sample' writes it: {error}") from error

@@ -3,8 +3,7 @@
 A cell passes if the geometric mean of its new repetitions is at least `limit` times that of the offer's; the sample
 passes if every drawn cell does. Cells are drawn without replacement, each with the same chance: with any preference, an
 offer could be inflated where it is drawn least. So what is promised for a share of the cells holds for each class of
-that size. The probabilities are exact for log-normal noise, cell by cell, also where the noise is only estimated
-(Student's distribution).
+that size. The probabilities are exact for log-normal noise, cell by cell.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ Numbers = NDArray[numpy.float64]
 FEWEST, MOST = 3, 100  # cells of a design that nobody insisted on
 REPETITIONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100)  # those that are tried
 LIMITS = tuple(number / 100 for number in range(99, 9, -1))
-CERTAIN = 1e9  # degrees of freedom of a noise that is not an estimate
 LACKING = 1000.0  # weight of what a limit lacks to the aims, against its errors
 FAR = 3.0  # standard deviations that a ratio may be above 1
 EXCESS = 3.09  # standard deviations that the noise of a sample may be above the assumed one
@@ -30,13 +28,10 @@ EXCESS = 3.09  # standard deviations that the noise of a sample may be above the
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What is known of a cell: the standard deviation of a repetition's logarithm, and how many the offer has.
-    `freedom`: degrees of freedom of the estimate.
-    """
+    """What is known of a cell: the standard deviation of a repetition's logarithm, and how many the offer has."""
 
     sigma: float
     repetitions: int
-    freedom: float = CERTAIN
 
     def spread(self, repetitions: int) -> float:
         """The standard deviation of the logarithm of the ratio, if the cell is measured so often again."""
@@ -134,8 +129,7 @@ def _passes(every: Sequence[Noise], repetitions: int, limits: Sequence[float], m
     """The probability that each cell reaches each limit. `moved`: the logarithm of its true ratio, if that is not 1."""
     spreads = numpy.array([noise.spread(repetitions) for noise in every])
     above = numpy.array(moved or [0.0] * len(every))[:, None] - numpy.log(limits)[None, :]
-    freedom = numpy.array([noise.freedom for noise in every])
-    passes: Numbers = special.stdtr(freedom[:, None], above / spreads[:, None])
+    passes: Numbers = special.ndtr(above / spreads[:, None])
     return passes
 
 

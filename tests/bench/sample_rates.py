@@ -114,7 +114,7 @@ def simulated(place: int, number: int) -> tuple[Rates, Rates, str]:
     made = drawn.design
     found = []
     for seed in range(ACCEPTANCES):
-        asked = sample.designed(honest, "head", str(seed), AIMS, made)
+        asked = sample.designed(honest, "head", f"{number}-{seed}", AIMS, made)
         again = offer(chance, scenario, asked.repetitions, [1.0] * len(CELLS))
         found.append([decision(asked, first, again) for first in (honest, vendors)])
     shares = [

@@ -73,12 +73,6 @@ def test_the_rates_are_those_of_all_drawings_of_cells_with_a_noise_of_their_own(
     assert of_two == pytest.approx(rejected((0, 4)))
 
 
-def test_an_estimated_noise_makes_an_honest_offer_fail_more_often() -> None:
-    known, estimated = [Noise(0.05, 3)] * 36, [Noise(0.05, 3, 12)] * 36
-    made = Design(10, 3, 0.9)
-    assert designs.rates(estimated, AIMS, made)[0] > 1.5 * designs.rates(known, AIMS, made)[0]
-
-
 def test_a_cell_is_too_fast_beyond_what_noise_and_limit_explain() -> None:
     assert Design(8, 1, 0.5).ceiling(Noise(0.01, 1)) == 2.0
     assert Design(8, 1, 0.95).ceiling(Noise(0.1, 1)) == pytest.approx(math.exp(3 * 0.1 * math.sqrt(2)))
