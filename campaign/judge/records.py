@@ -24,6 +24,7 @@ from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment
 from campaign.results.environment.slurm_text import expand_nodes
+from campaign.slurm.partitions import Partition
 
 SAME_S = 1.0  # between two copies of a time, one of which may be cut to a second
 PROBES = ("bash", "witness")  # steps of the job itself, which find out where the ranks are and what they execute
@@ -327,7 +328,8 @@ def one_story(submission: Submission) -> Iterator[Finding]:
     yield from _one_step_each(done)
     yield from _copied(done)
     yield from _machines(submission, done)
-    yield from _as_planned(submission, done)
+    if submission.partition:
+        yield from _as_planned(submission.partition, done)
 
 
 def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
@@ -475,11 +477,8 @@ def fingerprint(case: Case) -> tuple[tuple[str, float], ...]:
     return numbers if are_their_own(value for _, value in numbers) else ()
 
 
-def _as_planned(submission: Submission, done: Iterable[Case]) -> Iterator[Finding]:
+def _as_planned(planned: Partition, done: Iterable[Case]) -> Iterator[Finding]:
     """The jobs ran in the partition, and on nodes, from which the plan took its numbers."""
-    planned = submission.partition
-    if planned is None:
-        return
     known = {*planned.names, *(each.node for each in planned.unusable)}
     environments = {id(case.evidence.environment): case.evidence.environment for case in done}.values()
     ran_in = {each.variables.get("SLURM_JOB_PARTITION") or each.job.get("Partition", "") for each in environments}
@@ -487,8 +486,7 @@ def _as_planned(submission: Submission, done: Iterable[Case]) -> Iterator[Findin
         yield to_explain(
             "jobs ran in another partition than the one of which plan.json has the size", planned.name, listed(others)
         )
-    foreign = {name for each in environments for name in each.job_nodes} - known
-    if planned.names and foreign:
+    if planned.names and (foreign := {name for each in environments for name in each.job_nodes} - known):
         yield to_explain(
             "jobs ran on nodes that the partition did not have by plan.json",
             planned.account,

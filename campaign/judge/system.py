@@ -407,8 +407,8 @@ _OF_FABRIC = ("fabric.", "net.ib", "net.hsn", "net.opa")
 def _contradicted(submission: Submission) -> Iterator[Finding]:
     """ENV-05: what the description says of the nodes fits what they recorded, or the difference is explained."""
     environments = {id(each): each for each in (case.evidence.environment for case in submission.results)}
-    description = dict(submission.campaign.system)
-    found = (each for environment in environments.values() for each in _contradictions(description, environment))
+    texts = {key: _MARKS.sub("", text) for key, text in submission.campaign.system if not placeholder(text)}
+    found = (each for environment in environments.values() for each in _contradictions(texts, environment))
     for (key, said), recorded in grouped(((key, said), cut(text)) for key, said, text in found).items():
         yield doubt(submission.full)(
             "the description of the system contradicts what the nodes recorded: {key}",
@@ -418,9 +418,8 @@ def _contradicted(submission: Submission) -> Iterator[Finding]:
         )
 
 
-def _contradictions(system: Mapping[str, str], environment: Environment) -> Iterator[tuple[str, str, str]]:
+def _contradictions(texts: Mapping[str, str], environment: Environment) -> Iterator[tuple[str, str, str]]:
     """Keys of the description, each with the words that a node's record contradicts, and that record."""
-    texts = {key: _MARKS.sub("", text) for key, text in system.items() if not placeholder(text)}
     for key, fact, differs in _COMPARED:
         for recorded in environment.values(fact):
             if said := differs(texts.get(key, "").casefold(), _MARKS.sub("", recorded).casefold()):

@@ -148,11 +148,9 @@ def look_again(campaign: Campaign, paths: Paths, category: BuildCategory | None 
         return ""
     except InputError as error:
         kept, source = recorded(paths).comparison, campaign.source
-        same_modified = kept is not None and source.modified in ("", kept.modified.name)
-        if kept is None or kept.pristine.name != source.pristine or not same_modified:
-            keep(paths, facts.Sources(problem=str(error)), b"", category)
-        else:
-            keep(paths, facts.Sources(kept, ""), patch_of(paths), category)
+        same = kept and kept.pristine.name == source.pristine and source.modified in ("", kept.modified.name)
+        stored = (facts.Sources(kept, ""), patch_of(paths)) if same else (facts.Sources(problem=str(error)), b"")
+        keep(paths, *stored, category)
         return str(error)
 
 
