@@ -41,6 +41,7 @@ CHAINS = (
     "tests/pipeline/test_whole_run.py",
     "tests/bench_src/test_build.py",
     "tests/test_packaging.py",
+    "tests/test_tutorials.py",
 )
 
 # A loaded machine may take long over one example; no test asks how long. The same examples each time: whether a change
