@@ -38,6 +38,7 @@ PARTS = "data/parts"  # of a bundle that answers an RFP: a bundle for each
 BUNDLE = "bundle"  # the subject of findings about it
 CLOCKS_S = 60.0  # how much the driver's clock may be behind the authority's
 MOST_STAMPS = 1000  # of those in a bundle that are read, which takes a hundredth of a second each
+LATE_S = 3600.0  # how long after the last event a head may be stamped, and still count as sent while it ran
 FUTURE_S = 3600.0  # how much the driver's clock may be ahead of this machine's
 
 
@@ -197,7 +198,7 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
     given = {
         NONCE: asked.nonce is not None,
         HEAD: any(head not in chain.earlier for head in asked.heads),
-        TIMESTAMP: any(stamp.digest in chain.heads for stamp in stamps.values() if not stamp.problem),
+        TIMESTAMP: any(_timely(stamp, chain) for stamp in stamps.values()),
         **dict.fromkeys(shown_by(asked.terms, chain.head) if asked.terms else (), True),
     }
     proofs = tuple(proof for proof, known in given.items() if known)
@@ -332,6 +333,11 @@ def _waivers(judged: replay.Judged | None, asked: Asked) -> Iterator[Finding]:
         yield unchecked_by_buyer(
             "waivers have no effect: pass the keys of those who may grant them with --waiver-signers"
         )
+
+
+def _timely(stamp: timestamps.Stamp, chain: journal.Chain) -> bool:
+    """Whether a head was stamped while the campaign ran: a later time stamp says nothing about what was left out."""
+    return stamp.digest in chain.heads and stamp.time is not None and stamp.time.timestamp() < chain.latest + LATE_S
 
 
 def stamped(

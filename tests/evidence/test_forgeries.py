@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -142,18 +142,21 @@ def test_a_number_that_was_changed_after_its_run_ended_is_found_by_a_head_that_w
     assert done.stdout.strip() == sent
 
 
-@pytest.mark.parametrize(("stamped", "binds"), [("tagmanifest-sha256.txt", False), ("a head of the journal", True)])
+@pytest.mark.parametrize(
+    ("stamped", "after_h", "binds"),
+    [("tagmanifest-sha256.txt", 0, False), ("a head of the journal", 0, True), ("a head of the journal", 2, False)],
+)
 def test_a_time_stamp_of_the_bundle_does_not_bind_what_was_done_before_it_was_written(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stamped: str, binds: bool
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stamped: str, after_h: float, binds: bool
 ) -> None:
     """So it takes nothing from what the verdict says of attempts that were left out, and proves no journal."""
     bag = made.root / "plain"
     with verify.verify(bag, Asked()) as found:
-        head = found.chain.heads[-1]
-    digest = head if binds else hashlib.sha256((bag / stamped).read_bytes()).hexdigest()
+        head, ended = found.chain.heads[-1], datetime.fromtimestamp(found.chain.latest, UTC)
+    digest = head if "head" in stamped else hashlib.sha256((bag / stamped).read_bytes()).hexdigest()
     reply = tmp_path / "x.tsr"
     reply.touch()
-    monkeypatch.setattr(timestamps, "read", lambda path, authority: Stamp(digest, datetime.now(UTC)))
+    monkeypatch.setattr(timestamps, "read", lambda path, authority: Stamp(digest, ended + timedelta(hours=after_h)))
     with verify.verify(bag, Asked(timestamps=(reply,), authority=reply)) as found:
         unproved = [one for one in found.findings if one.rule == "EVD-02" and not one.checked]
         assert bool(unproved) is not binds
