@@ -75,7 +75,7 @@ def test_the_numbers_of_a_declared_output_are_in_the_table_with_their_lines(tmp_
     }  # fmt: skip
     assert {row["status"] for row in rows.values()} == {"measured"}
     case.call("bundle", "-o", str(tmp_path / "evidence.zip"))
-    shown = call("verify", tmp_path / "evidence.zip").stdout
+    shown = call("verify", tmp_path / "evidence.zip", "--details").stdout
     assert "bundle intact" in shown
     assert "6112" in shown
 
