@@ -175,7 +175,9 @@ def _chosen(book: Book, seen: View) -> tuple[Geometry, bool]:
     able = [one for one in seen.within if len(fresh.get(one, ())) >= book.settings.least and one not in refuted]
     shown = [one for one in able if seen.within[one] >= book.settings.demanded]
     if not able:
-        return next((one for one in highest(book) if one in seen.within), seen.peak), False
+        measured = book.typical()
+        left = [*highest(book), *(one for one in seen.by_votes() if one in measured and one not in refuted)]
+        return next((one for one in left if one in seen.within), seen.peak), False
     return (shown or [max(able, key=lambda one: (seen.within[one], -one.processes))])[0], bool(shown)
 
 

@@ -13,6 +13,7 @@ import pytest
 from campaign.core.model import Geometry
 from campaign.plan.search import curve, inference, nouns
 from campaign.plan.search.nouns import SearchSpace, Settings
+from tests.bench import search_families
 from tests.support.searched import Curve, Machine, decided, knee_at
 
 
@@ -121,3 +122,8 @@ def test_curves_drawn_with_the_same_seed_are_the_same() -> None:
 def test_numpy_is_loaded_only_where_a_search_is_replayed() -> None:
     code = "import sys, campaign.plan.searches; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=300, check=False).returncode == 0
+
+
+def test_where_the_runs_refute_every_likely_count_none_of_these_is_the_answer() -> None:
+    """A search whose rates drifted, so that the runs refuted the peak of the curves that they allow."""
+    assert not search_families.search("drift", "peak", 0.1, 5978).contradicts
