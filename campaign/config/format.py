@@ -23,7 +23,7 @@ from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number,
 from campaign.core.strict_yaml import Document, Place
 
 NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _, a letter or digit first", longest=40)
-_NONCE = matching(r"[A-Za-z0-9._:+/=-]+", "letters, digits and ._:+/=-", longest=200)
+NONCE = matching(r"[A-Za-z0-9._:+/=-]+", "letters, digits and ._:+/=-", longest=200)
 _SLURM_NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_.,@:+/-]*", "letters, digits and _.,@:+/-", longest=100)
 _DESCRIPTION = MapOf(Text("a text", longest=80), values.PROSE)
 _PROGRAM = Text("a program of the pack")
@@ -382,7 +382,7 @@ class Campaign:
     evidence: EvidenceSettings = key(
         record(EvidenceSettings), "what proves when the results existed; see docs/evidence.md"
     )
-    nonce: str = key(_NONCE, "nonce issued by the buyer; proves that the campaign started after it was issued", "")
+    nonce: str = key(NONCE, "nonce issued by the buyer; proves that the campaign started after it was issued", "")
     build: str = key(
         ID,
         "the category of the build, one of the pack's `builds`; see docs/modifications.md",

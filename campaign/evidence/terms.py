@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from posixpath import normpath
 
-from campaign.config import values
-from campaign.config.format import NAME
+from campaign.config import format, values
 from campaign.config.rules import packs
 from campaign.config.rules.kinds import RULE
 from campaign.core import keys, schema
@@ -44,7 +43,7 @@ class Acceptance:
     by: str = needed(values.LINE, "who accepts it")
     date: datetime.date = needed(values.DAY, "on which day")
     cells: str = key(values.CELLS, "the cells in which it is accepted", EVERYWHERE)
-    part: str = key(NAME, "the only part of an RFP in which it is accepted", "", says_default="every part")
+    part: str = key(format.NAME, "the only part of an RFP in which it is accepted", "", says_default="every part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class OfferTerms:
     version: int | None = key(Number(1, 10**6), "version of the rule pack", says_default="any")
     signers: Path = needed(values.FILE, "public keys of the vendors (format of ssh's allowed_signers)")
     waiver_signers: Path | None = key(values.FILE, "public keys of those who may grant waivers", says_default="nobody")
-    nonce: str | None = key(Text("a word", longest=200), "the nonce that was issued")
+    nonce: str | None = key(format.NONCE, "the nonce that was issued")
     heads: tuple[str, ...] = key(
         ListOf(_HASH), "heads that the vendor of this one offer sent while it ran; otherwise `--head`"
     )

@@ -196,13 +196,13 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
     stamps = {path: timestamps.read(path, asked.authority) for path in read if asked.authority}
     # A time stamp of the bundle says nothing about what was done before it was written.
     given = {
-        NONCE: asked.nonce is not None,
-        HEAD: any(head not in chain.earlier for head in asked.heads),
+        NONCE: asked.nonce is not None and asked.nonce == chain.nonce,
+        HEAD: any(head in chain.heads for head in asked.heads),
         TIMESTAMP: any(_timely(stamp, chain) for stamp in stamps.values()),
         **dict.fromkeys(shown_by(asked.terms, chain.head) if asked.terms else (), True),
     }
     proofs = tuple(proof for proof, known in given.items() if known)
-    headed = given[HEAD] or given[TIMESTAMP]
+    headed = given[TIMESTAMP] or any(head not in chain.earlier for head in asked.heads)
     # Judged under any rules: results may have been selected, and lines of the journal lost.
     unlisted = {"EVD-02", "RUN-08"} - judged.submission.pack.checks.keys() if judged else set()
     lost = chain.recovered if "EVD-02" in unlisted else ()

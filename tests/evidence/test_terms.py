@@ -68,6 +68,7 @@ def test_new_terms_are_read_as_they_are_written_once_the_nonce_is_filled_in(tmp_
         ("nonce: RFP-1\n", "", "asks for a nonce, and nonce is missing"),
         ("proof: [nonce]", "proof: [timestamp]", "asks for a timestamp, and authority is missing"),
         ("proof: [nonce]", "proof: [luck]", "luck"),
+        ("nonce: RFP-1", "nonce: <a random word that you issue>", 'nonce: found "<a random word that you issue>"'),
     ],
 )
 def test_terms_that_cannot_hold_are_refused_with_their_line(tmp_path: Path, old: str, new: str, problem: str) -> None:
@@ -116,6 +117,14 @@ def test_proof_that_was_not_given_is_asked_for(tmp_path: Path) -> None:
     asking = replace(found, proof=("nonce", "head", "sample"))
     assert [each.values["proof"] for each in asking.unproven(["nonce"])] == ["head", "sample"]
     assert {each.move for each in asking.unproven([])} == {Move.BUYER}
+
+
+def test_a_nonce_or_head_that_the_journal_does_not_have_proves_nothing() -> None:
+    with reference.as_when_made():
+        for asked in (verify.Asked(nonce="RFP-1"), verify.Asked(heads=("a" * 64,))):
+            with verify.verify(reference.BUNDLE, asked) as found:
+                proof = found.conclusion.decision.questions[-1]
+                assert (proof.name, proof.answer, found.conclusion.evidence) == ("proof", "none", "CONTRADICTED")
 
 
 def test_what_was_shown_of_one_bundle_holds_for_no_other(tmp_path: Path) -> None:
