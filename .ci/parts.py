@@ -5,6 +5,7 @@ The lock file also has those of the tests: which ones the program needs follows 
 
 from __future__ import annotations
 
+import argparse
 import platform
 import re
 import subprocess
@@ -65,3 +66,13 @@ def download(requirements: Path, python: str, to: Path, machine: str = platform.
     exact = ["--require-hashes", "--only-binary", ":all:", "--requirement", str(requirements), "--dest", str(to)]
     subprocess.run([*pip, *exact, *of_python, *libraries], check=True)
     return sorted(to.glob("*.whl"))
+
+
+def arguments(description: str) -> argparse.Namespace:
+    """The command line of a script that packs a wheel with its parts."""
+    words = argparse.ArgumentParser(description=description)
+    words.add_argument("--python", nargs="+", default=PYTHONS, choices=PYTHONS)
+    words.add_argument("--machine", default=platform.machine(), help="x86_64 or aarch64")
+    words.add_argument("wheel", type=Path)
+    words.add_argument("directory", type=Path)
+    return words.parse_args()

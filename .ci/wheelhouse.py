@@ -6,7 +6,6 @@ usage: wheelhouse.py [--python 3.12 …] [--machine x86_64] WHEEL DIRECTORY
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import shutil
@@ -53,12 +52,7 @@ def _same(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description="Write the wheelhouse of a wheel.")
-    arguments.add_argument("--python", nargs="+", default=parts.PYTHONS, choices=parts.PYTHONS)
-    arguments.add_argument("--machine", default=parts.platform.machine(), help="x86_64 or aarch64")
-    arguments.add_argument("wheel", type=Path)
-    arguments.add_argument("directory", type=Path)
-    asked = arguments.parse_args()
+    asked = parts.arguments("Write the wheelhouse of a wheel.")
     for python in asked.python:
         written = write(asked.wheel, python, asked.machine, asked.directory)
         print(f"{written}: {written.stat().st_size / 1e6:.0f} MB")

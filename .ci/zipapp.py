@@ -7,7 +7,6 @@ usage: zipapp.py [--python 3.12 …] [--machine x86_64] WHEEL DIRECTORY
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 import time
@@ -66,12 +65,7 @@ def _same(member: zipfile.ZipInfo) -> zipfile.ZipInfo:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description="Write the application of a wheel that verifies bundles.")
-    arguments.add_argument("--python", nargs="+", default=parts.PYTHONS, choices=parts.PYTHONS)
-    arguments.add_argument("--machine", default=parts.platform.machine(), help="x86_64 or aarch64")
-    arguments.add_argument("wheel", type=Path)
-    arguments.add_argument("directory", type=Path)
-    asked = arguments.parse_args()
+    asked = parts.arguments("Write the application of a wheel that verifies bundles.")
     written = write(asked.wheel, asked.python, asked.machine, asked.directory)
     print(f"{written}: {written.stat().st_size / 1e6:.0f} MB")
 
