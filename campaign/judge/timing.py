@@ -160,8 +160,8 @@ def remote_latency(case: Case) -> Iterator[Finding]:
     answer, and in a rehearsal the file system may be local: then it is noted.
     """
     floor = case.pack.parameter("CCH-03", "floor")
-    quick: dict[str, float] = {}
-    yield from _quicker(case, floor, quick)
+    quick, unknown = _quicker(case, floor)
+    yield from unknown
     if quick:
         yield (doubt(case.full) if case.run.geometry.nodes > 1 else note)(
             "per-operation latency is below any network round trip: results come from cache or a local file system",
@@ -170,20 +170,22 @@ def remote_latency(case: Case) -> Iterator[Finding]:
         )
 
 
-def _quicker(case: Case, least: float, quick: dict[str, float]) -> Iterator[Finding]:
-    """Adds to `quick` the operations of which one took a process less time, with the seconds; yields of which that is
+def _quicker(case: Case, least: float) -> tuple[dict[str, float], list[Finding]]:
+    """The operations of which one took a process less time, with the seconds; and findings about those of which that is
     not known.
     """
+    quick, unknown = dict[str, float](), list[Finding]()
     for operation, record in case.reported:
         if record.unit != RATE:
             continue
         seconds, exact = _seconds_of_one(case, operation, record)
         if seconds is None:
-            yield not_printed(case)(_HOW_MANY_UNKNOWN, operation=operation.id)
+            unknown.append(not_printed(case)(_HOW_MANY_UNKNOWN, operation=operation.id))
         elif seconds < least and not exact:
-            yield note(_HOW_LONG_UNKNOWN, operation=operation.id)
+            unknown.append(note(_HOW_LONG_UNKNOWN, operation=operation.id))
         elif seconds < least:
             quick[operation.id] = seconds
+    return quick, unknown
 
 
 _HOW_MANY_UNKNOWN = (
@@ -218,8 +220,8 @@ def within_physics(case: Case) -> Iterator[Finding]:
     for operation, record in case.reported:
         if record.unit in BYTES:
             yield from _bytes(case, operation.id, record)
-    quick: dict[str, float] = {}
-    yield from _quicker(case, least, quick)
+    quick, unknown = _quicker(case, least)
+    yield from unknown
     for name, seconds in quick.items():
         needed, found = apart(least * 1e6, seconds * 1e6)
         yield violation(
