@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,26 +91,30 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
 
 def _asked(arguments: argparse.Namespace) -> tuple[verify.Asked, Path | None]:
     """What the buyer asks, and the buyer's RFP: as the terms say, and the options where they are given."""
-    given = terms.load(arguments.terms) if arguments.terms else None
-    by_terms = verify.Asked()
-    if given:
-        rules = None if given.is_of_rfp else given.rules
-        by_terms = verify.Asked(
-            *(given.signers, given.nonce, given.heads, rules, given.waiver_signers, (), given.authority, given)
-        )
     asked = verify.Asked(
-        arguments.signers or by_terms.signers,
-        arguments.nonce or by_terms.nonce,
-        (*arguments.head, *by_terms.heads),
-        arguments.rules or by_terms.rules,
-        arguments.waiver_signers or by_terms.waiver_signers,
+        arguments.signers,
+        arguments.nonce,
+        tuple(arguments.head),
+        arguments.rules,
+        arguments.waiver_signers,
         tuple(arguments.timestamp),
-        arguments.authority or by_terms.authority,
-        given,
-        arguments.part,
-        arguments.sacct,
+        arguments.authority,
+        sacct=arguments.sacct,
     )
-    return asked, arguments.rfp or (Path(given.rules) if given and given.is_of_rfp else None)
+    if not arguments.terms:
+        return asked, arguments.rfp
+    given = terms.load(arguments.terms)
+    asked = replace(
+        asked,
+        signers=asked.signers or given.signers,
+        nonce=asked.nonce or given.nonce,
+        heads=(*asked.heads, *given.heads),
+        rules=asked.rules or (None if given.is_of_rfp else given.rules),
+        waiver_signers=asked.waiver_signers or given.waiver_signers,
+        authority=asked.authority or given.authority,
+        terms=given,
+    )
+    return asked, arguments.rfp or (Path(given.rules) if given.is_of_rfp else None)
 
 
 def write_terms(arguments: argparse.Namespace) -> int:

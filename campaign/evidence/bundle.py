@@ -47,14 +47,8 @@ LARGEST_INPUT = 1 << 20  # bytes of an input file that is copied; of a larger on
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
 ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
 NOT_MEASURED = (State.SUPERSEDED, State.REFUSED)
-RESULTS = (
-    "journal.jsonl",
-    "plan.json",
-    "source",
-    "timestamps",
-    "jobs",
-    "runs",
-)  # the parts of the results that are evidence
+# The parts of the results that are evidence.
+RESULTS = ("journal.jsonl", "plan.json", "source", "timestamps", "jobs", "runs")
 OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".lzma", ".rar", ".tar", ".tbz", ".tgz", ".txz", ".xz", ".zst")
 
 

@@ -78,11 +78,8 @@ class SortedBundle:
         records = [finding for finding in of_campaign if finding.rule in RECORDS]
         self.contradicted = [finding for finding in (*about_evidence, *records) if finding.violated]
         self.unproven = [finding for finding in about_evidence if finding.open]
-        self.left = SortedFindings(
-            finding
-            for finding in (*of_bundle, *of_campaign)
-            if finding not in self.unproven and finding not in self.contradicted
-        )
+        told = {id(finding) for finding in (*self.contradicted, *self.unproven)}
+        self.left = SortedFindings(each for each in (*of_bundle, *of_campaign) if id(each) not in told)
 
 
 @dataclass(frozen=True, slots=True)

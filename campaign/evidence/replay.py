@@ -21,7 +21,7 @@ from campaign.config.opened import Opened, granted_by, open_campaign
 from campaign.config.rules import packs
 from campaign.config.rules.catalogue import CATALOGUE, show
 from campaign.config.rules.pack import RulePack
-from campaign.config.waivers import Answers
+from campaign.config.waivers import NO_ANSWERS
 from campaign.core import bagit
 from campaign.core.decode import decode
 from campaign.core.errors import InputError
@@ -113,7 +113,7 @@ class BuyersTerms:
 
     pack: Path | None
     waiver_signers: Path | None
-    accepted: Callable[[Finding, Sequence[Cell]], str] | None = None  # as `Answers.accepted`
+    accepted: Callable[[Finding, Sequence[Cell]], str] = NO_ANSWERS.accepted
 
 
 def rederive(evidence: Path) -> Judged:
@@ -158,14 +158,11 @@ def _opened(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[Opened,
             opened,
             campaign=replace(opened.campaign, rules=record.rules, results=evidence / "results"),
             pack=replace(opened.pack, path=Path(record.pack)),
-            answers=_answers(opened, terms) if terms else opened.answers,
+            answers=replace(granted_by(opened, terms.waiver_signers), accepted=terms.accepted)
+            if terms
+            else opened.answers,
         )
         yield opened, {Path(path): place for path, place in files.items()}
-
-
-def _answers(opened: Opened, terms: BuyersTerms) -> Answers:
-    granted = granted_by(opened, terms.waiver_signers)
-    return replace(granted, accepted=terms.accepted) if terms.accepted else granted
 
 
 def _check_no_database(paths: Paths) -> None:

@@ -82,49 +82,45 @@ def as_junit(verified: VerifiedBundle) -> str:
     return junit.document(verified.name, suites)
 
 
-def details(verified: VerifiedBundle) -> str:
-    """Each check, with what is wrong or noted."""
+def checks(verified: VerifiedBundle, more: bool) -> str:
+    """The checks that found something wrong, or that somebody has still to do something about; with `more` all."""
     found, broad = (
-        grouped((finding.rule, finding) for finding in findings) for findings in (verified.findings, verified.broad)
+        grouped((each.rule, each) for each in findings if more or each.violated or each.open)
+        for findings in (verified.findings, verified.broad)
     )
+    lines = []
+    if more:
+        tool = plain(verified.tool or "?")
+        lines.append(f"bundle {plain(verified.name)}: {verified.files} files, {verified.size} bytes, made by {tool}")
+    for rule, what in _CHECKED.items():
+        if rule in found:
+            lines.append(_line(rule, what, found[rule]))
+        elif more and (holds := _holds(verified, rule)):
+            lines.append(f"  ok           {holds}")
+    return "\n".join([*lines, *(_line(rule, "the campaign as a whole", broad[rule]) for rule in broad)])
+
+
+def _holds(verified: VerifiedBundle, rule: str) -> str:
+    """What is said of a check that found nothing; "" of one that is only made sometimes."""
     signer = f"{plain(verified.signed.signer or 'unknown')}, {verified.signed.key}" if verified.signed else ""
-    holds = {
+    return {
         "EVD-01": f"complete; all checksums match: {verified.files} files",
         "EVD-03": f"signature: {signer}",
         "EVD-02": _journal(verified.chain),
         "CMP-05": "contains every referenced file and nothing else",
         "EVD-04": "re-evaluated from raw logs: identical tables, findings and verdict",
         "EVD-05": "rule pack: identical to yours",
-    }
-    tool = plain(verified.tool or "?")
-    lines = [f"bundle {plain(verified.name)}: {verified.files} files, {verified.size} bytes, made by {tool}"]
-    for rule, what in _CHECKED.items():
-        if found.get(rule):
-            lines.append(_line(rule, what, found[rule]))
-        elif rule in holds:
-            lines.append(f"  ok           {holds[rule]}")
-    return "\n".join([*lines, *(_line(rule, "the campaign as a whole", broad[rule]) for rule in broad)])
-
-
-def wrong(verified: VerifiedBundle) -> str:
-    """The checks that found something wrong, or that somebody has still to do something about."""
-    found, broad = (
-        grouped((each.rule, each) for each in findings if each.violated or each.open)
-        for findings in (verified.findings, verified.broad)
-    )
-    lines = [_line(rule, _CHECKED[rule], found[rule]) for rule in _CHECKED if rule in found]
-    return "\n".join([*lines, *(_line(rule, "the campaign as a whole", broad[rule]) for rule in broad)])
+    }.get(rule, "")
 
 
 def as_text(verified: VerifiedBundle, width: int = printing.WIDEST, part: str = "", more: bool = False) -> str:
     """The output of `verify`: the decision, what is wrong with the bundle or was not checked, and what the terms do not
     accept yet; with `more` also the checks that hold.
     """
-    checks = details(verified) if more else wrong(verified)
     whole = verified.judged.submission if verified.judged else None
     left = terms.to_copy(verified.conclusion.undecided, whole.cells if whole else (), part)
     to_copy = f"What waits for you, in the form of your terms:\n{left}" if left else ""
-    return "\n\n".join(filter(None, [printed(verified.conclusion.decision, width), checks, to_copy]))
+    return "\n\n".join(filter(None, [printed(verified.conclusion.decision, width), checks(verified, more), to_copy]))
 
 
 def _journal(chain: Chain) -> str:

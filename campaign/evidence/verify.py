@@ -20,6 +20,7 @@ from pathlib import Path
 from campaign import __version__
 from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
+from campaign.config.waivers import NO_ANSWERS
 from campaign.core import bagit, journal, signatures, temporary, timestamps
 from campaign.core.errors import CampaignError, InputError, no_room, pass_on
 from campaign.core.escaping import plain
@@ -135,7 +136,7 @@ def of_part(path: Path, bag: bagit.Bag, asked: Asked, part: str) -> Iterator[Ver
         yield of_bag(path.name, bag, asked)
         return
     with opened(bag.root / PARTS / part) as inner:
-        yield of_bag(f"{path.name}, part {part}", inner, asked)
+        yield of_bag(f"{path.name}, part {part}", inner, replace(asked, part=part))
 
 
 def parts_of(bag: bagit.Bag) -> list[str]:
@@ -168,6 +169,7 @@ def buyers_rules(asked: Asked) -> RulePack | None:
 def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
     """Verify a bundle that was read."""
     named, accounted = buyers_rules(asked), compared.accounting(asked.sacct) if asked.sacct else []
+    accepted = partial(asked.terms.accepted, part=asked.part) if asked.terms else NO_ANSWERS.accepted
     data = bag.root / "data"
     signed = signed_by(bag, asked)
     tool, why, judged, by_buyer = "", "", None, None
@@ -180,7 +182,6 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
         with replay.collected(data) as chain:
             judged = by_buyer = replay.judge(data, chain)
             if rules.path is not None or judged.submission.campaign.waivers or asked.terms:
-                accepted = partial(asked.terms.accepted, part=asked.part) if asked.terms else None
                 by_buyer = replay.judge(data, chain, replay.BuyersTerms(rules.path, asked.waiver_signers, accepted))
         differing, reworded = _differing(data, bag, judged, tool)
     except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the verification
@@ -226,9 +227,7 @@ def of_bag(name: str, bag: bagit.Bag, asked: Asked) -> VerifiedBundle:
         *of_rule("RUN-08", BUNDLE, measured_and_hidden(judged.submission) if judged and "RUN-08" in unlisted else ()),
         *of_rule("WVR-01", BUNDLE, _waivers(judged, asked)),
     )
-    if asked.terms:
-        accept = partial(asked.terms.accepted, cells=(), part=asked.part)
-        findings = tuple(replace(each, waived=accept(each)) if each.open else each for each in findings)
+    findings = tuple(replace(each, waived=accepted(each, ())) if each.open else each for each in findings)
     by_buyer = by_buyer and _of_campaign(by_buyer)
     known = Known(
         name,

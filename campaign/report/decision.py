@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.escaping import plain
@@ -51,9 +50,6 @@ class DecisionBlock:
         answers = "; ".join(f"{each.name} {each.answer} ({each.reason})" for each in self.questions)
         return f"{self.headline}: {answers}"
 
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def printed(decision: DecisionBlock, width: int) -> str:
     """As text, on a terminal of this width."""
@@ -62,7 +58,8 @@ def printed(decision: DecisionBlock, width: int) -> str:
 
 def _lines(decision: DecisionBlock, width: int) -> Iterator[str]:
     yield from printing.wrapped("  ".join(map(plain, (decision.headline, *decision.about))), width, "", "  ")
-    names, answers = (max(map(len, column)) for column in zip(*_answers(decision.questions), strict=True))
+    names = max(len(question.name) for question in decision.questions)
+    answers = max(len(question.answer) for question in decision.questions)
     for question in decision.questions:
         first = f"  {question.name:{names}}  {question.answer:{answers}}  "
         yield from printing.wrapped(plain(question.reason), width, first, " " * len(first))
@@ -74,10 +71,6 @@ def _lines(decision: DecisionBlock, width: int) -> Iterator[str]:
         yield from printing.wrapped(plain(step.what), width, first, " " * len(first))
     if more := len(decision.steps) - len(shown):
         yield f"      and {more} more: --details"
-
-
-def _answers(questions: Sequence[Question]) -> list[tuple[str, str]]:
-    return [(each.name, each.answer) for each in questions]
 
 
 # --- what findings say

@@ -254,7 +254,7 @@ def test_words_of_an_earlier_version_are_not_compared_and_that_is_said(made: Mad
         assert (told.severity, found.intact) == ("I", True)
         assert "made by campaign 0.1.0: all values, runs, attempts and log lines are identical" in told.message
         assert told.message.endswith("tables/table.txt, findings.json, provenance/tables.json, ro-crate-metadata.json")
-        assert "note         re-evaluation from raw logs (EVD-04)" in verify_text.details(found)
+        assert "note         re-evaluation from raw logs (EVD-04)" in verify_text.checks(found, more=True)
 
 
 @pytest.mark.parametrize("version", ["0.1.0", "99.0.0"])
