@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 
@@ -23,6 +23,7 @@ from campaign.core.model import Geometry
 from campaign.plan.search import curve, proposals
 from campaign.plan.search.book import Book, Logs
 from campaign.plan.search.nouns import SearchSpace, Settings, size
+from campaign.statistics.intervals import Summary
 from campaign.statistics.ranks import NORMAL
 
 PROPOSED, DRAWS = 256, 512  # curves drawn to propose runs, and to answer
@@ -170,28 +171,26 @@ def answer(book: Book, seen: View) -> Answer:
 
 def _chosen(book: Book, seen: View) -> tuple[Geometry, bool]:
     """The chosen count, and whether it is shown to be within the margin."""
-    fresh = book.fresh()
-    refuted = _refuted(book)
+    fresh, rates = book.fresh(), book.typical()
+    refuted = _refuted(rates, book.settings.margin)
     able = [one for one in seen.within if len(fresh.get(one, ())) >= book.settings.least and one not in refuted]
     shown = [one for one in able if seen.within[one] >= book.settings.demanded]
     if not able:
-        measured = book.typical()
-        left = [*highest(book), *(one for one in seen.by_votes() if one in measured and one not in refuted)]
+        left = [*highest(rates), *(one for one in seen.by_votes() if one in rates and one not in refuted)]
         return next((one for one in left if one in seen.within), seen.peak), False
     return (shown or [max(able, key=lambda one: (seen.within[one], -one.processes))])[0], bool(shown)
 
 
-def highest(book: Book) -> list[Geometry]:
+def highest(rates: Mapping[Geometry, Summary]) -> list[Geometry]:
     """The count with the highest rate of those that have an interval; none, if none has."""
-    rates = {one: typical.median or 0.0 for one, typical in book.typical().items() if typical.low is not None}
-    return [max(rates, key=lambda one: (rates[one], -one.processes, -one.nodes))] if rates else []
+    known = {one: typical.median or 0.0 for one, typical in rates.items() if typical.low is not None}
+    return [max(known, key=lambda one: (known[one], -one.processes, -one.nodes))] if known else []
 
 
-def _refuted(book: Book) -> set[Geometry]:
+def _refuted(rates: Mapping[Geometry, Summary], margin: float) -> set[Geometry]:
     """Counts whose interval lies below the margin of the highest rate: no model overrules what was measured."""
-    typical = book.typical()
-    least = max([(1 - book.settings.margin) * (typical[one].median or 0.0) for one in highest(book)], default=0.0)
-    return {one for one, rates in typical.items() if rates.high is not None and rates.high < least}
+    least = max([(1 - margin) * (rates[one].median or 0.0) for one in highest(rates)], default=0.0)
+    return {one for one, typical in rates.items() if typical.high is not None and typical.high < least}
 
 
 def _all_below(book: Book, chosen: Geometry) -> Iterator[Geometry]:

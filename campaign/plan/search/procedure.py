@@ -101,7 +101,7 @@ def _confirm(book: Book, most: int) -> None:
     seen = view(book, CONFIRM)
     live = [one for one in seen.by_votes()[:SHORTLIST] if one in seen.votes]
     while done < settings.most:
-        live += [one for one in dict.fromkeys((seen.safest, *highest(book))) if one not in live]
+        live += [one for one in dict.fromkeys((seen.safest, *highest(book.typical()))) if one not in live]
         live += [one for one in seen.by_votes() if one not in live][: max(0, 2 - len(live))]
         if not live:
             return
