@@ -183,9 +183,10 @@ def _search(driver: Driver, planned: planning.Plan, request: Request) -> plannin
                 say(f"search {search.sought.key}: {search.decision.reason}")
         wanted = request.chosen(opened.campaign, [run for search in planned.searches for run in search.wanted])
         wanted = list({run.id: run for run in wanted}.values())
+        attempts = driver.store.attempts()
         tried = {
-            run: sum(attempt.state in searches.OWN_ENDS for attempt in attempts)
-            for run, attempts in matrix.attempts_by_run(wanted, driver.store.attempts()).items()
+            run: sum(attempt.state in searches.OWN_ENDS for attempt in of_run)
+            for run, of_run in matrix.attempts_by_run(wanted, attempts).items()
         }
         if tried and all(before.get(run) == number for run, number in tried.items()):
             driver.display.warn(
@@ -197,7 +198,8 @@ def _search(driver: Driver, planned: planning.Plan, request: Request) -> plannin
             break
         # Attempts that ended without a rate are repeated: only the search knows when they are enough.
         before = tried
-        _Work(driver, wanted, replace(request, again=True)).measure()
+        known = frozenset(attempt.token for attempt in attempts if not attempt.state.active)
+        _Work(driver, wanted, replace(request, again=True), known).measure()
         if request.detach:
             break
     return planned
@@ -218,11 +220,14 @@ def _measure(driver: Driver, planned: planning.Plan, request: Request) -> planni
 
 class _Work:
     """Submits what the chosen runs lack, and follows and shows their jobs, until the first two jobs have failed with
-    the same cause or the campaign is cancelled.
+    the same cause or the campaign is cancelled. `known`: the ended attempts that a search has considered; a run of
+    which another one has ended by itself, such as one submitted by an earlier driver, is left to the search.
     """
 
-    def __init__(self, driver: Driver, chosen: Sequence[Run], request: Request) -> None:
-        self._driver, self._chosen, self._request = driver, chosen, request
+    def __init__(
+        self, driver: Driver, chosen: Sequence[Run], request: Request, known: frozenset[str] | None = None
+    ) -> None:
+        self._driver, self._chosen, self._request, self._known = driver, chosen, request, known
         self._follower = follower_of(driver.opened, driver.store, driver.display.say)
         self._sends: Counter[str] = Counter()
         self._refused: set[str] = set()
@@ -264,6 +269,10 @@ class _Work:
             # Try again if Slurm does not know the job, but not if sbatch refused it.
             unheard = attempts[-1].state is State.REFUSED and run.id not in self._refused
             return unheard and self._sends[run.id] < MAX_SENDS
+        if self._known is not None and any(
+            attempt.state in searches.OWN_ENDS and attempt.token not in self._known for attempt in attempts
+        ):
+            return False
         return is_missing(self._driver.opened, run, attempts, records, self._request)
 
     def _follow(self) -> None:

@@ -60,6 +60,8 @@ def test_a_campaign_that_searches_ends_by_itself_however_often_it_is_killed(tmp_
     searched = {run for run, state in states.items() if state["phase"]}
     assert len(searched) == sum(one["runs"] for one in plan["searches"])
     assert all(states[run]["state"] in ("done", "failed") for run in searched)
+    measured = [record["run"] for record in case.completions() if record["outcome"] == "done"]
+    assert len([run for run in measured if run in searched]) == len(searched & set(measured))  # none again after a kill
     assert not searched & {row["run"] for row in rows}
     assert all((case.results / "runs" / run).is_dir() for run in searched)
     marked = {line.split()[0] for line in case.call("status").splitlines() if " (search) " in line}
