@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 import zipfile
@@ -23,6 +24,7 @@ from campaign.config import format as config_format
 from campaign.config import forms, rfp
 from campaign.config.rules import catalogue, packs
 from campaign.config.rules import format as rules_format
+from campaign.core import formula
 from campaign.core.schema import KeyedMap
 from campaign.evidence import compared, terms, verify
 from campaign.evidence import text as verify_text
@@ -38,7 +40,36 @@ REPORT = DOCS / "report.md"
 BUNDLE = Path(__file__).parents[1] / "data" / "readme" / "my-rfp.zip"
 SIGNERS = BUNDLE.with_name("KEYS")
 FENCE = "```\n"
-KEYS = "| key | allowed | default | meaning |\n|---|---|---|---|\n"
+KEYS = re.compile(r"(?:^Values: .*\n\n)?^\| key \| value \(default\) \|.*\n(?:\|.*\n)+", re.MULTILINE)
+SHORT = {  # what a table has in place of words that it would repeat; each is explained once above it
+    "a text on one line": "text",
+    'a clause in quotes, such as "8.4"': "clause",
+    "lower-case letters, digits and -, a letter first": "id",
+    "lower-case letters, digits and _, a letter first": "variable",
+    "letters, digits, - and _, a letter or digit first": "name",
+    "letters, digits and _.,@:+/-": "word",
+    "letters, digits and _.,:%+-": "setting",
+    "a SHA-256 in 64 digits 0-9 and a-f": "SHA-256",
+    "a path without $, backquote or ~": "path",
+    "a size with unit, such as 512G or 768m (powers of 1024)": "size",
+    "a whole number, or a placeholder such as {largest}": "number",
+    "a pattern of a whole line": "pattern",
+    "a key, a path or a column": "place",
+    "target/launch/files/operation, with * for any": "cells",
+    "a flag such as -O2, -march=* (* is any text), -I * (two words) or -O*|-fast (one of them)": "flag",
+    formula.ALLOWED: "formula",
+}
+SIMPLER = (  # how a value is built, in fewer words
+    (r"a list of up to 100, each a mapping", "list"),
+    (r"a list of (.*), each a mapping", r"list of \1"),
+    (r"a list of up to 100, each (.*)", r"list of \1"),
+    (r"a list of (.*), each (.*)", r"list of \1: \2"),
+    (r"up to 100 lines of `name: value` \(name: (.*); value: (.*)\)", r"\1: \2"),
+    (r"(up to \d+) lines of `name: value` \(name: (.*); value: (.*)\)", r"\1 of \2: \3"),
+    (r"(?:a whole number|a percentage) from (.*)", r"\1"),
+    (r"a mapping", ""),
+    (r"true or false", "true/false"),
+)
 
 
 @mock.patch.dict(os.environ, COLUMNS="100")  # argparse wraps at the terminal's width
@@ -57,7 +88,7 @@ def generated() -> dict[Path, str]:
         DOCS / "campaign-file.md": _with_keys(DOCS / "campaign-file.md", config_format.SCHEMA),
         DOCS / "evidence.md": _with_keys(DOCS / "evidence.md", terms.SCHEMA),
         DOCS / "forms.md": _with_keys(DOCS / "forms.md", forms.SCHEMA),
-        DOCS / "rfp.md": _with_keys(DOCS / "rfp.md", rfp.SCHEMA),
+        DOCS / "rfp.md": _with_keys(DOCS / "rfp.md", rfp.SCHEMA, elsewhere="forms[]."),
         DOCS / "rule-pack-keys.md": _with_keys(DOCS / "rule-pack-keys.md", rules_format.SCHEMA),
         **{DOCS / "man" / name: page for name, page in pages(parser(sandbox=True)).items()},
         **{DOCS / "schema" / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in of_files.items()},
@@ -100,18 +131,35 @@ def _why() -> str:
     return "\n".join([*head, "|---|---|---|", *rows]) + "\n"
 
 
-def _with_keys(page: Path, record: KeyedMap) -> str:
-    """A page in which the table of keys is that of the schema, with what Markdown takes for markup escaped."""
-    before, found, rest = page.read_text(encoding="utf-8").partition(KEYS)
-    assert found, f"{page.name} has no table of keys"
-    known = {key: cells for key, *cells in schemas.reference(record)}
-    # What an entry of a list has as the whole file does too is described once.
-    own = {
-        key: cells for key, cells in known.items() if "." not in (last := key.partition("[].")[2]) or last not in known
-    }
-    rows = [[f"`{key}`", *cells] for key, cells in own.items()]
-    table = "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
-    return f"{before}{KEYS}{table}\n{rest.partition(chr(10) * 2)[2]}"
+def _with_keys(page: Path, record: KeyedMap, elsewhere: str = "") -> str:
+    """A page in which the table of keys is that of the schema; keys below `elsewhere` are on another page."""
+    text = page.read_text(encoding="utf-8")
+    assert KEYS.search(text), f"{page.name} has no table of keys"
+    table = _keys(record, elsewhere)
+    return KEYS.sub(lambda _: table, text, count=1)
+
+
+def _keys(record: KeyedMap, elsewhere: str) -> str:
+    """The keys, with what Markdown takes for markup escaped. Those with the same meaning share a row."""
+    known = {key: cells for key, *cells in schemas.reference(record) if not elsewhere or not key.startswith(elsewhere)}
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for key, cells in known.items():
+        last = key.partition("[].")[2]
+        if "." not in last or last not in known:  # what an entry has as the whole file does too is described once
+            rows.setdefault((key.rpartition(".")[2], *cells), []).append(f"`{key}`")
+    often = {long: short for long, short in SHORT.items() if sum(long in allowed for _, allowed, _, _ in rows) > 2}
+    values = [f"*{short}* is {long}" for long, short in often.items()]
+    values += ["lists and mappings have at most 100 entries where nothing else is said"]
+    lines = ["| key | value (default) | meaning |", "|---|---|---|"]
+    for (_, allowed, default, says), keys in rows.items():
+        for long, short in often.items():
+            allowed = allowed.replace(long, f"*{short}*")
+        for pattern, simpler in SIMPLER:
+            allowed = re.sub(rf"^{pattern}$", simpler, allowed)
+        given = ", required" if default == "required" else "" if default == "none" else f" ({default})"
+        cells = [", ".join(keys), f"{allowed}{given}".strip(" ,"), says]
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return f"Values: {'; '.join(values)}.\n\n" + "\n".join(lines) + "\n"
 
 
 def _section(title: str, text: str) -> list[str]:
