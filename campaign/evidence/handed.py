@@ -22,7 +22,7 @@ from campaign.report import contents
 from campaign.report.table import COLUMNS, flattened
 from campaign.report.workbook.sheets import CLAUSES, PROVENANCE
 from campaign.report.write import write_report
-from campaign.results.tabular import form, places
+from campaign.results.tabular import form
 from campaign.results.tabular.table import LARGEST
 
 NOISE = Decimal("1e-12")  # of numbers that were converted to the form's unit and back
@@ -91,7 +91,7 @@ def _of_workbook(path: Path) -> Texts:
 def _of_rows(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None) -> tuple[Texts, Texts]:
     """What the bundle and the table have in the columns of the table; of a form, only its own cells."""
     packs = {part: whole.pack for part, whole in parts.items()}
-    rows = places.rows(path, mapping, packs) if mapping else foreign.table_entries(path)
+    rows = form.rows(path, mapping, packs) if mapping else foreign.table_entries(path)
     given = {_named(row.fields): row.fields for row in rows}
     if len(given) < len(rows):
         raise InputError(f"{path}: a result is there twice; remove one of its lines")

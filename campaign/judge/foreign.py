@@ -25,7 +25,7 @@ from campaign.core.units import apart, may_be_negative
 from campaign.judge import numbers, submission, timing
 from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
 from campaign.results.cells import Row
-from campaign.results.tabular import places, table
+from campaign.results.tabular import form, table
 from campaign.statistics import intervals
 
 SUFFIXES = (*table.SUFFIXES, ".json")
@@ -45,7 +45,7 @@ def read(path: Path, pack: str | Path, mapping: FormMapping | None = None, part:
     """
     loaded = packs.load(pack)
     if mapping:
-        entries = [Entry(row.where, row.fields) for row in places.rows(path, mapping, {part: loaded})]
+        entries = [Entry(row.where, row.fields) for row in form.rows(path, mapping, {part: loaded})]
     else:
         entries = table_entries(path)
     loaded = unfold(loaded, largest_members(loaded, [str(entry.fields.get("launch")) for entry in entries]))

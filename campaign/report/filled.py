@@ -18,7 +18,7 @@ from campaign.judge.submission import Submission
 from campaign.report import notes, printing, table
 from campaign.results.cells import Row
 from campaign.results.tabular import form as forms
-from campaign.results.tabular.places import FormPlace, places
+from campaign.results.tabular.form import FormPlace, places
 
 COLUMNS = (
     "cell",

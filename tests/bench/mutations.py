@@ -27,7 +27,7 @@ from typing import NamedTuple
 from tabulate import tabulate
 
 from campaign.core.model import Observation, Record
-from campaign.results.parsers.text_reader import Parsed
+from campaign.results.parsers.lines import Parsed
 from tests.support import captures
 
 ROUNDS = 30_000

@@ -20,7 +20,6 @@ from campaign.judge.rows import with_findings
 from campaign.report import table
 from campaign.report.workbook.write import workbook
 from campaign.results.tabular import form as form_files
-from campaign.results.tabular import places
 from tests.report.test_write import contents
 from tests.support import forms
 from tests.support.examples import examples
@@ -313,7 +312,7 @@ def test_the_retyped_table_of_the_rfp_has_stat_slower_than_create(tmp_path: Path
     rows = {str(row.cell): row.value for row in foreign.read(PUBLISHED, PACK).rows}
     form, mapping = tmp_path / "retyped.csv", mappings.load(forms.DATA / "crossroads-mdtest.yaml")
     empty = form_files.read(forms.DATA / "crossroads-mdtest.csv")
-    spots = {each.spot: each.entry.result for each in places.places(form, empty, mapping)}
+    spots = {each.spot: each.entry.result for each in form_files.places(form, empty, mapping)}
     form.write_bytes(
         empty.filled({spot: {"": rows[name.replace("scratch", "lustre")] or ""} for spot, name in spots.items()})
     )

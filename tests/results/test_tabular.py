@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from campaign.core.errors import InputError
-from campaign.results.tabular import table, xlsx
+from campaign.results.tabular import table
 from tests.support.examples import examples
 
 HEAD = ("target", "launch", "files", "operation", "value")
@@ -112,7 +112,7 @@ def test_a_file_that_is_no_workbook_is_refused(tmp_path: Path) -> None:
 
 def test_a_workbook_that_unpacks_to_too_much_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = changed(workbook(tmp_path / "t.xlsx", [HEAD, ROW]), same, **{"xl/media/zeros.bin": bytes(1 << 20)})
-    monkeypatch.setattr(xlsx, "MOST_UNPACKED", 1 << 20)
+    monkeypatch.setattr(table, "MOST_UNPACKED", 1 << 20)
     assert "t.xlsx: unpacks to" in refused(path)
 
 

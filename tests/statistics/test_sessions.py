@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from campaign.statistics import sessions
+from campaign.statistics import intervals
 
 HOUR_S = 3600.0
 
@@ -20,7 +20,7 @@ HOUR_S = 3600.0
     ],
 )
 def test_a_session_ends_with_a_break_or_after_a_day(hours: list[float], numbers: list[int]) -> None:
-    assert sessions.of([HOUR_S * each for each in hours]) == numbers
+    assert intervals.sessions_of([HOUR_S * each for each in hours]) == numbers
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_a_session_ends_with_a_break_or_after_a_day(hours: list[float], numbers:
 )
 def test_runs_take_turns_as_often_as_in_a_random_order(order: str, turns: bool) -> None:
     first, second = ([place for place, side in enumerate(order) if side == name] for name in "AB")
-    assert sessions.in_turns(first, second) is turns
+    assert intervals.in_turns(first, second) is turns

@@ -24,7 +24,8 @@ from campaign.core.errors import InputError
 from campaign.core.strict_yaml import has_key
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import Offer, read
-from campaign.results.tabular import places, table
+from campaign.results.tabular import form as forms
+from campaign.results.tabular import table
 
 MAX_BYTES = 64 * 1024 * 1024  # of a table or a manifest
 MAX_MEMBERS = 1_000_000  # of an archive
@@ -99,7 +100,7 @@ def _campaign(path: Path, part: str = "") -> Offer:
 
 def _tabular(path: Path, form: tuple[FormMapping, Mapping[str, RulePack]] | None) -> Offer:
     """A table as text, or a filled form, converted to the rows of its JSON form."""
-    rows = places.rows(path, *form) if form else table.read(path)
+    rows = forms.rows(path, *form) if form else table.read(path)
     remark = (
         _TABLE
         if all(row.fields.get("best") for row in rows)

@@ -23,7 +23,7 @@ from campaign.core.model import Cell, Status
 from campaign.core.strict_yaml import shown
 from campaign.core.units import several
 from campaign.report.compare.offers import Offer, OfferedCell, renamed
-from campaign.statistics import intervals, ranks, sessions
+from campaign.statistics import intervals, ranks
 
 INFLATED = 1.01  # value over actual rate from which a formula inflates a number, not just by rounding
 MAX_PAIRS = 10**8  # of values, over all cells of an offer: about ten seconds
@@ -308,10 +308,10 @@ def by_session(first: OfferedCell, second: OfferedCell) -> tuple[ranks.Differenc
     whole = differences(first, second)
     if not (first.started and second.started):
         return whole, False
-    if sessions.in_turns(first.started, second.started):
+    if intervals.in_turns(first.started, second.started):
         return whole, True
     ours, theirs = (
-        intervals.one_of_each([math.log(value) for value in entry.values], sessions.of(entry.started))
+        intervals.one_of_each([math.log(value) for value in entry.values], intervals.sessions_of(entry.started))
         for entry in (first, second)
     )
     apart = ranks.differences(ours, theirs, (intervals.dependence(ours), intervals.dependence(theirs)))

@@ -13,10 +13,8 @@ from dataclasses import dataclass, replace
 from campaign.core import units
 from campaign.core.model import Attestation, Observation, RankGroup, Record
 from campaign.results.json_fields import WrongField
-from campaign.results.parsers.json_applets import READERS
-from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, decode
-from campaign.results.parsers.lines import Notes
-from campaign.results.parsers.repeats import Repeats
+from campaign.results.parsers.json_applets import READERS, Execution, JsonLine, LineReader, decode
+from campaign.results.parsers.lines import Notes, Repeats
 
 FORMAT = 1
 MOST_RANKS = 10_000_000

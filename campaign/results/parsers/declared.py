@@ -15,8 +15,7 @@ from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
 from campaign.core import line_pattern, placed_json
 from campaign.core.model import Observation
 from campaign.results.parsers.declared_records import Numbers
-from campaign.results.parsers.lines import TWO_RUNS, Notes, grade, is_fatal, line_too_long
-from campaign.results.parsers.text_reader import Parsed
+from campaign.results.parsers.lines import TWO_RUNS, Notes, Parsed, grade, is_fatal, line_too_long
 
 LONGEST_LINE = 10_000  # characters of a line that patterns are tried on
 

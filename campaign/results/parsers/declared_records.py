@@ -1,4 +1,7 @@
-"""Values that a pack's `results` found in an output -> records. Pure."""
+"""Values that a pack's `results` found in an output -> records. Pure.
+
+Numbers are as programs print them: -0.5, 1.4D+08, 1,234.5, and durations in seconds, 5m58.18s or 1:02:03.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from statistics import fmean, median
 from typing import Any
 
@@ -15,9 +19,53 @@ from campaign.config.rules import formulas, output_format, sweeps
 from campaign.core import formula
 from campaign.core.model import Iteration, Record, Source
 from campaign.core.units import may_be_negative
-from campaign.results.parsers import printed
-from campaign.results.parsers.lines import TWO_RUNS, Notes
-from campaign.results.parsers.repeats import deviation
+from campaign.results.parsers.lines import TWO_RUNS, Notes, deviation
+
+MOST_DIGITS = 100  # of a number; longer ones are refused
+_FRACTION = r"(?:\.[0-9]{0,18})?"
+_NUMBER = re.compile(
+    rf"[-+]?(?:[0-9]{{1,18}}{_FRACTION}|[0-9]{{1,3}}(?:,[0-9]{{3}}){{1,5}}{_FRACTION}|\.[0-9]{{1,18}})"
+    r"(?:[eEdD][-+]?[0-9]{1,3})?"
+)
+_WHOLE = re.compile(r"[-+]?[0-9,]+")
+# Hours, minutes, seconds: with colons, or with letters and blanks between them; `5m` alone may be a size.
+_COLONS = re.compile(rf"(?:([0-9]{{1,9}}):(?=[0-9]{{2}}:))?([0-9]{{1,9}}):([0-9]{{2}}{_FRACTION})")
+_LETTERS = re.compile(rf"(?:([0-9]{{1,9}})h ?)?(?:([0-9]{{1,9}})m ?)?([0-9]{{1,18}}{_FRACTION})s")
+_HOURS = re.compile(r"([0-9]{1,9})h ?([0-9]{1,2})m")
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A printed number, and half a unit of its last digit: 0 for a whole number, which is a count."""
+
+    value: float
+    half: float
+    is_duration: bool = False
+
+
+def printed_number(text: str) -> Printed | None:
+    """The number that a text is; None if it is none."""
+    text = text.strip()
+    if _NUMBER.fullmatch(text):
+        plain = text.replace(",", "").upper().replace("D", "E")
+        value = float(plain)
+        return Printed(value, 0.0 if _WHOLE.fullmatch(text) else _half_digit(plain)) if _fits(value) else None
+    if match := _COLONS.fullmatch(text) or _LETTERS.fullmatch(text):
+        hours, minutes, seconds = match.groups("0")
+        return Printed(3600 * int(hours) + 60 * int(minutes) + float(seconds), _half_digit(seconds), is_duration=True)
+    if match := _HOURS.fullmatch(text):
+        return Printed(3600.0 * int(match[1]) + 60 * int(match[2]), 30.0, is_duration=True)
+    return None
+
+
+def _fits(value: float) -> bool:
+    return abs(value) <= 10.0**MOST_DIGITS
+
+
+def _half_digit(plain: str) -> float:
+    exponent = Decimal(plain).as_tuple().exponent
+    return 0.5 * 10.0 ** min(exponent, MOST_DIGITS) if isinstance(exponent, int) else 0.0
+
 
 _FLOAT = 1e-9  # relative: sums and quotients of doubles
 _COUNTS, _MOST_COUNTED = ("iterations", "count", "moved_bytes"), 2.0**63  # what an integer of the database holds
@@ -231,7 +279,7 @@ class Numbers:
     def _known(self, sample: _Sample) -> dict[str, tuple[float, float]]:
         """The numbers that a formula may use, with half of their last printed digit; records in their units."""
         texts = self._texts | dict(sample.values)
-        numbers = {name: number for name, text in texts.items() if (number := printed.number(text))}
+        numbers = {name: number for name, text in texts.items() if (number := printed_number(text))}
         own = {name: (number.value, number.half) for name, number in numbers.items()}
         return {**self._found, **own, "value": (sample.value, _half(sample))}
 
@@ -260,12 +308,12 @@ def _extreme(plausible: str, known: Mapping[str, tuple[float, float]], best: Cal
 
 
 def _half(sample: _Sample) -> float:
-    number = printed.number(sample.values["value"])
+    number = printed_number(sample.values["value"])
     return number.half * sample.factor if number else 0.0
 
 
 def _is_number(text: str) -> bool:
-    return printed.number(text) is not None
+    return printed_number(text) is not None
 
 
 def _name(record: output_format.DeclaredRecord, values: Mapping[str, str]) -> str:
@@ -277,7 +325,7 @@ def _name(record: output_format.DeclaredRecord, values: Mapping[str, str]) -> st
 
 def _number(name: str, text: str, unit: str = "") -> float:
     """The number that a value is. `unit`: in which the output gives it; durations are in seconds."""
-    found = printed.number(text)
+    found = printed_number(text)
     if found is None or (name in _COUNTS and found.value >= _MOST_COUNTED):
         raise ValueError(f"{name}: {text!r} is not a number")
     if found.value < 0 and name in _NOT_NEGATIVE:
@@ -339,6 +387,6 @@ def _measured(sample: _Sample) -> dict[str, Any]:
 
 def _value(sample: _Sample, name: str) -> float:
     """A value of the line that `_sample` found to be a number."""
-    number = printed.number(sample.values[name])
+    number = printed_number(sample.values[name])
     assert number
     return number.value

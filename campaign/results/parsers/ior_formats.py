@@ -9,10 +9,8 @@ from campaign.core import placed_json
 from campaign.core.model import Observation, Record
 from campaign.results.parsers import ior_text
 from campaign.results.parsers.consistency import count_contradicts
-from campaign.results.parsers.ior_summary import IorSummary, IterationRow, row_contradiction
-from campaign.results.parsers.lines import Notes
-from campaign.results.parsers.repeats import Repeats
-from campaign.results.parsers.text_reader import local_time
+from campaign.results.parsers.ior_text import IorSummary, IterationRow, row_contradiction
+from campaign.results.parsers.lines import Notes, Repeats, local_time
 
 # Lines that IOR prints in all formats.
 _BETWEEN = re.compile(r"^(?!(?:true|false|null)\b|(?:access|write|read),)[A-Za-z#].*$", re.MULTILINE)

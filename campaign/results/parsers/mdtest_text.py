@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from campaign.core.model import Record, Source
 from campaign.results.parsers import mdtest_command
 from campaign.results.parsers.consistency import Spread, half_digit, spread_impossible
-from campaign.results.parsers.lines import tells_of_failure
-from campaign.results.parsers.text_reader import LineRules, TextReader
+from campaign.results.parsers.lines import LineRules, TextReader, tells_of_failure
 
 _DOING = {"creation": "create", "stat": "stat", "read": "read", "rename": "rename", "removal": "remove"}
 _OPERATIONS: Mapping[str, str] = {

@@ -6,6 +6,7 @@ JSON lines. If the two disagree, that is an error.
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.rules import programs
-from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, Form, OutputFormat, PhasedOutput
+from campaign.config.rules.output_format import BUILT_IN, DESCRIBED, UNCERTAINTY, WALL, Form, OutputFormat, PhasedOutput
 from campaign.core import decode, untrusted
 from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.grouping import grouped
-from campaign.core.model import Observation, OutputRemark, Record
-from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text, wall
-from campaign.results.parsers.lines import Notes, shown
-from campaign.results.parsers.text_reader import Parsed
+from campaign.core.model import Completion, Observation, OutputRemark, PhaseTimes, Record, Source
+from campaign.results.completion import NAME, read_completion
+from campaign.results.parsers import bench_jsonl, declared, ior_formats, mdtest_text
+from campaign.results.parsers.lines import Notes, Parsed, shown
 
 # Of one file; what is longer is read so far, which is an error. A chunk pool of 100,000 processes prints 400,000 lines,
 # each of which is compared with every rule of the parser.
@@ -66,7 +67,7 @@ def _timed(form: Form, folder: Path, root: Path, phase: str = "") -> Parsed:
     """What `_read` gives, with the job's own times if the pack asks for them."""
     records, seen = _read(form, folder / phase, root)
     if isinstance(form, OutputFormat) and form.wall:
-        records = [*records, *wall.read(folder, root, phase)]
+        records = [*records, *wall_times(folder, root, phase)]
     return records, seen
 
 
@@ -293,3 +294,44 @@ def _same(text: Any, line: Any) -> bool:
 
 def _shown(value: Any) -> str:
     return shown(shlex.join(value) if isinstance(value, tuple) else str(value))
+
+
+# --- the times that the job measured around a launch, from its completion.json
+
+_STEP_S = 0.01  # of the kernel's time since the start of the system, read at the beginning and at the end
+
+
+def wall_times(folder: Path, root: Path, phase: str = "") -> list[Record]:
+    """The time from the launch to its end, and how far it may be wrong. None if the job did not record it, or its
+    record is damaged, which is told where that is read as evidence.
+    """
+    path = folder / NAME
+    try:
+        completion = read_completion(folder)
+        text = path.read_text(encoding="utf-8") if completion else ""
+    except (ValueError, OSError) as error:
+        pass_on_limit(error)
+        completion = None
+    if completion is None:
+        return []
+    source = Source(path.relative_to(root).as_posix(), _line_of_phase(text, phase))
+    return list(_times(completion, phase, source))
+
+
+def _times(whole: Completion, phase: str, source: Source) -> Iterator[Record]:
+    of_phases: dict[str, Completion | PhaseTimes] = {each.phase: each for each in whole.phases}
+    times = of_phases.get(phase) if phase else whole
+    seconds = times.ended - times.started if times else math.nan
+    if not (math.isfinite(seconds) and seconds >= 0):
+        return
+    yield Record(WALL, seconds, "s", source)
+    if len(clock := whole.uptime) == 2:
+        # A clock that was set during the run differs from the kernel's, which cannot be set.
+        set_by = abs((clock[1] - clock[0]) - (whole.ended - whole.started))
+        yield Record(UNCERTAINTY, set_by + _STEP_S, "s", source)
+
+
+def _line_of_phase(text: str, phase: str) -> int:
+    """The line of the phase's times, or of the end."""
+    mark = f'"{phase}"' if phase else '"ended"'
+    return text.count("\n", 0, max(text.find(mark), 0)) + 1

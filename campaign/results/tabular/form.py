@@ -10,17 +10,20 @@ import codecs
 import csv
 import io
 import posixpath
+import re
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from campaign.core import untrusted
+from campaign.config.forms import ANSWERS, AXES, TOGETHER, FormEntry, FormMapping, FormTable
+from campaign.config.rules.pack import RulePack
+from campaign.core import units, untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import spreadsheet
-from campaign.results.tabular import xlsx
-from campaign.results.tabular.table import ALLOWED_CSV
+from campaign.results.tabular.table import ALLOWED_CSV, TabularRow, check_workbook, number, readable
 
 if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph
@@ -120,7 +123,7 @@ def replaced(archive: bytes, members: Mapping[str, bytes]) -> bytes:
 def _of_csv(path: Path, data: bytes) -> BuyersForm:
     text = untrusted.text(str(path), data, ALLOWED_CSV)
     separator, end = max(_SEPARATORS, key=text.count), "\r\n" if "\r\n" in text else "\n"
-    with xlsx.readable(path, "a CSV file: {why}; save it as .csv"):
+    with readable(path, "a CSV file: {why}; save it as .csv"):
         lines = list(csv.reader(io.StringIO(text), delimiter=separator, strict=True))
     boxes = {
         Spot("", row, column): Box(field) for row, line in enumerate(lines, 1) for column, field in enumerate(line, 1)
@@ -145,8 +148,8 @@ def _of_workbook(path: Path, data: bytes, computed: bool) -> BuyersForm:
 
     boxes: dict[Spot, Box] = {}
     cell: Any
-    with xlsx.readable(path):
-        xlsx.check(path, data, LARGEST_UNPACKED)
+    with readable(path):
+        check_workbook(path, data, LARGEST_UNPACKED)
         book = openpyxl.load_workbook(io.BytesIO(data), data_only=computed, keep_links=False)
         for sheet in book.worksheets:
             if sheet.max_row * sheet.max_column > MOST_BOXES:
@@ -156,7 +159,7 @@ def _of_workbook(path: Path, data: bytes, computed: bool) -> BuyersForm:
 
     def filled(values: Values) -> bytes:
         new = {spot: content(boxes.get(spot, Box()).text, parts) for spot, parts in values.items()}
-        with xlsx.readable(path), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with readable(path), zipfile.ZipFile(io.BytesIO(data)) as archive:
             return replaced(data, _changed(archive, new))
 
     return BuyersForm([sheet.title for sheet in book.worksheets], boxes, filled)
@@ -239,8 +242,8 @@ def _of_document(path: Path, data: bytes) -> BuyersForm:
     import docx
 
     found: dict[Spot, list[Paragraph]] = {}
-    with xlsx.readable(path, "a DOCX document: {why}; save it as .docx"):
-        xlsx.check(path, data, LARGEST_UNPACKED)
+    with readable(path, "a DOCX document: {why}; save it as .docx"):
+        check_workbook(path, data, LARGEST_UNPACKED)
         document = docx.Document(io.BytesIO(data))
         for number, table in enumerate(document.tables, 1):
             seen = []  # a merged cell is at each of its places
@@ -273,7 +276,106 @@ def _put(paragraph: Paragraph, part: str, text: str) -> None:
     letters = [(number, letter) for number, run in enumerate(paragraph.runs) for letter in run.text]
     start = _text(paragraph).index(part)
     letters[start : start + len(part)] = [(letters[start][0], text)]
-    for number, run in enumerate(paragraph.runs):
-        new = "".join(letter for place, letter in letters if place == number)
+    for place, run in enumerate(paragraph.runs):
+        new = "".join(letter for of_run, letter in letters if of_run == place)
         if new != run.text:
             run.text = new
+
+
+# --- the cells that results are for, as marked in the form and as a mapping says
+
+_MARK = re.compile(r"\{\{\s*(.+?)\s*\}\}")
+Headings = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class FormPlace:
+    """`part`: of the cell's text, in whose place the value goes; "" for an empty cell."""
+
+    spot: Spot
+    entry: FormEntry
+    part: str = ""
+
+
+def places(path: Path, form: BuyersForm, mapping: FormMapping | None) -> Iterator[FormPlace]:
+    """Raises InputError for a sheet or a heading that the form does not have, or has twice."""
+    from openpyxl.utils.cell import coordinate_to_tuple
+
+    for spot, box in form.boxes.items():
+        yield from (FormPlace(spot, FormEntry.of(mark[1]), mark[0]) for mark in _MARK.finditer(box.text))
+    for name, entry in mapping.cells if mapping else ():
+        sheet, _, reference = name.rpartition("!")
+        yield FormPlace(Spot(_sheet(path, form, sheet), *coordinate_to_tuple(reference)), FormEntry.of(entry))
+    for table in mapping.tables if mapping else ():
+        for sheet, word in table.sheets or [("", "")]:
+            yield from _of_table(path, form, _sheet(path, form, sheet), word, table)
+
+
+def _sheet(path: Path, form: BuyersForm, name: str) -> str:
+    if name and name not in form.sheets:
+        raise InputError(f"{path}: no sheet {name!r}; allowed: {units.listed(form.sheets)}")
+    return name or form.sheets[0]
+
+
+def _of_table(path: Path, form: BuyersForm, sheet: str, of_sheet: str, table: FormTable) -> Iterator[FormPlace]:
+    texts = {spot[1:]: " ".join(box.text.split()) for spot, box in form.boxes.items() if spot.sheet == sheet}
+    where = f"{path}{f': sheet {sheet!r}' if sheet else ''}"
+    columns = list(_lines(where, texts, 1, table.column_groups, table.columns))
+    for row, of_row in _lines(where, texts, 0, table.row_groups, table.rows):
+        for column, of_column in columns:
+            name = table.result
+            for axis, word in zip(AXES, (of_sheet, *of_row, *of_column), strict=True):
+                name = name.replace(f"{{{axis}}}", word)
+            yield FormPlace(Spot(sheet, row, column), FormEntry.of(name))
+
+
+def _lines(
+    where: str, texts: Mapping[tuple[int, int], str], axis: int, groups: Headings, headings: Headings
+) -> Iterator[tuple[int, tuple[str, str]]]:
+    """Rows (axis 0) or columns (axis 1), each with what the headings of its group and its own mean."""
+    lines: dict[int, set[str]] = {}
+    for spot, text in texts.items():
+        lines.setdefault(spot[axis], set()).add(text)
+    starts = sorted((_line(where, lines, text), word) for text, word in groups) or [(0, "")]
+    for place, (start, group) in enumerate(starts):
+        end = starts[place + 1][0] if place + 1 < len(starts) else 10**7
+        within = {line: found for line, found in lines.items() if start <= line < end}
+        for text, word in headings:
+            yield _line(f"{where}{f': group {group}' if group else ''}", within, text), (group, word)
+
+
+def _line(where: str, lines: Mapping[int, set[str]], heading: str) -> int:
+    wanted = {" ".join(text.split()) for text in heading.split(TOGETHER)}
+    there = [line for line, texts in lines.items() if wanted <= texts]
+    if len(there) != 1:
+        found = f"found {len(there)} times" if there else "not found"
+        raise InputError(f"{where}: heading {heading!r}: {found}; give one that is there once, or map single cells")
+    return there[0]
+
+
+def rows(path: Path, mapping: FormMapping, packs: Mapping[str, RulePack]) -> list[TabularRow]:
+    """What a filled form says of results, with rates and sizes in the units of the rule packs. `packs`: those of the
+    RFP's parts, or of "" for results without a part in their names. Raises InputError.
+    """
+    form = read(path, computed=True)
+    found: dict[str, TabularRow] = {}
+    for place in places(path, form, mapping):
+        entry, value = place.entry, form.box(place.spot).value
+        part, _, name = ("", "", entry.result) if "" in packs else entry.result.partition("/")
+        if part not in packs or ANSWERS in entry.result:
+            continue
+        if name.count("/") != 3:
+            allowed = "target/launch/files/operation, in an RFP with its part before it"
+            raise InputError(f"{path}: cell {place.spot}: found {entry.name}; allowed: {allowed}")
+        cell = dict(zip(("target", "launch", "files", "operation"), name.split("/"), strict=True))
+        operation = next((each for each in packs[part].operations if each.id == cell["operation"]), None)
+        unit = entry.unit or (operation.unit if operation else "")
+        if operation and entry.field == "value" and isinstance(given := number(value), float | int):
+            with suppress(ValueError):
+                value, unit = units.converted(given, unit, operation.unit), operation.unit
+        best = packs[part].best(operation) if operation else "highest"
+        row = found.setdefault(
+            entry.result, TabularRow(f"{path}: cell {place.spot}", {"part": part, **cell, "unit": unit, "best": best})
+        )
+        row.fields[entry.field] = value
+    return list(found.values())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.results.parsers.text_reader import local_time
+from campaign.results.parsers.lines import local_time
 
 
 @given(st.integers(0, 253402300799))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from campaign.results.parsers import printed
+from campaign.results.parsers import declared_records
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from campaign.results.parsers import printed
     ],
 )
 def test_a_number_has_half_a_unit_of_its_last_digit(text: str, value: float, half: float) -> None:
-    found = printed.number(text)
+    found = declared_records.printed_number(text)
     assert found
     assert (found.value, found.half, found.is_duration) == (pytest.approx(value), pytest.approx(half), False)
 
@@ -39,7 +39,7 @@ def test_a_number_has_half_a_unit_of_its_last_digit(text: str, value: float, hal
     ],
 )
 def test_a_duration_is_in_seconds(text: str, seconds: float, half: float) -> None:
-    found = printed.number(text)
+    found = declared_records.printed_number(text)
     assert found
     assert found.is_duration
     assert (found.value, found.half) == (pytest.approx(seconds), pytest.approx(half))
@@ -49,4 +49,4 @@ def test_a_duration_is_in_seconds(text: str, seconds: float, half: float) -> Non
     "text", ["", "-", "1,23", "1,2345", "5m", "1:2:3", "1e999", "nan", "inf", "--1", "0x10", "1_000"]
 )
 def test_other_texts_are_no_numbers(text: str) -> None:
-    assert printed.number(text) is None
+    assert declared_records.printed_number(text) is None

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaign.core.model import Record, Source
-from campaign.results.parsers.repeats import Repeats, deviation
+from campaign.results.parsers.lines import Repeats, deviation
 
 
 def test_the_best_value_counts_with_its_line_and_the_spread_of_all() -> None:

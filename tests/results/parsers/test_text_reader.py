@@ -6,8 +6,7 @@ import re
 from dataclasses import replace
 
 from campaign.core.model import Observation, OutputRemark, Record, Source
-from campaign.results.parsers.lines import LONGEST_LINE
-from campaign.results.parsers.text_reader import LineRules, TextReader
+from campaign.results.parsers.lines import LONGEST_LINE, LineRules, TextReader
 from tests.support.captures import said
 
 

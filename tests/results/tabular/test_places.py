@@ -12,14 +12,14 @@ from campaign.config import rfp
 from campaign.config.forms import FormMapping, FormTable
 from campaign.config.rules import packs
 from campaign.core.errors import InputError
-from campaign.results.tabular import form, places
+from campaign.results.tabular import form
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "rfp" / "rfp.yaml"
 
 
 def found(path: Path, table: FormTable) -> dict[str, str]:
     read = form.read(path)
-    return {str(each.spot): each.entry.name for each in places.places(path, read, FormMapping(tables=(table,)))}
+    return {str(each.spot): each.entry.name for each in form.places(path, read, FormMapping(tables=(table,)))}
 
 
 def test_groups_of_columns_sheets_and_headings_in_several_lines(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_numbers_are_read_in_the_units_of_the_pack_if_they_can_be(tmp_path: Path
     (tmp_path / "form.csv").write_text("1.5,8,1.5,yes\n")
     cells = {"A1": "t/peak/shared/stat in kops/s", "B1": "t/peak/shared/stat.nodes", "C1": "t/max/shared/stat in MB/s"}
     mapping = FormMapping(cells=(*cells.items(), ("D1", "answers/8.2.2")))
-    one, other = places.rows(tmp_path / "form.csv", mapping, {"": pack})
+    one, other = form.rows(tmp_path / "form.csv", mapping, {"": pack})
     assert [one.fields[key] for key in ("target", "launch", "value", "unit", "nodes")] == [
         "t",
         "peak",
@@ -90,7 +90,7 @@ def test_the_forms_of_the_example_rfp_are_for_results_of_its_packs() -> None:
     for mapping in known.forms:
         path = EXAMPLE.with_name(mapping.file)
         read = form.read(path)
-        placed = list(places.places(path, read, mapping))
+        placed = list(form.places(path, read, mapping))
         assert len(placed) == {"form.xlsx": 12, "form.docx": 6}[mapping.file]
         for place in placed:
             part, _, *words = place.entry.result.split("/")
