@@ -274,6 +274,8 @@ VERBS = (
         ),
         Option("--reported", action="store_true",
                help="acceptance test on the reported values only, without confidence intervals"),
+        Option("--day", metavar="FACTOR", help="the most by which two days of one system may differ (default: 2): "
+               "larger differences count, though measured on different days"),
         Option("--map", action="append", default=[], metavar="NAME=OTHER",
                help="target NAME of the first campaign is called OTHER in the others"),
         Option("--force", action="store_true",

@@ -213,13 +213,13 @@ def _side_by_side(chosen: Mapping[str, list[str]], queues: Sequence[list[str]]) 
 def compare(arguments: argparse.Namespace) -> int:
     """Compare offers part by part, then by their scores."""
     terms = verdicts.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
-    targets = verdicts.parse_targets(arguments.map)
+    targets, day = verdicts.parse_targets(arguments.map), verdicts.parse_day(arguments.day)
     style = table_format(arguments.format, arguments.output)
     with ExitStack() as stack:
         offers = [_offer(stack, path) for path in arguments.campaigns]
         rfp, first = offers[0]
         compared = {
-            part: verdicts.compare([parts[part] for _, parts in offers], terms, targets, arguments.force)
+            part: verdicts.compare([parts[part] for _, parts in offers], terms, targets, arguments.force, day)
             for part in first
             if all(part in parts for _, parts in offers)
         }

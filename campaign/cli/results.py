@@ -182,10 +182,11 @@ def compare(arguments: argparse.Namespace) -> int:
 
         return parts.compare(arguments)
     terms = verdicts.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
+    day = verdicts.parse_day(arguments.day)
     mapping, pack = rfp.form_of(arguments.mapping, arguments.campaigns[-1], arguments.rules, arguments.of_part)
     form = (mapping, {part: packs.load(each) for part, each in pack.items()}) if mapping else None
     targets = verdicts.parse_targets(arguments.map)
-    comparison = sources.compare(arguments.campaigns, terms, targets, form, arguments.force)
+    comparison = sources.compare(arguments.campaigns, terms, targets, form, arguments.force, day)
     style = table_format(arguments.format, arguments.output)
     write(printed.printed(comparison, style, columns(arguments.output)), arguments.output)
     return OK if comparison.passed else INCOMPLETE

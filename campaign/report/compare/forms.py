@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -128,7 +129,7 @@ def _many(comparison: verdicts.OfferComparison) -> Table:
     body = []
     for cell in dict.fromkeys(cell for column in columns for cell in column):
         entries = [offer.entries.get(cell) for offer in comparison.offers]
-        marks = _best(entries)
+        marks = _best(entries, comparison.day)
         texts = [marks.get(place, "") + _number(entry) for place, entry in enumerate(entries)]
         for place, column in enumerate(columns, 1):
             if compared := column.get(cell):
@@ -138,7 +139,7 @@ def _many(comparison: verdicts.OfferComparison) -> Table:
     return ["cell", "unit", *map(verdicts.letters, range(len(comparison.offers)))], body
 
 
-def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
+def _best(entries: Sequence[OfferedCell | None], day: float) -> dict[int, str]:
     """Marks by place: the best median among values with one unit, and those not shown to differ from it."""
     measured = {place: entry for place, entry in enumerate(entries) if entry and entry.status is Status.MEASURED}
     if len(measured) < 2 or len({(entry.unit, entry.best) for entry in measured.values()}) > 1:
@@ -149,7 +150,7 @@ def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
     marks = {
         other: NOT_TOLD
         for other, entry in measured.items()
-        if min((*top.values, *entry.values), default=0.0) <= 0 or not _differ(top, entry)
+        if min((*top.values, *entry.values), default=0.0) <= 0 or not _differ(top, entry, day)
     }
     return marks | {place: BEST}
 
@@ -186,9 +187,10 @@ def _mean_in_words(in_means: bool, sums: verdicts.GainSummary) -> str:
     return f"{mean} (95% interval{within} {' to '.join(map(_factor, sums.interval))})"
 
 
-def _differ(one: OfferedCell, other: OfferedCell) -> bool:
+def _differ(one: OfferedCell, other: OfferedCell, day: float) -> bool:
     difference, over_sessions = verdicts.by_session(one, other)
-    return over_sessions and difference.p <= verdicts.LEVEL
+    low, high = (math.exp(bound) for bound in difference.bounds(verdicts.LEVEL) or (-math.inf, math.inf))
+    return difference.p <= verdicts.LEVEL and (over_sessions or verdicts.beyond(low, high, day))
 
 
 def _summary(comparison: verdicts.OfferComparison) -> Table:
@@ -236,9 +238,9 @@ def _legend(comparison: verdicts.OfferComparison) -> Iterable[str]:
         )
         if any(cell.verdict is SESSION for cell in cells):
             yield (
-                "'may be the day's': more than the noise within a session, but days differ too. To tell, let the runs "
-                "of both take turns on one system (A, B, A, B, …), or measure each in 4 sessions or more, on other "
-                "days."
+                "'may be the day's': more than the noise within a session, but two days of one system differ too, by "
+                f"up to a factor of {comparison.day:g} (--day). To tell, let the runs of both take turns on one system "
+                "(A, B, A, B, …), or measure each in 4 sessions or more, on other days."
             )
         yield from _power(comparison)
     elif not means:

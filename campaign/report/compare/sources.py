@@ -51,15 +51,17 @@ def compare(
     targets: Mapping[str, str] | None = None,
     form: tuple[FormMapping, Mapping[str, RulePack]] | None = None,
     force: bool = False,
+    day: float = verdicts.DAY,
 ) -> verdicts.OfferComparison:
     """Compare the first of the campaigns with each other one. `form`: how tables are read that are filled forms, and
-    their rule packs by part; `force`: also those of unequal rules or size. Raises InputError.
+    their rule packs by part; `force`: also those of unequal rules or size; `day`: the factor by which two
+    days of one system may differ. Raises InputError.
     """
     if len(paths) < 2:
         raise InputError(
             f"compare needs two or more campaigns; found {len(paths)} (the others are compared with the first)"
         )
-    return verdicts.compare([load(path, form) for path in paths], terms, targets, force)
+    return verdicts.compare([load(path, form) for path in paths], terms, targets, force, day)
 
 
 def has_parts(path: Path) -> bool:

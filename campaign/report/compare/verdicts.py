@@ -28,6 +28,7 @@ from campaign.statistics import intervals, ranks
 INFLATED = 1.01  # value over actual rate from which a formula inflates a number, not just by rounding
 MAX_PAIRS = 10**8  # of values, over all cells of an offer: about ten seconds
 LEVEL = 0.05  # of false alarms, per campaign and per bound
+DAY = 2.0  # factor by which two days of one system are taken to differ at most
 
 
 class CellVerdict(StrEnum):
@@ -71,6 +72,15 @@ def parse_terms(tolerance: str | None, at_least: str | None, reported: bool) -> 
     if reported:
         raise InputError("--reported needs --tolerance or --at-least")
     return None
+
+
+def parse_day(word: str | None) -> float:
+    """The factor by which two days of one system may differ: `1.2`. Raises InputError."""
+    if word is None:
+        return DAY
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", word) or float(word) < 1:
+        raise InputError(f"--day: found {shown(word)}; allowed: a factor from 1, such as 1.2")
+    return float(word)
 
 
 def parse_targets(words: Sequence[str]) -> dict[str, str]:
@@ -139,6 +149,7 @@ class OfferComparison:
     cells: tuple[tuple[CellComparison, ...], ...]
     remarks: tuple[tuple[str, ...], ...]  # for each offer: limitations of the comparison
     in_means: tuple[bool, ...]  # for each offer except the first: whether it has geometric means
+    day: float = DAY
 
     def compared(self, place: int) -> bool:
         """Whether any cell was compared: otherwise nothing is shown."""
@@ -156,24 +167,26 @@ def compare(
     terms: Terms | None = None,
     targets: Mapping[str, str] | None = None,
     force: bool = False,
+    day: float = DAY,
 ) -> OfferComparison:
     """Compare the first offer with each other one. `targets`: names of the first offer's targets by those of the
-    others. Raises InputError if the rules or the profile differ, unless `force`, which also gives means to offers
-    whose size, rules or operations differ.
+    others; `day`: the factor by which two days of one system may differ. Raises InputError if
+    the rules or the profile differ, unless `force`, which also gives means to offers whose size, rules or operations
+    differ.
     """
     first = offers[0]
     others = tuple(_mapped(first, offers[1:], targets or {}))
     for other in others if not force else ():
         _check_alike(first, other)
     _check_size(first, others)
-    columns = tuple(_column(first, other, terms) for other in others)
+    columns = tuple(_column(first, other, terms, day) for other in others)
     unequal = [tuple(_unequal(first, *pair)) for pair in zip(others, columns, strict=True)]
     remarks = (
         (*_limits(other), *apart, *_differences(first, other, column))
         for other, apart, column in zip(others, unequal, columns, strict=True)
     )
     in_means = tuple(force or not apart for apart in unequal)
-    return OfferComparison((first, *others), terms, columns, (tuple(_limits(first)), *remarks), in_means)
+    return OfferComparison((first, *others), terms, columns, (tuple(_limits(first)), *remarks), in_means, day)
 
 
 def _mapped(first: Offer, others: Sequence[Offer], targets: Mapping[str, str]) -> Iterable[Offer]:
@@ -213,7 +226,7 @@ def _check_size(first: Offer, others: Sequence[Offer]) -> None:
 # --- a column of cells
 
 
-def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[CellComparison, ...]:
+def _column(first: Offer, other: Offer, terms: Terms | None, day: float) -> tuple[CellComparison, ...]:
     cells = dict.fromkeys((*first.entries, *other.entries))
     pairs = [CellComparison(cell, first.entries.get(cell), other.entries.get(cell)) for cell in cells]
     column = [_settled(pair, terms) or _estimated(pair, terms) for pair in pairs]
@@ -226,7 +239,7 @@ def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[CellCompar
             for cell in column
         ]
     adjusted = iter(ranks.adjusted([cell.p for cell in column if cell.p is not None]))
-    return tuple(_judged(cell, None if cell.p is None else next(adjusted), terms) for cell in column)
+    return tuple(_judged(cell, None if cell.p is None else next(adjusted), terms, day) for cell in column)
 
 
 def _repeated(pair: CellComparison) -> bool:
@@ -318,6 +331,11 @@ def by_session(first: OfferedCell, second: OfferedCell) -> tuple[ranks.Differenc
     return (whole, False) if apart.bounds(LEVEL / 2) is None else (apart, True)
 
 
+def beyond(low: float | None, high: float | None, day: float) -> bool:
+    """Whether an interval of ratios is so far from 1 that two days of one system cannot differ so much."""
+    return low is not None and high is not None and (low > day or high < 1 / day)
+
+
 def _dependence(entry: OfferedCell) -> float:
     together = len(entry.values) / entry.jobs if entry.jobs else 1.0
     return max(together, intervals.dependence(entry.values))
@@ -328,19 +346,19 @@ def _dependence(entry: OfferedCell) -> float:
 Answer = tuple[CellVerdict, str, bool]  # verdict, reason, whether the cell fails
 
 
-def _judged(cell: CellComparison, adjusted: float | None, terms: Terms | None) -> CellComparison:
+def _judged(cell: CellComparison, adjusted: float | None, terms: Terms | None, day: float) -> CellComparison:
     if cell.reason:  # it is settled
         return cell
-    verdict, reason, fails = _difference(cell, adjusted) if terms is None else _accepted(cell, adjusted, terms)
+    verdict, reason, fails = _difference(cell, adjusted, day) if terms is None else _accepted(cell, adjusted, terms)
     return replace(cell, verdict=verdict, reason=reason, fails=fails, adjusted=adjusted)
 
 
-def _difference(cell: CellComparison, adjusted: float | None) -> Answer:
+def _difference(cell: CellComparison, adjusted: float | None, day: float) -> Answer:
     if adjusted is None or cell.ratio is None:
         return CellVerdict.UNTOLD, _untested(cell), True
     if adjusted > LEVEL:
         return CellVerdict.SAME, "", False
-    if not cell.over_sessions:
+    if not (cell.over_sessions or beyond(cell.low, cell.high, day)):
         return CellVerdict.SESSION, "", True
     better = (cell.ratio > 1) == (cell.best == "highest")
     return (CellVerdict.BETTER, "", False) if better else (CellVerdict.WORSE, "", True)

@@ -158,6 +158,37 @@ def test_a_difference_between_sessions_may_be_the_days(
     assert kinds(same) == {CellVerdict.SAME} and same.passed
 
 
+@pytest.mark.parametrize(
+    ("times", "day", "verdict"),
+    [
+        (0.1, 2.0, CellVerdict.WORSE),
+        (10.0, 2.0, CellVerdict.BETTER),
+        (0.6, 2.0, CellVerdict.SESSION),
+        (0.6, 1.2, CellVerdict.WORSE),
+        (0.1, 20.0, CellVerdict.SESSION),
+        (0.9, 1.0, CellVerdict.WORSE),
+    ],
+)
+def test_a_difference_that_no_day_makes_is_called_so_though_each_side_has_its_own(
+    times: float, day: float, verdict: CellVerdict
+) -> None:
+    slow = [times * value for value in LOW]
+    day_of = [[DAY_S * number + HOUR_S * each for each in range(6)] for number in range(3)]
+    offered = [offer(started(LOW, day_of[0])), offer(started(slow, day_of[1])), offer(started(LOW[::-1], day_of[2]))]
+    compared = verdicts.compare(offered, day=day)
+    ((found,), _) = compared.cells
+    assert (found.verdict, found.over_sessions) == (verdict, False)
+    marks = " ".join(forms.printed(compared, "simple").split())
+    assert ("two days of one system differ too, by up to a factor of " in marks) is (verdict is CellVerdict.SESSION)
+
+
+@pytest.mark.parametrize("word", ["0.5", "20%", "inf", "-2", ""])
+def test_a_day_is_a_factor_from_one(word: str) -> None:
+    with pytest.raises(InputError, match=r"--day: found .*; allowed: a factor from 1, such as 1\.2"):
+        verdicts.parse_day(word)
+    assert (verdicts.parse_day(None), verdicts.parse_day("1"), verdicts.parse_day("1.25")) == (2, 1, 1.25)
+
+
 def test_the_repetitions_of_a_session_count_as_one() -> None:
     """Six sessions of two repetitions that are alike show as much as one repetition in each."""
     starts = [DAY_S * day + HOUR_S * each for day in range(6) for each in (0, 1)]
