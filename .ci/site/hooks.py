@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = ROOT / "dist" / "pages"  # `make site` has the program write them
 AT_THE_TOP = {"README.md": "index.md"} | {name: name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")}
-WITHOUT_LINKS = ("CHANGELOG.md", "cli.md", "examples.md", "outputs.md")  # of words of the glossary
+WITHOUT_LINKS = ("CHANGELOG.md", "applets.md", "cli.md", "examples.md", "outputs.md")  # of words of the glossary
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)#\s]+)(#[^)]*)?\)")
 # What no word is linked in: code, links and pictures, headings, HTML.
 KEPT = re.compile(r"^(?:```.*?^```|#.*?)$|`[^`\n]+`|!?\[[^\]]*\]\([^)]*\)|<[^>]+>", re.MULTILINE | re.DOTALL)
@@ -40,11 +40,7 @@ def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> st
     text = LINK.sub(lambda match: _to_examples(match, here), markdown)
     if page.file.src_uri == "glossary.md":
         return re.sub(r"^\| ([^|]+) \| (?=[^-])", _entry, text, flags=re.MULTILINE)
-    return (
-        text
-        if page.file.src_uri in ("CHANGELOG.md", "examples.md", "outputs.md", "cli.md")
-        else _with_words(text, here)
-    )
+    return text if page.file.src_uri in WITHOUT_LINKS else _with_words(text, here)
 
 
 def _from_the_top(match: re.Match[str]) -> str:

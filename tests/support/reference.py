@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import zipfile
@@ -22,7 +23,7 @@ from unittest import mock
 from campaign.cli.arguments import parser
 from campaign.config import format as config_format
 from campaign.config import forms, rfp
-from campaign.config.rules import catalogue, packs
+from campaign.config.rules import catalogue, output_format, packs
 from campaign.config.rules import format as rules_format
 from campaign.core import formula
 from campaign.core.schema import KeyedMap
@@ -96,8 +97,8 @@ def generated() -> dict[Path, str]:
 
 
 def for_the_site() -> dict[str, str]:
-    """Pages that only the site has, by name: what `campaign help VERB` and `campaign check` print, all of it."""
-    return {"cli.md": _reference(), "rules-why.md": _why()}
+    """Pages that only the site has, by name: what `campaign help VERB`, `campaign check` and `APPLET -h` print."""
+    return {"cli.md": _reference(), "rules-why.md": _why(), "applets.md": _applets()}
 
 
 def _commands() -> list[str]:
@@ -129,6 +130,15 @@ def _why() -> str:
     head += ["| rule | why it matters to the buyer | what the vendor should do |"]
     rows = [f"| {rule} | {entry.why} | {entry.remedy} |" for rule, entry in catalogue.CATALOGUE.items()]
     return "\n".join([*head, "|---|---|---|", *rows]) + "\n"
+
+
+def _applets() -> str:
+    """The help of each program of the built-in benchmark."""
+    parts = ["# Options of the built-in benchmark", "", "What `mdtest -h` and the others print."]
+    for name in output_format.BUILT_IN:
+        printed = subprocess.run([PROJECT / "bench-src/build" / name, "-h"], capture_output=True, text=True, check=True)
+        parts += _section(name, printed.stdout)
+    return "\n".join(parts) + "\n"
 
 
 def _with_keys(page: Path, record: KeyedMap, elsewhere: str = "") -> str:
