@@ -18,7 +18,7 @@ from campaign.judge.system import mounted
 from campaign.report import decision
 from campaign.report.contents import measured
 from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, SortedFindings, Step
-from campaign.report.verdict import OPEN, Compliance, Reason, Verdict, verdict
+from campaign.report.verdict import OPEN, Compliance, verdict
 from campaign.results.cells import Row
 
 NOT_FULLY_CHECKED = 4
@@ -33,7 +33,7 @@ class VerifyOutcome(StrEnum):
     NOT_VALID = "NOT VALID"
 
 
-# Of each outcome: the kind of the verdict that the report shows, and the exit status.
+# Of each outcome: the kind of the decision, and the exit status.
 _MEANING = {
     VerifyOutcome.COMPLIANT: (Compliance.COMPLIES, OK),
     VerifyOutcome.NOT_VALID: (Compliance.BROKEN, INCOMPLETE),
@@ -105,12 +105,6 @@ class Conclusion:
     measured_to: str
     file_systems: dict[str, str]  # by target
     decision: DecisionBlock
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict as the report shows it."""
-        reasons = (Reason(f"{each.name}: {each.answer} ({each.reason})") for each in self.decision.questions)
-        return Verdict(_MEANING[self.outcome][0], f"VERDICT: {self.outcome}", tuple(reasons))
 
     @property
     def exit_status(self) -> int:
@@ -217,6 +211,7 @@ def _decision(said: Conclusion, known: Known, found: SortedBundle, rows: Sequenc
         f"{follows}.",
         f"{' or '.join(beyond)}." if beyond else "that the system will be installed as it was measured.",
         tuple(_steps(said, known, found, sampled)),
+        _MEANING[said.outcome][0],
     )
 
 

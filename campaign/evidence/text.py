@@ -133,7 +133,7 @@ def for_report(verified: VerifiedBundle, judged: Judged) -> contents.Contents:
     """The contents of the buyer's report: the campaign as re-evaluated, with the findings about the bundle."""
     campaign = judged.submission
     whole = replace(campaign, findings=(*verified.findings, *campaign.findings))
-    return contents.of(whole, verified.conclusion.verdict)
+    return contents.of(whole, verified.conclusion.decision)
 
 
 def conclusion(verified: VerifiedBundle) -> str:

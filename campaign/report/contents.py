@@ -10,13 +10,14 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
+from campaign.core.errors import typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Finding, State
 from campaign.core.units import counted, listed, several
 from campaign.judge import ran
 from campaign.judge.clauses import ClauseLine, matrix
 from campaign.judge.submission import Submission
-from campaign.report.verdict import Verdict
+from campaign.report.decision import DecisionBlock, of_campaign
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, FileSystemSpace
 from campaign.results.source.modifications import Section, parts
@@ -42,12 +43,17 @@ class Contents(Submission):
     modifications: Sequence[Section] = ()
     environment: Sequence[Section] = ()
     clauses: Sequence[ClauseLine] = ()  # the compliance matrix; none if the pack does not list its clauses
-    verified: Verdict | None = None  # the verdict of the buyer's verification
+    of_buyer: DecisionBlock | None = None  # of a verification
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:
         """All findings; those of rows are among `findings` here."""
         return self.findings
+
+    @property
+    def decision(self) -> DecisionBlock:
+        """The buyer's, or else the vendor's."""
+        return self.of_buyer or of_campaign(self, typed(self.campaign.path.name, self.campaign.part))
 
     @property
     def root(self) -> Path:
@@ -70,7 +76,7 @@ class Contents(Submission):
         return counted("attempt", [attempt.state for attempt in self.attempts])
 
 
-def of(submission: Submission, verified: Verdict | None = None) -> Contents:
+def of(submission: Submission, of_buyer: DecisionBlock | None = None) -> Contents:
     same = {field.name: getattr(submission, field.name) for field in fields(Submission)}
     return Contents(
         **{**same, "findings": submission.all_findings},
@@ -80,7 +86,7 @@ def of(submission: Submission, verified: Verdict | None = None) -> Contents:
         ),
         environment=environment(submission.results),
         clauses=matrix(submission),
-        verified=verified,
+        of_buyer=of_buyer,
     )
 
 

@@ -15,7 +15,7 @@ from campaign.core.units import listed, several
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.submission import Submission
 from campaign.report import printing
-from campaign.report.verdict import OPEN
+from campaign.report.verdict import OPEN, Compliance, verdict
 from campaign.results.cells import Row
 
 MOST_STEPS = 4
@@ -43,6 +43,7 @@ class DecisionBlock:
     may: str  # what may be concluded
     may_not: str
     steps: tuple[Step, ...] = ()
+    kind: Compliance = Compliance.UNCHECKED
 
     @property
     def sentence(self) -> str:
@@ -147,9 +148,10 @@ def of_campaign(whole: Submission, file: str) -> DecisionBlock:
     """For the vendor, before anything is handed in. `file`: the campaign file, as it is typed."""
     found = SortedFindings(each for each in whole.all_findings if each.rule not in BUNDLE_RULES)
     asked = (complete(whole.rows), rules(found, "the buyer", "none violated"), decisions(found, "nothing waits"))
-    left, full = [row.status for row in whole.rows if row.status in OPEN], whole.campaign.profile == "full"
-    ready = full and asked[0].answer == "yes" and not found.violated
-    headline = "READY TO HAND IN" if ready else "NOT READY" if full else "REHEARSAL"
+    left = [row.status for row in whole.rows if row.status in OPEN]
+    kind = verdict(whole).kind
+    ready = kind in (Compliance.COMPLIES, Compliance.UNCHECKED)
+    headline = "READY TO HAND IN" if ready else "REHEARSAL" if kind is Compliance.REHEARSAL else "NOT READY"
     steps = [Step(VENDOR, f"campaign run {file}")] if "missing" in left or "failed" in left else []
     steps += of_vendor(found)
     if ready:
@@ -162,4 +164,5 @@ def of_campaign(whole: Submission, file: str) -> DecisionBlock:
         f"{says}, as far as the rules were checked.",
         "that the buyer accepts it: what is explained, declined or open waits for the buyer's terms.",
         tuple(steps),
+        kind,
     )

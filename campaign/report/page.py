@@ -22,6 +22,7 @@ from campaign.core.model import Finding, Run, Status
 from campaign.core.resources import TEMPLATES
 from campaign.report import causes, clauses, notes, origins, table, verdict
 from campaign.report.contents import Contents
+from campaign.report.decision import MOST_STEPS
 from campaign.report.plots import svg
 from campaign.report.plots.kinds import Picture, model_lines
 from campaign.results.cells import Row
@@ -47,14 +48,14 @@ def html(
         campaign=campaign,
         pack=pack,
         verdict=verdict.verdict(contents),
-        verified=contents.verified,
-        counts=verdict.counted(rows),
+        decision=contents.decision,
         tried=contents.tried,
         measured=contents.measured,
         rounding=table.ROUNDING,
         columns=[*((title, table.unit(pack, title)) for title in titles), ("Processes", ""), ("Nodes", "")],
         titles=titles,
         statuses=list(dict.fromkeys(row.status for row in rows)),
+        of_rows=sorted({finding.rule for row in rows for finding in row.findings}),
         targets=[
             {
                 "name": target.name,
@@ -102,7 +103,7 @@ def rendered(template: str, **values: Any) -> str:
     )
     policy = _policy(style, script)
     named = {"program": __version__, "style": Markup(style), "script": Markup(script), "policy": policy}
-    return environment.get_template(template).render(**named, **values)
+    return environment.get_template(template).render(most_steps=MOST_STEPS, **named, **values)
 
 
 def _policy(style: str, script: str) -> str:

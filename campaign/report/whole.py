@@ -12,9 +12,9 @@ from typing import Any
 from campaign.config.response import Response
 from campaign.config.rfp import Part
 from campaign.core import atomic, units
-from campaign.core.errors import unwritten
+from campaign.core.errors import typed, unwritten
 from campaign.judge.submission import Submission
-from campaign.report import page, printing, table, verdict
+from campaign.report import decision, page, printing, table
 from campaign.report.scores import Scored
 
 TEMPLATE = "whole.html.j2"
@@ -86,8 +86,7 @@ def write_page(
     folded = [
         {
             "part": part,
-            "verdict": verdict.verdict(judged),
-            "counts": verdict.counted(judged.rows),
+            "decision": decision.of_campaign(judged, typed(judged.campaign.path.name, part.id)),
             "table": table.printed(judged.rows, judged.campaign, judged.pack, "simple"),
             "link": os.path.relpath(reports[part.id] / "index.html", directory),
         }

@@ -198,7 +198,7 @@ def test_the_report_counts_and_lists_what_the_verdict_counts(made: Made, tmp_pat
     page = (tmp_path / "index.html").read_text()
     assert f"{told['conclusion']['unchecked']} rules of " in page
     assert (told["conclusion"]["outcome"], told["conclusion"]["compliance"]) == ("NOT VALID", "rehearsal")
-    assert '<section class="verdict broken"' in page
+    assert '<section class="decision broken"' in page
 
 
 def test_the_report_has_the_times_of_the_verdict(made: Made, tmp_path: Path) -> None:

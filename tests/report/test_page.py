@@ -1,11 +1,12 @@
-"""The page in a real browser, as wide as a desktop's window and as a phone: it fits, leads to each number's origin with
-and without its script, filters, fetches nothing, and prints.
+"""The page in a real browser, as wide as a desktop's window and as a phone, light and dark: it fits, leads to each
+number's origin with and without its script, filters, sorts, fetches nothing, and prints.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from campaign.config.format import Target
 from campaign.config.rules.entries import Plot
 from campaign.core.errors import EnvironmentLacks
 from campaign.report import pdf
+from campaign.report.plots import shapes, svg
+from campaign.report.plots.searches import CHOSEN, CONFIRMED, RUN
 from campaign.report.write import write_report
 from tests.report.test_write import contents, placed
 from tests.support.browser import Browser, Tab
@@ -67,6 +70,18 @@ def link(cell: str) -> str:
     return f'table.numbers a[href="#{cell}"]'
 
 
+def luminance(colour: str) -> float:
+    """Of `rgb(…)`, by the Web Content Accessibility Guidelines."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
 def test_the_page_is_not_wider_than_its_window(tab: Tab) -> None:
     assert tab.get("document.documentElement.scrollWidth <= innerWidth")
     tab.click(link(FIRST))
@@ -113,7 +128,8 @@ def test_a_click_on_a_number_opens_its_origin_with_the_log_line_and_those_around
 
 
 def test_the_targets_stand_beside_each_other_in_one_table_that_leads_to_theirs(tab: Tab) -> None:
-    table = "document.querySelector('[aria-labelledby=overview] table')"
+    table = "document.querySelector('.overview table')"
+    tab.click(".overview summary")
     assert tab.get(f"[...{table}.tHead.rows[0].cells].map(cell => cell.textContent)") == ["", "scratch", "project"]
     rows = f"[...{table}.tBodies[0].rows]"
     assert tab.get(f"{rows}.filter(row => row.cells.length === 3).length") == 36
@@ -174,6 +190,86 @@ def test_each_filter_leaves_what_it_names_and_says_so(tab: Tab) -> None:
     assert tab.get("document.getElementById('f-count').textContent") == ""
 
 
+def test_a_filter_by_finding_leaves_the_numbers_that_have_it(tab: Tab) -> None:
+    tab.choose("#f-finding", "GEO-02")
+    assert tab.get("document.getElementById('f-count').textContent") == "3 of 72 results shown: finding GEO-02"
+    assert tab.get(SHOWN) == 3
+    left = "[...document.querySelectorAll('td[id]')].filter(one => one.checkVisibility())"
+    assert tab.get(f"{left}.every(one => one.textContent.includes('GEO-02'))")
+    assert not tab.get("document.querySelector('[data-target=project]').checkVisibility()")
+
+
+def test_a_heading_orders_the_lines_below_it_and_at_last_as_the_rules_do(tab: Tab) -> None:
+    heading = ".target thead th:nth-child(2)"
+    labels = "[...document.querySelector('.target tbody').rows].map(row => row.cells[0].textContent)"
+    by_rules = tab.get(labels)
+    orders = []
+    for _ in range(3):
+        tab.click(f"{heading} button")
+        orders.append((tab.get(f"document.querySelector('{heading}').ariaSort"), tab.get(labels)))
+    assert [order for order, _ in orders] == ["ascending", "descending", "none"]
+    assert orders[0][1][5:10] == [by_rules[5], by_rules[7], by_rules[6], by_rules[8], by_rules[9]]
+    assert orders[2][1] == by_rules
+
+
+def test_the_list_of_all_results_is_ordered_by_any_column(tab: Tab) -> None:
+    tab.click("a[href='#origins']")
+    tab.until("document.querySelector('#origins').checkVisibility()")
+    values = "[...document.querySelectorAll('#origins tbody tr')].map(row => parseFloat(row.cells[1].textContent))"
+    numbers = tab.get(f"{values}.filter(Number.isFinite)")
+    tab.click("#origins thead th:nth-child(2) button")
+    assert tab.get(f"{values}.slice(0, {len(numbers)})") == sorted(numbers)
+    tab.choose("#f-status", "invalid")  # still finds the numbers of the lines
+    assert tab.get(SHOWN) == 3
+
+
+def test_every_column_of_a_table_can_be_reached_and_a_table_wider_than_the_window_says_so(tab: Tab) -> None:
+    tables = tab.get(
+        "[...document.querySelectorAll('.target .wide')].map(one => {"
+        "  const said = one.previousElementSibling;"
+        "  one.scrollLeft = one.scrollWidth;"
+        "  const last = one.querySelector('thead th:last-child').getBoundingClientRect();"
+        "  return {wide: one.scrollWidth > one.clientWidth, said: said.checkVisibility() && said.textContent,"
+        "    right: last.right};})"
+    )
+    for table in tables:
+        assert table["said"] == ("5 columns: scroll the table sideways to see Nodes." if table["wide"] else False)
+        assert table["right"] <= tab.get("innerWidth")
+    if tab.get("innerWidth") == PHONE:
+        assert all(table["wide"] for table in tables)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_can_be_read_on_their_ground_in_both_modes(tab: Tab, scheme: str) -> None:
+    tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    paper = tab.get("getComputedStyle(document.body).backgroundColor")
+    assert (luminance(paper) < 0.1) == (scheme == "dark")
+    texts = "[...document.querySelectorAll('h1, h2, .small, td > a, sup > a, .plot text')]"
+    colours = "one.localName === 'text' ? getComputedStyle(one).fill : getComputedStyle(one).color"
+    for colour in tab.get(f"[...new Set({texts}.map(one => {colours}))]"):
+        assert contrast(colour, paper) >= 4.5, (colour, paper)
+    block = "document.querySelector('.decision')"
+    ground = tab.get(f"getComputedStyle({block}).backgroundColor")
+    for part in (".headline", ".small", "td", "li"):
+        colour = tab.get(f"getComputedStyle({block}.querySelector('{part}')).color")
+        assert contrast(colour, ground) >= 4.5, (part, colour, ground)
+
+
+@pytest.mark.programs
+def test_the_marks_of_plots_can_be_told_from_a_dark_ground(browser: Browser, page: Path) -> None:
+    tab = browser.open(page, DESKTOP)
+    tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    paper = tab.get("getComputedStyle(document.body).backgroundColor")
+    for given in (*shapes.COLOURS, RUN, CONFIRMED, CHOSEN, svg.INK):
+        for property in ("fill", "stroke"):
+            shown = tab.get(
+                f"(one => {{ one.setAttribute('{property}', '{given}'); return getComputedStyle(one).{property}; }})"
+                "(document.querySelector('.plot rect'))"
+            )
+            assert contrast(shown, paper) >= 3, (given, shown)
+    tab.close()
+
+
 def test_without_scripts_numbers_open_and_close_and_no_filter_is_offered(scriptless: Tab) -> None:
     assert scriptless.get("document.getElementById('filters').checkVisibility()") is False
     assert scriptless.get(SHOWN) == 72
@@ -214,6 +310,19 @@ def test_the_page_is_printed_to_pdf_by_an_installed_browser(page: Path) -> None:
     assert made == page.with_suffix(".pdf")
     printed = made.read_bytes()
     assert printed.startswith(b"%PDF-") and printed.count(b"/Type /Page\n") > 2
+
+
+def test_printed_the_decision_and_the_first_table_are_on_page_one_and_no_heading_ends_a_page(page: Path) -> None:
+    made = pdf.write(page)
+    text = subprocess.run(["pdftotext", "-layout", made, "-"], capture_output=True, text=True, check=True).stdout
+    first, *others = [sheet.strip() for sheet in text.split("\f") if sheet.strip()]
+    assert first.index("REHEARSAL") < first.index("scratch (/scratch/user)") < first.index("All there is")
+    assert first.count("All there is") == 3  # in each of the three groups of files
+    assert not any("All targets" in sheet or "scroll the table" in sheet for sheet in (first, *others))
+    headings = ("Results", "Findings", "System", "Rates", "How to check", "Command lines", "Origin of the numbers")
+    for sheet in (first, *others):
+        *_, last, _ = [line.strip() for line in sheet.splitlines() if line.strip()]  # above the page's number
+        assert last not in headings and "files in" not in last, last
 
 
 def test_without_a_browser_pdf_says_what_to_install_and_what_else_to_do(

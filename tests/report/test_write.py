@@ -23,7 +23,8 @@ from campaign.core.errors import InputError
 from campaign.core.model import Finding, Severity
 from campaign.report import origins
 from campaign.report.contents import Contents, Section
-from campaign.report.verdict import Compliance, Reason, Verdict
+from campaign.report.decision import DecisionBlock, Question, Step
+from campaign.report.verdict import Compliance
 from campaign.report.write import write_report
 from tests.report.test_clauses import KEPT, OPEN
 from tests.support import builders
@@ -147,12 +148,22 @@ def test_the_page_needs_nothing_beside_it(tmp_path: Path) -> None:
     assert not re.search(r"url\(|@import|@font-face", style)
 
 
-def test_the_buyers_verdict_has_its_outcome_alone_in_the_first_line(tmp_path: Path) -> None:
-    found = Verdict(Compliance.BROKEN, "VERDICT: NOT VALID", (Reason("It was altered. See why."),))
-    write_report(tmp_path, replace(contents(Results()), verified=found))
-    text = (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert '<section class="verdict broken"' in text
-    assert "<p>VERDICT: NOT VALID</p>\n<p>It was altered. See why.</p>" in text
+def test_the_decision_comes_first_and_it_is_the_buyers_if_there_is_one(tmp_path: Path) -> None:
+    steps = tuple(Step("you", f"step {number}") for number in range(1, 7))
+    asked = (Question("evidence", "CONTRADICTED", "it was altered"),)
+    found = DecisionBlock("NOT VALID", ("a.zip",), asked, "nothing.", "anything.", steps, Compliance.BROKEN)
+    page = Page(write_report(tmp_path, replace(contents(Results()), of_buyer=found)))
+    assert first_section(page) == {"class": "decision broken", "aria-label": "Decision"}
+    assert "NOT VALID a.zip evidenceCONTRADICTEDit was altered You may conclude: nothing. You may not: any" in page.text
+    assert "Next you step 1 you step 2 you step 3 you step 4 and 2 more you step 5 you step 6 Results" in page.text
+    page = Page(write_report(tmp_path, contents(Results())))
+    assert first_section(page) == {"class": "decision rehearsal", "aria-label": "Decision"}
+    assert "REHEARSAL campaign test, test-rules 7, rehearsal size completeNO0 of 36 results" in page.text
+    assert "Next vendor campaign run campaign.yaml vendor FLG-06: run the result again" in page.text
+
+
+def first_section(page: Page) -> dict[str, str | None]:
+    return next(of for tag, of in page.tags if tag == "section")
 
 
 def test_the_pages_policy_lets_its_own_style_and_script_run_and_nothing_else(tmp_path: Path) -> None:
@@ -265,13 +276,7 @@ def test_every_id_is_there_once_and_every_part_has_a_heading(tmp_path: Path) -> 
         if tag == "th":
             assert attributes.get("scope") in ("col", "row", "rowgroup")
         if tag == "table":
-            assert attributes["class"] in ("numbers", "list", "list small")
-
-
-def test_the_verdict_stands_before_the_first_table(tmp_path: Path) -> None:
-    text = (write_report(tmp_path, contents(everything()))).read_text()
-    assert text.index("Rehearsal size: not a compliant result</p>") < text.index("<table")
-    assert text.index("36 cells: 21 measured") < text.index("<table")
+            assert attributes["class"] in ("answers", "numbers", "list", "list small")
 
 
 def test_a_projected_number_says_so_and_how_it_came_about(tmp_path: Path) -> None:
@@ -304,14 +309,14 @@ def test_a_status_other_than_measured_stands_beside_the_number(tmp_path: Path) -
 def test_findings_that_differ_only_in_their_subject_stand_once(tmp_path: Path) -> None:
     findings = tuple(replace(FINDING, wording="said once", subject=f"run{n}") for n in range(5))
     page = Page(write_report(tmp_path, contents(everything(), findings)))
-    assert page.text.count("said once") == 1
+    assert page.text.partition("A rule that was not checked")[2].count("said once") == 1
     assert "run0, run1, run2, run3, run4" in page.text
 
 
 def test_findings_that_say_the_same_of_different_values_stand_once_with_each_value(tmp_path: Path) -> None:
     findings = tuple(replace(FINDING, wording="said once", subject=f"run{n}", actual=f"{n}%") for n in range(3))
     page = Page(write_report(tmp_path, contents(everything(), findings)))
-    assert page.text.count("said once") == 1
+    assert page.text.partition("A rule that was not checked")[2].count("said once") == 1
     assert "3 findings with different values" in page.text
     assert "run1: expected 4, found 1%" in page.text
 

@@ -67,8 +67,8 @@ def clauses(sheets: Sheets) -> None:
 
 def projections(sheets: Sheets) -> None:
     columns = {
-        "cell": 34, "value": 14, "unit": 10, "low": 14, "high": 14, "uncertainty": 12, "nodes": 8, "processes": 10,
-        "base system": 28, "generation": 20, "formula": 36, "inputs": 36, "logs": 40,
+        "cell": 30, "value": 12, "unit": 8, "low": 12, "high": 12, "uncertainty": 12, "nodes": 8, "processes": 10,
+        "base system": 18, "generation": 12, "formula": 26, "inputs": 26, "logs": 24,
     }  # fmt: skip
     rows = [_projection(row, row.projection) for row in sheets.contents.rows if row.projection is not None]
     sheets.records("Projections", columns, rows)
@@ -85,8 +85,8 @@ def _projection(row: Row, by: Projection) -> list[Value]:
 
 def findings(sheets: Sheets) -> None:
     columns = {
-        "rule": 10, "severity": 9, "subject": 34, "message": 60, "expected": 40, "found": 40, "clause": 14,
-        "explained": 40, "waived": 40, "checked": 10,
+        "rule": 9, "severity": 9, "subject": 30, "message": 44, "expected": 26, "found": 26, "clause": 11,
+        "explained": 26, "waived": 20, "checked": 9,
     }  # fmt: skip
     rows = [
         [
@@ -130,8 +130,8 @@ def _origin(row: Row) -> list[Value]:
 
 def runs(sheets: Sheets) -> None:
     columns = {
-        "run": 30, "nodes": 8, "processes": 10, "processes per node": 10, "items per process": 10, "items in total": 12,
-        "command line": 90, "notes": 50, "attempts used": 10, "end states": 30,
+        "run": 28, "nodes": 8, "processes": 10, "processes per node": 10, "items per process": 10, "items in total": 12,
+        "command line": 68, "notes": 34, "attempts used": 10, "end states": 20,
     }  # fmt: skip
     contents = sheets.contents
     tried = matrix.attempts_by_run(contents.runs, contents.attempts)

@@ -21,6 +21,7 @@ NAMES = ("Summary", OVERVIEW, CLAUSES, "System", "Projections", "Findings", PROV
 LONGEST_NAME, LONGEST_TEXT = 31, 32767
 
 LINE = 15  # points of a row with one line of text
+READABLE = 210  # most widths of letters beside each other on a printed page
 MOST_LINES = 27  # a row may be 409 points high
 
 LINKED: dict[str, Any] = {"font_color": "blue", "underline": 1}
@@ -82,8 +83,8 @@ class Sheets:
         return self._formats[key]
 
     def add(self, name: str, widths: Iterable[int]) -> Worksheet:
-        """Add a sheet that prints on A4 at the page's width, with the campaign's name and the page number at
-        its foot.
+        """Add a sheet that prints on A4, on so many pages beside each other that it can be read, with the campaign's
+        name and the page number at its foot.
         """
         sheet = self.book.add_worksheet(name)
         self.widths[name] = list(widths)
@@ -91,7 +92,8 @@ class Sheets:
             sheet.set_column(column, column, width)
         sheet.set_paper(9)
         sheet.set_landscape()
-        sheet.fit_to_pages(1, 0)
+        sheet.fit_to_pages(-(-sum(self.widths[name]) // READABLE), 0)
+        sheet.repeat_columns(0)
         sheet.hide_gridlines(2)
         campaign = self.contents.campaign
         foot = text(campaign.name)[:60].replace("&", "&&")

@@ -18,7 +18,8 @@ from campaign.core.model import Status
 from campaign.core.units import digits
 from campaign.report import notes, table
 from campaign.report.contents import Contents
-from campaign.report.verdict import Compliance, Reason, counted, verdict
+from campaign.report.decision import MOST_STEPS
+from campaign.report.verdict import Compliance
 from campaign.report.workbook import records
 from campaign.report.workbook.sheets import CLAUSES, LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal
 from campaign.results.cells import Row
@@ -74,19 +75,28 @@ def workbook(path: Path, contents: Contents) -> bytes:
 
 def _summary(sheets: Sheets) -> None:
     contents, campaign, pack = sheets.contents, sheets.contents.campaign, sheets.contents.pack
-    conclusion = verdict(contents)
+    decision = contents.decision
     sheet = sheets.add("Summary", (26, SUMMARY_WIDTH))
-    sheets.put(sheet, 0, 0, pack.caption, bold=True, font_size=14)
-    sheets.put(sheet, 1, 0, conclusion.headline, bold=True, font_size=14, font_color=_COLOURS[conclusion.kind])
+    sheets.put(sheet, 0, 0, decision.headline, bold=True, font_size=14, font_color=_COLOURS[decision.kind])
+    more = len(decision.steps) - MOST_STEPS
     facts: list[tuple[str, str]] = [
+        ("Decision on", ", ".join(decision.about)),
+        *((each.name, f"{each.answer}: {each.reason}") for each in decision.questions),
+        ("You may conclude", decision.may),
+        ("You may not", decision.may_not),
+        *(
+            ("" if number else "Next", f"{step.who}: {step.what}")
+            for number, step in enumerate(decision.steps[:MOST_STEPS])
+        ),
+        *[("", f"and {more} more: see the sheet Findings")] * (more > 0),
+        ("", ""),
+        ("Table", pack.caption),
         ("Campaign", campaign.name),
         ("Run rules", f"{pack.id}, version {pack.version}: {pack.title}{table.origin(pack)}"),
         ("Clauses of", pack.document),
         ("Profile", campaign.profile if campaign.profile == "full" else f"{campaign.profile}: not a compliant result"),
         ("Measured", contents.measured or "no results yet"),
-        ("Cells", counted(contents.rows)),
         ("Attempts", contents.tried),
-        *(("Verdict" if not number else "", reason) for number, reason in enumerate(_reasons(conclusion.reasons))),
         ("Digits", table.ROUNDING),
         ("Marks", _TABLE_MARKS),
         (
@@ -100,25 +110,17 @@ def _summary(sheets: Sheets) -> None:
         ("", f"campaign check {typed(campaign.path.name)}: re-reads all raw output and re-checks every rule"),
         ("", "campaign verify BUNDLE: does the same offline on the submitted bundle and compares the results"),
     ]
-    for number, (name, value) in enumerate(facts, 3):
+    for number, (name, value) in enumerate(facts, 1):
         sheets.put(sheet, number, 0, name, bold=True)
         sheets.put(sheet, number, 1, value, text_wrap=True)
         sheets.fit(sheet, number, [(value, SUMMARY_WIDTH)])
-    first = 4 + len(facts)
+    first = 2 + len(facts)
     sheets.put(sheet, first, 0, "Sheets", bold=True)
     named = [*zip([target.name for target in campaign.targets], sheets.targets, strict=True)]
     absent = {OVERVIEW: len(campaign.targets) == 1, CLAUSES: not contents.clauses}
     named += [(name, name) for name in NAMES[1:] if not absent.get(name)]
     for number, (shown, name) in enumerate(named):
         sheets.link(sheet, first + number, 1, internal(name, 0, 0), shown, **LINKED)
-
-
-def _reasons(reasons: Sequence[Reason]) -> list[str]:
-    lines = []
-    for reason in reasons:
-        rules = ", ".join(f"{rule} ({times})" if times > 1 else rule for rule, _, times in reason.rules)
-        lines.append(f"{reason.text} {rules}")
-    return lines or ["all rules checked; no violation"]
 
 
 def _target(sheets: Sheets, target: Target, name: str) -> None:
@@ -166,7 +168,7 @@ def _overview(sheets: Sheets) -> None:
 
 def _aligned(column: int, numbers: int, header: str) -> dict[str, object]:
     """The format of a heading: the first column has labels, the next ones have numbers, as many as said."""
-    return {"align": "right"} if 0 < column <= numbers else {"indent": int(header == table.STATUS)}
+    return {"align": "right"} if 0 < column <= numbers else {"indent": 2 * (header == table.STATUS)}
 
 
 def _caption(sheets: Sheets, sheet: Worksheet, caption: str) -> None:
@@ -185,7 +187,7 @@ def _line(
     for column, row in enumerate(line.rows, 1):
         if row is not None:
             _entry(sheets, sheet, row, number, column)
-    sheets.put(sheet, number, headers.index(table.STATUS), table.status(line, titles) or None, font_color=RED, indent=1)
+    sheets.put(sheet, number, headers.index(table.STATUS), table.status(line, titles) or None, font_color=RED, indent=2)
 
 
 def _entry(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -> None:
