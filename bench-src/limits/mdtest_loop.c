@@ -70,7 +70,8 @@ static void remove_all(long count)
         check(unlink(path) != 0);
 }
 
-static void measure(const char *name, void (*phase)(long), long count, int rank, int ranks)
+/* Not inlined: callgrind is told to look at it. */
+static void __attribute__((noinline)) measure(const char *name, void (*phase)(long), long count, int rank, int ranks)
 {
     first_name();
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,0 +1,210 @@
+"""What an operation costs each applet beside a bare loop, in figures that no other work on the machine moves.
+
+A simulator (valgrind's callgrind) runs both with two numbers of operations; the differences, divided by the operations
+between them, contain nothing of start and end: instructions, loads and stores, calls of libraries, system calls,
+allocations, and the lines of the first-level cache with code and with data that an operation uses. Most virtual
+machines have no counters of the processor, and with Debian's settings only root may read them; these figures are the
+same wherever the compiler is. What the MPI library does by itself is not in them: how often it looks for messages
+depends on the machine's load.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tabulate import tabulate
+
+from tests.bench.mdtest_limit import BUILD, tmpfs
+
+LINE_BYTES = 64
+ALLOCATIONS = {"malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "mmap", "mmap64"}
+
+Command = Callable[[Path, int], list[object]]  # of a directory and a count
+Cost = dict[str, float]  # of one operation, by figure
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    phases: list[str]
+    applet: Command
+    loop: Command
+    functions: tuple[str, str]  # of the applet and of the loop; each call of it is one of the phases
+    more: tuple[int, int, int, int]  # instructions, accesses, lines of code and of data that the applet may have more
+    counts: tuple[int, int] = (1000, 3000)
+    each: int = 1  # operations for each of the count
+    processes: int = 1
+    libc: bool = True  # what the C library does counts: not where the MPI library calls it while it waits
+
+    def bars(self) -> Cost:
+        instructions, accesses, code, data = self.more
+        return {
+            "instructions": instructions,
+            "loads and stores": accesses,
+            "library calls": 0,
+            "system calls": 0,
+            "allocations": 0,
+            "code lines": code,
+            "data lines": data,
+        }
+
+
+def mdtest(directory: Path, count: int) -> list[object]:
+    return [BUILD / "mdtest", "-F", "-C", "-T", "-r", "-n", count, "-d", directory]
+
+
+def mdtest_loop(directory: Path, count: int) -> list[object]:
+    return [BUILD / "limits" / "mdtest_loop", directory, count]
+
+
+def ior(*options: object) -> Command:
+    def command(directory: Path, count: int) -> list[object]:
+        return [BUILD / "ior", "-w", "-r", "-F", "-t", 4096, "-b", 4096 * count, "-o", directory / "f", *options]
+
+    return command
+
+
+def ior_loop(directory: Path, count: int) -> list[object]:
+    return [BUILD / "limits" / "ior_loop", directory / "f", 4096, 4096 * count, 1]
+
+
+def mbw_mr(_directory: Path, count: int) -> list[object]:
+    return [BUILD / "mbw_mr", "-m", "8:8", "-x", 1, "-i", count]
+
+
+def mbw_mr_loop(_directory: Path, count: int) -> list[object]:
+    return [BUILD / "limits" / "mbw_mr_loop", 8, 8, count, 1]
+
+
+MDTEST_FUNCTIONS = ("mdtest_phase_items", "measure")
+IOR_PHASES = ["write 4 KiB", "read 4 KiB"]
+IOR_FUNCTIONS = ("ior_move", "measure")
+CASES = [
+    Case("mdtest", ["create", "stat", "remove"], mdtest, mdtest_loop, MDTEST_FUNCTIONS, more=(50, 25, 9, 6)),
+    Case("ior", IOR_PHASES, ior(), ior_loop, IOR_FUNCTIONS, more=(85, 30, 14, 11)),
+    Case("ior -z", IOR_PHASES, ior("-z"), ior_loop, IOR_FUNCTIONS, more=(165, 55, 18, 11)),
+    Case(
+        "mbw_mr",
+        ["send and receive 8 B"],
+        mbw_mr,
+        mbw_mr_loop,
+        ("mbw_point_measure", "measure"),
+        more=(8, 18, 1, 7),
+        counts=(20, 60),
+        each=64,
+        processes=2,
+        libc=False,
+    ),
+]
+
+
+@dataclass
+class Part:
+    """Of callgrind's output, for one call of the function."""
+
+    events: Counter[str] = field(default_factory=Counter)
+    code: Counter[tuple[str, int]] = field(default_factory=Counter)  # instructions by object and line of code
+
+
+def read(path: Path, program: str, libc: bool, part: Part) -> None:
+    """Adds what the program, and the C library for it, did by themselves."""
+    names: list[str] = []
+    owner, called, called_object = "", "", ""
+    calls: int | None = None
+    for line in path.read_text().splitlines():
+        key, _, value = line.partition("=")
+        if line.startswith("events: "):
+            names = line.split()[1:]
+        elif key == "ob":
+            owner = Path(value).name
+        elif key == "cob":
+            called_object = Path(value).name
+        elif key == "cfn":
+            called = value
+        elif key == "calls":
+            calls = int(value.split()[0])
+        elif line.startswith("0x"):
+            own = owner == program or (libc and owner.startswith("libc.so"))
+            address, _line, *numbers = line.split()
+            if own and calls is None:
+                part.events.update(dict(zip(names, map(int, numbers), strict=False)))
+                part.code[owner, int(address, 16) // LINE_BYTES] += int(numbers[0])
+            elif own and calls is not None and int(numbers[0]) > 0:  # 0: before the phase or after it
+                part.events["calls"] += calls if owner == program and called_object not in ("", program) else 0
+                part.events["allocations"] += calls if called in ALLOCATIONS else 0
+            called, called_object, calls = "", "", None
+
+
+def run(case: Case, command: list[object], function: str) -> list[Part]:
+    """What each phase was, over all processes."""
+    with tempfile.TemporaryDirectory(prefix="campaign-bench-") as scratch:
+        simulator = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={scratch}/%p"]
+        simulator += ["--compress-strings=no", "--compress-pos=no", "--dump-instr=yes", "--collect-systime=yes"]
+        simulator += ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"]
+        simulator += [f"--toggle-collect={function}", f"--dump-after={function}"]
+        simulator += ["--instr-atstart=no"] if function == case.functions[0] else []  # see cold_cache.c
+        launcher = ["mpirun", "--oversubscribe", "-np", str(case.processes)] if case.processes > 1 else []
+        cold_cache = ["env", f"LD_PRELOAD={BUILD / 'test' / 'cold_cache.so'}"]
+        subprocess.run(
+            [*launcher, *cold_cache, *simulator, *map(str, command)],
+            env=os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+            capture_output=True,
+            check=True,
+            timeout=300,
+        )
+        parts = [Part() for _phase in case.phases]
+        for number, part in enumerate(parts, 1):
+            files = list(Path(scratch).glob(f"*.{number}"))
+            if len(files) != case.processes:
+                raise SystemExit(f"{command[0]}: {function} was not called {len(parts)} times by each process")
+            for file in files:
+                read(file, Path(str(command[0])).resolve().name, case.libc, part)
+        return parts
+
+
+def costs(case: Case, command: Command, function: str) -> list[Cost]:
+    """Of an operation in each phase."""
+    runs = []
+    for count in case.counts:
+        with tmpfs() as directory:
+            assert directory is not None
+            runs.append(run(case, command(directory, count), function))
+    operations = case.each * (case.counts[1] - case.counts[0])
+    found = []
+    for few, many in zip(*runs, strict=True):
+        each = {name: (many.events[name] - few.events[name]) / operations for name in many.events}
+        accesses = each.get("Dr", 0) + each.get("Dw", 0)
+        data_lines = each.get("D1mr", 0) + each.get("D1mw", 0)
+        code_lines = sum(many.code[line] - few.code[line] > operations / 2 for line in many.code)
+        rest = [each.get(name, 0) for name in ("calls", "sysCount", "allocations")]
+        found.append(dict(zip(case.bars(), [each["Ir"], accesses, *rest, code_lines, data_lines], strict=True)))
+    return found
+
+
+def main() -> int:
+    subprocess.run(["make", "--silent", "-C", str(BUILD.parent), "build/test/cold_cache.so"], check=True)
+    missed = 0
+    for case in CASES:
+        bars = case.bars()
+        applet, loop = costs(case, case.applet, case.functions[0]), costs(case, case.loop, case.functions[1])
+        body = []
+        for phase, own, bare in zip(case.phases, applet, loop, strict=True):
+            for figure, bar in bars.items():
+                more = own[figure] - bare[figure]
+                missed += more > bar + 0.05  # what happens once in some operations, such as a digit more in a name
+                body.append([phase, figure, bare[figure], own[figure], more, bar])
+                phase = ""
+        headers = [case.name, "of each operation", "bare loop", "applet", "more", "bar"]
+        print(tabulate(body, headers, floatfmt=".1f"), flush=True)
+        print()
+    return missed
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
