@@ -41,7 +41,7 @@ REPORT = DOCS / "report.md"
 BUNDLE = Path(__file__).parents[1] / "data" / "readme" / "my-rfp.zip"
 SIGNERS = BUNDLE.with_name("KEYS")
 FENCE = "```\n"
-KEYS = re.compile(r"(?:^Values: .*\n\n)?^\| key \| value \(default\) \|.*\n(?:\|.*\n)+", re.MULTILINE)
+KEYS = re.compile(r"^Values: .*\n\n(?:- `.*\n)+", re.MULTILINE)
 SHORT = {  # what a table has in place of words that it would repeat; each is explained once above it
     "a text on one line": "text",
     'a clause in quotes, such as "8.4"': "clause",
@@ -142,15 +142,15 @@ def _applets() -> str:
 
 
 def _with_keys(page: Path, record: KeyedMap, elsewhere: str = "") -> str:
-    """A page in which the table of keys is that of the schema; keys below `elsewhere` are on another page."""
+    """A page in which the list of keys is that of the schema; keys below `elsewhere` are on another page."""
     text = page.read_text(encoding="utf-8")
-    assert KEYS.search(text), f"{page.name} has no table of keys"
-    table = _keys(record, elsewhere)
-    return KEYS.sub(lambda _: table, text, count=1)
+    assert KEYS.search(text), f"{page.name} has no list of keys"
+    keys = _keys(record, elsewhere)
+    return KEYS.sub(lambda _: keys, text, count=1)
 
 
 def _keys(record: KeyedMap, elsewhere: str) -> str:
-    """The keys, with what Markdown takes for markup escaped. Those with the same meaning share a row."""
+    """The keys, those with the same meaning in one line."""
     known = {key: cells for key, *cells in schemas.reference(record) if not elsewhere or not key.startswith(elsewhere)}
     rows: dict[tuple[str, ...], list[str]] = {}
     for key, cells in known.items():
@@ -160,15 +160,15 @@ def _keys(record: KeyedMap, elsewhere: str) -> str:
     often = {long: short for long, short in SHORT.items() if sum(long in allowed for _, allowed, _, _ in rows) > 2}
     values = [f"*{short}* is {long}" for long, short in often.items()]
     values += ["lists and mappings have at most 100 entries where nothing else is said"]
-    lines = ["| key | value (default) | meaning |", "|---|---|---|"]
+    lines = []
     for (_, allowed, default, says), keys in rows.items():
         for long, short in often.items():
             allowed = allowed.replace(long, f"*{short}*")
         for pattern, simpler in SIMPLER:
             allowed = re.sub(rf"^{pattern}$", simpler, allowed)
-        given = ", required" if default == "required" else "" if default == "none" else f" ({default})"
-        cells = [", ".join(keys), f"{allowed}{given}".strip(" ,"), says]
-        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        given = [allowed, "required" if default == "required" else "" if default == "none" else f"default: {default}"]
+        value = ", ".join(filter(None, given))
+        lines.append(f"- {', '.join(keys)}{f' ({value})' if value else ''}: {says}")
     return f"Values: {'; '.join(values)}.\n\n" + "\n".join(lines) + "\n"
 
 
