@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config import check, confidential, inputs, launcher, resolution, response
+from campaign.config import check, inputs, launcher, resolution, response
 from campaign.config.format import REPETITIONS, SCHEMA, Campaign
 from campaign.config.launch import Wanted, read_launch, read_series
 from campaign.config.rfp import Part
@@ -21,8 +23,9 @@ from campaign.config.values import BUILTIN, PACK, beside
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.core import keys, schema
 from campaign.core.errors import InputError, typed
-from campaign.core.model import Launcher, Paths
-from campaign.core.strict_yaml import Document
+from campaign.core.model import Launcher, Paths, matches
+from campaign.core.resources import BENCHMARK
+from campaign.core.strict_yaml import Document, Place, Scalar, nodes, shown
 
 # Files of this program, and spreadsheets, that users give instead of the campaign file.
 OTHERS = {
@@ -122,7 +125,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
     if answered is not None:
         document = response.document_of(*answered)
     values = schema.read(SCHEMA, document)
-    confidential.check(document)
+    _refuse_secrets(document)
     if values is None:
         document.finish()
     launch: dict[str, Wanted] = {}
@@ -256,3 +259,60 @@ def _campaign(values: schema.Values, launch: dict[str, Wanted], path: Path, **re
         **read,
     )
     return campaign
+
+
+# --- secrets are refused: the campaign file is in the bundle, and its words are in job scripts and results
+
+_LOGIN = re.compile(r"://[^/?#@\s]+@")  # a URL with a user's name or password
+_WORD = re.compile(r"^(PART|WORD)\((\w+)\)", re.MULTILINE)
+# In a command: a name with a value, or an option.
+_NAMED = re.compile(r"(?:^|[\s\"'=,;(])(-*[A-Za-z_][\w-]*)=|(?:^|[\s\"'])(--?[A-Za-z][\w-]*)")
+# Texts that contain words of a command; "*" is any one key or number.
+_COMMANDS = (
+    "launcher/options/*",
+    "launcher/prefix/*",
+    "slurm/directives/*",
+    "benchmark/extra_arguments/*",
+    "benchmark/program_arguments/*/*",
+    "targets/*/server_counters",
+    "energy/command",
+    "source/build/command",
+    "source/build/flags",
+    "source/builds/*/command",
+    "source/builds/*/flags",
+)
+
+
+@functools.cache
+def _secret() -> re.Pattern[str]:
+    """Parts of names that belong to secrets; the benchmark leaves such variables out of its records."""
+    listed = _WORD.findall((BENCHMARK / "common" / "secret.def").read_text(encoding="utf-8"))
+    parts, words = ("|".join(word for kind, word in listed if kind == each) for each in ("PART", "WORD"))
+    # For variables only: `--pass` and `--cert` are also options with a number and a file.
+    return re.compile(rf"(?i:{parts.replace('_', '[_-]')})|(?:\b|_)(?:{words})(?!_(?:FILE|DIR|PATH))(?:\b|_)")
+
+
+def _refuse_secrets(document: Document) -> None:
+    """Report everything that looks like a secret in a campaign file from this machine."""
+    if resolution.replayed():
+        return
+    for at, node in nodes(document.root):
+        if isinstance(node, Scalar) and (found := _found(at, node.text)):
+            document.problem(
+                at,
+                f"found {found}, which looks like a secret: the campaign file is in the bundle, its words in results; "
+                "put it in a file that only you can read",
+                node,
+            )
+
+
+def _found(at: Place, text: str) -> str:
+    """The secret in a value, or the name that tells of one; "" if there is none."""
+    if _LOGIN.search(text):
+        return shown(_LOGIN.sub("://...@", text))
+    place, names = "/".join(map(str, at)), list[str]()
+    if matches(place, "slurm/environment/*"):
+        names = [str(at[-1])]
+    elif any(matches(place, pattern) for pattern in _COMMANDS):
+        names = [match[1] or match[2] for match in _NAMED.finditer(text)]
+    return next((name for name in names if _secret().search(name)), "")

@@ -21,6 +21,7 @@ from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run
 from campaign.judge import (
     answered,
     attempt,
+    attested,
     conditions,
     energy,
     environment,
@@ -33,7 +34,6 @@ from campaign.judge import (
     submission,
     system,
     timing,
-    variables,
 )
 from campaign.judge.findings import CAMPAIGN, left_to_buyer, of_rule, unchecked, unchecked_by_buyer
 from campaign.judge.rows import with_findings
@@ -74,7 +74,7 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "STA-05": attempt.units_as_asked,
     "PHY-03": attempt.inflated_counts,
     "PHY-04": timing.within_physics,
-    "ENV-06": variables.as_required,
+    "ENV-06": attested.variables_as_required,
     "EVD-06": records.agree,
 }
 

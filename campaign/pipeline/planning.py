@@ -25,7 +25,7 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Geometry, Input, Run
 from campaign.pipeline import program
 from campaign.pipeline.mistakes import Mistake, refusal
-from campaign.plan import matrix, repetitions, searches
+from campaign.plan import matrix, searches
 from campaign.plan.dialect import Dialect, identify
 from campaign.results.case import Case
 from campaign.results.store import begun
@@ -150,7 +150,7 @@ def _with_runs(opened: Opened, planned: Plan, sought: Sequence[searches.Search])
     geometries = _geometries(campaign, planned.partition)
     nodes = planned.partition.names if planned.partition else ()
     runs = matrix.expand(most, pack, geometries, executables, searches.choices(standings), nodes)
-    return replace(planned, searches=standings, runs=repetitions.needed(campaign, pack, runs, results))
+    return replace(planned, searches=standings, runs=searches.repetitions_needed(campaign, pack, runs, results))
 
 
 def _executables(opened: Opened, planned: Plan) -> dict[str, matrix.Executable]:

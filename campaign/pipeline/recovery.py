@@ -10,8 +10,8 @@ from campaign.config.opened import Opened
 from campaign.core import journal, untrusted
 from campaign.core.errors import EnvironmentLacks, unwritten
 from campaign.core.events import Event
+from campaign.core.journal import DAMAGED, Salvage
 from campaign.core.model import Paths
-from campaign.core.recovery import NAME, Salvage
 from campaign.core.units import listed
 from campaign.judge import submission
 from campaign.pipeline.standing import Say
@@ -52,7 +52,7 @@ def _rewritten(paths: Paths, known_bytes: int) -> Event | None:
     if known_bytes <= reading.offset and (not chain.problem or chain.cut_off):
         return None
     salvage, new = Salvage(path), path.with_name(f"{path.name}.new")
-    names = (path.with_name(NAME.format(number=number)) for number in itertools.count(1))
+    names = (path.with_name(DAMAGED.format(number=number)) for number in itertools.count(1))
     damaged = next(each for each in names if not each.exists())
     try:
         with new.open("wb") as file:

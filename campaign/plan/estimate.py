@@ -10,7 +10,7 @@ from statistics import median
 from campaign.config.format import Campaign, Target
 from campaign.core.model import Attempt, Run, State
 from campaign.core.units import digits, format_duration, several
-from campaign.plan import matrix, repetitions, searches
+from campaign.plan import matrix, searches
 
 GOES_ON = 0.25  # a run that exceeds its expected time is assumed to need this share of it more
 
@@ -147,7 +147,7 @@ def _repetitions_beside(campaign: Campaign, runs: Sequence[Run], undecided: Sequ
     if campaign.sequential is None:
         return 0
     searched = sum(len(standing.sought.files) for standing in undecided)
-    families = len({repetitions.family(run) for run in runs}) + searched
+    families = len({searches.family(run) for run in runs}) + searched
     return max(0, families * campaign.sequential.most - len(runs) - searched * campaign.repetitions)
 
 

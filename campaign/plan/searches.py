@@ -1,4 +1,5 @@
-"""The searches of a campaign, the runs that they request, and their outcomes. Pure.
+"""What is to be measured by what was: the searches of a campaign with the runs that they request and their outcomes,
+and the repetitions that a run needs. Pure.
 
 A search's runs are planned, stored and judged like any other. They are never in the table, whose numbers come from runs
 made after the search has ended.
@@ -13,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import Any
 
-from campaign.config.format import Campaign
+from campaign.config.format import Campaign, Sequential
 from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import Searched
@@ -22,9 +23,9 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Run, State
 from campaign.plan import matrix
 from campaign.plan.search import nouns, proposals
-from campaign.results.case import Case
+from campaign.results.case import Case, deciding
 from campaign.results.cells import left_out
-from campaign.statistics import scaling
+from campaign.statistics import intervals, scaling
 
 TRIES = 2  # a run that failed so often has no rate
 Results = Callable[[Run], Sequence[Case]]  # the ended attempts of a run
@@ -295,3 +296,54 @@ def as_json(standing: SearchProgress) -> dict[str, Any]:
         "waits_for": len(standing.wanted),
         "decision": nouns.as_json(decision) if decision else None,
     }
+
+
+# --- repetitions, until the interval of their median is narrow enough
+
+
+def repetitions_needed(
+    campaign: Campaign, pack: RulePack, runs: Sequence[Run], results: Callable[[Run], Sequence[Case]]
+) -> tuple[Run, ...]:
+    """The runs that are needed so far, out of all possible repetitions.
+
+    The operation that selects the reported run decides. Repetitions are added by thirds, so that the queue is not
+    waited for once for each; none is added while one has not ended, or if none has a number.
+    """
+    wanted = campaign.sequential
+    if wanted is None:
+        return tuple(runs)
+    counts = {
+        name: _count(wanted, campaign.repetitions, [_number_of(pack, run, results(run)) for run in of_family])
+        for name, of_family in grouped((family(run), run) for run in runs).items()
+    }
+    return tuple(run for run in runs if run.repetition <= counts[family(run)])
+
+
+def family(run: Run) -> str:
+    """The name that repetitions of a run share."""
+    return run.id.rpartition(".")[0]
+
+
+def _number_of(pack: RulePack, run: Run, tried: Sequence[Case]) -> tuple[bool, float | None]:
+    """Whether a run has ended, and its number if that is valid."""
+    good = next((case for case in tried if case.valid and case.complete), None)
+    record = good.result(deciding(pack, run)) if good else None
+    return any(case.attempt.state in OWN_ENDS for case in tried), record.value if record else None
+
+
+def _count(wanted: Sequential, least: int, outcomes: Sequence[tuple[bool, float | None]]) -> int:
+    count = least
+    while count < wanted.most:
+        seen = outcomes[:count]
+        values = [value for _, value in seen if value is not None]
+        if not values or not all(ended for ended, _ in seen) or _narrow(values, wanted.width):
+            break
+        count = min(wanted.most, count + max(1, count // 3))
+    return count
+
+
+def _narrow(values: Sequence[float], width: float) -> bool:
+    summary = intervals.summarize(values)
+    if summary.median is None or summary.low is None or summary.high is None:
+        return False
+    return (summary.high - summary.low) / 2 <= width * abs(summary.median)

@@ -13,7 +13,7 @@ from campaign.config.rules.settle import settle
 from campaign.core import line_pattern
 from campaign.core.errors import InputError
 from campaign.core.model import Observation, Record
-from campaign.results import derived
+from campaign.results import case
 from campaign.results.parsers import output
 
 _HEADINGS = ("record", "value", "unit", "iterations", "minimum", "mean", "stddev", "line")
@@ -67,7 +67,7 @@ def _say_computed(settled: RulePack, records: Mapping[str, Record], say: Callabl
     numbers = {name: formulas.number(text) for name, text in settled.values.items() if formulas.is_number(text)}
     lines = []
     for operation in settled.operations:
-        computed = derived.result(operation, settled.operations, lambda one: records.get(one.key), lambda: numbers)
+        computed = case.result(operation, settled.operations, lambda one: records.get(one.key), lambda: numbers)
         if operation.formula and computed is not None:
             lines.append(f"  {operation.id}: {computed.value:.10g} {computed.unit} = {operation.formula}")
     if lines:

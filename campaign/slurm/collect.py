@@ -29,7 +29,7 @@ from campaign.results.environment import counters, energy, reading
 from campaign.results.environment.facts import Evidence, Witness
 from campaign.results.parsers.lines import follows_from_end, shown
 from campaign.results.store import Store, StoredJob
-from campaign.slurm import commands, partitions, states
+from campaign.slurm import commands, partitions, sbatch
 from campaign.slurm.accounting import Accountant, import_accounting
 from campaign.slurm.submit import ABSENT_TIMES, give_up, may_still_submit, not_submitted
 
@@ -358,8 +358,8 @@ class Follower:
 
     def _by_active(self, attempt: Attempt, job: commands.Job) -> None:
         if job.state is not State.RUNNING:
-            reason = states.in_words(job.reason, job.id)
-            away = self._out_of_service(job.partition) if states.lacks_nodes(job.reason) else ()
+            reason = sbatch.in_words(job.reason, job.id)
+            away = self._out_of_service(job.partition) if sbatch.lacks_nodes(job.reason) else ()
             self._observe(attempt, State.PENDING, _with_nodes(reason, away))
         elif (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir():
             self._observe(attempt, State.RUNNING, job.reason if job.word not in STATES else "")

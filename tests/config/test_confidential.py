@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config import confidential, resolution
+from campaign.config import opened, resolution
 from campaign.core import resources
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import Document
@@ -12,7 +12,7 @@ from campaign.core.strict_yaml import Document
 
 def problems(text: str) -> list[str]:
     document = Document(text.encode(), "c.yaml")
-    confidential.check(document)
+    opened._refuse_secrets(document)
     try:
         document.finish()
     except InputError as error:
@@ -87,12 +87,12 @@ def test_the_words_are_those_of_the_benchmark(monkeypatch: pytest.MonkeyPatch, t
     words = resources.BENCHMARK / "common" / "secret.def"
     (tmp_path / "common").mkdir()
     (tmp_path / "common" / words.name).write_text(words.read_text() + "PART(WATCHWORD)\nMAYBE(NOTHING)\n")
-    monkeypatch.setattr(confidential, "BENCHMARK", tmp_path)
-    confidential._secret.cache_clear()
+    monkeypatch.setattr(opened, "BENCHMARK", tmp_path)
+    opened._secret.cache_clear()
     try:
         (first, second) = problems("slurm: {environment: {MY_WATCHWORD: a, HF_TOKEN: a, NOTHING: a}}")
     finally:
-        confidential._secret.cache_clear()
+        opened._secret.cache_clear()
     assert first.endswith("found MY_WATCHWORD")
     assert second.endswith("found HF_TOKEN")
 

@@ -11,7 +11,7 @@ import pytest
 from campaign.core import journal, untrusted
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.events import START, hash_of
-from campaign.core.recovery import Salvage
+from campaign.core.journal import Salvage
 
 Lines = list[bytes]
 

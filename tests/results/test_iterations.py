@@ -10,7 +10,7 @@ from campaign.config.rules.entries import Operation, Selection
 from campaign.core.model import Iteration, Record, Source
 from campaign.report.notes import remarks
 from campaign.report.table import flattened
-from campaign.results.derived import by_statistic
+from campaign.results.case import by_statistic
 from tests.support import builders
 from tests.support.results import Results
 

@@ -21,8 +21,7 @@ import numpy
 
 from campaign.core.model import Geometry
 from campaign.plan.search import curve, proposals
-from campaign.plan.search.book import Book, Logs
-from campaign.plan.search.nouns import SearchSpace, Settings, size
+from campaign.plan.search.nouns import Book, Logs, SearchSpace, Settings, size
 from campaign.statistics.intervals import Summary
 from campaign.statistics.ranks import NORMAL
 

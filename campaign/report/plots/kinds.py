@@ -15,7 +15,7 @@ from campaign.core import atomic, units, untrusted
 from campaign.core.grouping import grouped
 from campaign.core.model import Status
 from campaign.report.notes import measures_memory
-from campaign.report.plots import drawing, nodes, shapes, svg
+from campaign.report.plots import drawing, shapes, svg
 from campaign.results.cells import Row
 from campaign.results.parsers.bench_jsonl import Timeline, timelines
 from campaign.statistics import contention
@@ -41,7 +41,7 @@ def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, dir
     `root`: the directory of the raw outputs.
     """
     plots = [(plot.id, plot.title, _KINDS[plot.kind](drawing.Drawing(pack, plot, rows, root))) for plot in pack.plots]
-    plots.append((nodes.FILE, nodes.TITLE, nodes.by_node(rows)))
+    plots.append((NODES_FILE, NODES_TITLE, by_node(rows)))
     pictures = [Picture(f"{target}-{name}.svg", title, drawn) for name, title, drawn in plots if drawn]
     for picture in pictures:
         write(directory / picture.file, f"{picture.title}: {target}", picture.drawn)
@@ -336,6 +336,42 @@ def _map_panel(title: str, lines: Sequence[Timeline], longest: float, most: floa
     x = shapes.linear_axis(longest, "time (s)", 4)
     raster = shapes.Raster(shades, min(longest, columns * lines[0].interval_s))
     return shapes.Panel(title, x, shapes.Axis(-count, 0.0, ticks), (raster,), height=max(60, min(230, 18 * len(rows))))
+
+
+# --- cells that report each node by itself
+
+NODES_FILE, NODES_TITLE = "by_node", "Values of the nodes, each by itself"  # no plot of a pack has this id
+MARKED = 200  # nodes with a marker each; more are a line
+
+
+def by_node(rows: Sequence[Row]) -> drawing.DrawnPlot | None:
+    """A panel for each cell with values of nodes; outlying nodes are crossed and named."""
+    of_nodes = [row for row in rows if row.by_node]
+    if not of_nodes:
+        return None
+    remarks = ["the vertical axis does not begin at 0"]
+    remarks += ["crossed: outlying"] if any(row.outlying for row in of_nodes) else []
+    return drawing.DrawnPlot(
+        tuple(map(_node_panel, of_nodes)), "The value of each node, sorted.", remarks=tuple(remarks)
+    )
+
+
+def _node_panel(row: Row) -> shapes.Panel:
+    values = sorted((value, node) for node, value in row.by_node.items())
+    places = {node: (float(place), value) for place, (value, node) in enumerate(values)}
+    ends = dict.fromkeys((values[0][1], values[-1][1]))
+    x = shapes.Axis(-0.5, len(values) - 0.5, tuple((places[node][0], node) for node in ends), "nodes, by value")
+    few = len(values) <= MARKED
+    marks = (
+        shapes.Line(tuple(places.values()), shapes.colour(0), joined=not few, marked=few),
+        shapes.Line((), shapes.colour(0), crossed=tuple(places[node] for node in row.outlying)),
+    )
+    spread = "" if row.spread is None else f", spread {row.spread:.1%}"
+    title = f"{row.cell}: {len(values)} of {units.several(len(row.nodes), 'node')}{spread}"
+    # Only the range of the values, whose differences are what is looked for.
+    least, most = values[0][0], values[-1][0]
+    margin = (most - least or abs(most) or 1.0) / 10
+    return shapes.Panel(title, x, shapes.linear_axis(most + margin, row.unit, low=least - margin), marks)
 
 
 # By the kinds that a rule pack names. To add one: a function here, and a word in PLOTS of
