@@ -30,7 +30,7 @@ programs:
 phases:
   - {id: alone, clause: "1", nodes: nodes / 2, program: mdtest, arguments: "-F -n 40 -d {directory}/alone"}
   - {id: loaded, clause: "1", nodes: nodes / 2, program: mdtest, arguments: "-F -n 40 -p 3 -d {directory}/loaded"}
-  - {id: load, clause: "1", beside: loaded, nodes: nodes / 2, program: ior, arguments: "LOAD"}
+  - {id: load, clause: "1", beside: loaded, nodes: nodes / 4, program: ior, arguments: "LOAD"}
   - {id: after, clause: "1", nodes: 1, program: fail, arguments: "after {processes}"}
 launch: [{id: all, title: All, clause: "1", minimum_nodes: 2}]
 files: [{id: default, title: As it is, clause: "1"}]
@@ -50,6 +50,7 @@ checks:
   EVD-06: "1"
   EVD-07: "1"
 """
+# The load has one node: ranks on two that do not include the job's first one may hang in MPI_Init (docs/slurm.md).
 LONG, SHORT = "-w -k -b 64k -t 64k -F -i 6 -d 1 -o {directory}/set", "-w -b 64k -t 64k -F -o {directory}/set"
 
 
@@ -97,7 +98,7 @@ def test_a_load_runs_beside_the_benchmark_on_other_nodes_and_the_bundle_is_judge
     on = {
         name: {f"node{number}" for number in range(1, 5) if f'"node{number}"' in text} for name, text in lines.items()
     }
-    assert on == {"alone": {"node1", "node2"}, "loaded": {"node1", "node2"}, "load": {"node3", "node4"}}
+    assert on == {"alone": {"node1", "node2"}, "loaded": {"node1", "node2"}, "load": {"node3"}}
     assert (folder / "after" / "stdout").read_text() == "after 2\n" * 2
     assert violated(case) == set()
     assert [each for each in findings(case) if each["rule"] in ("RUN-09", "EVD-07") and each["severity"] != "I"] == []
@@ -113,8 +114,8 @@ def test_with_accounting_the_steps_that_overlap_are_those_that_may(sandbox_direc
     case.bundle_is_intact(tmp_path / "evidence.zip")
     (record,) = case.results.glob("jobs/*/accounting.json")
     told = record.read_text()
-    assert "node[3-4]" in told
-    record.write_text(told.replace("node[3-4]", "node[2-3]"))
+    assert '"node3"' in told
+    record.write_text(told.replace('"node3"', '"node2"'))
     assert "EVD-07" in violated(case)
 
 
@@ -131,7 +132,7 @@ def test_a_load_that_ends_before_the_benchmark_is_told(tmp_path: Path, sandbox: 
 
 def test_where_the_load_fails_the_benchmark_is_ended_and_both_are_kept(tmp_path: Path, sandbox: Sandbox) -> None:
     change = (
-        "beside: loaded, nodes: nodes / 2, program: ior",
+        "beside: loaded, nodes: nodes / 4, program: ior",
         "beside: loaded, nodes: 1, processes: 1, program: fail",
     )
     other = ('program: fail, arguments: "after {processes}"', f'program: ior, arguments: "{SHORT}"')
