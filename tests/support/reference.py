@@ -221,7 +221,7 @@ def samples() -> dict[Path, str]:
     verification = "\n".join([command, first, "…", last])
     return {
         README: _with_block(README, command, verification),
-        REPORT: _with_block(REPORT, table.partition("\n")[0], table),
+        REPORT: _with_block(REPORT, table.partition("\n")[0], table.partition("[4]")[0] + "…"),
     }
 
 
