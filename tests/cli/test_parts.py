@@ -195,7 +195,15 @@ def test_an_offer_that_leaves_out_a_part_of_the_first_is_not_as_good(
     monkeypatch.setattr(parts, "_offer", lambda _, path: (asked, offers[path.name]))
 
     def compared(*names: str) -> int:
-        terms = {"tolerance": None, "at_least": "0.95", "reported": True, "map": [], "day": None, "format": None, "output": None}
+        terms = {
+            "tolerance": None,
+            "at_least": "0.95",
+            "reported": True,
+            "map": [],
+            "day": None,
+            "format": None,
+            "output": None,
+        }
         return parts.compare(Namespace(campaigns=[Path(name) for name in names], force=False, **terms))
 
     assert compared("whole", "whole") == 0
