@@ -555,7 +555,7 @@ def test_the_documented_parameters_are_those_of_the_catalogue() -> None:
 def test_every_rule_of_the_catalogue_is_documented_with_its_statement() -> None:
     written = (ROOT / "docs" / "rules.md").read_text()
     for rule, entry in catalogue.CATALOGUE.items():
-        assert f"| {rule} | {entry.severity} | {entry.statement} | " in written, f"docs/rules.md lacks {rule}"
+        assert f"- **{rule}** {entry.severity}: {entry.statement}. " in written, f"docs/rules.md lacks {rule}"
 
 
 def test_every_rule_says_why_it_matters_and_what_to_do_next_and_so_does_its_documentation() -> None:
