@@ -43,7 +43,6 @@ SIGNERS = BUNDLE.with_name("KEYS")
 FENCE = "```\n"
 KEYS = re.compile(r"^Values: .*\n\n(?:- `.*\n)+", re.MULTILINE)
 SHORT = {  # what a table has in place of words that it would repeat; each is explained once above it
-    "a text on one line": "text",
     'a clause in quotes, such as "8.4"': "clause",
     "lower-case letters, digits and -, a letter first": "id",
     "lower-case letters, digits and _, a letter first": "variable",
@@ -68,7 +67,7 @@ SIMPLER = (  # how a value is built, in fewer words
     (r"up to 100 lines of `name: value` \(name: (.*); value: (.*)\)", r"\1: \2"),
     (r"(up to \d+) lines of `name: value` \(name: (.*); value: (.*)\)", r"\1 of \2: \3"),
     (r"(?:a whole number|a percentage) from (.*)", r"\1"),
-    (r"a mapping", ""),
+    (r"a mapping|a text on one line", ""),
     (r"true or false", "true/false"),
 )
 
@@ -159,14 +158,17 @@ def _keys(record: KeyedMap, elsewhere: str) -> str:
             rows.setdefault((key.rpartition(".")[2], *cells), []).append(f"`{key}`")
     often = {long: short for long, short in SHORT.items() if sum(long in allowed for _, allowed, _, _ in rows) > 2}
     values = [f"*{short}* is {long}" for long, short in often.items()]
-    values += ["lists and mappings have at most 100 entries where nothing else is said"]
+    values += ["where nothing is said: a text on one line, false, up to 100 entries"]
     lines = []
     for (_, allowed, default, says), keys in rows.items():
         for long, short in often.items():
             allowed = allowed.replace(long, f"*{short}*")
         for pattern, simpler in SIMPLER:
             allowed = re.sub(rf"^{pattern}$", simpler, allowed)
-        given = [allowed, "required" if default == "required" else "" if default == "none" else f"default: {default}"]
+        given = [
+            allowed,
+            "required" if default == "required" else "" if default in ("none", "false") else f"default: {default}",
+        ]
         value = ", ".join(filter(None, given))
         lines.append(f"- {', '.join(keys)}{f' ({value})' if value else ''}: {says}")
     return f"Values: {'; '.join(values)}.\n\n" + "\n".join(lines) + "\n"
