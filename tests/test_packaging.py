@@ -97,8 +97,9 @@ def test_an_installed_wheel_lists_packs_builds_its_benchmark_and_runs_a_campaign
     packs = sorted(path.stem for path in (ROOT / "rules").glob("*.yaml"))
     assert [line.split()[0] for line in installed.call("rules").stdout.splitlines()] == packs
 
-    pages = {page.name for page in (ROOT / "docs" / "man").iterdir()}
-    assert {page.name for page in (installed.prefix / "share" / "man" / "man1").iterdir()} >= pages
+    for pages, section in (("man", "man1"), ("man5", "man5")):
+        there = {page.name for page in (installed.prefix / "share" / "man" / section).iterdir()}
+        assert there >= {page.name for page in (ROOT / "docs" / pages).iterdir()}
 
     file = installed.home / "offer.yaml"
     installed.call("init", file)

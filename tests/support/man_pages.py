@@ -1,4 +1,4 @@
-"""The command line's parser as man pages: campaign(1), and one for each verb."""
+"""The command line's parser as man pages: campaign(1), and one for each verb; and the keys of a file."""
 
 from __future__ import annotations
 
@@ -14,6 +14,16 @@ def pages(top: argparse.ArgumentParser) -> dict[str, str]:
     for name, verb, summary in verbs(top):
         found[f"campaign-{name}.1"] = _page(f"campaign-{name}", verb, summary)
     return found
+
+
+def keys(name: str, summary: str, rows: list[tuple[str, str, str, str]]) -> str:
+    """The keys of a file, each with what is allowed, its default and its meaning."""
+    lines = [f'.TH "{_text(name.upper())}" 5 "" "campaign {__version__}" "campaign"']
+    lines += [".SH NAME", f"{_text(name)} \\- {_text(summary)}", ".SH KEYS"]
+    for key, allowed, default, says in rows:
+        given = {"required": " Required.", "none": ""}.get(default, f" Default: {default}.")
+        lines += _item(f"\\fB{_text(key)}\\fR", f"{says}. Allowed: {allowed}.{given}")
+    return "\n".join([*lines, ".SH SEE ALSO", ".BR campaign (1)"]) + "\n"
 
 
 def verbs(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.ArgumentParser, str]]:

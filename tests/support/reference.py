@@ -31,8 +31,8 @@ from campaign.evidence import compared, terms, verify
 from campaign.evidence import text as verify_text
 from campaign.results.source import record
 from campaign.results.source.facts import OwnSource
-from tests.support import outputs, schemas
-from tests.support.man_pages import pages, verbs
+from tests.support import man_pages, outputs, schemas
+from tests.support.man_pages import verbs
 
 PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
@@ -89,15 +89,27 @@ def generated() -> dict[Path, str]:
         DOCS / "evidence.md": _with_keys(DOCS / "evidence.md", terms.SCHEMA),
         DOCS / "forms.md": _with_keys(DOCS / "forms.md", forms.SCHEMA),
         DOCS / "rfp.md": _with_keys(DOCS / "rfp.md", rfp.SCHEMA, elsewhere="forms[]."),
-        DOCS / "rule-pack-keys.md": _with_keys(DOCS / "rule-pack-keys.md", rules_format.SCHEMA),
-        **{DOCS / "man" / name: page for name, page in pages(parser(sandbox=True)).items()},
+        DOCS / "man5/campaign-file.5": man_pages.keys(
+            "campaign-file", "the campaign file", schemas.reference(config_format.SCHEMA)
+        ),
+        DOCS / "man5/campaign-pack.5": man_pages.keys(
+            "campaign-pack", "a rule pack", schemas.reference(rules_format.SCHEMA)
+        ),
+        **{DOCS / "man" / name: page for name, page in man_pages.pages(parser(sandbox=True)).items()},
         **{DOCS / "schema" / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in of_files.items()},
     }
 
 
 def for_the_site() -> dict[str, str]:
-    """Pages that only the site has, by name: what `campaign help VERB`, `campaign check` and `APPLET -h` print."""
-    return {"cli.md": _reference(), "rules-why.md": _why(), "applets.md": _applets()}
+    """Pages that only the site has, all of them, by name: what `campaign help VERB`, `campaign check` and `APPLET -h`
+    print, and the keys of a rule pack.
+    """
+    return {
+        "cli.md": _reference(),
+        "rules-why.md": _why(),
+        "applets.md": _applets(),
+        "rule-pack-keys.md": f"# All keys of a rule pack\n\n{_keys(rules_format.SCHEMA)}",
+    }
 
 
 def _commands() -> list[str]:
@@ -148,7 +160,7 @@ def _with_keys(page: Path, record: KeyedMap, elsewhere: str = "") -> str:
     return KEYS.sub(lambda _: keys, text, count=1)
 
 
-def _keys(record: KeyedMap, elsewhere: str) -> str:
+def _keys(record: KeyedMap, elsewhere: str = "") -> str:
     """The keys, those with the same meaning in one line."""
     known = {key: cells for key, *cells in schemas.reference(record) if not elsewhere or not key.startswith(elsewhere)}
     rows: dict[tuple[str, ...], list[str]] = {}
