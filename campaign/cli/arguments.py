@@ -326,7 +326,7 @@ VERBS = (
         MAPPING,
         JSON,
         JUNIT,
-        Option("--details", action="store_true", help="also print the checks that hold, and the table"),
+        Option("--details", action="store_true", help="also print the checks that hold, all findings, and the table"),
         directory("write the report of the re-evaluation to this directory"),
     ], VERIFY_STATUS),
     Verb("terms", "bundles", "write new terms for verifying offers by a rule pack", [

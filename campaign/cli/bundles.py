@@ -165,7 +165,6 @@ def _print_verified(
             submission = judged.submission
             table_text = table.printed(submission.rows, submission.campaign, submission.pack, "simple", columns())
             print(f"\n{table_text}")
-        show(text.conclusion(verified))
     if output and judged is not None:
         path = write_report(output, text.for_report(verified, judged))
         (say if arguments.json else show)(f"wrote {path}")

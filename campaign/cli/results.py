@@ -128,13 +128,11 @@ def check(arguments: argparse.Namespace) -> int:
     if arguments.waiver is not None:
         return _print_waiver(opened, arguments.waiver)
     submission = standing.from_raw_outputs(opened, say)
-    if not arguments.json:
-        block = decision.of_campaign(submission, typed(arguments.file, arguments.part))
-        show(f"{decision.printed(block, columns())}\n")
-    return _print_findings(arguments, submission)
+    block = decision.of_campaign(submission, typed(arguments.file, arguments.part))
+    return _print_findings(arguments, submission, block)
 
 
-def _print_findings(arguments: argparse.Namespace, submission: Submission) -> int:
+def _print_findings(arguments: argparse.Namespace, submission: Submission, block: decision.DecisionBlock) -> int:
     """Print findings; gives the exit status: a violated rule about the campaign counts like one about a cell."""
     findings = submission.all_findings
     if arguments.junit:
@@ -142,7 +140,7 @@ def _print_findings(arguments: argparse.Namespace, submission: Submission) -> in
     if arguments.json:
         print(views.findings_json(submission.pack, findings, ascii_only=True), end="")
     else:
-        show(views.check_text(submission, columns()))
+        show(views.check_text(submission, block, columns()))
         if asked := clauses.open_text(matrix(submission)):
             show(f"\n{asked}")
     return INCOMPLETE if any(finding.violated for finding in findings) else verdict(submission.rows)
@@ -172,7 +170,7 @@ def _check_table(arguments: argparse.Namespace) -> int:
             show(f"=== part {part} ===")
         findings = foreign.judge_table(whole)
         judged = replace(whole, rows=with_findings(whole.rows, findings), findings=findings)
-        status = max(status, _print_findings(arguments, judged))
+        status = max(status, _print_findings(arguments, judged, decision.of_table(judged)))
     return status
 
 

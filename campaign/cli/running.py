@@ -26,8 +26,7 @@ from campaign.judge.submission import Submission
 from campaign.pipeline import outdated, planning, preflight, probe, recovery, run, standing
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
-from campaign.report import causes, printing, table, views
-from campaign.report.verdict import counted, sentence, violated_as_a_whole
+from campaign.report import causes, decision, table, views
 from campaign.results.cells import Row, patterns
 from campaign.slurm import commands
 from campaign.slurm.sandbox.cluster import Sandbox
@@ -177,8 +176,10 @@ def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> i
         if request.detach:
             _print_submitted(opened, arguments)
             return OK
-        texts = _cell_lines(done.rows, matrix.cells(opened.campaign, opened.pack)) if request.chooses else _table(done)
-        for text in [*texts, f"results: {opened.paths.root}"]:
+        file = typed(arguments.file, arguments.part)
+        cells = matrix.cells(opened.campaign, opened.pack)
+        texts = _cell_lines(done.rows, cells) if request.chooses else _conclusion(done, file)
+        for text in [*texts, f"results: {opened.paths.root}; details: 'campaign check {file}'"]:
             display.result(text)
     return verdict(done.rows)
 
@@ -244,13 +245,10 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
         )
 
 
-def _table(done: Submission) -> list[str]:
-    """The table, the numbers of cells, and violations of no cell, which no table shows."""
-    rows, findings = done.rows, done.all_findings
-    texts = [table.printed(rows, done.campaign, done.pack, "simple", columns()), counted(rows)]
-    if violated_as_a_whole(rows, findings):
-        texts += printing.wrapped(sentence(rows, findings, not done.full), columns(), "", "    ")
-    return texts
+def _conclusion(done: Submission, file: str) -> list[str]:
+    """The table, and below it what follows from it."""
+    block = decision.printed(decision.of_campaign(done, file), columns())
+    return [table.printed(done.rows, done.campaign, done.pack, "simple", columns()), "", block]
 
 
 def _cell_lines(rows: Sequence[Row], known: Sequence[Cell]) -> list[str]:

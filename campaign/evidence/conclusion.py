@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from campaign.core.errors import INCOMPLETE, OK
+from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Move
 from campaign.core.units import listed
 from campaign.evidence import terms as buyers
@@ -186,7 +187,7 @@ def _decision(said: Conclusion, known: Known, found: SortedBundle, rows: Sequenc
     }
     signed = {
         Seal.TRUSTED: f"{known.signature} (signature ok)",
-        Seal.UNKNOWN: f"signed by an unknown key ({known.signature})",
+        Seal.UNKNOWN: "signed by an unknown key",
         Seal.NONE: "not signed",
         Seal.BROKEN: "altered, or signed by somebody else",
     }
@@ -198,18 +199,15 @@ def _decision(said: Conclusion, known: Known, found: SortedBundle, rows: Sequenc
     if said.outcome is VerifyOutcome.COMPLIANT:
         follows += ", and they were obtained by your terms"
     sampled = buyers.SAMPLE in known.proofs
-    beyond = [] if {buyers.HEAD, buyers.TIMESTAMP} & {*known.proofs} else ["that no attempt was left out"]
-    if not sampled:
-        beyond.append(
-            "that the system reaches them: only a sample finds scaled numbers, slewed clocks, a faster tier, or a "
-            "campaign that was invented"
-        )
+    beyond = [] if sampled else ["that the system reaches them"]
+    if not {buyers.HEAD, buyers.TIMESTAMP} & {*known.proofs}:
+        beyond.append("that no attempt was left out")
     return DecisionBlock(
         headlines[said.outcome],
         (known.name, signed[said.seal], rules),
         tuple(_questions(said, known, found, rows)),
         f"{follows}.",
-        f"{' or '.join(beyond)}." if beyond else "that the system will be installed as it was measured.",
+        f"{', or '.join(beyond)}." if beyond else "that the system will be installed as it was measured.",
         tuple(_steps(said, known, found, sampled)),
         _MEANING[said.outcome][0],
     )
@@ -217,18 +215,18 @@ def _decision(said: Conclusion, known: Known, found: SortedBundle, rows: Sequenc
 
 def _questions(said: Conclusion, known: Known, found: SortedBundle, rows: Sequence[Row]) -> Iterator[Question]:
     yield Question("evidence", said.evidence, _why_evidence(said, found))
-    where = ", ".join(f"{kind} ({target})" for target, kind in said.file_systems.items()) or "unknown file systems"
-    when = f"; measured {said.measured_from} to {said.measured_to} on {where}" if said.measured_from else ""
-    yield decision.complete(rows, when)
+    where = listed((f"{kind} ({target})" for target, kind in said.file_systems.items()), 2) or "unknown file systems"
+    days = dict.fromkeys((said.measured_from[:10], said.measured_to[:10]))
+    yield decision.complete(rows, f", measured {' to '.join(days)} on {where}" if said.measured_from else "")
     yield decision.rules(found.left, "you", f"SHA-256 {said.rules_sha256[:12]}…")
     yield decision.decisions(found.left, "all accepted by name" if known.terms else "nothing waits")
     lacking = []
-    if not {buyers.HEAD, buyers.TIMESTAMP} & {*known.proofs}:
-        lacking.append("no head or time stamp from while it ran")
-    if known.source and buyers.REBUILD not in known.proofs:
-        lacking.append("not built again")
     if buyers.SAMPLE not in known.proofs:
         lacking.append("nothing measured again")
+    if known.source and buyers.REBUILD not in known.proofs:
+        lacking.append("not built again")
+    if not {buyers.HEAD, buyers.TIMESTAMP} & {*known.proofs}:
+        lacking.append("no head or time stamp")
     yield Question("proof", listed(known.proofs) or "none", listed(lacking) or "all that can be given")
 
 
@@ -239,17 +237,22 @@ def _why_evidence(said: Conclusion, found: SortedBundle) -> str:
         return "it cannot be re-evaluated"
     if found.unproven:
         return decision.first_of(found.unproven)
-    return "unchanged since signing; tables follow from the logs, and no record contradicts another"
+    return "unchanged since signing; tables follow from the logs"
 
 
 def _steps(said: Conclusion, known: Known, found: SortedBundle, sampled: bool) -> Iterator[Step]:
-    yield from decision.of_vendor(found.left)
-    for finding in dict.fromkeys([*found.unproven, *found.left.of(Move.BUYER)]):
-        yield Step(VENDOR if finding.move is Move.VENDOR else YOU, f"{finding.rule}: {finding.message}")
+    wrong, unproven = [*found.contradicted, *found.left.violated], grouped((one.move, one) for one in found.unproven)
+    yield from decision.of_vendor([*wrong, *unproven.get(Move.VENDOR, ()), *found.left.of(Move.VENDOR)])
+    if of_buyer := [*unproven.get(Move.BUYER, ()), *found.left.of(Move.BUYER)]:
+        yield Step(YOU, decision.first_of(of_buyer))
     if said.undecided and known.terms:
-        yield Step(YOU, "add what you accept to your terms; the entries are below")
+        yield Step(YOU, "add what you accept to your terms, from the entries below")
     elif not known.terms:
         rules = said.rules.partition(" ")[0] or "ID"
-        yield Step(YOU, f"campaign terms init --rules {rules} terms.yaml, then verify with --terms terms.yaml")
-    if not sampled and said.evidence is not EvidenceAnswer.CONTRADICTED:
+        yield Step(YOU, f"campaign terms init --rules {rules} terms.yaml, then verify with --terms")
+    if said.outcome is VerifyOutcome.REHEARSAL:
+        yield Step(VENDOR, "measure at full size")
+    elif said.outcome is VerifyOutcome.COMPLIANT and sampled:
+        yield Step(YOU, "nothing is left to check; keep the bundle beside your terms")
+    elif not sampled and said.evidence is not EvidenceAnswer.CONTRADICTED:
         yield Step(YOU, f"campaign sample {known.name} --seed SEED -o sample.yaml")

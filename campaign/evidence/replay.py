@@ -32,7 +32,7 @@ from campaign.judge.clauses import matrix
 from campaign.judge.findings import unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import clauses, table, verdict, views
+from campaign.report import clauses, decision, table, verdict, views
 
 # These decide nothing.
 WORDS = frozenset({"title", "document", "caption", "texts", "notes", "plots", "items_clause", "clauses"})
@@ -219,7 +219,7 @@ def _rendered(submission: Submission) -> dict[str, str]:
         "tables/table.txt": table.printed(submission.rows, campaign, pack, "simple") + "\n",
         "tables/table.csv": table.as_csv(submission.rows),
         "tables/table.json": table.as_json(submission.rows),
-        "findings.txt": views.check_text(submission) + "\n",
+        "findings.txt": views.check_text(submission, decision.of_campaign(submission)) + "\n",
         "findings.json": views.findings_json(pack, submission.all_findings),
         "verdict.json": as_json(summary),
         **dict(answers),

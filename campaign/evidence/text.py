@@ -1,4 +1,4 @@
-"""The output of `campaign verify`: as JSON, as text, and its last line."""
+"""The output of `campaign verify`: as JSON and as text."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from campaign.evidence.handed import CellDifference
 from campaign.evidence.replay import Judged
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
-from campaign.report import contents, junit, printing
+from campaign.report import contents, junit, printing, views
 from campaign.report.decision import printed
-from campaign.report.verdict import sentence
 
 # What is checked of a bundle, in the order in which it is printed.
 _CHECKED = {
@@ -38,7 +37,6 @@ _CHECKED = {
     "EVD-06": "agreement of duplicate records",
 }
 MOST_SHOWN = 50  # cells of a table
-TOLD = 3  # problems of the bundle in the last line
 
 
 def as_json(verified: VerifiedBundle) -> dict[str, Any]:
@@ -84,10 +82,7 @@ def as_junit(verified: VerifiedBundle) -> str:
 
 def checks(verified: VerifiedBundle, more: bool) -> str:
     """The checks that found something wrong, or that somebody has still to do something about; with `more` all."""
-    found, broad = (
-        grouped((each.rule, each) for each in findings if more or each.violated or each.open)
-        for findings in (verified.findings, verified.broad)
-    )
+    found = grouped((each.rule, each) for each in verified.findings if more or each.violated or each.open)
     lines = []
     if more:
         tool = plain(verified.tool or "?")
@@ -97,7 +92,7 @@ def checks(verified: VerifiedBundle, more: bool) -> str:
             lines.append(_line(rule, what, found[rule]))
         elif more and (holds := _holds(verified, rule)):
             lines.append(f"  ok           {holds}")
-    return "\n".join([*lines, *(_line(rule, "the campaign as a whole", broad[rule]) for rule in broad)])
+    return "\n".join(lines)
 
 
 def _holds(verified: VerifiedBundle, rule: str) -> str:
@@ -115,12 +110,14 @@ def _holds(verified: VerifiedBundle, rule: str) -> str:
 
 def as_text(verified: VerifiedBundle, width: int = printing.WIDEST, part: str = "", more: bool = False) -> str:
     """The output of `verify`: the decision, what is wrong with the bundle or was not checked, and what the terms do not
-    accept yet; with `more` also the checks that hold.
+    accept yet; with `more` also the checks that hold, and what was found about the campaign, by rule and cause.
     """
     whole = verified.judged.submission if verified.judged else None
     left = terms.to_copy(verified.conclusion.undecided, whole.cells if whole else (), part)
     to_copy = f"What waits for you, in the form of your terms:\n{left}" if left else ""
-    return "\n\n".join(filter(None, [printed(verified.conclusion.decision, width), checks(verified, more), to_copy]))
+    broken = views.findings_text(whole.pack, whole.all_findings, whole.rows, width) if whole and more else ""
+    parts = [printed(verified.conclusion.decision, width), checks(verified, more), broken, to_copy]
+    return "\n\n".join(filter(None, parts))
 
 
 def _journal(chain: Chain) -> str:
@@ -134,26 +131,6 @@ def for_report(verified: VerifiedBundle, judged: Judged) -> contents.Contents:
     campaign = judged.submission
     whole = replace(campaign, findings=(*verified.findings, *campaign.findings))
     return contents.of(whole, verified.conclusion.decision)
-
-
-def conclusion(verified: VerifiedBundle) -> str:
-    """The last line: a summary of the problems."""
-    wrong = [
-        f"{finding.rule}: {plain(finding.message)}"
-        for finding in verified.findings
-        if finding.severity is Severity.ERROR and finding.checked
-    ]
-    more = f" and {len(wrong) - TOLD} more" if len(wrong) > TOLD else ""
-    problems = f"{'; '.join(wrong[:TOLD])}{more}"
-    parts: list[str] = [f"bundle NOT intact: {problems}" if wrong else "bundle intact"]
-    if verified.judged is None:
-        parts.append("not re-evaluated")
-    else:
-        whole = verified.judged.submission
-        parts.append(plain(sentence(whole.rows, whole.all_findings, whole.campaign.profile != "full")))
-    if waiting := sum(bool(finding.explained) for finding in verified.conclusion.undecided):
-        parts.append(f"{several(waiting, 'finding')} explained, not yet accepted")
-    return f"{verified.conclusion.decision.headline}: {', '.join(parts)}"
 
 
 def _line(rule: str, what: str, findings: Sequence[Finding]) -> str:

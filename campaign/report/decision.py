@@ -1,16 +1,18 @@
 """The decision that comes first on a screen: what was asked and answered, what follows from it, and what to do next.
-`of_campaign` makes that of a campaign for its vendor, `evidence/conclusion.py` that of a bundle for the buyer. Pure.
+`of_campaign` makes that of a campaign for its vendor, `of_table` that of another party's table, and
+`evidence/conclusion.py` that of a bundle for the buyer. Pure.
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.escaping import plain
-from campaign.core.model import Finding, Move
+from campaign.core.model import Finding, Move, Status
 from campaign.core.units import listed, several
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.submission import Submission
@@ -18,7 +20,7 @@ from campaign.report import printing
 from campaign.report.verdict import OPEN, Compliance, verdict
 from campaign.results.cells import Row
 
-MOST_STEPS = 4
+LEAST = 20  # columns of a reason
 VENDOR, YOU = "vendor", "you"
 
 
@@ -53,7 +55,7 @@ class DecisionBlock:
 
 
 def printed(decision: DecisionBlock, width: int) -> str:
-    """As text, on a terminal of this width."""
+    """As text, on a terminal of this width. A reason has one line: what does not fit there is among the details."""
     return "\n".join(_lines(decision, width))
 
 
@@ -63,15 +65,12 @@ def _lines(decision: DecisionBlock, width: int) -> Iterator[str]:
     answers = max(len(question.answer) for question in decision.questions)
     for question in decision.questions:
         first = f"  {question.name:{names}}  {question.answer:{answers}}  "
-        yield from printing.wrapped(plain(question.reason), width, first, " " * len(first))
+        yield first + textwrap.shorten(plain(question.reason), max(width - len(first), LEAST), placeholder=" …")
     yield from printing.wrapped(plain(decision.may), width, "You may conclude:  ", " " * 19)
     yield from printing.wrapped(plain(decision.may_not), width, "You may not:       ", " " * 19)
-    shown = decision.steps[:MOST_STEPS]
-    for number, step in enumerate(shown, 1):
+    for number, step in enumerate(decision.steps, 1):
         first = f"{'Next' if number == 1 else '':4}  {number} {step.who:6}  "
         yield from printing.wrapped(plain(step.what), width, first, " " * len(first))
-    if more := len(decision.steps) - len(shown):
-        yield f"      and {more} more: --details"
 
 
 # --- what findings say
@@ -100,23 +99,28 @@ def rules_of(findings: Iterable[Finding]) -> tuple[str, ...]:
 
 
 def first_of(findings: Sequence[Finding]) -> str:
-    """The first finding, and how many further rules have some."""
-    others = len(rules_of(findings)) - 1
-    more = f", and {several(others, 'further rule')}" if others else ""
-    return f"{findings[0].rule}: {findings[0].message}{more}"
+    """The first finding, and how many rules have some."""
+    number = len(rules_of(findings))
+    first = f" (1 of {several(number, 'rule')})" if number > 1 else ""
+    return f"{findings[0].rule}{first}: {findings[0].message}"
 
 
 def complete(rows: Sequence[Row], more: str = "") -> Question:
-    """How many results have a value."""
+    """How many results have a value; if all have one, `more` about them."""
     there = sum(row.status not in OPEN for row in rows)
-    counts = ", ".join(f"{number} {status}" for status, number in Counter(str(row.status) for row in rows).items())
-    answer = "yes" if rows and there == len(rows) else "NO"
-    return Question("complete", answer, f"{there} of {several(len(rows), 'result')} ({counts or 'none'}){more}")
+    counts = Counter(str(row.status) for row in rows if row.status is not Status.MEASURED)
+    others = ", ".join(f"{number} {status}" for status, number in counts.items())
+    reason = f"{there} of {several(len(rows), 'result')}{f' ({others})' if others else ''}"
+    if rows and there == len(rows):
+        return Question("complete", "yes", reason + more)
+    return Question("complete", "NO", reason)
 
 
 def rules(found: SortedFindings, buyer: str, otherwise: str) -> Question:
     """`buyer`: how the buyer is named here."""
-    parts = [first_of(found.violated)] if found.violated else []
+    if found.violated:
+        return Question("rules", found.kept, first_of(found.violated))
+    parts = []
     for move, who in ((Move.VENDOR, "the vendor"), (Move.BUYER, buyer)):
         if of_move := rules_of(found.of(move)):
             parts.append(f"{several(len(of_move), 'rule')} open for {who} ({listed(of_move, 4)})")
@@ -138,31 +142,63 @@ def _kind(finding: Finding) -> str:
     return "result without measurement" if finding.rule == "CMP-03" else "deviation"
 
 
-def of_vendor(found: SortedFindings) -> Iterator[Step]:
-    """What the vendor can do, rule by rule, beginning with violations."""
-    for rule in rules_of([*found.violated, *found.of(Move.VENDOR)]):
-        yield Step(VENDOR, f"{rule}: {CATALOGUE[rule].remedy if rule in CATALOGUE else 'see the rule pack'}")
+def of_vendor(findings: Sequence[Finding]) -> Iterator[Step]:
+    """What the vendor can do about the first rule, and how many there are."""
+    if rules := rules_of(findings):
+        remedy = CATALOGUE[rules[0]].remedy if rules[0] in CATALOGUE else "see the rule pack"
+        more = f"; then {several(len(rules) - 1, 'further rule')}" if len(rules) > 1 else ""
+        yield Step(VENDOR, f"{rules[0]}: {remedy}{more}")
 
 
-def of_campaign(whole: Submission, file: str) -> DecisionBlock:
+def of_campaign(whole: Submission, file: str = "FILE") -> DecisionBlock:
     """For the vendor, before anything is handed in. `file`: the campaign file, as it is typed."""
     found = SortedFindings(each for each in whole.all_findings if each.rule not in BUNDLE_RULES)
     asked = (complete(whole.rows), rules(found, "the buyer", "none violated"), decisions(found, "nothing waits"))
-    left = [row.status for row in whole.rows if row.status in OPEN]
     kind = verdict(whole).kind
-    ready = kind in (Compliance.COMPLIES, Compliance.UNCHECKED)
-    headline = "READY TO HAND IN" if ready else "REHEARSAL" if kind is Compliance.REHEARSAL else "NOT READY"
-    steps = [Step(VENDOR, f"campaign run {file}")] if "missing" in left or "failed" in left else []
-    steps += of_vendor(found)
-    if ready:
-        steps.append(Step(VENDOR, f"campaign bundle {file} -o {whole.campaign.name}.zip --sign KEY"))
-    says = "no known rule is broken" if not found.violated else "these results break rules"
+    full, good = kind is not Compliance.REHEARSAL, asked[0].answer == "yes" and not found.violated
+    headline = "REHEARSAL" if not full else "READY TO HAND IN" if good else "NOT READY"
+    steps = [*_of_gaps(whole.rows, file), *of_vendor([*found.violated, *found.of(Move.VENDOR)])]
+    if good:
+        last = f"campaign bundle {file} -o {whole.campaign.name}.zip --sign KEY"
+        steps.append(Step(VENDOR, last if full else f"set profile: full in {file}, then campaign run {file}"))
+    waits = "what is explained, declined or open is the buyer's decision"
     return DecisionBlock(
         headline,
         (f"campaign {whole.campaign.name}", f"{whole.pack.id} {whole.pack.version}", f"{whole.campaign.profile} size"),
         asked,
-        f"{says}, as far as the rules were checked.",
-        "that the buyer accepts it: what is explained, declined or open waits for the buyer's terms.",
+        _may(asked[0].answer == "yes", found),
+        f"that the buyer accepts it: {waits if full else 'a rehearsal never complies'}.",
         tuple(steps),
         kind,
+    )
+
+
+def _of_gaps(rows: Sequence[Row], file: str) -> Iterator[Step]:
+    """What is done about results that failed, or were not measured."""
+    if failed := [row.note for row in rows if row.status is Status.FAILED]:
+        yield Step(VENDOR, f"campaign run {file}, once the cause is mended: {failed[0]}")
+    elif any(row.status is Status.MISSING for row in rows):
+        yield Step(VENDOR, f"campaign run {file}")
+
+
+def _may(is_complete: bool, found: SortedFindings) -> str:
+    if found.violated:
+        return "it would be refused as it is."
+    if is_complete:
+        return "all results are there, and none violates a rule that was checked."
+    return "what is there violates no rule that was checked."
+
+
+def of_table(whole: Submission) -> DecisionBlock:
+    """Of a table without its logs, for whoever received it."""
+    found = SortedFindings(whole.all_findings)
+    asked = (complete(whole.rows), rules(found, "you", "none violated"))
+    good = asked[0].answer == "yes" and not found.violated
+    return DecisionBlock(
+        "NO VIOLATION FOUND" if good else "NOT ACCEPTABLE",
+        (f"table {whole.campaign.path.name}", f"{whole.pack.id} {whole.pack.version}"),
+        asked,
+        _may(asked[0].answer == "yes", found),
+        "that the numbers were measured: a table has no logs, so most rules cannot be checked.",
+        (*of_vendor(found.violated), Step(VENDOR, "send the bundle of the campaign: campaign bundle FILE -o OUT.zip")),
     )

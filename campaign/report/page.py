@@ -22,7 +22,6 @@ from campaign.core.model import Finding, Run, Status
 from campaign.core.resources import TEMPLATES
 from campaign.report import causes, clauses, notes, origins, table, verdict
 from campaign.report.contents import Contents
-from campaign.report.decision import MOST_STEPS
 from campaign.report.plots import svg
 from campaign.report.plots.kinds import Picture, model_lines
 from campaign.results.cells import Row
@@ -103,7 +102,7 @@ def rendered(template: str, **values: Any) -> str:
     )
     policy = _policy(style, script)
     named = {"program": __version__, "style": Markup(style), "script": Markup(script), "policy": policy}
-    return environment.get_template(template).render(most_steps=MOST_STEPS, **named, **values)
+    return environment.get_template(template).render(**named, **values)
 
 
 def _policy(style: str, script: str) -> str:

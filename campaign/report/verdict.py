@@ -10,14 +10,11 @@ from enum import StrEnum
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
 from campaign.core import units
-from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Severity, Status
 from campaign.judge.submission import Submission
-from campaign.report import causes
 from campaign.report.table import origin
 from campaign.results.cells import Row
 
-TOLD = 2  # texts of one kind in a sentence
 OPEN = (Status.INVALID, Status.FAILED, Status.MISSING)
 
 
@@ -89,54 +86,6 @@ def verdict(submission: Submission) -> Verdict:
 def counted(rows: Sequence[Row]) -> str:
     """`36 cells: 33 measured, 3 declined`."""
     return units.counted("cell", [row.status for row in rows])
-
-
-def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) -> str:
-    """The problems in one line: of the campaign as a whole, and of the results by their status."""
-    violated = violated_as_a_whole(rows, findings)
-    told = causes.told(violated)
-    texts = [(each.rule, f"{each.message}{f' ({each.actual})' if each.actual else ''}") for each in told]
-    wrong = [f"{rule}: {text}" for rule, text in _each_rule(texts)]
-    wrong += [_of_status(rows, status) for status in OPEN if any(row.status is status for row in rows)]
-    if wrong:
-        reasons = [*["this is a rehearsal"] * rehearsal, *wrong]
-        return f"not compliant: {'; '.join(reasons)}"
-    counts = {status: sum(row.status is status for row in rows) for status in (Status.PROJECTED, Status.DECLINED)}
-    left = [f"{number} {status}" for status, number in counts.items() if number]
-    measured = sum(row.status is Status.MEASURED for row in rows)
-    present = f"all {len(rows)} results present"
-    if left:
-        present = f"{measured} of {len(rows)} results measured, {', '.join(left)}"
-    return f"{present} - REHEARSAL: not a compliant submission" if rehearsal else present
-
-
-def violated_as_a_whole(rows: Sequence[Row], findings: Sequence[Finding]) -> list[Finding]:
-    """Violations that no row shows."""
-    of_rows = {(finding.rule, finding.subject) for row in rows for finding in row.findings}
-    return [finding for finding in findings if finding.violated and (finding.rule, finding.subject) not in of_rows]
-
-
-def _of_status(rows: Sequence[Row], status: Status) -> str:
-    alike = [row for row in rows if row.status is status]
-    if status is Status.INVALID:
-        told = causes.told([finding for row in alike for finding in row.findings if finding.blocks])
-        texts = [(finding.rule, finding.message) for finding in told]
-        why = "; ".join(f"{rule}: {text}" for rule, text in _each_rule(texts))
-    else:
-        why = "; ".join(_few([row.note for row in alike]))
-    text = f"{len(alike)} of {len(rows)} results {status}"
-    return f"{text} ({why})" if why else text
-
-
-def _each_rule(causes: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Each rule once, with its statement."""
-    return [(rule, ", ".join(_few(texts))) for rule, texts in grouped(causes).items()]
-
-
-def _few(texts: Sequence[str]) -> list[str]:
-    """The first of the different texts, and how many more there are."""
-    different = causes.once(texts)
-    return different if len(different) <= TOLD else [*different[:TOLD], f"and {len(different) - TOLD} more"]
 
 
 def _rules(pack: RulePack, findings: Iterable[Finding]) -> tuple[tuple[str, str, int], ...]:

@@ -23,8 +23,8 @@ from campaign.judge.submission import Submission
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix, searches
 from campaign.plan.estimate import estimate
-from campaign.report import causes, printing
-from campaign.report.verdict import counted, sentence
+from campaign.report import causes, decision, printing
+from campaign.report.decision import DecisionBlock
 from campaign.results.cells import Row, left_out, patterns
 from campaign.slurm import scripts
 
@@ -219,17 +219,12 @@ def _group(finding: Finding) -> int:
 LISTED = 4  # subjects and values that are listed
 
 
-def check_text(submission: Submission, width: int = printing.WIDEST) -> str:
-    """`check`'s output: the findings, how many rules are kept, and the verdict in one sentence."""
-    pack, rows, findings = submission.pack, submission.rows, submission.all_findings
-    lines = [_FindingLine(_title(submission.campaign, pack))]
-    if rows:
-        lines.append(_FindingLine(counted(rows)))
-    lines += [_FindingLine(), *_grouped(pack, findings, rows), *_clauses(pack, findings)]
+def check_text(submission: Submission, block: DecisionBlock, width: int = printing.WIDEST) -> str:
+    """`check`'s output: the decision, the findings, and how many rules are kept."""
+    pack, findings = submission.pack, submission.all_findings
+    lines = [*_grouped(pack, findings, submission.rows), *_clauses(pack, findings)]
     lines.append(_FindingLine(rules_summary(pack, findings)))
-    if rows:
-        lines.append(_FindingLine(sentence(rows, findings, pack.profile == "rehearsal")))
-    return _folded(lines, width)
+    return f"{decision.printed(block, width)}\n\n{_folded(lines, width)}"
 
 
 def _title(campaign: Campaign, pack: RulePack) -> str:

@@ -112,7 +112,7 @@ def _files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -
         "table.txt": table.printed(rows, campaign, pack, "simple") + "\n",
         "table.csv": table.as_csv(rows),
         "table.json": table.as_json(rows),
-        "findings.txt": check_text(contents) + "\n",
+        "findings.txt": check_text(contents, contents.decision) + "\n",
         "findings.json": findings_json(pack, contents.findings),
     }
     if contents.searches:

@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from campaign.cli import running
-from campaign.core.model import Finding, Paths, Severity
+from campaign.core.model import Paths
 from campaign.results.store import Store
-from tests.report.test_write import contents
 from tests.support import fake_slurm
 from tests.support.command_line import CAMPAIGN
 from tests.support.fake_slurm import Fake
-from tests.support.results import Results
 
 
 @pytest.fixture
@@ -64,17 +62,6 @@ def test_a_notification_that_does_not_end_is_ended_with_all_that_it_started(
 
     fake_slurm.wait_until(ended, "the child has ended")
     assert "killed after 3 s" in capsys.readouterr().err
-
-
-def test_a_violation_that_no_result_shows_is_told_below_the_table() -> None:
-    lacking = Finding("SRC-05", Severity.ERROR, "campaign", "build record lacks compiler")
-    assert [running._table(contents(Results(), findings))[2:] for findings in ((), (lacking,))] == [
-        [],
-        [
-            "not compliant: this is a rehearsal; SRC-05: build record lacks compiler; 36 of 36 results missing",
-            "    (not run yet)",
-        ],
-    ]
 
 
 @pytest.mark.parametrize(("verb", "status"), [("status", 130), ("check", 130), ("table", 0)])

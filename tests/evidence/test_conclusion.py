@@ -114,7 +114,7 @@ def test_a_result_that_is_missing_is_not_valid_even_in_a_rehearsal() -> None:
     missing = replace(given, rows=(replace(given.rows[0], status=Status.MISSING), *given.rows[1:]))
     found = said(whole=missing)
     assert (found.exit_status, answers(found)["complete"]) == (1, "NO")
-    assert "35 of 36 results (1 missing, 35 measured)" in found.decision.sentence
+    assert "35 of 36 results" in found.decision.sentence
 
 
 def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
@@ -128,7 +128,7 @@ def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
     ("known", "of_bundle", "seal", "text"),
     [
         ({}, (), Seal.TRUSTED, "vendor (signature ok)"),
-        ({"trusted": False, "signature": "SHA256:x"}, (), Seal.UNKNOWN, "signed by an unknown key (SHA256:x)"),
+        ({"trusted": False, "signature": "SHA256:x"}, (), Seal.UNKNOWN, "signed by an unknown key"),
         ({"trusted": False, "signature": ""}, (), Seal.NONE, "not signed"),
         ({}, (replace(VIOLATION, rule="EVD-01"),), Seal.BROKEN, "altered, or signed by somebody else"),
     ],
@@ -145,7 +145,7 @@ def test_how_many_results_were_measured_is_said_since_a_reason_is_enough_to_decl
     rows = (*(replace(row, status=Status.DECLINED) for row in given.rows[:9]), *given.rows[9:])
     found = said(whole=replace(given, rows=rows))
     assert found.results == {"declined": 9, "measured": 27}
-    assert "36 of 36 results (9 declined, 27 measured)" in found.decision.sentence
+    assert "36 of 36 results (9 declined)" in found.decision.sentence
 
 
 def test_whose_copy_of_the_rules_is_said() -> None:
@@ -160,12 +160,12 @@ def test_whose_copy_of_the_rules_is_said() -> None:
 def test_what_no_record_shows_is_said_where_nothing_else_does() -> None:
     plain, proven = said(source=True), said(source=True, proofs=("nonce", "head", "rebuild", "sample"))
     assert plain.decision.questions[-1] == Question(
-        "proof", "none", "no head or time stamp from while it ran, not built again, nothing measured again"
+        "proof", "none", "nothing measured again, not built again, no head or time stamp"
     )
     assert proven.decision.questions[-1] == Question("proof", "nonce, head, rebuild, sample", "all that can be given")
-    assert "only a sample finds scaled numbers, slewed clocks, a faster tier" in plain.decision.may_not
+    assert plain.decision.may_not == "that the system reaches them, or that no attempt was left out."
     assert plain.decision.steps[-1].what == "campaign sample offer.zip --seed SEED -o sample.yaml"
-    assert proven.decision.steps == ()
+    assert proven.decision.steps[-1].what.startswith("nothing is left to check")
 
 
 def test_the_verdict_of_the_readme_says_all_that_is_known() -> None:

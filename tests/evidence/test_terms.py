@@ -221,7 +221,6 @@ def test_a_vendor_who_explains_what_is_open_reaches_status_0_by_the_buyers_terms
     last = offer.verified()
     assert last.returncode == 0, last.stdout
     assert last.stdout.startswith("ACCEPTABLE  offer  vendor (signature ok)")
-    assert last.stdout.endswith("ACCEPTABLE: bundle intact, all 36 results present\n")
 
 
 def shimmed(bag: Path) -> None:

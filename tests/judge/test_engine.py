@@ -14,7 +14,7 @@ from campaign.config.rules.entries import Variable
 from campaign.core.model import Finding, Geometry, Observation, OutputRemark, Severity, State
 from campaign.judge import engine
 from campaign.judge.searches import claim_confirmed
-from campaign.report.views import check_text
+from campaign.report import decision, views
 from campaign.results.case import Case
 from tests.judge import cases as judge_cases
 from tests.judge.cases import Example, Outcome
@@ -123,8 +123,9 @@ def test_of_a_campaign_whose_every_run_failed_one_line_says_what_was_not_checked
     unchecked = [finding for finding in judged.all_findings if not finding.checked]
     assert {finding.rule for finding in unchecked} == set(rules) - {"RUN-01", "CMP-03"}
     assert {(finding.subject, finding.message) for finding in unchecked} == {("campaign", "no run produced a value")}
-    assert " ".join(check_text(judged).split()).count("no run produced a value") == 1
-    assert f"{len(rules)} rules, by worst finding: 2 violated, {len(rules) - 2} not checked" in check_text(judged)
+    text = views.check_text(judged, decision.of_campaign(judged))
+    assert " ".join(text.split()).count("no run produced a value") == 1
+    assert f"{len(rules)} rules, by worst finding: 2 violated, {len(rules) - 2} not checked" in text
 
 
 def test_where_one_run_measured_no_line_is_said_of_those_that_did_not() -> None:

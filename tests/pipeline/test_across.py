@@ -88,8 +88,8 @@ def test_efficiency_and_mean_are_cells_with_all_their_lines_and_a_bundle_gives_t
     page = next((case.results / "report").glob("*.html")).read_text()
     assert "fom / (nodes * fom@single)" in page
     case.call("bundle", "-o", str(tmp_path / "evidence.zip"), status=None)
-    verified = call("verify", tmp_path / "evidence.zip").stdout
-    assert "bundle intact" in verified
+    verified = call("verify", tmp_path / "evidence.zip", "--details").stdout
+    assert "re-evaluated from raw logs: identical" in verified
     assert "RES-02" in verified
 
 

@@ -79,4 +79,4 @@ def test_where_nothing_measures_no_energy_is_recorded(tmp_path: Path, sandbox: S
     assert row["energy"]["not_recorded"] in case.call("table", status=None)
     assert any(message.startswith("energy not recorded: ") for message in findings(case))
     case.call("bundle", "-o", str(tmp_path / "evidence.zip"), status=None)
-    assert "bundle intact" in call("verify", tmp_path / "evidence.zip").stdout
+    assert "re-evaluated from raw logs: identical" in call("verify", tmp_path / "evidence.zip", "--details").stdout

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from campaign.core.model import Finding, Move, Severity, Status
+from campaign.evidence.conclusion import Known, conclude
+from campaign.evidence.replay import Copy
 from campaign.judge.submission import Submission
 from campaign.report import decision
 from campaign.report.decision import DecisionBlock, Question, Step
@@ -34,11 +38,12 @@ def block(*findings: Finding, status: Status = Status.MEASURED, profile: str = "
     [
         ((), Status.MEASURED, "full", "READY TO HAND IN", ("yes", "kept", "none open"), ["campaign bundle c.yaml"]),
         ((OPEN, EXPLAINED),
-         Status.MEASURED, "full", "READY TO HAND IN", ("yes", "open", "1 open"), ["STA", "campaign b"]),
+         Status.MEASURED, "full", "READY TO HAND IN", ("yes", "open", "1 open"), ["STA", "campaign bundle"]),
         ((DECLINED,), Status.DECLINED, "full", "READY TO HAND IN", ("yes", "kept", "1 open"), ["campaign bundle"]),
-        ((VIOLATION, OPEN), Status.MEASURED, "full", "NOT READY", ("yes", "VIOLATED", "none open"), ["FLG", "STA"]),
+        ((VIOLATION, OPEN), Status.MEASURED, "full", "NOT READY", ("yes", "VIOLATED", "none open"), ["FLG"]),
         ((), Status.MISSING, "full", "NOT READY", ("NO", "kept", "none open"), ["campaign run c.yaml"]),
-        ((), Status.MEASURED, "rehearsal", "REHEARSAL", ("yes", "kept", "none open"), []),
+        ((), Status.MEASURED, "rehearsal", "REHEARSAL", ("yes", "kept", "none open"), ["set profile: full"]),
+        ((VIOLATION,), Status.MEASURED, "rehearsal", "REHEARSAL", ("yes", "VIOLATED", "none open"), ["FLG"]),
     ],
 )  # fmt: skip
 def test_a_vendor_is_told_what_holds_and_what_comes_next(
@@ -55,19 +60,99 @@ def test_a_vendor_is_told_what_holds_and_what_comes_next(
     assert all(step.what.startswith(text) for step, text in zip(found.steps, next_steps, strict=True))
 
 
-@pytest.mark.parametrize("width", [60, 80, 140])
-def test_it_has_at_most_twelve_entries_and_fits_its_width(width: int) -> None:
-    questions = tuple(Question(name, "consistent", "a reason of some words " * 4) for name in "abcde")
-    steps = tuple(Step("vendor", "FLG-06: undo the change, and measure again " * 3) for _ in range(9))
+def test_a_table_is_told_that_it_shows_no_measurement() -> None:
+    good, wrong = decision.of_table(whole()), decision.of_table(whole(VIOLATION))
+    assert (good.headline, wrong.headline) == ("NO VIOLATION FOUND", "NOT ACCEPTABLE")
+    assert good.may_not.startswith("that the numbers were measured")
+    assert [step.what[:15] for step in wrong.steps] == ["FLG-06: run the", "send the bundle"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 140])
+def test_a_reason_has_one_line_and_nothing_is_wider_than_the_terminal(width: int) -> None:
+    questions = tuple(Question(name, "consistent", "a reason of some words " * 9) for name in "abcde")
+    steps = (Step("vendor", "FLG-06: undo the change, and measure again " * 3), Step("you", "campaign verify x.zip"))
     text = decision.printed(
         DecisionBlock("NOT VALID", ("x.zip", "vendor"), questions, "m. " * 30, "n. " * 30, steps), width
     )
-    assert max(map(len, text.splitlines())) <= width
-    entries = [line for line in text.splitlines() if not line.startswith("   ") or line.strip()[0].isdigit()]
-    assert len(entries) <= 13
-    assert text.endswith("and 5 more: --details")
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    reasons = [line for line in lines if "consistent" in line]
+    assert len(reasons) == len(questions) and all(line.endswith(" …") for line in reasons)
 
 
 def test_what_a_bundle_says_cannot_write_on_the_terminal() -> None:
     text = decision.printed(DecisionBlock("X", ("\x1b[2J",), (Question("a", "b", "\x1b[2J"),), "", ""), 80)
     assert "\x1b" not in text
+
+
+# --- the screens, each compared whole
+
+
+INVALID = Finding(
+    "GEO-03",
+    Severity.ERROR,
+    "scratch/max/*/*",
+    "below the maximum concurrency of partition batch, without a projection to it",
+    "32 processes on 4 nodes",
+    "8 processes on 4 nodes",
+)
+LACKING = Finding(
+    "SRC-05", Severity.ERROR, "campaign", "build record lacks compiler, flags; add them under source.build"
+)
+UNKNOWN_KEY = Finding(
+    "EVD-03",
+    Severity.WARNING,
+    "bundle",
+    "signed by ED25519 key SHA256:yyXe0wvC, an unknown key: pass the vendor's public key with --signers",
+    checked=False,
+    move=Move.BUYER,
+)
+NO_COUNTERS = Finding("CCH-02", Severity.WARNING, "campaign", "no counters of the servers", checked=False)
+GOOD = whole()
+VIOLATED = whole(INVALID, LACKING)
+VIOLATED = replace(
+    VIOLATED,
+    rows=tuple(replace(row, status=Status.INVALID) if row.cell.launch == "max" else row for row in VIOLATED.rows),
+)
+FAILED = replace(
+    GOOD,
+    rows=tuple(
+        replace(row, status=Status.FAILED, note="timeout: the job reached its time limit of 1:00:00 (job 17)")
+        if row.cell.launch == "max" and row.cell.files == "shared"
+        else replace(row, status=Status.MISSING, note="not run yet")
+        if row.cell.launch == "max"
+        else row
+        for row in GOOD.rows
+    ),
+)
+
+
+def verified(judged: Submission, *of_bundle: Finding, **known: object) -> DecisionBlock:
+    given: dict[str, Any] = {"signature": "Acme", "trusted": True, "copy": Copy.INSTALLED, "terms": True, **known}
+    return conclude(Known("offer-c.zip", **given), of_bundle, judged).decision
+
+
+SCREENS: dict[str, Callable[[], DecisionBlock]] = {
+    "run-compliant": lambda: decision.of_campaign(GOOD, "offer.yaml"),
+    "run-violated": lambda: decision.of_campaign(VIOLATED, "offer.yaml"),
+    "run-open": lambda: decision.of_campaign(whole(OPEN, EXPLAINED, DECLINED), "offer.yaml"),
+    "run-failed": lambda: decision.of_campaign(FAILED, "offer.yaml"),
+    "run-rehearsal": lambda: decision.of_campaign(whole(profile="rehearsal"), "offer.yaml"),
+    "check-table": lambda: decision.of_table(VIOLATED),
+    "verify-compliant": lambda: verified(GOOD, proofs=("nonce", "head", "rebuild", "sample")),
+    "verify-violated": lambda: verified(VIOLATED),
+    "verify-open": lambda: verified(
+        whole(OPEN, EXPLAINED, DECLINED, NO_COUNTERS), UNKNOWN_KEY, trusted=False, terms=False
+    ),
+    "verify-rehearsal": lambda: verified(whole(profile="rehearsal")),
+}
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_screen_begins_with_its_decision(name: str) -> None:
+    block = SCREENS[name]()
+    texts = {width: decision.printed(block, width) for width in (80, 140)}
+    builders.golden(f"screens/{name}.txt", "".join(f"--- {width} columns\n{text}\n" for width, text in texts.items()))
+    assert len(texts[140].splitlines()) <= 12
+    prose = [block.may, block.may_not, *(step.what for step in block.steps if not step.what.startswith("campaign "))]
+    assert sum(len(text.split()) for text in prose) <= 60

@@ -7,7 +7,7 @@ import pytest
 
 from campaign.core.model import Finding, Severity, Status
 from campaign.report.contents import Contents
-from campaign.report.verdict import Compliance, Verdict, sentence, verdict
+from campaign.report.verdict import Compliance, Verdict, verdict
 from tests.report.test_write import FINDING, contents
 from tests.support import builders
 from tests.support.results import Results
@@ -84,26 +84,3 @@ def test_rules_of_unknown_origin_are_said_first(tmp_path: Path) -> None:
     given = answered()
     found = verdict(replace(given, pack=replace(given.pack, path=tmp_path / "mine.yaml", digest="0" * 64)))
     assert says(found)[0].startswith(f"The rules are a custom rule pack {tmp_path}/mine.yaml, SHA-256")
-
-
-def test_one_line_says_what_is_wrong_with_what() -> None:
-    given = answered()
-    wrong = Finding("RUN-03", Severity.ERROR, "x", "other nodes than asked for")
-    rows = [
-        *(replace(row, status=Status.INVALID, findings=(wrong,)) for row in given.rows[:27]),
-        replace(given.rows[27], status=Status.MISSING, note="not run yet"),
-        *given.rows[28:],
-    ]
-    finding = replace(FINDING, rule="ENV-01", subject="campaign", wording="placeholders", actual="system.node")
-    assert sentence(rows, [finding, UNCHECKED], rehearsal=False) == (
-        "not compliant: ENV-01: placeholders (system.node); "
-        "27 of 36 results invalid (RUN-03: other nodes than asked for); 1 of 36 results missing (not run yet)"
-    )
-
-
-def test_a_campaign_with_all_its_results_says_so_and_whether_it_may_be_submitted() -> None:
-    rows = answered().rows
-    assert sentence(rows, [], rehearsal=False) == "all 36 results present"
-    assert sentence(rows, [], rehearsal=True) == "all 36 results present - REHEARSAL: not a compliant submission"
-    declined = [replace(row, status=Status.DECLINED) for row in rows[:3]]
-    assert sentence([*declined, *rows[3:]], [], rehearsal=False) == "33 of 36 results measured, 3 declined"

@@ -15,7 +15,7 @@ from campaign.judge import engine
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
 from campaign.pipeline.planning import Plan
-from campaign.report import views
+from campaign.report import decision, views
 from tests.plan.test_searches import campaign as searching_campaign
 from tests.plan.test_searches import look, wanted
 from tests.support import builders
@@ -158,7 +158,8 @@ def test_a_rule_that_nothing_judges_is_said_not_to_be_checked() -> None:
 
 def test_findings_as_text_are_said_once_with_where_and_what_was_found() -> None:
     results = everything()
-    text = views.check_text(judged(results))
+    whole = judged(results)
+    text = views.check_text(whole, decision.of_campaign(whole, "c.yaml"))
     builders.golden("findings.txt", text + "\n")
     assert max(map(len, text.splitlines())) <= 120
 
@@ -166,9 +167,9 @@ def test_findings_as_text_are_said_once_with_where_and_what_was_found() -> None:
 def test_no_findings_are_said_too() -> None:
     pack = builders.pack(checks={"FLG-01": "8"})
     assert views.findings_text(pack, []) == "no findings"
-    assert views.check_text(replace(Results(pack=pack).submission(), rows=())).endswith(
-        "\n\n1 rule, by worst finding: 1 passed"
-    )
+    whole = replace(Results(pack=pack).submission(), rows=())
+    text = views.check_text(whole, decision.of_campaign(whole))
+    assert text.endswith("\n\n1 rule, by worst finding: 1 passed")
 
 
 def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:

@@ -155,7 +155,7 @@ def test_the_decision_comes_first_and_it_is_the_buyers_if_there_is_one(tmp_path:
     page = Page(write_report(tmp_path, replace(contents(Results()), of_buyer=found)))
     assert first_section(page) == {"class": "decision broken", "aria-label": "Decision"}
     assert "NOT VALID a.zip evidenceCONTRADICTEDit was altered You may conclude: nothing. You may not: any" in page.text
-    assert "Next you step 1 you step 2 you step 3 you step 4 and 2 more you step 5 you step 6 Results" in page.text
+    assert "Next you step 1 you step 2 you step 3 you step 4 you step 5 you step 6 Results" in page.text
     page = Page(write_report(tmp_path, contents(Results())))
     assert first_section(page) == {"class": "decision rehearsal", "aria-label": "Decision"}
     assert "REHEARSAL campaign test, test-rules 7, rehearsal size completeNO0 of 36 results" in page.text

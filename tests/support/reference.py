@@ -28,7 +28,7 @@ from campaign.config.rules import format as rules_format
 from campaign.core import formula
 from campaign.core.schema import KeyedMap
 from campaign.evidence import compared, terms, verify
-from campaign.evidence import text as verify_text
+from campaign.report import decision, printing
 from campaign.results.source import record
 from campaign.results.source.facts import OwnSource
 from tests.support import man_pages, outputs, schemas
@@ -229,10 +229,9 @@ def samples() -> dict[Path, str]:
     with verified(SIGNERS) as found:
         assert found.judged is not None, "the bundle of the README cannot be judged"
         table = found.judged.files["tables/table.txt"]
-        first = verify_text.as_text(found).partition("\n\n")[0]
-        last = verify_text.conclusion(found)
+        block = decision.printed(found.conclusion.decision, printing.WIDEST)
     command = f"$ campaign verify {BUNDLE.name} --signers {SIGNERS.name}"
-    verification = "\n".join([command, first, "…", last])
+    verification = "\n".join([command, block, "…"])
     return {
         README: _with_block(README, command, verification),
         REPORT: _with_block(REPORT, table.partition("\n")[0], table.partition("[4]")[0] + "…"),

@@ -18,7 +18,6 @@ from campaign.core.model import Status
 from campaign.core.units import digits
 from campaign.report import notes, table
 from campaign.report.contents import Contents
-from campaign.report.decision import MOST_STEPS
 from campaign.report.verdict import Compliance
 from campaign.report.workbook import records
 from campaign.report.workbook.sheets import CLAUSES, LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal
@@ -78,17 +77,12 @@ def _summary(sheets: Sheets) -> None:
     decision = contents.decision
     sheet = sheets.add("Summary", (26, SUMMARY_WIDTH))
     sheets.put(sheet, 0, 0, decision.headline, bold=True, font_size=14, font_color=_COLOURS[decision.kind])
-    more = len(decision.steps) - MOST_STEPS
     facts: list[tuple[str, str]] = [
         ("Decision on", ", ".join(decision.about)),
         *((each.name, f"{each.answer}: {each.reason}") for each in decision.questions),
         ("You may conclude", decision.may),
         ("You may not", decision.may_not),
-        *(
-            ("" if number else "Next", f"{step.who}: {step.what}")
-            for number, step in enumerate(decision.steps[:MOST_STEPS])
-        ),
-        *[("", f"and {more} more: see the sheet Findings")] * (more > 0),
+        *(("" if number else "Next", f"{step.who}: {step.what}") for number, step in enumerate(decision.steps)),
         ("", ""),
         ("Table", pack.caption),
         ("Campaign", campaign.name),

@@ -146,17 +146,20 @@ def test_the_sheets_in_their_order(book: dict[str, Sheet]) -> None:
 # --- what a reader sees first
 
 
+CAUSE = "node_fail: job 19: NODE_FAIL during this run: srun: n2 is gone"
+
+
 def test_the_summary_says_what_this_is_and_whether_it_complies(book: dict[str, Sheet]) -> None:
     facts = [book["Summary"].line(number)[:2] for number in range(1, 30)]
     assert facts[:9] == [
         ["REHEARSAL", None],
         ["Decision on", "campaign test, test-rules 7, rehearsal size"],
-        ["complete", "NO: 24 of 36 results (21 measured, 3 invalid, 3 failed, 6 missing, 3 declined)"],
+        ["complete", "NO: 24 of 36 results (3 invalid, 3 failed, 6 missing, 3 declined)"],
         ["rules", "VIOLATED: FLG-06: -N is not the rank offset"],
         ["decisions", "none open: nothing waits"],
-        ["You may conclude", "these results break rules, as far as the rules were checked."],
-        ["You may not", "that the buyer accepts it: what is explained, declined or open waits for the buyer's terms."],
-        ["Next", "vendor: campaign run campaign.yaml"],
+        ["You may conclude", "it would be refused as it is."],
+        ["You may not", "that the buyer accepts it: a rehearsal never complies."],
+        ["Next", f"vendor: campaign run campaign.yaml, once the cause is mended: {CAUSE}"],
         ["", "vendor: FLG-06: run the result again with the rank offset of one node, and check benchmark.dialect"],
     ]
     assert facts[10] == ["Table", "Metadata (operations/s)"]
@@ -187,12 +190,9 @@ def test_every_sheet_prints_across_pages_that_can_be_read_with_its_heading_on_ea
     assert titles["scratch"] == "scratch!$A:$A,scratch!$3:$4"
 
 
-def test_the_summary_names_the_first_steps_and_how_many_are_left(tmp_path: Path) -> None:
-    violations = tuple(replace(FINDING, rule=rule) for rule in ("FLG-01", "FLG-02", "FLG-03", "FLG-05", "FLG-06"))
-    facts = book_of(tmp_path, contents(everything(), violations))["Summary"].column("B")
-    assert [str(text)[:14] for text in facts[6:11]] == [
-        "vendor: campai", "vendor: FLG-01", "vendor: FLG-02", "vendor: FLG-03", "and 2 more: se",
-    ]  # fmt: skip
+def test_the_summary_names_the_next_steps(tmp_path: Path) -> None:
+    facts = book_of(tmp_path, contents(everything(), (FINDING,)))["Summary"].column("B")
+    assert [str(text)[:14] for text in facts[6:8]] == ["vendor: campai", "vendor: FLG-06"]
 
 
 def test_the_summary_leads_to_each_target(book: dict[str, Sheet]) -> None:
