@@ -86,7 +86,7 @@ MDTEST_FUNCTIONS = ("mdtest_phase_items", "measure")
 IOR_PHASES = ["write 4 KiB", "read 4 KiB"]
 IOR_FUNCTIONS = ("ior_move", "measure")
 CASES = [
-    Case("mdtest", ["create", "stat", "remove"], mdtest, mdtest_loop, MDTEST_FUNCTIONS, more=(50, 25, 9, 6)),
+    Case("mdtest", ["create", "stat", "remove"], mdtest, mdtest_loop, MDTEST_FUNCTIONS, more=(5, 2, 1, 1)),
     Case("ior", IOR_PHASES, ior(), ior_loop, IOR_FUNCTIONS, more=(85, 30, 14, 11)),
     Case("ior -z", IOR_PHASES, ior("-z"), ior_loop, IOR_FUNCTIONS, more=(165, 55, 18, 11)),
     Case(
