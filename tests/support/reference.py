@@ -42,6 +42,7 @@ BUNDLE = Path(__file__).parents[1] / "data" / "readme" / "my-rfp.zip"
 SIGNERS = BUNDLE.with_name("KEYS")
 FENCE = "```\n"
 KEYS = re.compile(r"^Values: .*\n\n(?:- `.*\n)+", re.MULTILINE)
+NAMES = re.compile(r"^Keys by section:\n\n(?:- `.*\n)+", re.MULTILINE)
 SHORT = {  # what a table has in place of words that it would repeat; each is explained once above it
     'a clause in quotes, such as "8.4"': "clause",
     "lower-case letters, digits and -, a letter first": "id",
@@ -85,7 +86,8 @@ def generated() -> dict[Path, str]:
     }
     return {
         DOCS / "cli.md": _verbs_alone(),
-        DOCS / "campaign-file.md": _with_keys(DOCS / "campaign-file.md", config_format.SCHEMA),
+        DOCS / "campaign-file.md": _with_names(DOCS / "campaign-file.md", _names(config_format.SCHEMA)),
+        DOCS / "rule-pack-keys.md": _with_names(DOCS / "rule-pack-keys.md", _names(rules_format.SCHEMA)),
         DOCS / "evidence.md": _with_keys(DOCS / "evidence.md", terms.SCHEMA),
         DOCS / "forms.md": _with_keys(DOCS / "forms.md", forms.SCHEMA),
         DOCS / "rfp.md": _with_keys(DOCS / "rfp.md", rfp.SCHEMA, elsewhere="forms[]."),
@@ -102,13 +104,14 @@ def generated() -> dict[Path, str]:
 
 def for_the_site() -> dict[str, str]:
     """Pages that only the site has, all of them, by name: what `campaign help VERB`, `campaign check` and `APPLET -h`
-    print, and the keys of a rule pack.
+    print, and pages with all keys of a file, of which the repository has the names.
     """
     return {
         "cli.md": _reference(),
         "rules-why.md": _why(),
         "applets.md": _applets(),
-        "rule-pack-keys.md": f"# All keys of a rule pack\n\n{_keys(rules_format.SCHEMA)}",
+        "campaign-file.md": _with_names(DOCS / "campaign-file.md", _keys(config_format.SCHEMA)),
+        "rule-pack-keys.md": _with_names(DOCS / "rule-pack-keys.md", _keys(rules_format.SCHEMA)),
     }
 
 
@@ -160,13 +163,37 @@ def _with_keys(page: Path, record: KeyedMap, elsewhere: str = "") -> str:
     return KEYS.sub(lambda _: keys, text, count=1)
 
 
+def _with_names(page: Path, keys: str) -> str:
+    """A page in which what tells of the keys is other text."""
+    text = page.read_text(encoding="utf-8")
+    assert NAMES.search(text), f"{page.name} has no names of keys"
+    return NAMES.sub(lambda _: keys, text, count=1)
+
+
+def _names(record: KeyedMap) -> str:
+    """The names of all keys, those of one section in one line."""
+    own = _own(record)
+    sections: dict[str, list[str]] = {}
+    for key in own:
+        section, _, name = key.rpartition(".")
+        if not any(other.startswith((f"{key}.", f"{key}[].")) for other in own):
+            sections.setdefault(section, []).append(f"`{name}`")
+    lines = [f"- {f'`{section}`: ' if section else ''}{', '.join(names)}" for section, names in sections.items()]
+    return "Keys by section:\n\n" + "\n".join(lines) + "\n"
+
+
+def _own(record: KeyedMap) -> dict[str, list[str]]:
+    """All keys; what an entry of a list has as the whole file does too is there once."""
+    known = {key: cells for key, *cells in schemas.reference(record)}
+    inner = {key: key.partition("[].")[2] for key in known}
+    return {key: cells for key, cells in known.items() if "." not in inner[key] or inner[key] not in known}
+
+
 def _keys(record: KeyedMap, elsewhere: str = "") -> str:
-    """The keys, those with the same meaning in one line."""
-    known = {key: cells for key, *cells in schemas.reference(record) if not elsewhere or not key.startswith(elsewhere)}
+    """The keys, those with the same meaning in one line; without those below `elsewhere`."""
     rows: dict[tuple[str, ...], list[str]] = {}
-    for key, cells in known.items():
-        last = key.partition("[].")[2]
-        if "." not in last or last not in known:  # what an entry has as the whole file does too is described once
+    for key, cells in _own(record).items():
+        if not elsewhere or not key.startswith(elsewhere):
             rows.setdefault((key.rpartition(".")[2], *cells), []).append(f"`{key}`")
     often = {long: short for long, short in SHORT.items() if sum(long in allowed for _, allowed, _, _ in rows) > 2}
     values = [f"*{short}* is {long}" for long, short in often.items()]
