@@ -88,7 +88,6 @@ def generated() -> dict[Path, str]:
         DOCS / "cli.md": _verbs_alone(),
         DOCS / "campaign-file.md": _with_names(DOCS / "campaign-file.md", _names(config_format.SCHEMA)),
         DOCS / "rule-pack-keys.md": _with_names(DOCS / "rule-pack-keys.md", _names(rules_format.SCHEMA)),
-        DOCS / "evidence.md": _with_keys(DOCS / "evidence.md", terms.SCHEMA),
         DOCS / "forms.md": _with_keys(DOCS / "forms.md", forms.SCHEMA),
         DOCS / "rfp.md": _with_keys(DOCS / "rfp.md", rfp.SCHEMA, elsewhere="forms[]."),
         DOCS / "man5/campaign-file.5": man_pages.keys(
