@@ -41,7 +41,13 @@ REPORT = DOCS / "report.md"
 BUNDLE = Path(__file__).parents[1] / "data" / "readme" / "my-rfp.zip"
 SIGNERS = BUNDLE.with_name("KEYS")
 FENCE = "```\n"
-KEYS = re.compile(r"^Values: .*\n\n(?:- `.*\n)+", re.MULTILINE)
+FILES = (  # the page of a file, its man page, what it is, its schema
+    ("campaign-file.md", "campaign-file", "the campaign file", config_format.SCHEMA),
+    ("evidence.md", "campaign-buyer-terms", "a buyer's terms", terms.SCHEMA),
+    ("forms.md", "campaign-form", "the mapping of a form", forms.SCHEMA),
+    ("rfp.md", "campaign-rfp", "an RFP of several rule packs", rfp.SCHEMA),
+    ("rule-pack-keys.md", "campaign-pack", "a rule pack", rules_format.SCHEMA),
+)
 NAMES = re.compile(r"^Keys by section:\n\n(?:- `.*\n)+", re.MULTILINE)
 SHORT = {  # what a table has in place of words that it would repeat; each is explained once above it
     'a clause in quotes, such as "8.4"': "clause",
@@ -86,16 +92,11 @@ def generated() -> dict[Path, str]:
     }
     return {
         DOCS / "cli.md": _verbs_alone(),
-        DOCS / "campaign-file.md": _with_names(DOCS / "campaign-file.md", _names(config_format.SCHEMA)),
-        DOCS / "rule-pack-keys.md": _with_names(DOCS / "rule-pack-keys.md", _names(rules_format.SCHEMA)),
-        DOCS / "forms.md": _with_keys(DOCS / "forms.md", forms.SCHEMA),
-        DOCS / "rfp.md": _with_keys(DOCS / "rfp.md", rfp.SCHEMA, elsewhere="forms[]."),
-        DOCS / "man5/campaign-file.5": man_pages.keys(
-            "campaign-file", "the campaign file", schemas.reference(config_format.SCHEMA)
-        ),
-        DOCS / "man5/campaign-pack.5": man_pages.keys(
-            "campaign-pack", "a rule pack", schemas.reference(rules_format.SCHEMA)
-        ),
+        **{DOCS / page: _with_names(DOCS / page, _names(schema)) for page, _, _, schema in FILES},
+        **{
+            DOCS / "man5" / f"{name}.5": man_pages.keys(name, title, schemas.reference(schema))
+            for _, name, title, schema in FILES
+        },
         **{DOCS / "man" / name: page for name, page in man_pages.pages(parser(sandbox=True)).items()},
         **{DOCS / "schema" / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in of_files.items()},
     }
@@ -103,14 +104,13 @@ def generated() -> dict[Path, str]:
 
 def for_the_site() -> dict[str, str]:
     """Pages that only the site has, all of them, by name: what `campaign help VERB`, `campaign check` and `APPLET -h`
-    print, and pages with all keys of a file, of which the repository has the names.
+    print, and pages with the meaning of a file's keys, of which the repository has the names.
     """
     return {
         "cli.md": _reference(),
         "rules-why.md": _why(),
         "applets.md": _applets(),
-        "campaign-file.md": _with_names(DOCS / "campaign-file.md", _keys(config_format.SCHEMA)),
-        "rule-pack-keys.md": _with_names(DOCS / "rule-pack-keys.md", _keys(rules_format.SCHEMA)),
+        **{page: _with_names(DOCS / page, _keys(schema)) for page, _, _, schema in FILES},
     }
 
 
@@ -154,14 +154,6 @@ def _applets() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _with_keys(page: Path, record: KeyedMap, elsewhere: str = "") -> str:
-    """A page in which the list of keys is that of the schema; keys below `elsewhere` are on another page."""
-    text = page.read_text(encoding="utf-8")
-    assert KEYS.search(text), f"{page.name} has no list of keys"
-    keys = _keys(record, elsewhere)
-    return KEYS.sub(lambda _: keys, text, count=1)
-
-
 def _with_names(page: Path, keys: str) -> str:
     """A page in which what tells of the keys is other text."""
     text = page.read_text(encoding="utf-8")
@@ -188,12 +180,11 @@ def _own(record: KeyedMap) -> dict[str, list[str]]:
     return {key: cells for key, cells in known.items() if "." not in inner[key] or inner[key] not in known}
 
 
-def _keys(record: KeyedMap, elsewhere: str = "") -> str:
-    """The keys, those with the same meaning in one line; without those below `elsewhere`."""
+def _keys(record: KeyedMap) -> str:
+    """The keys, those with the same meaning in one line."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for key, cells in _own(record).items():
-        if not elsewhere or not key.startswith(elsewhere):
-            rows.setdefault((key.rpartition(".")[2], *cells), []).append(f"`{key}`")
+        rows.setdefault((key.rpartition(".")[2], *cells), []).append(f"`{key}`")
     often = {long: short for long, short in SHORT.items() if sum(long in allowed for _, allowed, _, _ in rows) > 2}
     values = [f"*{short}* is {long}" for long, short in often.items()]
     values += ["where nothing is said: a text on one line, false, up to 100 entries"]
