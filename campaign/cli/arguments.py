@@ -169,6 +169,8 @@ UNDER_WAY = (
                help="if the first two jobs fail with the same cause, cancel this campaign's jobs (default)"),
         Option("--keep-going", action="store_true", help="go on even if the first two jobs fail with the same cause"),
     ),
+    Option("--despite-violations", action="store_true",
+           help="at full size: also measure what 'campaign plan' says will violate a rule"),
     Option("--max-node-hours", metavar="N",
            help="submit no job that could raise the campaign above N node-hours (used so far plus nodes x time limit)"),
     Option("--notify", metavar="CMD",

@@ -18,7 +18,7 @@ from campaign.cli import progress
 from campaign.cli.output import columns, say, show, verdict
 from campaign.config.opened import Opened, open_campaign
 from campaign.core import waiting
-from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, InputError, typed
+from campaign.core.errors import ENVIRONMENT, INCOMPLETE, INTERRUPTED, OK, CampaignError, InputError, typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, State, Status
 from campaign.core.units import listed, several
@@ -41,11 +41,14 @@ def plan(arguments: argparse.Namespace) -> int:
     checked = preflight.check(opened, planning.plan(opened), Request())
     attempts = standing.attempts(opened)
     written = preflight.write_scripts(opened, checked, arguments.scripts) if arguments.scripts else None
+    findings = tuple(each for each in checked.judged.all_findings if each.violated or each.asks or each.at_full)
     if arguments.json:
-        print(json.dumps(planning.plan_json(opened, checked.plan), indent=1))
+        told = [views.finding_json(opened.pack, each) for each in findings]
+        print(json.dumps({**planning.plan_json(opened, checked.plan), "findings": told}, indent=1))
     else:
         brief = getattr(arguments, "brief", False)  # of several parts
         show(views.plan_text(opened, checked.plan, attempts, columns(), sys.stdout.isatty(), brief))
+        show(f"\n{views.before_text(checked.judged, columns())}\n")
     given = dict(opened.campaign.answers)
     unanswered = [clause.id for clause in opened.pack.clauses if clause.answered and clause.id not in given]
     if unanswered and opened.pack.profile == "full":  # a rehearsal is not handed in
@@ -58,7 +61,9 @@ def plan(arguments: argparse.Namespace) -> int:
         return _probe(opened, checked)
     if checked.silent or (checked.missing and not arguments.json):
         (say if checked.silent else show)(checked.unchecked)
-    return OK if not arguments.probe else ENVIRONMENT
+    if arguments.probe:
+        return ENVIRONMENT
+    return INCOMPLETE if checked.violated[0] and opened.pack.profile == "full" else OK
 
 
 def _probe(opened: Opened, checked: preflight.Checked) -> int:
@@ -119,6 +124,7 @@ def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = 
         request,
         detach=arguments.detach,
         keep_going=arguments.keep_going,
+        despite_violations=arguments.despite_violations,
         most_node_h=_node_hours(arguments.max_node_hours),
         most_jobs=_jobs(arguments.max_jobs),
     )

@@ -157,7 +157,8 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
             check_projections(values, settled, launch, path)
     if isinstance(values["repetitions"], schema.Values):
         check.most(values["repetitions"])
-    if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
+    programs = [path for _, path in (benchmark["programs"] or () if benchmark else ())]
+    if benchmark and {benchmark["executable"], *programs} == {BUILTIN} and benchmark["dialect"] not in ("auto", None):
         benchmark.problem(
             f"found {benchmark['dialect']}, which applies to an external benchmark only; set benchmark.executable or "
             "remove the key",

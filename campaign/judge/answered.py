@@ -49,9 +49,14 @@ def day_of(attempts: Iterable[Attempt]) -> date | None:
     return datetime.fromtimestamp(max(times), UTC).date() if times else None
 
 
+def _measured(submission: Submission) -> date | None:
+    """The last day on which it was measured, or at the earliest will be."""
+    return day_of(submission.attempts) or submission.today
+
+
 def answered(submission: Submission, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings about the campaign as a whole, each with the campaign's answer."""
-    measured = day_of(submission.attempts)
+    measured = _measured(submission)
     return tuple(
         answer(submission.answers, each, submission.cells if each.subject == CAMPAIGN else each.cells, measured)
         for each in findings
@@ -71,7 +76,7 @@ def concerned(submission: Submission) -> Callable[[Finding], tuple[Cell, ...]]:
 
 def waivers_hold(submission: Submission) -> Iterator[Finding]:
     """WVR-01: every waiver is signed by a listed key, and what it covers was measured before it expired."""
-    measured = day_of(submission.attempts)
+    measured = _measured(submission)
     for granted in submission.answers.waivers:
         waiver = granted.waiver
         if not granted.signer:

@@ -24,7 +24,7 @@ def recorded(submission: Submission) -> Iterator[Finding]:
     if lower and given.source:
         form = at_full_size(violation, submission.full)
         level = given.level or "not declared"
-        cells = [cell for case in results for cell in case.run.cells()]
+        cells = [row.cell for row in submission.planned_rows]
         wording = "the energy was measured by a lower level of the Green500's methods than clause {clause} requires"
         yield from submission.over(form, cells, wording, f"level {demand.level}", level, clause=demand.clause)
     found = [(finding, cell) for case in results for finding in _of(case) for cell in case.run.cells()]

@@ -39,8 +39,8 @@ from campaign.judge.findings import CAMPAIGN, left_to_buyer, of_rule, unchecked,
 from campaign.judge.rows import with_findings
 from campaign.plan import matrix
 from campaign.results.case import Case
-from campaign.results.cells import patterns
-from campaign.results.environment.facts import NOTHING, Evidence
+from campaign.results.cells import left_out, patterns
+from campaign.results.environment.facts import NOTHING, Environment, Evidence
 
 Given = TypeVar("Given")  # what a rule is judged on
 
@@ -87,6 +87,10 @@ OF_FAILED = WITHOUT_NUMBERS | {"EVD-06"}
 # Rules about an execution of several phases as a whole; all others are about each phase.
 OF_WHOLE = frozenset({"ENV-06", "INP-01", "RES-01", "RUN-01", "RUN-05", "RUN-09"})
 OF_BOTH = frozenset({"EVD-06"})
+# Decided by the planned run: its command line, its geometry and the variables of its job.
+OF_PLANNED = frozenset({"FLG-01", "FLG-02", "FLG-03", "FLG-04", "FLG-05", "FLG-06", "GEO-02", "GEO-04", "GEO-05"})
+# Of a campaign that has not run, it says only that.
+OF_ENDED = frozenset({"CMP-03"})
 OVER_NUMBERS = frozenset(
     {"CMP-04", "RUN-10", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05", "RES-02"}
 )
@@ -149,7 +153,9 @@ def judge(case: Case) -> tuple[Finding, ...]:
 
 
 def _judge(case: Case, rules: Set[str]) -> tuple[Finding, ...]:
-    if not case.records:
+    if case.attempt.state is State.SUBMITTING:
+        rules = rules & OF_PLANNED
+    elif not case.records:
         counted = case.run.commands[0].geometry and case.attempt.state is State.DONE
         rules = rules & (OF_COUNTED if counted else OF_FAILED if case.evidence.altered else WITHOUT_NUMBERS)
     elif case.attempt.state is not State.DONE:
@@ -225,6 +231,33 @@ def judged(whole: submission.Submission) -> submission.Submission:
     rows = with_findings(whole.rows, findings)
     others = (*unjudged(whole.pack), *nothing_measured(whole), *_without_measurement(whole))
     return replace(whole, rows=rows, findings=(*findings, *others))
+
+
+def judged_before(whole: submission.Submission) -> submission.Submission:
+    """A campaign before it runs, with the findings that its file, programs, sources and partition decide."""
+    rules = whole.pack.checks.keys() - OF_ENDED
+    found = [*by_rules(RULES, rules, whole, CAMPAIGN, concerned=answered.concerned(whole))]
+    for run in whole.runs:
+        cells = run.cells()
+        if run.repetition == 1 and not left_out(whole.campaign, cells):
+            line = "/".join((*cells[0].line, "*"))
+            found += (replace(each, subject=line) for each in judge(as_planned(whole, run)))
+    findings = tuple(each for each in answered.answered(whole, dict.fromkeys(found)) if each.checked)
+    return replace(whole, rows=with_findings(whole.rows, findings), findings=findings)
+
+
+def as_planned(whole: submission.Submission, run: Run) -> Case:
+    """A run about to be submitted, with all that is known of it."""
+    attempt = Attempt(run.id, 0, "TOKEN", "", run.fingerprint, State.SUBMITTING)
+    job = Environment(recorded=True, variables=dict(whole.campaign.slurm.environment))
+    case = Case(whole.pack, run, attempt, (), Observation(), Evidence(job))
+    seen = {name: _planned_output(phase) for name, phase in case.phases}
+    return replace(case, seen=replace(_planned_output(case), phases=seen))
+
+
+def _planned_output(case: Case) -> Observation:
+    geometry, argv = case.run.geometry, (case.run.executable, *case.planned)
+    return Observation(argv=argv, processes=geometry.processes, nodes=geometry.nodes)
 
 
 def _without_measurement(whole: submission.Submission) -> Iterator[Finding]:

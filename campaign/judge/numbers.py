@@ -6,6 +6,7 @@ They use only rows where possible, so that they also judge a table from another 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -112,6 +113,9 @@ def repeated(submission: Submission) -> Iterator[Finding]:
         for row in submission.executed_rows
         if row.status is Status.MEASURED
     )
+    planned = Counter(cell for run in submission.runs for cell in run.cells())
+    for row in submission.planned_rows if submission.today else ():
+        counts.setdefault((planned[row.cell], False), []).append(row.cell)
     for (number, shared), cells in sorted(counts.items()):
         if number == 0:
             yield from submission.over(unchecked, cells, "the table has no repetition count")

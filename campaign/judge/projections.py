@@ -151,16 +151,15 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
     for condition in submission.pack.launch:
         if not condition.by_partition:
             continue
-        rows = [row for row in submission.rows if row.cell.launch == condition.id]
-        measured = [row for row in rows if row.run is not None and row.value is not None and row.projection is None]
-        if not measured:
+        planned = [row for row in submission.planned_rows if row.cell.launch == condition.id]
+        if not planned:
             continue
         subject = f"*/{condition.id}/*/*"
         if partition is None:
             yield unchecked("the partition's size was not recorded", about=subject)
             continue
         least = condition.least(partition.usable, partition.cores_per_node)
-        for row in measured:
+        for row in planned:
             geometry = row.geometry
             if geometry is not None and (geometry.processes < least.processes or geometry.nodes < least.nodes):
                 yield violation(
@@ -173,9 +172,9 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
                     partition=partition.name,
                 )
         yield from (replace(each, subject=subject) for each in _idle_cores(submission, condition))
-        for row in measured if condition.each_node else ():
+        for row in planned if condition.each_node else ():
             lacking = [node for node in row.nodes if node not in row.by_node]
-            if lacking:
+            if lacking and row.value is not None:
                 yield to_explain(
                     "some nodes that run by themselves have no valid result",
                     several(len(row.nodes), "node"),

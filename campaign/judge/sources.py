@@ -205,6 +205,7 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
     ended = _ended(submission)
     if not ended:
         yield unchecked("nothing has been measured")
+        yield from _of_recorded_builds(submission, submission.programs)
         return
     known = []  # attempts with all files of which the programs' hashes are known
     for case in ended:
@@ -223,12 +224,16 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
     if not known:
         return
     yield from _same_files(known)
-    wanted = binary(max((case for case, _ in known), key=_age))
-    if not submission.sources.builds:
-        yield unchecked("no build record for the executed binary {hash}", hash=wanted)
-    elif submission.sources.build_of(wanted) is None:
-        recorded = ", ".join(build.binary_sha256 for build in submission.sources.builds)
-        yield violation("the executed binary is not from a recorded build", recorded, wanted)
+    yield from _of_recorded_builds(submission, [binary(max((case for case, _ in known), key=_age))])
+
+
+def _of_recorded_builds(submission: Submission, hashes: Iterable[str]) -> Iterator[Finding]:
+    for wanted in hashes:
+        if not submission.sources.builds:
+            yield unchecked("no build record for the executed binary {hash}", hash=wanted)
+        elif submission.sources.build_of(wanted) is None:
+            recorded = ", ".join(build.binary_sha256 for build in submission.sources.builds)
+            yield violation("the executed binary is not from a recorded build", recorded, wanted)
 
 
 def _same_files(executed: Sequence[tuple[Case, Sequence[ran.ExecutedFile]]]) -> Iterator[Finding]:
@@ -283,6 +288,7 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
     yield from attested.beside(ended)
     of_case = ((case, {program.sha256 for program in ran.programs(case)} - {""}) for case in ended)
     used = grouped((digest, case) for case, digests in of_case for digest in digests)
+    used |= {digest: [] for digest in submission.programs}
     if not used:
         yield unchecked("executed binary not recorded")
     for digest, cases in sorted(used.items()):
@@ -290,9 +296,12 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
         if build is None:
             yield violation("build record missing", f"the build of {digest}", "none")
             continue
-        yield from attested.compiled(cases[0], digest, build.compiler)
-        libraries = build.libraries or any(case.evidence.environment.under("library.") for case in cases)
-        given = {"compiler": build.compiler, "flags": build.flags, "libraries": libraries}
+        for case in cases[:1]:
+            yield from attested.compiled(case, digest, build.compiler)
+        given: dict[str, object] = {"compiler": build.compiler, "flags": build.flags}
+        if cases:  # the job records the libraries that it finds
+            found = any(case.evidence.environment.under("library.") for case in cases)
+            given["libraries"] = build.libraries or found
         lacking = [name for name, value in given.items() if not value]
         there = ", ".join(name for name, value in given.items() if value)
         if lacking:
@@ -307,7 +316,8 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
 def published_build(submission: Submission) -> Iterator[Finding]:
     """SRC-06: if the built-in benchmark ran, it was built from the published source of the version that it names."""
     builtin = [case for case in _ended(submission) if case.seen.program.startswith(BUILTIN)]
-    for digest in sorted({binary(case) for case in builtin}):
+    own = () if submission.campaign.benchmark.external else submission.programs
+    for digest in sorted({*own, *(binary(case) for case in builtin)}):
         build = submission.sources.build_of(digest)
         programs = {case.seen.program.removeprefix(BUILTIN) for case in builtin if binary(case) == digest}
         if build is None or not build.source_tree:

@@ -10,6 +10,7 @@ import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import pairwise
 from pathlib import Path
 
@@ -61,6 +62,8 @@ class Submission:
     own_source: OwnSource | None = None  # if the built-in benchmark ran
     partition: Partition | None = None  # as it was when the campaign began
     logs: Mapping[Path, str] | None = None  # texts of the projections' logs, if they exist
+    today: date | None = None  # of one that has not run
+    programs: tuple[str, ...] = ()  # the hashes of the programs that would run, of one that has not
     findings: tuple[Finding, ...] = ()  # once judged: those beyond single attempts, including those that rows have
 
     @property
@@ -78,6 +81,11 @@ class Submission:
     @property
     def cells(self) -> tuple[Cell, ...]:
         return tuple(row.cell for row in self.rows)
+
+    @property
+    def planned_rows(self) -> list[Row]:
+        """The rows that are to be measured, or were."""
+        return [row for row in self.rows if row.run and row.status not in (Status.DECLINED, Status.PROJECTED)]
 
     @property
     def measured_rows(self) -> list[Row]:

@@ -311,8 +311,6 @@ def _some(attempts: Sequence[str]) -> str:
 
 def as_proposed(submission: Submission) -> Iterator[Finding]:
     """ENV-05: the measured system is configured as the proposed one, or each difference is explained."""
-    if not submission.results:
-        return
     fields = asdict(submission.campaign.proposed)
     given = {name: value for name, value in fields.items() if value not in (None, "")}
     lacking = [name for name in fields if name not in given and name not in _DEVICES]
@@ -340,7 +338,7 @@ def as_proposed(submission: Submission) -> Iterator[Finding]:
                 name=label,
             )
     yield from _contradicted(submission)
-    if unrecorded:
+    if unrecorded and submission.results:
         yield unchecked("not recorded on the measured system: {names}", names=", ".join(unrecorded))
 
 

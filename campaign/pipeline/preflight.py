@@ -10,45 +10,64 @@ import itertools
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from campaign.config import inputs
 from campaign.config.format import Campaign, Slurm
 from campaign.config.opened import Opened
 from campaign.core import atomic, journal, units
-from campaign.core.errors import EnvironmentLacks, InputError, unwritten
+from campaign.core.errors import EnvironmentLacks, InputError, typed, unwritten
 from campaign.core.model import Attempt, Observation, Run
 from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import Place, path_text
 from campaign.judge.attempt import beside_target
 from campaign.judge.findings import processes_on
+from campaign.judge.submission import Submission
 from campaign.pipeline import places, planning, program
 from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.pipeline.request import Request
-from campaign.pipeline.standing import journal_damaged
+from campaign.pipeline.standing import Compared, before, journal_damaged
 from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.source import record
+from campaign.results.source.facts import Sources
 from campaign.results.store import Records, begun
 from campaign.slurm import commands, partitions, sbatch, scripts
 from campaign.slurm.collect import open_store
 from campaign.slurm.submit import prepare
 
+# Rules whose violations the campaign file can mend after the measurement.
+MENDED = frozenset({"SRC-05", "PRJ-01", "PRJ-02", "PRJ-03", "ENV-01", "WVR-01"})
 MOST_TESTED = 16  # scripts passed to sbatch --test-only: the widest ones
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A campaign that can be submitted, as far as could be checked. `plan` has the current partition, unless that is
-    settled. `missing`: the runs that would be submitted. `silent`: why the cluster was not asked, "" if it was.
-    `notes`: remarks that do not prevent a submission.
+    settled. `missing`: the runs that would be submitted. `compared`: the benchmark's source. `judged`: the plan with
+    its findings. `silent`: why the cluster was not asked, "" if it was. `notes`: remarks that do not prevent a
+    submission.
     """
 
     plan: planning.Plan
     missing: tuple[Run, ...]
+    compared: Compared
+    judged: Submission
     silent: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def violated(self) -> tuple[list[str], list[str]]:
+        """Violations of the runs that would be submitted: those for which they would have to be measured again, and
+        those that the campaign file can mend later.
+        """
+        wanted = {cell for run in self.missing for cell in run.cells()}
+        found: tuple[list[str], list[str]] = [], []
+        for finding in self.judged.findings if wanted else ():
+            if finding.violated and (not finding.cells or wanted.intersection(finding.cells)):
+                values = f"expected {finding.expected}; found {finding.actual or 'none'}"
+                found[finding.rule in MENDED].append(f"{finding.rule}: {finding.message} ({values})")
+        return list(dict.fromkeys(found[0])), list(dict.fromkeys(found[1]))
 
     @property
     def unchecked(self) -> str:
@@ -67,6 +86,14 @@ class Checked:
 def preflight(opened: Opened, planned: planning.Plan, request: Request) -> Checked:
     """For `run`: raise all reasons why the campaign cannot be submitted."""
     checked = check(opened, planned, request)
+    lost, _ = checked.violated
+    if lost and checked.judged.full and not request.despite_violations:
+        file = typed(opened.campaign.path, opened.campaign.part)
+        raise InputError(
+            *lost,
+            f"these runs would have to be measured again; change the campaign file ('campaign plan {file}' says more), "
+            "or measure them all the same with --despite-violations",
+        )
     if checked.silent:
         raise EnvironmentLacks(
             f"Slurm does not answer: {checked.silent}; 'campaign run --sandbox' starts a cluster on this machine"
@@ -79,14 +106,15 @@ def check(opened: Opened, planned: planning.Plan, request: Request) -> Checked:
     EnvironmentLacks if something else has. A machine without Slurm is assumed not to be the cluster's: only the file is
     checked there.
     """
-    campaign, notes = opened.campaign, list(vain_waivers(opened))
+    campaign, notes = opened.campaign, list[str]()
     mistakes = list(_placeholders(campaign))
     if mistakes and campaign.profile != "full":
         keys = ", ".join(path_text(mistake.at) for mistake in mistakes)
         unfilled = units.several(len(mistakes), "placeholder")
         notes.insert(0, f"{unfilled} still to be filled in before a run with profile full: {keys}")
         mistakes.clear()
-    mistakes += [*_paths(opened, planned), *_sources(campaign)]
+    compared, unreadable = _sources(campaign)
+    mistakes += [*_paths(opened, planned), *unreadable]
     mistakes += _inputs(planned)
     silent = None if planned.asked else commands.reachable()
     if silent:
@@ -94,7 +122,7 @@ def check(opened: Opened, planned: planning.Plan, request: Request) -> Checked:
             raise refusal(campaign, mistakes)
         missing = missing_runs(opened, planned, request)
         _forms(opened, missing)
-        return Checked(planned, missing, silent, tuple(notes))
+        return Checked(planned, missing, compared, before(opened, planned, compared), silent, tuple(notes))
     lacks: list[str] = []
     asked = None
     try:
@@ -120,24 +148,8 @@ def check(opened: Opened, planned: planning.Plan, request: Request) -> Checked:
         raise InputError(*refusal(campaign, mistakes).problems, *lacks)
     if lacks:
         raise EnvironmentLacks("\n".join(lacks))
-    return Checked(planned, missing, "", (*notes, *_not_here(campaign)))
-
-
-def vain_waivers(opened: Opened) -> Iterator[str]:
-    """Remarks on waivers that violate WVR-01, whatever is measured."""
-    today = datetime.now(UTC).date()
-    for index, granted in enumerate(opened.answers.waivers):
-        waiver, key = granted.waiver, path_text(("waivers", index))
-        if not granted.signer:
-            yield (
-                f"{key}: has no effect and makes the results of {waiver.cells} invalid (WVR-01): {granted.problem}; "
-                "have it signed by a key in allowed_signers, or remove it"
-            )
-        elif waiver.expires < today:
-            yield (
-                f"{key}: has expired on {waiver.expires}: what is measured now makes the results of {waiver.cells} "
-                "invalid (WVR-01); have it granted again, or remove it"
-            )
+    judged = before(opened, planned, compared)
+    return Checked(planned, missing, compared, judged, "", (*notes, *_not_here(campaign)))
 
 
 def _paths(opened: Opened, planned: planning.Plan) -> Iterator[Mistake]:
@@ -216,15 +228,15 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
 # --- this machine
 
 
-def _sources(campaign: Campaign) -> list[Mistake]:
-    """Source trees, patch or build log that are missing or unreadable."""
+def _sources(campaign: Campaign) -> tuple[Compared, list[Mistake]]:
+    """The benchmark's source, compared; and source trees, patch or build log that are missing or unreadable."""
     try:
-        record.compare(campaign)
+        compared = record.compare(campaign)
         record.builds(campaign)
+        return compared, []
     except InputError as error:
         key, _, problem = str(error).partition(": ")
-        return [Mistake(tuple(key.split(".")), problem)]
-    return []
+        return (Sources(problem=problem), b""), [Mistake(tuple(key.split(".")), problem)]
 
 
 def _program(opened: Opened, asked: partitions.Shown | None) -> Iterator[Mistake]:

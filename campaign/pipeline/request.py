@@ -20,8 +20,9 @@ CHOOSABLE = (Status.FAILED, Status.INVALID, Status.MISSING)  # statuses by which
 class Request:
     """`only`: patterns of cells, with `@NODE` after one for that node alone; empty means all. `statuses`: only cells
     with one of these. `again`: new attempts, whatever the cells have. `detach`: return right after submitting.
-    `keep_going`: also if the first two jobs fail with the same cause. `most_node_h`: node-hours that the whole campaign
-    may use. `most_jobs`: jobs of it that Slurm may have at once.
+    `keep_going`: also if the first two jobs fail with the same cause. `despite_violations`: also runs of which it is
+    known that they violate a rule. `most_node_h`: node-hours that the whole campaign may use. `most_jobs`: jobs of it
+    that Slurm may have at once.
     """
 
     only: tuple[str, ...] = ()
@@ -30,6 +31,7 @@ class Request:
     statuses: tuple[Status, ...] = ()
     cells: frozenset[Cell] | None = None  # cells with these statuses, once they were looked up
     keep_going: bool = False
+    despite_violations: bool = False
     most_node_h: float | None = None
     most_jobs: int = MOST_JOBS
 

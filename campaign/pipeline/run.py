@@ -21,7 +21,7 @@ from campaign.core.model import Attempt, Observation, Run, State
 from campaign.core.units import several
 from campaign.judge.submission import Submission
 from campaign.pipeline import budget, planning
-from campaign.pipeline.preflight import is_missing, preflight, vain_waivers
+from campaign.pipeline.preflight import is_missing, preflight
 from campaign.pipeline.request import Request
 from campaign.pipeline.standing import Say, current, follower_of, say_of_journal, standing
 from campaign.plan import matrix, searches
@@ -124,9 +124,11 @@ def run(opened: Opened, request: Request, display: Display) -> Submission:
             return replace(recorded, rows=())
     checked = preflight(opened, planning.plan(opened, may_submit=True), request)
     planned = checked.plan
-    for text in vain_waivers(opened) if checked.missing else ():
-        display.say(text)
-    compared = record.compare(campaign)
+    lost, mended = checked.violated
+    for text in lost:
+        display.say(f"these results will be invalid: {text}")
+    for text in mended:
+        display.say(f"to be mended in the campaign file, before or after the run: {text}")
     with Store(opened.paths) as store:
         # What an earlier driver had no time to submit failed with that driver, not for a cause of its own.
         ended = frozenset(each.token for each in store.attempts() if not each.state.active or each.job_id is None)
@@ -134,7 +136,7 @@ def run(opened: Opened, request: Request, display: Display) -> Submission:
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
         planning.write(opened, planned)
         record.keep_builds(campaign, opened.paths)
-        record.keep(opened.paths, *compared, opened.pack.build)
+        record.keep(opened.paths, *checked.compared, opened.pack.build)
         left = checked.missing or planned.searches or store.under_way()
         follower_of(opened, store, display.say).step()
         if left:

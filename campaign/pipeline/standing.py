@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from campaign.config import resolution
@@ -31,6 +32,7 @@ from campaign.slurm.collect import Follower, import_all, open_store, read_again
 LONGEST_LOG = 64 << 20  # bytes read of a projection's log
 
 Say = Callable[[str], None]
+Compared = tuple[Sources, bytes]  # the benchmark's source, compared, with the patch
 
 
 def standing(
@@ -43,6 +45,26 @@ def standing(
     """Judge everything recorded; `store` is None if nothing is. `source`: sources to use instead of the
     recorded ones. `chain`: the journal's chain, if it was read already.
     """
+    from campaign.judge import engine
+
+    return engine.judged(_gathered(opened, planned, store, source, chain))
+
+
+def before(opened: Opened, planned: planning.Plan, compared: Compared) -> Submission:
+    """Judge the plan, of which nothing has run."""
+    from campaign.judge import engine
+
+    campaign = opened.campaign
+    whole = _gathered(opened, planned, None, record.planned(campaign, *compared), None)
+    own = None if campaign.benchmark.external else record.own_source()
+    programs, today = record.programs(campaign), datetime.now(UTC).date()
+    return engine.judged_before(replace(whole, own_source=own, programs=programs, today=today))
+
+
+def _gathered(
+    opened: Opened, planned: planning.Plan, store: Store | None, source: Sources | None, chain: journal.Chain | None
+) -> Submission:
+    """Everything that is recorded, not judged yet."""
     from campaign.judge import engine
     from campaign.judge.rows import table_rows
 
@@ -59,29 +81,27 @@ def standing(
         )
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported = {origin for row in rows for origin in (row.origin, *row.executions)}
-    return engine.judged(
-        Submission(
-            campaign,
-            pack,
-            planned.runs,
-            tuple(attempts),
-            tuple(results),
-            tuple(rows),
-            planned.searches,
-            again=read_again(
-                paths,
-                pack.output,
-                [(case.run.id, case.attempt.number) for case in results if case.subject in reported],
-            ),
-            journal=chain,
-            folders=frozenset((a.run, a.number) for a in attempts if paths.attempt(a.run, a.number).is_dir()),
-            unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(paths, a)),
-            sources=source or record.recorded(paths),
-            own_source=record.own_source() if any(each.seen.program.startswith(BUILTIN) for each in results) else None,
-            answers=opened.answers,
-            partition=planned.partition,
-            logs=_logs(campaign),
-        )
+    return Submission(
+        campaign,
+        pack,
+        planned.runs,
+        tuple(attempts),
+        tuple(results),
+        tuple(rows),
+        planned.searches,
+        again=read_again(
+            paths,
+            pack.output,
+            [(case.run.id, case.attempt.number) for case in results if case.subject in reported],
+        ),
+        journal=chain,
+        folders=frozenset((a.run, a.number) for a in attempts if paths.attempt(a.run, a.number).is_dir()),
+        unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(paths, a)),
+        sources=source or record.recorded(paths),
+        own_source=record.own_source() if any(each.seen.program.startswith(BUILTIN) for each in results) else None,
+        answers=opened.answers,
+        partition=planned.partition,
+        logs=_logs(campaign),
     )
 
 

@@ -91,6 +91,21 @@ def plan_text(
     return "\n".join([*lines, *unsettled])
 
 
+def before_text(judged: Submission, width: int = printing.WIDEST) -> str:
+    """What the rules say of a plan: violations and required explanations in the words of `check`, and which rules ask
+    for more at full size.
+    """
+    pack, findings = judged.pack, judged.all_findings
+    certain = [finding for finding in findings if finding.violated or finding.unanswered]
+    lines = ["Known before the run: no rule is violated"]
+    if certain:
+        lines = ["Known before the run:", "", findings_text(pack, certain, judged.rows, width)]
+    at_full = units.listed(dict.fromkeys(finding.rule for finding in findings if finding.at_full))
+    if at_full:
+        lines += [*[""] * bool(certain), f"At full size also: {at_full}; 'campaign check' says why"]
+    return "\n".join(lines)
+
+
 def _command(words: Sequence[str], width: float) -> list[str]:
     """A command on several lines that a shell reads as one."""
     lines = [f"  {shlex.quote(words[0])}"]
@@ -167,10 +182,10 @@ def states_text(rows: Sequence[dict[str, Any]], width: int = printing.WIDEST) ->
 
 def findings_json(pack: RulePack, findings: Sequence[Finding], ascii_only: bool = False) -> str:
     """Findings with the texts of their rules, for `check --json`."""
-    return json.dumps([_as_json(pack, each) for each in findings], indent=1, ensure_ascii=ascii_only) + "\n"
+    return json.dumps([finding_json(pack, each) for each in findings], indent=1, ensure_ascii=ascii_only) + "\n"
 
 
-def _as_json(pack: RulePack, finding: Finding) -> dict[str, Any]:
+def finding_json(pack: RulePack, finding: Finding) -> dict[str, Any]:
     known = {**finding.as_json(), "clause": pack.checks.get(finding.rule, "")}
     if entry := CATALOGUE.get(finding.rule):
         known |= {"title": pack.statement(finding.rule), "why": entry.why, "remedy": entry.remedy}

@@ -82,13 +82,15 @@ class Case:
 
     @property
     def phases(self) -> tuple[tuple[str, Case], ...]:
-        """Each phase that began, as if it were an execution of its own; empty if phases have no names."""
+        """Each phase that began, or is about to, as if it were an execution of its own; empty if phases have no
+        names.
+        """
         completion = self.evidence.completion
         began = {each.phase for each in completion.phases} if completion else set()
         return tuple(
             (command.phase, self._of_phase(command))
             for command in self.run.launched
-            if command.phase and (self.attempt.state is State.DONE or command.phase in began)
+            if command.phase and (self.attempt.state in (State.DONE, State.SUBMITTING) or command.phase in began)
         )
 
     def _of_phase(self, command: Command) -> Case:

@@ -290,8 +290,9 @@ ON_COMMAND_LINES = (
     OnCommandLine("an option of another name", "run c.yaml --cell */*/*/*",
                   "usage: campaign run [-h] [--part PART] [--only CELL] [--failed] [--detach] "
                   "[--fail-fast | --keep-going]\n"
-                  "                    [--max-node-hours N] [--notify CMD] [--max-jobs N] [-v | -q] [--sandbox] "
-                  "[--storage KIND]\n"
+                  "                    [--despite-violations] [--max-node-hours N] [--notify CMD] [--max-jobs N] "
+                  "[-v | -q] [--sandbox]\n"
+                  "                    [--storage KIND]\n"
                   "                    FILE\n"
                   "campaign run: error: unknown option --cell; did you mean --only?"),
     OnCommandLine("the beginning of a pack's id", "rules ior",

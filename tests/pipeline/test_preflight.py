@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -349,19 +349,16 @@ def test_placeholders_are_noted_in_a_rehearsal_and_refused_at_full_size(cluster:
     ]
 
 
-def test_a_waiver_that_makes_results_invalid_is_noted_before_they_are_measured(cluster: Fake) -> None:
+def test_a_waiver_that_makes_results_invalid_is_named_before_they_are_measured(cluster: Fake) -> None:
     dates = 'reason: agreed, by: buyer, date: "2020-01-01", expires: "2099-01-01"'
     given = opened(f'waivers: [{{rule: SRC-05, cells: "scratch/*/*/*", {dates}}}]\n')
-    assert check(given).notes == (
-        "waivers[0]: has no effect and makes the results of scratch/*/*/* invalid (WVR-01): the waiver is not signed; "
-        "have it signed by a key in allowed_signers, or remove it",
-    )
+    unsigned = "(expected signed by a key in allowed_signers; found the waiver is not signed)"
+    assert f"WVR-01: the waiver of SRC-05 is not valid {unsigned}" in check(given).violated[1]
     waiver = replace(given.answers.waivers[0].waiver, expires=date(2020, 1, 31))
     signed = replace(given, answers=Answers((Granted(waiver, "buyer"),)))
-    assert check(signed).notes == (
-        "waivers[0]: has expired on 2020-01-31: what is measured now makes the results of scratch/*/*/* invalid "
-        "(WVR-01); have it granted again, or remove it",
-    )
+    today = datetime.now(UTC).date()
+    expired = f"WVR-01: the waiver of SRC-05 has expired (expected measured until 2020-01-31; found {today})"
+    assert expired in check(signed).violated[1]
 
 
 def test_a_mistake_has_the_line_of_its_key_or_of_the_nearest_one_above(cluster: Fake) -> None:

@@ -111,6 +111,7 @@ PARTITION = record(
         "default": FLAG,
     }
 )
+RULED = record({**FINDING, "clause": TEXT, "title": TEXT, "why": TEXT, "remedy": TEXT})
 PLANNED_RUN = record(
     {
         "run": TEXT,
@@ -237,6 +238,7 @@ OUTPUTS: dict[str, tuple[str, Schema]] = {
                 "partition": null_or(PARTITION),
                 "searches": many({}),
                 "runs": many(PLANNED_RUN),
+                "findings": means(many(RULED), "what the rules say before anything has run"),
                 "cells": many(TEXT),
             }
         ),
@@ -245,7 +247,7 @@ OUTPUTS: dict[str, tuple[str, Schema]] = {
     "table": ("campaign table --format json", many(ROW)),
     "check": (
         "campaign check --json",
-        many(record({**FINDING, "clause": TEXT, "title": TEXT, "why": TEXT, "remedy": TEXT})),
+        many(RULED),
     ),
     "head": ("campaign head --json", record({"campaign": TEXT, "events": COUNT, "head": DIGEST, "nonce": TEXT})),
     "verify": ("campaign verify --json", VERIFIED),

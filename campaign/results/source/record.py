@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -75,6 +76,13 @@ def builds(campaign: Campaign) -> tuple[facts.Build, ...]:
     """
     own = _own_build() if campaign.benchmark.executable is None else None
     return tuple(filter(None, (own, *(_external_build(campaign, *placed) for placed in campaign.benchmark.placed))))
+
+
+def programs(campaign: Campaign) -> tuple[str, ...]:
+    """The hashes of the binaries that would run now, if they can be read."""
+    own = [] if campaign.benchmark.external else [resources.binaries() / "bench"]
+    paths = [*own, *(path for _, path in campaign.benchmark.placed)]
+    return tuple(untrusted.digest(path) for path in paths if os.access(path, os.R_OK))
 
 
 def _external_build(campaign: Campaign, at: Place, program: Path) -> facts.Build | None:

@@ -1,0 +1,211 @@
+"""What `plan` says of the rules before anything runs: over all rule packs, on a fake Slurm."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from campaign.config.opened import open_campaign
+from campaign.config.rules import packs
+from campaign.config.rules.pack import RulePack
+from campaign.core import resources
+from campaign.core.errors import INCOMPLETE, OK, InputError
+from campaign.pipeline import planning, preflight
+from campaign.pipeline.request import Request
+from campaign.plan import matrix
+from tests.pipeline.test_declared_packs import with_inputs_made_here
+from tests.support import fake_slurm, source_trees
+from tests.support.command_line import call, drive
+from tests.support.fake_slurm import Fake
+
+EVERY = sorted(path.stem for path in resources.PACKS.glob("*.yaml"))
+PLACES, CORES = 4, 8  # of the fake cluster
+COUNTED = b"int main(void) { double begin = MPI_Wtime(); creat(name, 0600); return MPI_Wtime() > begin; }\n"
+# Rules that are broken by an edit of the campaign file, by what it adds to the file of any pack.
+BY_FILE = {
+    "SRC-01", "SRC-02", "SRC-03", "SRC-04", "SRC-05", "SRC-07", "GEO-04", "PRJ-01", "PRJ-02", "PRJ-03", "ENV-01",
+    "ENV-02", "CMP-02", "WVR-01",
+}  # fmt: skip
+SIZES = {"md-workbench": {"objects": "9", "precreate": "8"}}  # that break a condition of the pack
+WHOLE = {"crossroads-mdtest", "esif-hpc-4-mdtest"}  # packs with numbers for the whole system
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    monkeypatch.chdir(tmp_path)
+    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+        yield fake
+
+
+def program(folder: Path, name: str) -> str:
+    path = folder / "programs" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\necho {name}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def campaign_of(pack: RulePack, folder: Path) -> dict[str, Any]:
+    """A campaign file of the pack that can be submitted to the fake cluster, for programs that are scripts."""
+    call("init", "--rules", pack.id, folder / "init.yaml")
+    given: dict[str, Any] = yaml.safe_load((folder / "init.yaml").read_text())
+    for key in ("system", "contact"):
+        del given[key]
+    given |= {"name": "before", "profile": "full", "slurm": {"partition": "batch", "time": "1m"}}
+    given["targets"] = [{"name": "scratch", "directory": str(folder / "scratch"), "description": "a file system"}]
+    (folder / "scratch").mkdir()
+    text = re.sub(r"\b16\b", "2", json.dumps(given["launch"]))
+    given["launch"] = json.loads(re.sub(r'"nodes": (\d+)', lambda found: f'"nodes": {min(4, int(found[1]))}', text))
+    too_wide = [each.id for each in pack.launch if (each.nodes or 0) > PLACES]
+    given["declined"] = [{"cells": f"*/{name}/*/*", "reason": "the cluster has four nodes"} for name in too_wide]
+    names = [each.id for each in pack.programs]
+    if pack.phases[0].id:
+        given["benchmark"] = {"programs": {name: program(folder, name) for name in names}, "dialect": "rank-offset"}
+    else:
+        given["benchmark"] = {"executable": program(folder, names[0]), "dialect": "rank-offset"}
+    given["launcher"] = {"prefix": ["/bin/sh"]}
+    inputs = [each.id for each in pack.inputs if not each.path]
+    if inputs:
+        given["inputs"] = [{"id": name, "path": str(folder / "bin" / name)} for name in inputs]
+    return given
+
+
+def broken(pack: RulePack, given: dict[str, Any], folder: Path, cell: str) -> dict[str, Any]:
+    """The same with everything that the campaign file alone can do wrong. `cell`: the one that is projected."""
+    published = source_trees.tree(mdtest_c=COUNTED, README=b"published\n")
+    built = source_trees.tree(mdtest_c=COUNTED.replace(b"creat(name, 0600);", b""), README=b"published\n")
+    for name, tree in (("published", published), ("built", built)):
+        source_trees.write(folder / name, tree)
+    (folder / "fix.patch").write_text("--- a/README\n+++ b/README\n@@ -1 +1 @@\n-published\n+other\n")
+    given["source"] = {
+        "pristine": str(folder / "published"), "modified": str(folder / "built"), "patch": str(folder / "fix.patch"),
+        "sha256": "0" * 64, "build": {"flags": "-DTUNED -DN=1", "binary_sha256": "1" * 64},
+    }  # fmt: skip
+    if len(pack.programs) > 1 and pack.phases[0].id:
+        given["source"]["builds"] = {pack.programs[0].id: {"flags": "-DTUNED", "binary_sha256": "1" * 64}}
+    given["slurm"]["environment"] = {"IOR_FAKE_NODE": "1"}
+    (folder / "log").write_text("nothing\n")
+    given["projections"] = [{
+        "cells": cell, "nodes": 9, "processes": 9,
+        "base_system": "<name>", "generation": "new", "formula": "a", "inputs": {"a": 5.0}, "uncertainty": "5%",
+        "logs": [str(folder / "log")], "sources": {"a": f"{folder}/log:1 create"},
+    }]  # fmt: skip
+    (folder / "other").mkdir()
+    given["targets"].append({"name": "other", "directory": str(folder / "other"), "description": "a file system"})
+    given.setdefault("declined", []).append({"cells": "other/*/*/*", "reason": "not offered"})
+    dates = {"reason": "agreed", "by": "buyer", "date": "2020-01-01", "expires": "2099-01-01"}
+    given["waivers"] = [{"rule": next(iter(pack.checks)), "cells": "scratch/*/*/*", **dates}]
+    if pack.id in SIZES:
+        given["variables"] = SIZES[pack.id]
+    if pack.id in WHOLE:
+        given["launch"]["max"] = {"nodes": 2, "processes": 6}  # a total of 2^20 files is no multiple of it
+    return given
+
+
+@dataclass(frozen=True)
+class Planned:
+    pack: RulePack
+    file: Path
+
+    def found(self) -> set[tuple[str, str]]:
+        """Rules and wordings of the violations and required explanations that `plan` names."""
+        opened = open_campaign(self.file)
+        judged = preflight.check(opened, planning.plan(opened), Request()).judged
+        return {(each.rule, each.wording) for each in judged.all_findings if each.violated or each.unanswered}
+
+
+def written(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, wrong: bool) -> Planned:
+    pack = packs.load(resources.PACKS / f"{name}.yaml")
+    if any(not each.path for each in pack.inputs):
+        (folder / "bin").mkdir()
+        own, place = with_inputs_made_here(folder, name, resources.PACKS)
+        monkeypatch.setenv("CAMPAIGN_RULES", str(place))
+        pack = packs.load(place / f"{own}.yaml")
+    given = campaign_of(pack, folder)
+    file = folder / "c.yaml"
+    file.write_text(yaml.safe_dump(given, sort_keys=False))
+    if wrong:
+        opened = open_campaign(file)
+        cell = str(matrix.cells(opened.campaign, opened.pack)[0])
+        file.write_text(yaml.safe_dump(broken(pack, given, folder, cell), sort_keys=False))
+    return Planned(pack, file)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_rule_that_the_campaign_file_breaks_is_named_by_plan(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Fake
+) -> None:
+    planned = written(name, tmp_path, monkeypatch, wrong=True)
+    wanted = BY_FILE & planned.pack.checks.keys()
+    if not planned.pack.builds:
+        wanted -= {"SRC-07"}
+    if name in SIZES or name == "esif-hpc-4-mdtest":
+        wanted.add("GEO-05")
+    if name in WHOLE:
+        wanted.add("GEO-03")
+    assert wanted - {rule for rule, _ in planned.found()} == set()
+
+
+# --- what `run` does about it
+
+
+def full(cluster: Fake, name: str) -> Path:
+    """A campaign at full size with half of the nodes under the condition for all, and a build without a record."""
+    file = fake_slurm.campaign_file(cluster.root.parent, name)
+    text = file.read_text().replace("profile: rehearsal\nitems_total: 64\n", "profile: full\n")
+    file.write_text(text.replace("max: {nodes: 4, processes: 8}", "max: {nodes: 2, processes: 4}"))
+    return file
+
+
+LOST = (
+    "campaign: GEO-03: below the maximum concurrency of partition batch, without a projection to it (expected 32 "
+    "processes on 4 nodes; found 4 processes on 2 nodes)\n"
+)
+
+
+def test_a_run_that_would_have_to_be_measured_again_needs_a_word_of_consent(cluster: Fake) -> None:
+    file = full(cluster, "half")
+    planned = call("plan", file)
+    assert planned.returncode == INCOMPLETE
+    assert "GEO-03 [8.5]  below the maximum concurrency of partition batch" in planned.stdout
+    refused = drive("run", file)
+    assert refused.returncode == InputError.exit_status
+    assert refused.stderr == (
+        f"{LOST}these runs would have to be measured again; change the campaign file ('campaign plan {file}' says "
+        "more), or measure them all the same with --despite-violations\n"
+    )
+    assert cluster.jobs() == []
+    done = drive("run", file, "--despite-violations")
+    assert "these results will be invalid: GEO-03: below the maximum concurrency" in done.stderr
+    assert cluster.jobs() != []
+
+
+def test_only_the_cells_that_are_measured_matter(cluster: Fake) -> None:
+    file = full(cluster, "some")
+    done = drive("run", file, "--only", "scratch/single/*/*")
+    assert "GEO-03" not in done.stderr
+    assert "to be mended in the campaign file, before or after the run: SRC-05: build record lacks" in done.stderr
+    assert cluster.jobs() != []
+
+
+def test_a_rehearsal_says_it_and_goes_on(cluster: Fake) -> None:
+    file = full(cluster, "small")
+    file.write_text(file.read_text().replace("profile: full", "profile: rehearsal\nitems_total: 64"))
+    assert call("plan", file).returncode == OK
+    done = drive("run", file)
+    assert "these results will be invalid: GEO-03: below the maximum concurrency" in done.stderr
+    assert cluster.jobs() != []
+
+
+def test_the_findings_are_in_the_plan_as_data(cluster: Fake) -> None:
+    found = json.loads(call("plan", full(cluster, "data"), "--json").stdout)["findings"]
+    assert {each["rule"] for each in found} == {"GEO-03", "SRC-05", "ENV-01", "ENV-02"}
+    assert {each["severity"] for each in found if each["rule"] == "GEO-03"} == {"E"}
+    assert all(each["title"] and each["remedy"] for each in found)
