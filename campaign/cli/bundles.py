@@ -17,7 +17,7 @@ from campaign.config.response import Response
 from campaign.core import journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed
 from campaign.core.units import several
-from campaign.evidence import bundle, handed, rebuild, terms, text, verify, whole
+from campaign.evidence import bundle, handed, provenance, terms, text, verify, whole
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
 from campaign.report import table
@@ -270,8 +270,8 @@ def build_again(arguments: argparse.Namespace) -> int:
     problem = "the bundle was altered or cannot be re-evaluated, so its source was not built"
     with _intact(arguments, verify.Asked(), problem) as (_, submission):
         options = (arguments.mpicc, arguments.cflags, arguments.foreign_source)
-        rebuilt = rebuild.rebuild(submission.campaign.path.parent, submission, *options)
-    show(json.dumps(rebuild.as_json(rebuilt), indent=1) if arguments.json else rebuild.as_text(rebuilt))
+        rebuilt = provenance.rebuild(submission.campaign.path.parent, submission, *options)
+    show(json.dumps(provenance.rebuilt_json(rebuilt), indent=1) if arguments.json else provenance.rebuilt_text(rebuilt))
     return OK if all(one.identical for one in rebuilt) else INCOMPLETE
 
 

@@ -16,8 +16,7 @@ from campaign.config.rfp import Part
 from campaign.config.rules import packs
 from campaign.config.rules.check import variable_in_texts
 from campaign.config.rules.output_format import BUILT_IN
-from campaign.config.rules.pack import RulePack
-from campaign.config.rules.settle import settle, unfold
+from campaign.config.rules.pack import RulePack, settle, unfold
 from campaign.config.search import check_projections, check_search
 from campaign.config.values import BUILTIN, PACK, beside
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement

@@ -14,8 +14,7 @@ from typing import Any, NoReturn
 from campaign.config.format import Campaign, Target
 from campaign.config.forms import FormMapping
 from campaign.config.rules import packs
-from campaign.config.rules.pack import RulePack
-from campaign.config.rules.settle import largest_members, settle, unfold
+from campaign.config.rules.pack import RulePack, largest_members, settle, unfold
 from campaign.core import untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain

@@ -16,9 +16,8 @@ from campaign.config.format import Campaign, Target
 from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.entries import FileConfiguration, LaunchCondition
 from campaign.config.rules.kinds import GEOMETRY, PLACES
-from campaign.config.rules.pack import RulePack
+from campaign.config.rules.pack import RulePack, swept_values
 from campaign.config.rules.programs import Phase
-from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from campaign.config.rules import formulas
 from campaign.config.rules.kinds import PROFILES
-from campaign.config.rules.pack import RulePack
+from campaign.config.rules.pack import RulePack, settle
 from campaign.config.rules.programs import Program
-from campaign.config.rules.settle import settle
 from campaign.core import line_pattern
 from campaign.core.errors import InputError
 from campaign.core.model import Observation, Record

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from campaign.cli.main import main
-from campaign.evidence import rebuild
+from campaign.evidence import provenance
 from campaign.results.source.facts import Build
 from tests.support import outputs
 from tests.support.bundled import Made
@@ -67,8 +67,8 @@ def test_an_output_without_a_campaign_has_its_schema(
 
 def test_a_rebuilt_benchmark_has_its_schema() -> None:
     once = Build("ab" * 32, compiler="gcc 12", flags="-O2", mpi="Open MPI 4.1.4")
-    rebuilt = (rebuild.Rebuilt(once, once, ()),)
-    assert problems("rebuild", json.dumps(rebuild.as_json(rebuilt))) == []
+    rebuilt = (provenance.Rebuilt(once, once, ()),)
+    assert problems("rebuild", json.dumps(provenance.rebuilt_json(rebuilt))) == []
 
 
 def test_the_queries_of_the_documentation_are_answered(made: Made) -> None:

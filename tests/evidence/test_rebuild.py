@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from campaign.core.errors import InputError
-from campaign.evidence import provenance, rebuild
+from campaign.evidence import provenance
 from campaign.evidence.replay import Judged
 from campaign.judge.submission import Submission
 from campaign.results.source import facts, record
@@ -23,7 +23,7 @@ RECORDED = Build(
 
 
 def said(again: Build) -> list[tuple[str, str, str]]:
-    return [(each.what, each.recorded, each.again) for each in rebuild.differences(RECORDED, again)]
+    return [(each.what, each.recorded, each.again) for each in provenance.build_differences(RECORDED, again)]
 
 
 def test_other_flags_are_named_with_the_sections_that_they_changed() -> None:
@@ -44,7 +44,7 @@ def test_flags_in_another_order_are_said_to_be_that() -> None:
 
 
 def test_a_build_that_differs_without_a_cause_on_record_says_so() -> None:
-    text = rebuild.as_text((rebuild.Rebuilt(RECORDED, replace(RECORDED, binary_sha256="cd" * 32), ()),))
+    text = provenance.rebuilt_text((provenance.Rebuilt(RECORDED, replace(RECORDED, binary_sha256="cd" * 32), ()),))
     assert "compiler, MPI, flags, libraries and sections are the same in both records" in text
 
 
@@ -62,9 +62,9 @@ def submitted(data: Path) -> Submission:
 @pytest.mark.mpi
 @pytest.mark.timeout(900)
 def test_the_source_in_a_bundle_gives_the_recorded_binary_in_any_directory(tmp_path: Path) -> None:
-    (once,) = rebuild.rebuild(tmp_path, submitted(tmp_path), "", "", foreign=False)
+    (once,) = provenance.rebuild(tmp_path, submitted(tmp_path), "", "", foreign=False)
     assert (once.identical, once.differences) == (True, ())
-    assert once.recorded.binary_sha256 in rebuild.as_text((once,))
+    assert once.recorded.binary_sha256 in provenance.rebuilt_text((once,))
 
 
 @pytest.mark.mpi
@@ -75,9 +75,9 @@ def test_a_source_that_is_not_that_of_this_version_is_built_on_demand_alone(
     given = submitted(tmp_path)
     monkeypatch.setattr(record, "own_source", lambda: facts.OwnSource("9", "0" * 64))
     with pytest.raises(InputError, match="pass --foreign-source"):
-        rebuild.rebuild(tmp_path, given, "", "", foreign=False)
+        provenance.rebuild(tmp_path, given, "", "", foreign=False)
 
 
 def test_a_bundle_without_the_source_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no source/benchmark\.tar\.gz in the bundle"):
-        rebuild.rebuild(tmp_path, whole(), "", "", foreign=False)
+        provenance.rebuild(tmp_path, whole(), "", "", foreign=False)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from campaign.config.rules import packs
-from campaign.config.rules.settle import settle
+from campaign.config.rules.pack import settle
 from campaign.core import resources
 from campaign.core.model import Geometry, Record, Severity, Source
 from campaign.judge import conditions

@@ -13,7 +13,7 @@ from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.entries import Variable
 from campaign.core.model import Finding, Geometry, Observation, OutputRemark, Severity, State
 from campaign.judge import engine
-from campaign.judge.searches import claim_confirmed
+from campaign.judge.projections import claim_confirmed
 from campaign.report import decision, views
 from campaign.results.case import Case
 from tests.judge import cases as judge_cases

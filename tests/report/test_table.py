@@ -12,8 +12,7 @@ import tabulate
 
 from campaign.config.format import Campaign, Target
 from campaign.config.rules import packs
-from campaign.config.rules.pack import RulePack
-from campaign.config.rules.settle import settle
+from campaign.config.rules.pack import RulePack, settle
 from campaign.core import units
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Finding, Geometry, Severity, Status

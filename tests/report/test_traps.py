@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config.rules import packs
-from campaign.config.rules.settle import settle
+from campaign.config.rules.pack import settle
 from campaign.core.model import Finding, Geometry, Severity, Status
 from campaign.judge import engine
 from campaign.judge.rows import table_rows, with_findings

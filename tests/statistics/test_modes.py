@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.statistics.modes import FEWEST, two_groups
+from campaign.statistics.intervals import FEWEST_GROUPED, two_groups
 
 
 def about(number: int, centre: float, seed: str = "s") -> list[float]:
@@ -46,11 +46,13 @@ def test_values_that_are_all_the_same_are_one_group() -> None:
 
 
 def test_a_few_values_show_no_groups() -> None:
-    assert two_groups([*about(5, 0.0), *about(FEWEST - 6, 0.4)]) is None
+    assert two_groups([*about(5, 0.0), *about(FEWEST_GROUPED - 6, 0.4)]) is None
 
 
 @given(
-    st.lists(st.floats(-100, 100), min_size=FEWEST, max_size=40), st.integers(-1000, 1000), st.sampled_from([0.5, 8])
+    st.lists(st.floats(-100, 100), min_size=FEWEST_GROUPED, max_size=40),
+    st.integers(-1000, 1000),
+    st.sampled_from([0.5, 8]),
 )
 def test_neither_their_order_nor_their_unit_matters(values: list[float], shift: int, scale: float) -> None:
     rounded = [round(value, 3) for value in values]

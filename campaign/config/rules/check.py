@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from campaign.config.counts import EACH, SERIES
-from campaign.config.rules import catalogue, clauses, formulas, output_check, program_check, requirement_check, sweeps
+from campaign.config.rules import catalogue, clauses, formulas, output_check, program_check, sweeps
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.core import formula
 from campaign.core.schema import Values
@@ -39,7 +39,7 @@ def check(pack: Values) -> None:
     for plot in pack.entries("plots"):
         _check_plot(plot, program_check.ids(pack, "operations"), program_check.ids(pack, "sweeps"))
     _check_checks(pack)
-    requirement_check.check(pack)
+    program_check.check_demands(pack)
     output_check.check(pack)
     clauses.check(pack)
     for note in pack.entries("notes"):

@@ -44,7 +44,7 @@ from campaign.plan.search.nouns import (
 )
 from campaign.plan.search.proposals import grid, nodes_between
 from campaign.statistics import intervals
-from campaign.statistics.modes import two_groups
+from campaign.statistics.intervals import two_groups
 
 RUNS_PER_COUNT, FEWEST_RUNS, MOST_RUNS = 1.75, 60, 320  # a search's number of runs
 EXPLORED = 0.55  # share of the runs before the confirmation runs

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config.rules import packs
-from campaign.config.rules.settle import settle, unfold
+from campaign.config.rules.pack import settle, unfold
 from campaign.core.errors import InputError
 
 PACK = """id: solve

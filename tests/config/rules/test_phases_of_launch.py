@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config.rules import packs
-from campaign.config.rules.settle import settle
+from campaign.config.rules.pack import settle
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry
 from campaign.core.resources import PACKS

@@ -9,8 +9,7 @@ import pytest
 
 from campaign.config.rules import packs, text
 from campaign.config.rules.output_format import PhasedOutput
-from campaign.config.rules.pack import RulePack
-from campaign.config.rules.settle import settle
+from campaign.config.rules.pack import RulePack, settle
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry, Input, Run
 from campaign.plan import matrix

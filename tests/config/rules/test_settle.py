@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from campaign.config.rules.entries import FileConfiguration, LaunchCondition, Operation, Selection, ValueOf, Variable
-from campaign.config.rules.pack import RulePack
-from campaign.config.rules.settle import settle, swept_values
+from campaign.config.rules.pack import RulePack, settle, swept_values
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.model import Geometry
 from campaign.plan import matrix

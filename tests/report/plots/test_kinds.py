@@ -12,8 +12,7 @@ from typing import TypeVar
 import pytest
 
 from campaign.config.rules.entries import Operation, Plot
-from campaign.config.rules.pack import RulePack
-from campaign.config.rules.settle import settle
+from campaign.config.rules.pack import RulePack, settle
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.model import Cell, Record, Source, Status
 from campaign.report.plots import kinds
