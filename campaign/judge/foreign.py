@@ -4,12 +4,9 @@ alone reveal. All other rules of the pack are reported as not checked.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
 
 from campaign.config.format import Campaign, Target
 from campaign.config.forms import FormMapping
@@ -17,7 +14,6 @@ from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack, largest_members, settle, unfold
 from campaign.core import untrusted
 from campaign.core.errors import InputError
-from campaign.core.escaping import plain
 from campaign.core.grouping import grouped
 from campaign.core.model import Attempt, Cell, Command, Finding, Geometry, Record, Run, Source, State, Status
 from campaign.core.units import apart, may_be_negative
@@ -43,16 +39,13 @@ def read(path: Path, pack: str | Path, mapping: FormMapping | None = None, part:
     that it names, without any records. Raises InputError with the place that cannot be read.
     """
     loaded = packs.load(pack)
-    if mapping:
-        entries = [Entry(row.where, row.fields) for row in form.rows(path, mapping, {part: loaded})]
-    else:
-        entries = table_entries(path)
+    entries = form.rows(path, mapping, {part: loaded}) if mapping else table_entries(path)
     loaded = unfold(loaded, largest_members(loaded, [str(entry.fields.get("launch")) for entry in entries]))
     try:
         settled = settle(loaded, "full", {}, {})
     except ValueError as error:
         raise InputError(f"{path}: rule pack {pack}: {error}") from error
-    rows = tuple(entry.row(settled) for entry in entries)
+    rows = tuple(row_of(entry, settled) for entry in entries)
     targets = tuple(Target(name, "") for name in dict.fromkeys(row.cell.target for row in rows))
     campaign = Campaign(
         path=path, name=path.stem, rules=str(pack), profile="full", results=path.parent, targets=targets, launch={}
@@ -60,114 +53,82 @@ def read(path: Path, pack: str | Path, mapping: FormMapping | None = None, part:
     return submission.Submission(campaign, settled, (), (), (), rows)
 
 
-def table_entries(path: Path) -> list[Entry]:
+def table_entries(path: Path) -> list[table.TabularRow]:
     if path.suffix.lower() == ".json" and path.is_file():
         entries = _of_json(path, untrusted.content(path, table.LARGEST))
         if not entries:
             raise InputError(table.table_without_rows(path))
         return entries
-    return [Entry(row.where, row.fields) for row in table.read(path)]
+    return table.read(path)
 
 
-def _of_json(path: Path, data: bytes) -> list[Entry]:
+def _of_json(path: Path, data: bytes) -> list[table.TabularRow]:
     rows = untrusted.parse(str(path), data, table.ALLOWED)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: not a table; expected a list of objects as 'campaign table --format json' writes it")
-    return [Entry(f"{path}: entry {number}", table.flat(row)) for number, row in enumerate(rows, 1)]
+    return [table.TabularRow(f"{path}: entry {number}", table.flat(row)) for number, row in enumerate(rows, 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A line of the table, with its place for error messages."""
+def row_of(entry: table.TabularRow, pack: RulePack) -> Row:
+    keys = table.NEEDED[:4]
+    names = [entry.text_of(key) for key in keys]
+    if not all(names):
+        raise InputError(f"{entry.where}: column {keys[names.index('')]} is empty; give a name")
+    cell = Cell(*names)
+    value = entry.number_of("value")
+    word = entry.text_of("status") or ("measured" if value is not None else "missing")
+    if word not in tuple(Status):
+        entry.refuse("status", word, ", ".join(Status))
+    operation = next((known for known in pack.operations if known.id == cell.operation), None)
+    unit = entry.text_of("unit") or (operation.unit if operation else "")
+    run, count = _run(entry, cell), entry.count_of("attempt")
+    median, low, high, cv = map(entry.number_of, ("median", "low", "high", "cv"))
+    return Row(
+        cell,
+        unit,
+        Status(word),
+        run,
+        value=value,
+        attempt=Attempt(run.id, count, "", "", "", State.DONE) if run and count else None,
+        record=_record(entry, operation.record if operation else "", value, unit),
+        summary=intervals.Summary(entry.count_of("n") or 0, median, low, high, cv),
+        note="no value in the table" if value is None else "",
+        best="highest" if operation is None else pack.best(operation),
+    )
 
-    where: str
-    fields: Mapping[str, Any]
 
-    def row(self, pack: RulePack) -> Row:
-        keys = table.NEEDED[:4]
-        names = [self._text(key) for key in keys]
-        if not all(names):
-            raise InputError(f"{self.where}: column {keys[names.index('')]} is empty; give a name")
-        cell = Cell(*names)
-        value = self._number("value")
-        word = self._text("status") or ("measured" if value is not None else "missing")
-        if word not in tuple(Status):
-            self._wrong("status", word, ", ".join(Status))
-        operation = next((known for known in pack.operations if known.id == cell.operation), None)
-        unit = self._text("unit") or (operation.unit if operation else "")
-        run, count = self._run(cell), self._count("attempt")
-        median, low, high, cv = map(self._number, ("median", "low", "high", "cv"))
-        return Row(
-            cell,
-            unit,
-            Status(word),
-            run,
-            value=value,
-            attempt=Attempt(run.id, count, "", "", "", State.DONE) if run and count else None,
-            record=self._record(operation.record if operation else "", value, unit),
-            summary=intervals.Summary(self._count("n") or 0, median, low, high, cv),
-            note="no value in the table" if value is None else "",
-            best="highest" if operation is None else pack.best(operation),
-        )
+def _run(entry: table.TabularRow, cell: Cell) -> Run | None:
+    name = entry.text_of("run")
+    if not name:
+        return None
+    nodes, processes = entry.count_of("nodes"), entry.count_of("processes")
+    geometry = Geometry(nodes or 1, processes if nodes and processes else UNKNOWN)
+    total = entry.count_of("files_total")
+    return Run(name, *cell.line, 1, geometry, "", (Command("", ()),), (cell.operation,), None, total, (), "")
 
-    def _run(self, cell: Cell) -> Run | None:
-        name = self._text("run")
-        if not name:
-            return None
-        nodes, processes = self._count("nodes"), self._count("processes")
-        geometry = Geometry(nodes or 1, processes if nodes and processes else UNKNOWN)
-        total = self._count("files_total")
-        return Run(name, *cell.line, 1, geometry, "", (Command("", ()),), (cell.operation,), None, total, (), "")
 
-    def _record(self, operation: str, value: float | None, unit: str) -> Record | None:
-        file, line = self._text("file"), self._count("line")
-        if value is None or not file or not line:
-            return self._computed(operation, value, unit)
-        return Record(
-            operation,
-            value,
-            unit,
-            Source(file, line),
-            true_value=self._number("true_value"),
-            statistic=self._text("statistic") or "maximum",
-            iterations=self._count("iterations") or 1,
-        )
+def _record(entry: table.TabularRow, operation: str, value: float | None, unit: str) -> Record | None:
+    file, line = entry.text_of("file"), entry.count_of("line")
+    if value is None or not file or not line:
+        return _computed(entry, operation, value, unit)
+    return Record(
+        operation,
+        value,
+        unit,
+        Source(file, line),
+        true_value=entry.number_of("true_value"),
+        statistic=entry.text_of("statistic") or "maximum",
+        iterations=entry.count_of("iterations") or 1,
+    )
 
-    def _computed(self, operation: str, value: float | None, unit: str) -> Record | None:
-        """The record of a computed number, which names the places of its parts: `file:line file:line`."""
-        places = [re.fullmatch(r"([^ :]+):([1-9][0-9]{0,8})", word) for word in self._text("parts").split()]
-        if value is None or not places or None in places:
-            return None
-        sources = [Source(place[1], int(place[2])) for place in places if place]
-        return Record(operation, value, unit, sources[0], parts=tuple(Record("", 0.0, "", each) for each in sources))
 
-    def _text(self, key: str) -> str:
-        value = self.fields.get(key)
-        if not isinstance(value, str | None):
-            self._wrong(key, repr(value), "a text")
-        return plain((value or "").strip())  # it is printed on terminals
-
-    def _number(self, key: str) -> float | None:
-        value = self.fields.get(key)
-        if value in (None, ""):
-            return None
-        written = table.number(value)
-        try:
-            number = float(written) if type(written) in (int, float) else math.nan
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            self._wrong(key, repr(str(value)[:40]), table.NOT_A_NUMBER)
-        return number
-
-    def _count(self, key: str) -> int | None:
-        number = self._number(key)
-        if number is not None and (number != int(number) or number < 0):
-            self._wrong(key, f"{number:.15g}", "a whole number")
-        return None if number is None else int(number)
-
-    def _wrong(self, key: str, value: str, allowed: str) -> NoReturn:
-        raise InputError(f"{self.where}: {key}: found {value}; allowed: {allowed}")
+def _computed(entry: table.TabularRow, operation: str, value: float | None, unit: str) -> Record | None:
+    """The record of a computed number, which names the places of its parts: `file:line file:line`."""
+    places = [re.fullmatch(r"([^ :]+):([1-9][0-9]{0,8})", word) for word in entry.text_of("parts").split()]
+    if value is None or not places or None in places:
+        return None
+    sources = [Source(place[1], int(place[2])) for place in places if place]
+    return Record(operation, value, unit, sources[0], parts=tuple(Record("", 0.0, "", each) for each in sources))
 
 
 # --- the rules that a table alone can break

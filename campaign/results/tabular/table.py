@@ -6,6 +6,7 @@ import csv
 import difflib
 import io
 import itertools
+import math
 import re
 import warnings
 import zipfile
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from campaign.core import untrusted
 from campaign.core.errors import CampaignError, InputError
@@ -42,10 +43,40 @@ _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class TabularRow:
-    """`where`: its place in the file, for messages. `fields` are text, or numbers of a workbook."""
+    """`where`: its place in the file, for messages. `fields` are text, or numbers of a workbook. Getters raise
+    InputError for a value of another kind.
+    """
 
     where: str
     fields: dict[str, Any]
+
+    def text_of(self, key: str) -> str:
+        value = self.fields.get(key)
+        if not isinstance(value, str | None):
+            self.refuse(key, repr(value), "a text")
+        return plain((value or "").strip())  # it is printed on terminals
+
+    def number_of(self, key: str) -> float | None:
+        value = self.fields.get(key)
+        if value in (None, ""):
+            return None
+        written = number(value)
+        try:
+            read = float(written) if type(written) in (int, float) else math.nan
+        except OverflowError:
+            read = math.inf
+        if not math.isfinite(read):
+            self.refuse(key, repr(str(value)[:40]), NOT_A_NUMBER)
+        return read
+
+    def count_of(self, key: str) -> int | None:
+        given = self.number_of(key)
+        if given is not None and (given != int(given) or given < 0):
+            self.refuse(key, f"{given:.15g}", "a whole number")
+        return None if given is None else int(given)
+
+    def refuse(self, key: str, value: str, allowed: str) -> NoReturn:
+        raise InputError(f"{self.where}: {key}: found {value}; allowed: {allowed}")
 
 
 def read(path: Path) -> list[TabularRow]:
