@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaign.config import counts
+from campaign.config import values
 from campaign.config.rules import packs
 from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.output_format import BUILT_IN
@@ -208,7 +208,7 @@ def _launch(condition: LaunchCondition, site: Site) -> str:
     each = 1 << max(0, site.cores.bit_length() - 1)  # a power of two divides most numbers of files
     if condition.series:
         there = site.nodes if condition.series == "nodes" else site.cores
-        value, comment = str(counts.of(counts.POWER, there)), f"   # the largest of {condition.needs}"
+        value, comment = str(values.share_of(values.POWER, there)), f"   # the largest of {condition.needs}"
     elif condition.each_node:
         value = f"{{processes_per_node: {condition.processes_per_node or each}}}"
         comment = f"   # fixed: {condition.needs}"

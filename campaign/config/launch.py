@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from campaign.config import counts
+from campaign.config import values
 from campaign.config.rules.entries import LaunchCondition
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import NotRun, Searched, processes_uneven
@@ -18,13 +18,13 @@ from campaign.core.schema import Values, near, suggestion
 class AllCores:
     """`max: all`: one process per core of the partition, as Slurm reports it; or a share of its nodes and cores."""
 
-    nodes: counts.Count = ALL
-    processes_per_node: counts.Count = ALL
+    nodes: values.Count = ALL
+    processes_per_node: values.Count = ALL
 
     def of(self, nodes: int, cores: int) -> Geometry:
         """The geometry on a partition with so many usable nodes and cores per node."""
-        count = counts.of(self.nodes, nodes)
-        return Geometry(count, count * counts.of(self.processes_per_node, cores))
+        count = values.share_of(self.nodes, nodes)
+        return Geometry(count, count * values.share_of(self.processes_per_node, cores))
 
 
 Wanted = Geometry | AllCores | Searched | NotRun

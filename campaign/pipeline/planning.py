@@ -23,8 +23,8 @@ from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.grouping import grouped
 from campaign.core.model import Geometry, Input, Run
-from campaign.pipeline import program
-from campaign.pipeline.mistakes import Mistake, refusal
+from campaign.pipeline import places
+from campaign.pipeline.places import Mistake, refusal
 from campaign.plan import matrix, searches
 from campaign.plan.dialect import Dialect, identify
 from campaign.results.case import Case
@@ -186,7 +186,7 @@ def not_built(opened: Opened, before: Settled) -> str:
         path = directory / each.applet
         if opened.campaign.benchmark.path(each.id) is not None:
             continue
-        if path.exists() and (trouble := program.trouble(path)):
+        if path.exists() and (trouble := places.trouble(path)):
             return trouble
         if not path.exists() and directory == built:
             return _not_built(path)
@@ -342,7 +342,7 @@ def _dialect(opened: Opened, before: Settled, may_submit: bool) -> str:
     if resolution.replayed():
         raise EnvironmentLacks(f"plan.json does not record the meaning of -N for {path}; set benchmark.dialect")
     at = next(at for at, each in benchmark.placed if each == path)
-    if problem := program.unusable(path, opened.campaign.launcher.prefix):
+    if problem := places.unusable(path, opened.campaign.launcher.prefix):
         raise refusal(opened.campaign, [Mistake(at, problem)])
     launcher = commands.one_task(opened.campaign.slurm.partition, opened.campaign.slurm.mpi) if may_submit else ()
     try:

@@ -23,8 +23,8 @@ from campaign.core.strict_yaml import Place, path_text
 from campaign.judge.attempt import beside_target
 from campaign.judge.findings import processes_on
 from campaign.judge.submission import Submission
-from campaign.pipeline import places, planning, program
-from campaign.pipeline.mistakes import Mistake, refusal
+from campaign.pipeline import places, planning
+from campaign.pipeline.places import Mistake, refusal
 from campaign.pipeline.request import Request
 from campaign.pipeline.standing import Compared, before, journal_damaged
 from campaign.plan import matrix
@@ -221,8 +221,8 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
         *((("contact", key), text) for key, text in campaign.contact),
     ]
     for at, text in texts:
-        if match := program.PLACEHOLDER.search(text):
-            yield Mistake(at, program.placeholder_left(match[0]))
+        if match := places.PLACEHOLDER.search(text):
+            yield Mistake(at, places.placeholder_left(match[0]))
 
 
 # --- this machine
@@ -242,18 +242,18 @@ def _sources(campaign: Campaign) -> tuple[Compared, list[Mistake]]:
 def _program(opened: Opened, asked: partitions.Shown | None) -> Iterator[Mistake]:
     """What is wrong with an external benchmark's program; `plan.not_built` checks the built-in one."""
     for at, executable in opened.campaign.benchmark.placed:
-        if problem := program.unusable(executable, opened.campaign.launcher.prefix):
+        if problem := places.unusable(executable, opened.campaign.launcher.prefix):
             yield Mistake(at, problem)
-        elif asked is not None and (machine := program.machine(executable)):
+        elif asked is not None and (machine := places.machine(executable)):
             nodes = partitions.architecture(asked.partition.name)
-            if nodes and not program.runs_on(machine, nodes):
+            if nodes and not places.runs_on(machine, nodes):
                 yield Mistake(at, f"{executable} is built for {machine}; the nodes are {nodes}; build it for {nodes}")
 
 
 def _launcher(campaign: Campaign) -> Iterator[Mistake]:
     """Problems of the launcher and the prefix, if the campaign file gives their absolute paths."""
     for at, word in _starters(campaign):
-        if word.startswith("/") and (problem := program.trouble(Path(word))):
+        if word.startswith("/") and (problem := places.trouble(Path(word))):
             yield Mistake(at, problem)
 
 

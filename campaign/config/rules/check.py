@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from campaign.config.counts import EACH, SERIES
 from campaign.config.rules import catalogue, clauses, formulas, output_check, program_check, sweeps
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, PLACEHOLDERS, PROFILES
+from campaign.config.values import EACH, SERIES
 from campaign.core import formula
 from campaign.core.schema import Values
 from campaign.core.strict_yaml import Place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from campaign.config import counts, values
+from campaign.config import values
 from campaign.config.rules import formulas, kinds, sweeps
 from campaign.core import formula
 from campaign.core.keys import key, needed, record, switch
@@ -31,7 +31,7 @@ class LaunchCondition:
         "which node's result a cell of `nodes: each` reports; the distribution of all is shown with it",
         "median",
     )
-    processes_per_node: counts.Count | None = key(
+    processes_per_node: values.Count | None = key(
         kinds.COUNTS, "number of processes on each node, or their share of its cores, where the RFP fixes it"
     )
     threads: str = key(
@@ -54,14 +54,14 @@ class LaunchCondition:
     @property
     def series(self) -> str:
         """Which count grows in a series of conditions; "" if it is not a series."""
-        if self.share == counts.SERIES:
+        if self.share == values.SERIES:
             return "nodes"
-        return "processes_per_node" if self.processes_per_node == counts.SERIES else ""
+        return "processes_per_node" if self.processes_per_node == values.SERIES else ""
 
     @property
     def each_node(self) -> bool:
         """Whether every usable node runs by itself."""
-        return self.share == counts.EACH
+        return self.share == values.EACH
 
     @property
     def by_partition(self) -> bool:
@@ -72,11 +72,11 @@ class LaunchCondition:
         """The smallest geometry on a partition with so many usable nodes and cores per node; one of what is
         left open.
         """
-        share = counts.POWER if self.reaches == "nodes" else self.nodes or self.share
-        each = counts.POWER if self.reaches == "processes_per_node" else self.processes_per_node
+        share = values.POWER if self.reaches == "nodes" else self.nodes or self.share
+        each = values.POWER if self.reaches == "processes_per_node" else self.processes_per_node
         rest = "all" if self.whole_system else 1
-        count = counts.of(share or rest, nodes)
-        return Geometry(count, count * counts.of(each or rest, cores))
+        count = values.share_of(share or rest, nodes)
+        return Geometry(count, count * values.share_of(each or rest, cores))
 
     @property
     def asked(self) -> str:
@@ -90,14 +90,14 @@ class LaunchCondition:
             parts.append(f"{self.processes} process{'es' if self.processes > 1 else ''}")
         if self.processes_per_node is not None:
             each = self.processes_per_node
-            one = {counts.POWER: f"a {each} of", counts.SERIES: _SERIES}.get(str(each), each)
+            one = {values.POWER: f"a {each} of", values.SERIES: _SERIES}.get(str(each), each)
             parts.append(f"{one} processes per node")
         if self.series == "nodes":
             parts.append(f"{_SERIES} nodes")
         elif self.each_node:
             parts.append("each node by itself")
         elif self.share:
-            parts.append(f"{f'a {self.share}' if self.share == counts.POWER else self.share} of the nodes")
+            parts.append(f"{f'a {self.share}' if self.share == values.POWER else self.share} of the nodes")
         elif self.nodes is not None:
             parts.append(f"{self.nodes} node{'s' if self.nodes > 1 else ''}")
         elif self.minimum_nodes > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from campaign.config import counts
+from campaign.config import values
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core import formula
 from campaign.core.schema import MapOf, Text, checked, matching, near, whole
@@ -73,8 +73,8 @@ CHECK = MapOf(Text("clause, text, or a parameter of the rule", longest=40), Text
 LIST = Text("values with commas between them, or a placeholder", longest=1000, numbers=True)
 
 
-COUNT = Text(counts.ALLOWED, counts.parse, numbers=True)
-COUNTS = Text(counts.ALLOWED_IN_PACKS, lambda text: counts.parse(text, in_pack=True), numbers=True)
+COUNT = Text(values.SHARE, values.parse_share, numbers=True)
+COUNTS = Text(values.SHARE_IN_PACKS, lambda text: values.parse_share(text, in_pack=True), numbers=True)
 FORMULA = Text(formula.ALLOWED, checked(formula.names), longest=formula.LONGEST, numbers=True)
 WITHIN = Text(
     "{directory}, or a path below it", whole(r"\{directory\}(/[A-Za-z0-9_{}-][A-Za-z0-9._{}-]*)*", "{directory}/…")
