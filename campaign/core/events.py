@@ -18,8 +18,8 @@ from typing import Any
 
 import orjson
 
-from campaign.core.json_forms import Form, list_of, matching, object_of, problems
 from campaign.core.model import State
+from campaign.core.untrusted import Form, list_of, matching, object_of, problems
 
 FORMAT = 1  # of an event
 START = "0" * 64

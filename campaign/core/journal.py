@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from campaign.core import events, json_forms, untrusted
+from campaign.core import events, untrusted
 from campaign.core.errors import EnvironmentLacks, NoRoom, is_full, pass_on
 from campaign.core.strict_yaml import shown
 
@@ -159,7 +159,7 @@ class Reading:
             return f"not a JSON event: {line[:80]!r}", _EDITED
         if event.get("format") != events.FORMAT:
             return (
-                f"found format {json_forms.found(event.get('format'))}; known: {events.FORMAT}",
+                f"found format {untrusted.found(event.get('format'))}; known: {events.FORMAT}",
                 "use a newer campaign",
             )
         if event.get("previous") != self.previous:

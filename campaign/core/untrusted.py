@@ -1,5 +1,5 @@
-"""Files of other parties, read within limits: reading never waits for a pipe or a device. JSON is UTF-8 and standard;
-errors name the place.
+"""Files of other parties, read within limits: reading never waits for a pipe or a device. JSON is UTF-8 and standard,
+and its fields are of the wanted types; errors name the place.
 """
 
 from __future__ import annotations
@@ -7,11 +7,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from campaign.core.errors import InputError
+from campaign.core.strict_yaml import shown
 
 
 class NotPlain(Exception):
@@ -73,3 +77,135 @@ def parse(source: str, data: bytes, allowed: str) -> Any:
 def no_number(word: str) -> NoReturn:
     """For NaN and Infinity, which Python's reader takes for JSON."""
     raise ValueError(f"found {word}, which is not a JSON number")
+
+
+# --- the fields of JSON objects: a value of the wanted type, or what is wrong with it
+
+
+class WrongField(ValueError):
+    """A field is missing or of another type; the text says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFields:
+    """An object in JSON. Getters raise WrongField if the field is missing or of another type."""
+
+    data: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, value: Any) -> JsonFields:
+        """The fields of any value: of one that is not an object, none."""
+        return cls(value if isinstance(value, dict) else {})
+
+    def get(self, key: str) -> Any:
+        """The value of any type, None if it is missing."""
+        return self.data.get(key)
+
+    def _fitting(self, key: str, fits: bool, expected: str) -> Any:
+        if not fits:
+            raise WrongField(f"{key}: {short(self.get(key))} is not {expected}")
+        return self.get(key)
+
+    def text(self, key: str) -> str:
+        text: str = self._fitting(key, isinstance(self.get(key), str), "a string")
+        return encodable(text)
+
+    def one_of(self, key: str, *allowed: str) -> str:
+        value = self.text(key)
+        if value not in allowed:
+            raise WrongField(f"{key}: {value!r}; allowed: {', '.join(allowed)}")
+        return value
+
+    def number_of(self, key: str) -> float:
+        value = self.get(key)
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1e300
+        return float(self._fitting(key, fits, "a number ≥ 0"))
+
+    def optional(self, key: str) -> float | None:
+        """A number, or None where it is null or missing."""
+        return None if self.get(key) is None else self.number_of(key)
+
+    def count(self, key: str) -> int:
+        value = self.get(key)
+        fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+        return int(self._fitting(key, fits, "a whole number ≥ 0"))
+
+    def truth(self, key: str) -> bool:
+        return bool(self._fitting(key, isinstance(self.get(key), bool), "true or false"))
+
+    def words(self, key: str) -> tuple[str, ...]:
+        value = self.get(key)
+        fits = isinstance(value, list) and all(isinstance(word, str) for word in value)
+        return tuple(encodable(word) for word in self._fitting(key, fits, "a list of strings"))
+
+    def entries(self, key: str) -> Mapping[str, Any]:
+        """The entries of an object."""
+        given: dict[str, Any] = self._fitting(key, isinstance(self.get(key), dict), "an object")
+        return {encodable(name): value for name, value in given.items()}
+
+
+def encodable(text: str) -> str:
+    """JSON can escape half a surrogate pair, which neither files nor databases accept."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def short(value: Any) -> str:
+    """A value as a message names it."""
+    text = ascii(value) if not isinstance(value, dict | list) else type(value).__name__
+    return text if len(text) <= 60 else text[:60] + "..."
+
+
+# --- the forms that JSON must have: what fits, and what a message says is allowed
+
+
+class Form(NamedTuple):
+    """The form of a value, of each entry of a list or object (`each`), and of an object's fields."""
+
+    fits: Callable[[Any], bool]
+    allowed: str
+    optional: bool = False
+    each: Form | None = None
+    fields: Mapping[str, Form] | None = None
+
+
+def matching(pattern: str | re.Pattern[str], allowed: str, optional: bool = False) -> Form:
+    return Form(lambda value: isinstance(value, str) and bool(re.fullmatch(pattern, value)), allowed, optional)
+
+
+def list_of(each: Form) -> Form:
+    return Form(lambda value: isinstance(value, list), "a list", each=each)
+
+
+def object_of(fields: Mapping[str, Form]) -> Form:
+    """Further fields are not checked."""
+    return Form(lambda value: isinstance(value, dict), "an object", fields=fields)
+
+
+def or_null(form: Form) -> Form:
+    """A field that may be null, or missing."""
+    return form._replace(
+        fits=lambda value: value is None or form.fits(value), allowed=f"{form.allowed}, or null", optional=True
+    )
+
+
+def problems(at: str, value: Any, form: Form) -> Iterator[str]:
+    """How a value differs from its form: the place below `at`, what was found and what is allowed."""
+    if not form.fits(value):
+        yield f"{at}: found {found(value)}; allowed: {form.allowed}"
+    elif form.each is not None and value is not None:
+        for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from problems(f"{at}[{shown(str(key), plain=True)}]", entry, form.each)
+    elif form.fields is not None and value is not None:
+        for name, field in form.fields.items():
+            place = f"{at}.{name}" if at else name
+            if name in value:
+                yield from problems(place, value[name], field)
+            elif not field.optional:
+                yield f"{place}: missing; allowed: {field.allowed}"
+
+
+def found(value: Any) -> str:
+    """A JSON value as messages show it."""
+    if isinstance(value, list | dict):
+        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
+    return shown(value) if isinstance(value, str) else shown(json.dumps(value), plain=True)

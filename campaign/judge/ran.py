@@ -1,4 +1,5 @@
-"""Compares what the ranks of an external benchmark were seen to execute with what is declared. Pure.
+"""Compares what the ranks of an external benchmark were seen to execute, and the files that a benchmark reads, with
+what is declared. Pure.
 
 The job hashes the declared program and the words before it on each node; other processes then observe what the ranks
 execute. A program's own name for itself does not matter.
@@ -10,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
-from campaign.core.model import Finding
+from campaign.core.grouping import grouped
+from campaign.core.model import Finding, Input
 from campaign.core.units import listed, several
 from campaign.judge.findings import to_explain, unchecked, violation
 from campaign.results.case import Case
-from campaign.results.environment.facts import PREFIX, SHORT, Environment
+from campaign.results.environment.facts import PREFIX, SHORT, Environment, HashedInput
 
 # Facts that a job records for each node; the last two as "PATH SHA-256".
 EXECUTABLE, INTERPRETER = "executable.sha256", "executable.interpreter"
@@ -168,3 +170,50 @@ def _named(case: Case, digests: Iterable[str]) -> str:
 
 def _counted(found: Counter[str]) -> str:
     return listed((f"{text} in {several(count, 'rank')}" for text, count in found.most_common()), 3)
+
+
+# --- the files that a benchmark reads, as the job hashed them on its nodes right before the run
+
+
+def inputs_as_declared(case: Case) -> Iterator[Finding]:
+    """INP-01: each node found each input with the hash of the rules, of the campaign file, or of the first plan."""
+    if not case.run.inputs:
+        return
+    if not case.evidence.environment.recorded:
+        yield unchecked("the job's record is missing: it cannot be said which input files were read")
+        return
+    nodes = [node.name for node in case.evidence.environment.nodes]
+    for each in case.run.inputs:
+        found = [one for one in case.evidence.inputs if one.path == each.path]
+        hashed = {one.node for one in found if one.sha256}
+        others = grouped((one.sha256, one) for one in found if one.sha256 not in ("", each.sha256))
+        if others:
+            yield violation(
+                "input {input} is not the file of {by}: {path}",
+                f"SHA-256 {each.sha256}",
+                listed([_other_file(case, alike) for alike in others.values()], 2),
+                input=each.id,
+                by=each.by,
+                path=each.path,
+            )
+        if missing := [name for name in nodes if name not in hashed]:
+            yield violation(
+                "input {input} was not hashed before the run on {nodes}: {path}",
+                f"a line of inputs.txt for each of {several(len(nodes), 'node')}",
+                _lacking(case, each, found),
+                input=each.id,
+                nodes=listed(missing),
+                path=each.path,
+            )
+
+
+def _other_file(case: Case, alike: list[HashedInput]) -> str:
+    """Another file, the nodes that read it, and the first line that says so."""
+    first, nodes = alike[0], listed([one.node for one in alike])
+    place = f"runs/{case.run.id}/{case.attempt.number}/inputs.txt:{first.line}"
+    return f"{first.sha256} ({several(first.size, 'byte')}) on {nodes}, {place}"
+
+
+def _lacking(case: Case, each: Input, found: list[HashedInput]) -> str:
+    unread = [one.node for one in found if not one.sha256]
+    return f"not readable on {listed(unread)}" if unread else "no such line"

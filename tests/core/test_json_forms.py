@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from campaign.core.json_forms import Form, found, list_of, matching, object_of, or_null, problems
+from campaign.core.untrusted import Form, found, list_of, matching, object_of, or_null, problems
 
 COUNT = Form(lambda value: type(value) is int, "a whole number")
 WHOLE = object_of(

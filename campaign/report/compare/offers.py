@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from campaign.core.errors import InputError
-from campaign.core.json_forms import Form, found, list_of, matching, object_of, or_null, problems
 from campaign.core.model import Cell, Status
 from campaign.core.units import may_be_negative
+from campaign.core.untrusted import Form, found, list_of, matching, object_of, or_null, problems
 from campaign.results.tabular.table import NEEDED, NOT_A_NUMBER
 
 MAX_ROWS = 100_000

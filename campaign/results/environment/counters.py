@@ -15,8 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from campaign.core import untrusted
+from campaign.core.untrusted import JsonFields
 from campaign.results.environment.facts import Served
-from campaign.results.json_fields import JsonFields
 
 LARGEST_BYTES = 64 << 20  # a day of samples is 20 MB
 PHASES = ("create", "stat", "remove")

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 from campaign.core import untrusted
 from campaign.core.errors import pass_on_limit
+from campaign.core.untrusted import JsonFields, WrongField, short
 from campaign.results.environment import facts
 from campaign.results.environment.slurm_text import MOST_NODES, slurm_fields
-from campaign.results.json_fields import JsonFields, WrongField, short
 
 FORMAT = 2
 ACCOUNTING_FORMAT = 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from campaign.core import units
 from campaign.core.model import Attestation, Observation, RankGroup, Record
-from campaign.results.json_fields import WrongField
+from campaign.core.untrusted import WrongField
 from campaign.results.parsers.json_applets import READERS, Execution, JsonLine, LineReader, decode
 from campaign.results.parsers.lines import Notes, Repeats
 

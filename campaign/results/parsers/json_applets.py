@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from campaign.core import untrusted
 from campaign.core.model import Observation
-from campaign.results.json_fields import JsonFields, WrongField
+from campaign.core.untrusted import JsonFields, WrongField
 from campaign.results.parsers.lines import Notes, Repeats
 
 
