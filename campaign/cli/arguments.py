@@ -219,7 +219,7 @@ VERBS = (
         FILE,
         PART,
         JSON,
-        Option("--watch", action="store_true", help="repeat until all jobs have ended"),
+        Option("--watch", action="store_true", help="print it again at each change, until all jobs have ended"),
     ], STATUS_STATUS),
     Verb("rerun", "running", "measure these results again; earlier attempts are kept", [
         FILE,

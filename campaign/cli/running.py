@@ -18,6 +18,7 @@ from campaign.cli import progress
 from campaign.cli.output import columns, say, show, verdict
 from campaign.config.opened import Opened, open_campaign
 from campaign.core import waiting
+from campaign.core.atomic import locked
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, INTERRUPTED, OK, CampaignError, InputError, typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, State, Status
@@ -281,18 +282,27 @@ def _cell_line(row: Row, cells: str) -> str:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    opened = open_campaign(arguments.file, arguments.part)
+    opened, shown = open_campaign(arguments.file, arguments.part), ""
     while True:
+        driven = _is_driven(opened)  # asked before: what it does last is shown
         submission = standing.current(opened, say)
         states = views.states(submission)
-        if arguments.json:
-            print(json.dumps(states, indent=1))
-        else:
-            show(views.states_text(states, columns()))
-        sys.stdout.flush()
-        if not arguments.watch or not any(state["active"] for state in states):
+        text = json.dumps(states, indent=1) if arguments.json else views.states_text(states, columns())
+        if text != shown:
+            show(text)
+            sys.stdout.flush()
+        if not arguments.watch or not (driven or any(state["active"] for state in states)):
             return verdict(submission.rows)
+        shown = text
         time.sleep(2)
+
+
+def _is_driven(opened: Opened) -> bool:
+    """Whether a command is at work that may submit further jobs."""
+    if not opened.paths.root.is_dir():
+        return False
+    with locked(opened.paths.root) as refused:
+        return isinstance(refused, BlockingIOError)
 
 
 def cancel(arguments: argparse.Namespace) -> int:

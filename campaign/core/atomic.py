@@ -1,9 +1,17 @@
-"""Files that appear complete: written beside their final place and then renamed. Several writers may do so at once."""
+"""Files that appear complete: written beside their final place and then renamed. Several writers may do so at once.
+Directories that are locked while a process works in them.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+ALONE, AMONG_OTHERS = fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_SH
 
 
 def write(path: Path, content: str | bytes) -> None:
@@ -18,3 +26,19 @@ def write(path: Path, content: str | bytes) -> None:
         if isinstance(error, OSError):
             error.filename = str(path)  # the error of a full disk names no file
         raise
+
+
+@contextmanager
+def locked(directory: str | Path, how: int = ALONE) -> Iterator[OSError | None]:
+    """Gives why it could not be locked: BlockingIOError while another process holds it; some network file systems have
+    no locks. The lock ends with the process.
+    """
+    held, refused = os.open(directory, os.O_RDONLY | os.O_DIRECTORY), None
+    try:
+        try:
+            fcntl.flock(held, how)
+        except OSError as error:
+            refused = error
+        yield refused
+    finally:
+        os.close(held)

@@ -17,7 +17,6 @@ their files.
 from __future__ import annotations
 
 import errno
-import fcntl
 import glob
 import hashlib
 import os
@@ -25,7 +24,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,6 +35,7 @@ from campaign.config import inputs, resolution
 from campaign.config.format import Campaign
 from campaign.config.opened import Opened, open_campaign
 from campaign.core import bagit, events, signatures
+from campaign.core.atomic import locked
 from campaign.core.errors import InputError, no_room, typed, unwritten
 from campaign.core.model import Attempt, Paths, Run, State
 from campaign.core.units import several
@@ -147,29 +147,15 @@ def beside(out: Path) -> Iterator[Path]:
         place = tempfile.TemporaryDirectory(prefix=prefix, dir=parent)
     except OSError as error:
         raise unwritten(error, f"{out}: cannot be written: {error.strerror}") from error
-    with no_room(f"{out}: cannot be written: {os.strerror(errno.ENOSPC)}"), place, _locked(place.name):
+    with no_room(f"{out}: cannot be written: {os.strerror(errno.ENOSPC)}"), place, locked(place.name):
         yield Path(place.name)
-
-
-@contextmanager
-def _locked(directory: str | Path) -> Iterator[bool]:
-    """Whether it could be locked: not while another process holds it, nor on some network file systems."""
-    held = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        alone = False
-        with suppress(OSError):
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            alone = True
-        yield alone
-    finally:
-        os.close(held)
 
 
 def _remove_abandoned(parent: Path, prefix: str) -> None:
     """What processes that were killed left there."""
     for path in parent.glob(f"{glob.escape(prefix)}*"):
-        with _locked(path) as alone:
-            if alone:
+        with locked(path) as refused:
+            if refused is None:
                 shutil.rmtree(path)
 
 

@@ -183,7 +183,9 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
             same = [each for each in again if (each.operation, each.source) == (record.operation, source)]
             if {(result.value, result.unit) for result in same} != {(record.value, record.unit)}:
                 yield violation(
-                    "{file} line {line} does not contain the reported value",
+                    "{file} line {line} does not contain the reported value"
+                    if any(results)
+                    else "{file} has no results any more; line {line} had the reported value",
                     f"{record.value} {record.unit}",
                     ", ".join(f"{result.value} {result.unit}" for result in same) or "no such result",
                     about=row.cell,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from campaign.config.opened import Opened
-from campaign.core import journal, timestamps
+from campaign.core import atomic, journal, timestamps
 from campaign.core.errors import NoRoom, UnknownState, typed
 from campaign.core.model import Attempt, Observation, Run, State
 from campaign.core.units import several
@@ -129,7 +129,7 @@ def run(opened: Opened, request: Request, display: Display) -> Submission:
         display.say(f"these results will be invalid: {text}")
     for text in mended:
         display.say(f"to be mended in the campaign file, before or after the run: {text}")
-    with Store(opened.paths) as store:
+    with Store(opened.paths) as store, atomic.locked(opened.paths.root, atomic.AMONG_OTHERS):
         # What an earlier driver had no time to submit failed with that driver, not for a cause of its own.
         ended = frozenset(each.token for each in store.attempts() if not each.state.active or each.job_id is None)
         driver = Driver(opened, store, display, ended, store.cancelled(), Stamping(opened, store, display.warn))

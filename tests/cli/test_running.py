@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from campaign.cli import running
+from campaign.core.atomic import AMONG_OTHERS, locked
 from campaign.core.model import Paths
 from campaign.results.store import Store
 from tests.support import fake_slurm
@@ -86,3 +89,40 @@ def test_every_verb_says_that_the_journal_is_gone_where_the_database_is_there(
     done = called(tmp_path, verb, "c.yaml")
     assert done.returncode == 3
     assert "journal.jsonl is missing, and campaign.db cannot replace it" in done.stderr
+
+
+def watched(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [CAMPAIGN, "status", "c.yaml", "--watch"], cwd=folder, stdout=(folder / "watched").open("w"), text=True
+    )
+
+
+def test_status_watches_the_jobs_of_a_command_that_was_killed_and_repeats_nothing(
+    tmp_path: Path, cluster: Fake
+) -> None:
+    cluster.fault("hold", "Resources")
+    driver = subprocess.Popen(
+        [CAMPAIGN, "run", "c.yaml", "--only", "scratch/single/shared/*"], cwd=tmp_path, stdout=subprocess.DEVNULL
+    )
+    fake_slurm.wait_until(cluster.jobs, "a job")
+    status = watched(tmp_path)
+    shown = tmp_path / "watched"
+    fake_slurm.wait_until(lambda: "Resources" in shown.read_text(), "the reason for which it waits")
+    driver.kill()
+    driver.wait()
+    before = shown.read_text()
+    time.sleep(3)
+    assert (status.poll(), shown.read_text()) == (None, before)
+    cluster.mend("hold")
+    assert status.wait(60) == 1  # of the other runs nothing was measured
+    assert re.search(r"scratch.single.shared.r1 +done +1 ", shown.read_text().removeprefix(before))
+
+
+def test_status_watches_while_a_command_may_submit_further_jobs(tmp_path: Path, cluster: Fake) -> None:
+    called(tmp_path, "run", "c.yaml", "--only", "scratch/single/shared/*")
+    with locked(tmp_path / "results/scripted", AMONG_OTHERS):
+        status = watched(tmp_path)
+        with pytest.raises(subprocess.TimeoutExpired):
+            status.wait(4)
+    assert status.wait(60) == 1
+    assert (tmp_path / "watched").read_text().count("run  ") == 1

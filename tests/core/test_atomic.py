@@ -43,3 +43,14 @@ def test_a_full_disk_names_the_file() -> None:
 class Full(type(Path())):  # type: ignore[misc]  # a file on a disk that takes no byte
     def open(self, *_: object, **__: object) -> object:
         return Path("/dev/full").open("wb", buffering=0)
+
+
+def test_a_directory_is_locked_by_one_alone_or_by_several_among_others(tmp_path: Path) -> None:
+    with atomic.locked(tmp_path) as first, atomic.locked(tmp_path) as second:
+        assert (first, type(second)) == (None, BlockingIOError)
+    with atomic.locked(tmp_path, atomic.AMONG_OTHERS) as first, atomic.locked(tmp_path, atomic.AMONG_OTHERS) as second:
+        assert (first, second) == (None, None)
+        with atomic.locked(tmp_path) as third:
+            assert type(third) is BlockingIOError
+    with atomic.locked(tmp_path) as last:
+        assert last is None

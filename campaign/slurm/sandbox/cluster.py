@@ -92,12 +92,12 @@ class Sandbox:
         with machine.lock(self.layout.top):
             state = self.layout.load()
             if state is None:
+                _forget_remains(self.layout)
                 if self.layout.top.exists() and not self.layout.is_free():
                     raise InputError(
                         f"sandbox: {self.layout.top} is not a sandbox ({self.layout.state_file.name} missing) and not "
                         "empty; nothing was changed"
                     )
-                _forget_unborn(self.layout)
                 return False
             if _answers(self._daemons(state)):
                 query.cancel_all(self.layout, CANCEL_WAIT_S)
@@ -186,7 +186,7 @@ class Sandbox:
         """Make the directory with its first state; if there was none, in one step."""
         top = self.layout.top
         try:
-            _forget_unborn(self.layout)
+            _forget_remains(self.layout)
             created = not top.exists()
             state = SandboxState(shape, os.geteuid(), created)
             if created:
@@ -233,10 +233,15 @@ class Sandbox:
             time.sleep(0.02)
 
 
-def _forget_unborn(layout: Layout) -> None:
-    """Remove what is left of a start that was killed before there was a sandbox."""
+def _forget_remains(layout: Layout) -> None:
+    """Remove what is left of a start that was killed before there was a sandbox, and what a benchmark creates that runs
+    with the sandbox's environment after it was stopped.
+    """
     if os.path.lexists(layout.unborn):
         machine.remove_tree(layout.unborn)
+    with contextlib.suppress(OSError):  # nothing is there, or it is in use
+        if [*layout.top.iterdir()] == [layout.session]:
+            layout.session.rmdir()
 
 
 def _emptied(layout: Layout, whole: bool) -> bool:

@@ -181,6 +181,14 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "CMP-04",
+        f"runs/{FIRST_RUN}/1/stdout has no results any more; line 14 had the reported value",
+        replace(whole(), again={**(whole().again or {}), (FIRST_RUN, 1): ()}),
+        "1000.0 ops/s",
+        "no such result",
+        FIRST,
+    ),
+    broken(
+        "CMP-04",
         "values without a run and a log line",
         changed(whole(), record=None),
         "a run and a log line",

@@ -24,6 +24,7 @@ from campaign.slurm.sandbox import machine, slurmconf
 from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Layout, Shape
 from campaign.slurm.sandbox.machine import Process
+from tests.support import bench_binary
 from tests.support.again import measured_again
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(900)]
@@ -273,6 +274,25 @@ def test_a_start_that_is_killed_before_there_is_a_sandbox_leaves_nothing_in_the_
     unborn.mkdir()
     Sandbox.start(sandbox_directory, Shape(nodes=1)).stop()
     assert list(sandbox_directory.parent.iterdir()) == []
+
+
+def test_what_a_benchmark_creates_there_after_the_stop_is_not_in_the_way(
+    sandbox_directory: Path, tmp_path: Path
+) -> None:
+    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1))
+    variables = sandbox.environment()
+    assert sandbox.stop()
+    command = [bench_binary.build() / "mdtest", "-n", "4", "-d", tmp_path / "files"]
+    subprocess.run(command, env=os.environ | variables, check=True, capture_output=True)
+    assert [path.name for path in sandbox_directory.iterdir()] == ["session"]
+    assert not sandbox.stop()
+    subprocess.run(command, env=os.environ | variables, check=True, capture_output=True)
+    (sandbox_directory / "other").touch()
+    with pytest.raises(InputError, match="not empty and not a sandbox"):
+        Sandbox.start(sandbox_directory, Shape(nodes=1))
+    assert len(list(sandbox_directory.iterdir())) == 2
+    (sandbox_directory / "other").unlink()
+    Sandbox.start(sandbox_directory, Shape(nodes=1)).stop()
 
 
 def test_what_is_unmounted_meanwhile_by_another_does_not_stop_a_stop(
