@@ -16,9 +16,10 @@ from campaign.core.grouping import grouped
 from campaign.core.model import Completion, Finding, State
 from campaign.core.strict_yaml import shown
 from campaign.core.units import listed, utc
-from campaign.judge import attested, environment, together
+from campaign.judge import attested, environment
 from campaign.judge.findings import disagreement, doubt, note, to_explain, unchecked, violation
 from campaign.judge.numbers import are_their_own
+from campaign.judge.ran import at_once, may_overlap, spans
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
@@ -269,7 +270,7 @@ def one_sequence(case: Case) -> Iterator[Finding]:
                 yield violation(
                     "a phase began before the previous one had ended", f"after the end of {last.phase}", phase.phase
                 )
-    yield from together.at_once(case, times)
+    yield from at_once(case, times)
     jobs = dict.fromkeys(seen.job_id for seen in case.seen.phases.values() if seen.job_id)
     if len(jobs) > 1:
         yield violation("the phases of one result ran in several jobs", completion.job_id, ", ".join(jobs))
@@ -391,7 +392,7 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
             environment.clock_ahead_s(cases),
             [each for each in submission.results if each.attempt.job == job],
         )
-        yield from _steps_overlap(steps, cases[0], [span for case in of_job for span in together.spans(case, ahead)])
+        yield from _steps_overlap(steps, cases[0], [span for case in of_job for span in spans(case, ahead)])
         yield from _steps_lacking(after, cases[0])
     if silent:
         keeps_none = len(silent) == len(jobs) and all(map(environment.unaccounted, done))
@@ -411,7 +412,7 @@ def _steps_overlap(
     for began, ended, row in timed:
         running = [each for each in running if began < each[1] - environment.TOLERANCE_S]
         for _, until, before in running:
-            if not together.may_overlap(at_once, (before, row)):
+            if not may_overlap(at_once, (before, row)):
                 yield violation(
                     "job steps {first} and {second} of sacct overlap in time",
                     f"after {utc(until)}",

@@ -1,17 +1,25 @@
-"""What the user asked for: which cells, and whether to measure again."""
+"""What the user asked for: which cells, whether to measure again, and within how many node-hours."""
 
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
-from campaign.config.format import Campaign
+from campaign.config.format import Campaign, Slurm
+from campaign.config.opened import Opened
 from campaign.core.errors import InputError
-from campaign.core.model import Cell, Run, Status, matches
+from campaign.core.grouping import grouped
+from campaign.core.model import Attempt, Cell, Paths, Run, Status, matches
 from campaign.core.schema import near, suggestion
+from campaign.core.units import digits, several
+from campaign.plan import matrix
 from campaign.results.cells import Row, left_out
-from campaign.slurm.submit import MOST_JOBS
+from campaign.results.environment.facts import Accounting
+from campaign.results.store import Store
+from campaign.slurm import scripts
+from campaign.slurm.submit import MOST_JOBS, described
 
 CHOOSABLE = (Status.FAILED, Status.INVALID, Status.MISSING)  # statuses by which cells can be chosen
 
@@ -91,3 +99,64 @@ def _no_cell(pattern: str, cells: Sequence[Cell]) -> str:
     if meant := near(pattern, CHOOSABLE):
         return f"no cell matches {pattern!r}; did you mean {meant}?"
     return f"no cell matches {pattern!r}; cells are target/launch/files/operation, as in {cells[0]}"
+
+
+# --- node-hours: those used by its jobs, and those that current and further jobs may still use
+
+
+def within_node_hours(opened: Opened, store: Store, runs: Sequence[Run], most_node_h: float) -> tuple[list[Run], str]:
+    """The runs of the first jobs that fit into so many node-hours, and a message about the others, if there are any.
+    Each job may use its time limit on all its nodes; what it does not use is available to later ones.
+    """
+    slurm = opened.campaign.slurm
+    used = in_use_node_s(opened.paths, store, slurm) / 3600
+    chosen: list[Run] = []
+    batches = matrix.batches(runs, slurm.allocation)
+    costs = [
+        max(run.geometry.nodes for run in batch) * scripts.job_limit_s(slurm, len(batch)) / 3600 for batch in batches
+    ]
+    for place, (batch, more) in enumerate(zip(batches, costs, strict=True)):
+        if used + more > most_node_h:
+            left = batches[place:]
+            enough = math.ceil(100 * (used + sum(costs[place:]))) / 100
+            return chosen, (
+                f"not submitted: {several(len(left), 'job')} ({several(sum(map(len, left)), 'run')}). --max-node-hours "
+                f"is {most_node_h:.15g}; {digits(used)} are used or reserved, and the next job may use {digits(more)} "
+                f"more; --max-node-hours {enough:.15g} is enough for all"
+            )
+        used += more
+        chosen += batch
+    return chosen, ""
+
+
+def in_use_node_s(paths: Paths, store: Store, slurm: Slurm) -> float:
+    """Node-seconds of all jobs: from the scheduler's record, otherwise from the runs' records. A job that has not ended
+    counts with its time limit.
+    """
+    by_job = grouped((attempt.job, attempt) for attempt in store.attempts())
+    records = store.accounting()
+    return sum(_node_s(paths, attempts, records.get(job), slurm) for job, attempts in by_job.items())
+
+
+def _node_s(paths: Paths, attempts: Sequence[Attempt], record: Accounting | None, slurm: Slurm) -> float:
+    nodes = max(_nodes(paths, attempt) for attempt in attempts)
+    if any(attempt.state.active for attempt in attempts):
+        return float(nodes * scripts.job_limit_s(slurm, len(attempts)))
+    if (seconds := _recorded_s(record)) is not None:
+        return nodes * seconds
+    times = [time for attempt in attempts for time in (attempt.started, attempt.ended) if time is not None]
+    return nodes * (max(times) - min(times)) if times else 0.0
+
+
+def _recorded_s(record: Accounting | None) -> float | None:
+    """How long a job ran, by the scheduler's record."""
+    if record is None:
+        return None
+    began, ended = record.job.get("StartTime", ""), record.job.get("EndTime", "")
+    return float(int(ended) - int(began)) if began.isdigit() and ended.isdigit() else None
+
+
+def _nodes(paths: Paths, attempt: Attempt) -> int:
+    """The job's number of nodes, from the record written before its submission; 0 if that is missing."""
+    nodes = described(paths.attempt(attempt.run, attempt.number)).get("nodes")
+    return nodes if isinstance(nodes, int) else 0

@@ -20,9 +20,9 @@ from campaign.core.errors import NoRoom, UnknownState, typed
 from campaign.core.model import Attempt, Observation, Run, State
 from campaign.core.units import several
 from campaign.judge.submission import Submission
-from campaign.pipeline import budget, planning
+from campaign.pipeline import planning
 from campaign.pipeline.preflight import is_missing, preflight
-from campaign.pipeline.request import Request
+from campaign.pipeline.request import Request, within_node_hours
 from campaign.pipeline.standing import Say, current, follower_of, say_of_journal, standing
 from campaign.plan import matrix, searches
 from campaign.plan.estimate import TimeLeft, time_left
@@ -262,7 +262,7 @@ class _Work:
         attempts, records = matrix.attempts_by_run(self._chosen, store.attempts()), store.records()
         runs = [run for run in self._chosen if self._is_wanted(run, attempts[run.id], records)]
         if request.most_node_h is not None:
-            runs, self._beyond = budget.within(self._driver.opened, store, runs, request.most_node_h)
+            runs, self._beyond = within_node_hours(self._driver.opened, store, runs, request.most_node_h)
         self._sends.update(run.id for run in runs)
         return runs
 

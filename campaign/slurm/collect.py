@@ -25,7 +25,7 @@ from campaign.core.job_states import STATES
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
 from campaign.core.units import format_duration
 from campaign.results.completion import read_completion
-from campaign.results.environment import counters, energy, reading
+from campaign.results.environment import energy, reading
 from campaign.results.environment.facts import Evidence, Witness
 from campaign.results.parsers.lines import follows_from_end, shown
 from campaign.results.store import Store, StoredJob
@@ -86,7 +86,7 @@ def read_evidence(folder: Path, token: str) -> tuple[Evidence, tuple[str, ...]]:
     evidence = replace(
         captured,
         completion=read(lambda: read_completion(folder, token), None),
-        served=read(lambda: counters.read(folder / "counters.jsonl"), {}),
+        served=read(lambda: reading.read_counters(folder / "counters.jsonl"), {}),
         placement=_placement(probed, seen),
         witness=seen,
         inputs=tuple(reading.inputs_of(hashed)),

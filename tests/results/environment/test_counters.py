@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.results.environment import counters
+from campaign.results.environment import reading
 from campaign.results.environment.facts import Served
 
 
@@ -22,7 +22,7 @@ def lines(*rows: tuple[str, int, int, int]) -> bytes:
 
 
 def phases(*rows: tuple[str, int, int, int]) -> dict[str, Served]:
-    return counters.phases(counters.samples(lines(*rows)))
+    return reading.served(reading.samples(lines(*rows)))
 
 
 def test_counts_after_each_phase_tell_exactly_what_the_servers_did_in_it() -> None:
@@ -63,9 +63,9 @@ def test_what_is_no_count_is_passed_over(tmp_path: Path) -> None:
     good = lines(("begin", 0, 0, 0), ("create", 1, 0, 0), ("stat", 1, 7, 0))
     path = tmp_path / "counters.jsonl"
     path.write_bytes(b"\n".join([*bad, good]))
-    assert counters.read(path)["stat"] == Served(7, 7)
-    assert counters.read(tmp_path / "absent") == {}
-    assert counters.read(tmp_path) == {}
+    assert reading.read_counters(path)["stat"] == Served(7, 7)
+    assert reading.read_counters(tmp_path / "absent") == {}
+    assert reading.read_counters(tmp_path) == {}
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)), max_size=12), st.integers(0, 11))
