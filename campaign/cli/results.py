@@ -27,7 +27,7 @@ from campaign.report.compare import forms as printed
 from campaign.report.compare import sources, verdicts
 from campaign.report.workbook.write import workbook
 from campaign.report.write import write_report
-from campaign.results.source import modifications, record
+from campaign.results.source import modifications
 from campaign.results.store import begun
 
 
@@ -88,7 +88,7 @@ def report_of(arguments: argparse.Namespace, submission: Submission) -> int:
     directory = arguments.output or paths.report
     page = write_report(directory, contents.of(submission))
     ran = contents.executed(submission.results)
-    modifications.write(directory, submission.sources, record.patch_of(paths), submission.pack.build, ran)
+    modifications.write(directory, submission.sources, modifications.patch_of(paths), submission.pack.build, ran)
     show(f"wrote {page}")
     if arguments.pdf:
         show(f"wrote {pdf.write(page)}")
@@ -192,11 +192,13 @@ def compare(arguments: argparse.Namespace) -> int:
 
 def show_modifications(arguments: argparse.Namespace) -> int:
     opened = standing.with_source_rules(open_campaign(arguments.file, arguments.part))
-    compared, patch = record.compare(opened.campaign)
+    compared, patch = modifications.compare(opened.campaign)
     recorded = begun(opened.paths)
     if recorded:
-        record.keep(opened.paths, compared, patch, opened.pack.build)
-    modified = record.recorded(opened.paths) if recorded else record.planned(opened.campaign, compared, patch)
+        modifications.keep(opened.paths, compared, patch, opened.pack.build)
+    modified = (
+        modifications.recorded(opened.paths) if recorded else modifications.planned(opened.campaign, compared, patch)
+    )
     judged = standing.current(opened, say, modified)
     ran = contents.executed(judged.results)
     if arguments.output:

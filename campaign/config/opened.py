@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import os
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config import check, inputs, launcher, resolution, response
+from campaign.config import check, launcher, resolution, response
 from campaign.config.format import REPETITIONS, SCHEMA, Campaign
 from campaign.config.launch import Wanted, read_launch, read_series
 from campaign.config.rfp import Part
@@ -20,10 +21,11 @@ from campaign.config.rules.pack import RulePack, settle, unfold
 from campaign.config.search import check_projections, check_search
 from campaign.config.values import BUILTIN, PACK, beside
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
-from campaign.core import keys, schema
-from campaign.core.errors import InputError, typed
-from campaign.core.model import Launcher, Paths, matches
+from campaign.core import keys, schema, untrusted
+from campaign.core.errors import InputError, pass_on_limit, typed
+from campaign.core.model import Input, Launcher, Paths, matches
 from campaign.core.resources import BENCHMARK
+from campaign.core.schema import Values
 from campaign.core.strict_yaml import Document, Place, Scalar, nodes, shown
 
 # Files of this program, and spreadsheets, that users give instead of the campaign file.
@@ -135,7 +137,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
         pack = unfold(pack, read_series(values, pack))
         launch = read_launch(values, pack)
         check.items(values, pack)
-        inputs.check(values, pack)
+        _check_inputs(values, pack)
         if values["slurm"]:
             check.environment(values["slurm"], pack)
             check.resources(values["slurm"])
@@ -178,7 +180,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
         results = beside(path, values["results"]) / values["name"] / asked.id
         of_part |= {"name": name, "results": results, "rfp": whole.rfp.path, "part": asked.id}
     campaign = _campaign(values, launch, path, launcher=launched, **of_part)
-    return replace(campaign, inputs=tuple(inputs.of_both(campaign.inputs, settled))), settled
+    return replace(campaign, inputs=tuple(_inputs_of_both(campaign.inputs, settled))), settled
 
 
 def _part(path: Path, document: Document, part: str) -> tuple[response.Response, Part] | None:
@@ -316,3 +318,48 @@ def _found(at: Place, text: str) -> str:
     elif any(matches(place, pattern) for pattern in _COMMANDS):
         names = [match[1] or match[2] for match in _NAMED.finditer(text)]
     return next((name for name in names if _secret().search(name)), "")
+
+
+# --- the input files: those of the rule pack and those of the campaign file
+
+BY_PACK, BY_CAMPAIGN, BY_PLAN = "the rule pack", "the campaign file", "the first plan"  # whose word a hash is
+
+
+def digest_of_input(path: str) -> str:
+    """The SHA-256 of a file on this machine; "" if it cannot be read, or the campaign is another machine's."""
+    try:
+        return untrusted.digest(resolution.content(Path(path)))
+    except OSError as error:
+        pass_on_limit(error)
+        return ""
+
+
+def _check_inputs(values: Values, pack: RulePack) -> None:
+    fixed, given = {each.id: each for each in pack.inputs}, set()
+    for entry in values.entries("inputs"):
+        name, asked = entry["id"], fixed.get(entry["id"] or "")
+        if name in given:
+            entry.problem(f"found {name} a second time; allowed: ids that differ", "id")
+        given.add(name)
+        if asked and asked.sha256 and entry["sha256"] not in ("", None, asked.sha256):
+            entry.problem(
+                f"found {entry['sha256']}, but clause {asked.clause} fixes {asked.sha256}; remove the key", "sha256"
+            )
+    for each in pack.inputs:
+        if not each.path and each.id not in given:
+            values.problem(
+                f"input {each.id} of rule pack {pack.id} is missing (clause {each.clause}); add "
+                f"{{id: {each.id}, path: PATH}}",
+                "inputs",
+            )
+
+
+def _inputs_of_both(given: Sequence[Input], pack: RulePack) -> Iterator[Input]:
+    """The pack's inputs, where the campaign file may say where they are, and further ones of the campaign file."""
+    assert pack.path is not None, "a pack that was read has its path"
+    own = {each.id: replace(each, by=BY_CAMPAIGN if each.sha256 else "") for each in given}
+    for each in pack.inputs:
+        placed = own.pop(each.id, None) or Input(each.id, str(beside(pack.path, each.path, f"{pack.id}.yaml/")))
+        by_pack = {"sha256": each.sha256, "by": BY_PACK} if each.sha256 else {}
+        yield replace(placed, clause=each.clause, **by_pack)
+    yield from own.values()

@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from campaign import __version__
-from campaign.config import inputs, resolution
+from campaign.config import resolution
 from campaign.config.format import Campaign
-from campaign.config.opened import Opened, open_campaign
+from campaign.config.opened import Opened, digest_of_input, open_campaign
 from campaign.core import bagit, events, signatures
 from campaign.core.atomic import locked
 from campaign.core.errors import InputError, no_room, typed, unwritten
@@ -231,7 +231,7 @@ def _inputs(planned: planning.Plan) -> Iterator[Path]:
     """The input files to copy. Raises InputError if one is no longer what was planned."""
     for each in planned.inputs:
         path = Path(each.path)
-        if inputs.digest(each.path) not in ("", each.sha256):
+        if digest_of_input(each.path) not in ("", each.sha256):
             raise InputError(
                 f"{path}: not the file of {each.by}, whose SHA-256 is {each.sha256}; restore it, or move it away: "
                 "then the bundle has only its hashes"

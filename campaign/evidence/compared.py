@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from campaign import __version__
-from campaign.config import inputs
+from campaign.config.opened import digest_of_input
 from campaign.core import bagit, journal, untrusted
 from campaign.core.errors import CampaignError, InputError, pass_on
 from campaign.core.grouping import grouped
@@ -252,7 +252,7 @@ def input_files(judged: replay.Judged) -> Iterator[Finding]:
     runs = judged.submission.all_runs
     for each in dict.fromkeys(given for run in runs for given in run.inputs):
         place = judged.files_named.get(Path(each.path))
-        if place is not None and (found := inputs.digest(str(place))) != each.sha256:
+        if place is not None and (found := digest_of_input(str(place))) != each.sha256:
             yield violation(
                 "the copy of input {input} in the bundle is not the file of {by}",
                 f"SHA-256 {each.sha256}",

@@ -30,7 +30,7 @@ from campaign.core.units import listed
 from campaign.evidence import replay
 from campaign.judge.submission import Submission
 from campaign.pipeline import building
-from campaign.results.source import facts, record, trees
+from campaign.results.source import facts, modifications, trees
 from campaign.results.source.facts import Build
 
 FOLDER, SOURCE = "provenance", "source/benchmark.tar.gz"
@@ -55,7 +55,7 @@ def source_of(judged: replay.Judged) -> bytes | None:
     published = judged.submission.own_source
     if published is None or published.tree not in {build.source_tree for build in judged.submission.sources.builds}:
         return None
-    tree = trees.read(str(resources.BENCHMARK), Path("/"), record.BUILDS)
+    tree = trees.read(str(resources.BENCHMARK), Path("/"), modifications.BUILDS)
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path, entry in sorted(tree.entries.items()):
@@ -239,7 +239,7 @@ def rebuild(data: Path, whole: Submission, mpicc: str, cflags: str, foreign: boo
             "other than campaign's"
         )
     tree = source_in(data)
-    published = record.own_source()
+    published = modifications.own_source()
     if not foreign and (published is None or published.tree != tree.hash):
         own = published.tree if published else "none"
         raise InputError(

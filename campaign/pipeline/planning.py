@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config import inputs, resolution
+from campaign.config import resolution
 from campaign.config.format import Campaign
 from campaign.config.launch import AllCores
-from campaign.config.opened import Opened, load
+from campaign.config.opened import BY_PLAN, Opened, digest_of_input, load
 from campaign.config.rules import formulas
 from campaign.config.search import Searched
 from campaign.config.values import ALL, SEARCH
@@ -98,8 +98,8 @@ def _inputs(campaign: Campaign, before: Settled) -> Iterator[Input]:
     """The input files with their hashes: as declared, as in an earlier plan, or as they are now."""
     hashes = {each.path: each.sha256 for each in before.inputs}
     for each in campaign.inputs:
-        digest = each.sha256 or hashes.get(each.path) or inputs.digest(each.path)
-        yield replace(each, sha256=digest, by=each.by or inputs.PLAN)
+        digest = each.sha256 or hashes.get(each.path) or digest_of_input(each.path)
+        yield replace(each, sha256=digest, by=each.by or BY_PLAN)
 
 
 def _owner(opened: Opened, before: Settled) -> str:

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from campaign.config import inputs
 from campaign.config.format import Campaign, Slurm
-from campaign.config.opened import Opened
+from campaign.config.opened import BY_PACK, Opened, digest_of_input
 from campaign.core import atomic, journal, units
 from campaign.core.errors import EnvironmentLacks, InputError, typed, unwritten
 from campaign.core.model import Attempt, Observation, Run
@@ -29,7 +28,7 @@ from campaign.pipeline.request import Request
 from campaign.pipeline.standing import Compared, before, journal_damaged
 from campaign.plan import matrix
 from campaign.results.case import Case
-from campaign.results.source import record
+from campaign.results.source import modifications
 from campaign.results.source.facts import Sources
 from campaign.results.store import Records, begun
 from campaign.slurm import commands, partitions, sbatch, scripts
@@ -172,11 +171,11 @@ def _paths(opened: Opened, planned: planning.Plan) -> Iterator[Mistake]:
 def _inputs(planned: planning.Plan) -> Iterator[Mistake]:
     """Input files that are not what they must be (INP-01). One whose hash is known may be on the nodes alone."""
     for each in planned.inputs:
-        found = inputs.digest(each.path)
+        found = digest_of_input(each.path)
         if not found and not each.sha256:
             yield Mistake(("inputs",), f"{each.id}: {each.path}: not found, or not readable; correct the path")
         elif found not in ("", each.sha256):
-            remedy = "" if each.by == inputs.PACK else ", or give its new sha256 in order to measure again with it"
+            remedy = "" if each.by == BY_PACK else ", or give its new sha256 in order to measure again with it"
             yield Mistake(
                 ("inputs",),
                 f"{each.id}: {each.path} is not the file of {each.by}: found SHA-256 {found}, expected {each.sha256} "
@@ -231,8 +230,8 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
 def _sources(campaign: Campaign) -> tuple[Compared, list[Mistake]]:
     """The benchmark's source, compared; and source trees, patch or build log that are missing or unreadable."""
     try:
-        compared = record.compare(campaign)
-        record.builds(campaign)
+        compared = modifications.compare(campaign)
+        modifications.builds(campaign)
         return compared, []
     except InputError as error:
         key, _, problem = str(error).partition(": ")

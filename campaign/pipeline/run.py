@@ -27,7 +27,7 @@ from campaign.pipeline.standing import Say, current, follower_of, say_of_journal
 from campaign.plan import matrix, searches
 from campaign.plan.estimate import TimeLeft, time_left
 from campaign.results.case import Case
-from campaign.results.source import record
+from campaign.results.source import modifications
 from campaign.results.store import Records, Store, begun
 from campaign.slurm import commands
 from campaign.slurm.submit import Room, left_on, send
@@ -135,8 +135,8 @@ def run(opened: Opened, request: Request, display: Display) -> Submission:
         driver = Driver(opened, store, display, ended, store.cancelled(), Stamping(opened, store, display.warn))
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
         planning.write(opened, planned)
-        record.keep_builds(campaign, opened.paths)
-        record.keep(opened.paths, *checked.compared, opened.pack.build)
+        modifications.keep_builds(campaign, opened.paths)
+        modifications.keep(opened.paths, *checked.compared, opened.pack.build)
         left = checked.missing or planned.searches or store.under_way()
         follower_of(opened, store, display.say).step()
         if left:

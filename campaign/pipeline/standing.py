@@ -23,7 +23,7 @@ from campaign.judge.submission import Submission
 from campaign.pipeline import planning
 from campaign.results.completion import unused_but_measured
 from campaign.results.environment.facts import NOTHING
-from campaign.results.source import record
+from campaign.results.source import modifications
 from campaign.results.source.facts import Sources
 from campaign.results.store import Store, altered, begun
 from campaign.slurm import commands
@@ -55,9 +55,9 @@ def before(opened: Opened, planned: planning.Plan, compared: Compared) -> Submis
     from campaign.judge import engine
 
     campaign = opened.campaign
-    whole = _gathered(opened, planned, None, record.planned(campaign, *compared), None)
-    own = None if campaign.benchmark.external else record.own_source()
-    programs, today = record.programs(campaign), datetime.now(UTC).date()
+    whole = _gathered(opened, planned, None, modifications.planned(campaign, *compared), None)
+    own = None if campaign.benchmark.external else modifications.own_source()
+    programs, today = modifications.programs(campaign), datetime.now(UTC).date()
     return engine.judged_before(replace(whole, own_source=own, programs=programs, today=today))
 
 
@@ -97,8 +97,10 @@ def _gathered(
         journal=chain,
         folders=frozenset((a.run, a.number) for a in attempts if paths.attempt(a.run, a.number).is_dir()),
         unused=frozenset((a.run, a.number) for a in attempts if unused_but_measured(paths, a)),
-        sources=source or record.recorded(paths),
-        own_source=record.own_source() if any(each.seen.program.startswith(BUILTIN) for each in results) else None,
+        sources=source or modifications.recorded(paths),
+        own_source=modifications.own_source()
+        if any(each.seen.program.startswith(BUILTIN) for each in results)
+        else None,
         answers=opened.answers,
         partition=planned.partition,
         logs=_logs(campaign),
@@ -188,7 +190,9 @@ def look_at_sources(opened: Opened, say: Say) -> None:
     """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
     if begun(opened.paths) and not os.access(opened.paths.root, os.W_OK):
         say(f"source not checked: no write permission in {opened.paths.root}")
-    elif begun(opened.paths) and (trouble := record.look_again(opened.campaign, opened.paths, opened.pack.build)):
+    elif begun(opened.paths) and (
+        trouble := modifications.look_again(opened.campaign, opened.paths, opened.pack.build)
+    ):
         say(f"source not checked: {trouble}")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from campaign.results.source import trees
-from campaign.results.source.record import BUILDS
+from campaign.results.source.modifications import BUILDS
 from tests.support.bench_binary import SOURCES, build
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]

@@ -16,7 +16,7 @@ from in_toto_attestation.v1.statement_pb2 import Statement
 from campaign.core import bagit, resources
 from campaign.evidence import compared, provenance, replay
 from campaign.evidence.replay import Judged
-from campaign.results.source import record, trees
+from campaign.results.source import modifications, trees
 from tests.support import bundled, reference
 from tests.support.bundled import Made
 
@@ -63,7 +63,7 @@ def test_what_the_tables_were_made_from_is_stated(evidence: tuple[Path, Judged])
 
 
 def test_the_source_of_the_build_that_ran_is_put_beside_it_the_same_each_time(evidence: tuple[Path, Judged]) -> None:
-    own = record.own_source()
+    own = modifications.own_source()
     assert own is not None
     _, judged = evidence
     (build,) = judged.submission.sources.builds
@@ -78,7 +78,7 @@ def test_the_source_of_the_build_that_ran_is_put_beside_it_the_same_each_time(ev
 
 def test_the_archive_holds_the_tree_whose_hash_is_recorded(tmp_path: Path, evidence: tuple[Path, Judged]) -> None:
     _, judged = evidence
-    own = record.own_source()
+    own = modifications.own_source()
     assert own is not None
     (build,) = judged.submission.sources.builds
     sources = replace(judged.submission.sources, builds=(replace(build, source_tree=own.tree),))

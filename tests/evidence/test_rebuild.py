@@ -12,7 +12,7 @@ from campaign.core.errors import InputError
 from campaign.evidence import provenance
 from campaign.evidence.replay import Judged
 from campaign.judge.submission import Submission
-from campaign.results.source import facts, record
+from campaign.results.source import facts, modifications
 from campaign.results.source.facts import Build, Sources
 from tests.judge.cases.submissions import whole
 from tests.support.bench_binary import build as built
@@ -51,7 +51,7 @@ def test_a_build_that_differs_without_a_cause_on_record_says_so() -> None:
 def submitted(data: Path) -> Submission:
     """A campaign that ran what was built here, with its source in a bundle."""
     recorded = facts.from_json(Build, json.loads((built() / "build.json").read_text()))
-    given = replace(whole(), sources=Sources(builds=(recorded,)), own_source=record.own_source())
+    given = replace(whole(), sources=Sources(builds=(recorded,)), own_source=modifications.own_source())
     archive = provenance.source_of(Judged(given, {}, {}))
     assert archive is not None
     (data / "source").mkdir()
@@ -73,7 +73,7 @@ def test_a_source_that_is_not_that_of_this_version_is_built_on_demand_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = submitted(tmp_path)
-    monkeypatch.setattr(record, "own_source", lambda: facts.OwnSource("9", "0" * 64))
+    monkeypatch.setattr(modifications, "own_source", lambda: facts.OwnSource("9", "0" * 64))
     with pytest.raises(InputError, match="pass --foreign-source"):
         provenance.rebuild(tmp_path, given, "", "", foreign=False)
 

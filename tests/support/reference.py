@@ -29,7 +29,7 @@ from campaign.core import formula
 from campaign.core.schema import KeyedMap
 from campaign.evidence import compared, terms, verify
 from campaign.report import decision, printing
-from campaign.results.source import record
+from campaign.results.source import modifications
 from campaign.results.source.facts import OwnSource
 from tests.support import man_pages, outputs, schemas
 from tests.support.man_pages import verbs
@@ -226,7 +226,7 @@ def as_when_made() -> Iterator[None]:
         mock.patch.object(packs, "PACKS", Path(folder)),
         mock.patch.object(compared, "differing", lambda *_: {}),
         mock.patch.object(compared, "_scripts", lambda *_: ()),
-        mock.patch.object(record, "own_source", built_from),
+        mock.patch.object(modifications, "own_source", built_from),
     ):
         for name in archive.namelist():
             if "/data/rules/" in name:

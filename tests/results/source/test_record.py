@@ -21,7 +21,7 @@ from campaign.config.rules.builds import BuildCategory
 from campaign.core import resources
 from campaign.core.errors import InputError
 from campaign.core.model import Paths
-from campaign.results.source import facts, record, trees
+from campaign.results.source import facts, modifications, trees
 from campaign.results.source.facts import Build, Sources
 from campaign.slurm.sandbox.cluster import Sandbox
 from tests.support import source_trees
@@ -71,7 +71,7 @@ def paths(file: Path) -> Paths:
 
 
 def test_the_trees_of_the_campaign_file_are_compared(file: Path) -> None:
-    found, patch = record.compare(loaded(file))
+    found, patch = modifications.compare(loaded(file))
     assert found.comparison
     assert [change.path for change in found.comparison.changes] == ["Makefile"]
     assert found.comparison.names_version
@@ -90,18 +90,18 @@ def test_the_trees_of_the_campaign_file_are_compared(file: Path) -> None:
     ],
 )
 def test_what_is_not_named_is_not_compared(source: dict[str, str], problem: str, file: Path) -> None:
-    assert record.compare(loaded(file, **source)) == (Sources(problem=problem), b"")
+    assert modifications.compare(loaded(file, **source)) == (Sources(problem=problem), b"")
 
 
 def test_the_built_in_benchmark_alone_is_compared_with_nothing(file: Path) -> None:
     campaign = replace(loaded(file, pristine="", modified=""), benchmark=config.Benchmark())
-    assert "the built-in benchmark's is compared" in record.compare(campaign)[0].problem
+    assert "the built-in benchmark's is compared" in modifications.compare(campaign)[0].problem
 
 
 def test_a_supplied_patch_is_judged(file: Path) -> None:
-    _, patch = record.compare(loaded(file))
+    _, patch = modifications.compare(loaded(file))
     (file.parent / "ours.patch").write_bytes(patch)
-    found = record.compare(loaded(file, patch="ours.patch"))[0].comparison
+    found = modifications.compare(loaded(file, patch="ours.patch"))[0].comparison
     assert found and found.supplied
     assert (found.supplied.sha256, found.supplied.problem) == (hashlib.sha256(patch).hexdigest(), "")
 
@@ -109,32 +109,32 @@ def test_a_supplied_patch_is_judged(file: Path) -> None:
 @pytest.mark.parametrize("source", [{"pristine": "nowhere"}, {"modified": "nowhere"}, {"patch": "nowhere"}])
 def test_what_is_not_there_is_told(source: dict[str, str], file: Path) -> None:
     with pytest.raises(InputError, match="nowhere"):
-        record.compare(loaded(file, **source))
+        modifications.compare(loaded(file, **source))
 
 
 def test_a_pipe_in_place_of_a_patch_is_refused_and_not_waited_for(file: Path) -> None:
     os.mkfifo(file.parent / "ours.patch")
     with pytest.raises(InputError, match=r"ours\.patch: not a regular file"):
-        record.compare(loaded(file, patch="ours.patch"))
+        modifications.compare(loaded(file, patch="ours.patch"))
 
 
 def test_the_built_in_benchmark_is_compared_with_a_release_of_the_project(file: Path) -> None:
-    own = trees.read(str(resources.BENCHMARK), Path("/"), record.BUILDS)
+    own = trees.read(str(resources.BENCHMARK), Path("/"), modifications.BUILDS)
     released = [entry(f"bench-src/{path}", one.data, one.mode) for path, one in own.entries.items()]
     source_trees.write(file.parent / "release", tree(*released, entry("README.md", b"x")))
     campaign = replace(loaded(file, pristine="release", modified=""), benchmark=config.Benchmark())
-    comparison = record.compare(campaign)[0].comparison
+    comparison = modifications.compare(campaign)[0].comparison
     assert comparison
     assert (comparison.changes, comparison.pristine.hash, comparison.modified.hash) == ((), own.hash, own.hash)
 
 
 def test_what_was_built_in_a_checkout_of_the_project_is_compared_on_neither_side(file: Path) -> None:
-    own = trees.read(str(resources.BENCHMARK), Path("/"), record.BUILDS)
+    own = trees.read(str(resources.BENCHMARK), Path("/"), modifications.BUILDS)
     checkout = [entry(f"bench-src/{path}", one.data, one.mode) for path, one in own.entries.items()]
     made = [entry("bench-src/build/build.json", b"{}"), entry("bench-src/build-san/rate.c", b"double rate;\n")]
     source_trees.write(file.parent / "checkout", tree(*checkout, *made, entry("README.md", b"x")))
     campaign = replace(loaded(file, pristine="checkout", modified=""), benchmark=config.Benchmark())
-    comparison = record.compare(campaign)[0].comparison
+    comparison = modifications.compare(campaign)[0].comparison
     assert comparison
     assert (comparison.changes, comparison.pristine.hash) == ((), own.hash)
     assert [item.path for item in comparison.pristine.ignored] == ["build", "build-san"]
@@ -148,7 +148,7 @@ def test_the_build_of_an_external_benchmark_is_as_the_campaign_file_tells(file: 
     notes = config.BuildNotes(compiler="gcc 12", flags="-O2", libraries=("Open MPI",), log="build.log")
     binary = hashlib.sha256(b"\x7fELF").hexdigest()
     without_products = trees.without_products(MODIFIED, PRISTINE)
-    assert record.builds(loaded(file, build=notes)) == (
+    assert modifications.builds(loaded(file, build=notes)) == (
         Build(
             binary,
             compiler="gcc 12",
@@ -160,16 +160,16 @@ def test_the_build_of_an_external_benchmark_is_as_the_campaign_file_tells(file: 
             log_sha256=hashlib.sha256(b"mpicc").hexdigest(),
         ),
     )
-    record.keep_builds(loaded(file, build=notes), paths(file))
+    modifications.keep_builds(loaded(file, build=notes), paths(file))
     folder = paths(file).source / "builds"
     assert {path.name for path in folder.iterdir()} == {f"{binary}.json", f"{binary}.log"}
     assert (folder / f"{binary}.log").read_text() == "mpicc"
-    assert [one.compiler for one in record.recorded(paths(file)).builds] == ["gcc 12"]
+    assert [one.compiler for one in modifications.recorded(paths(file)).builds] == ["gcc 12"]
 
 
 def test_a_log_that_is_not_there_is_told(file: Path) -> None:
     with pytest.raises(InputError, match=r"source\.build\.log: .*build\.log: No such file"):
-        record.builds(loaded(file, build=config.BuildNotes(log="build.log")))
+        modifications.builds(loaded(file, build=config.BuildNotes(log="build.log")))
 
 
 def test_each_program_of_a_pack_has_a_build_of_its_own(file: Path) -> None:
@@ -181,19 +181,19 @@ def test_each_program_of_a_pack_has_a_build_of_its_own(file: Path) -> None:
         loaded(file, build=notes, builds=(("mdtest", other),)),
         benchmark=config.Benchmark(programs=tuple(programs.items())),
     )
-    compilers = {build.binary_sha256: build.compiler for build in record.builds(campaign)}
+    compilers = {build.binary_sha256: build.compiler for build in modifications.builds(campaign)}
     assert compilers[hashlib.sha256(b"ior").hexdigest()] == "gcc 12"
     assert compilers[hashlib.sha256(b"mdtest").hexdigest()] == "icx 2024"
-    record.keep_builds(campaign, paths(file))
-    assert {build.compiler for build in record.recorded(paths(file)).builds} >= {"gcc 12", "icx 2024"}
+    modifications.keep_builds(campaign, paths(file))
+    assert {build.compiler for build in modifications.recorded(paths(file)).builds} >= {"gcc 12", "icx 2024"}
 
 
 @pytest.mark.mpi
 def test_the_built_in_benchmark_keeps_its_own_record(file: Path) -> None:
     binary = build() / "bench"
-    (found,) = record.builds(replace(loaded(file), benchmark=config.Benchmark()))
+    (found,) = modifications.builds(replace(loaded(file), benchmark=config.Benchmark()))
     assert found.binary_sha256 == hashlib.sha256(binary.read_bytes()).hexdigest()
-    assert found.source_tree == trees.read(str(resources.BENCHMARK), Path("/"), record.BUILDS).hash
+    assert found.source_tree == trees.read(str(resources.BENCHMARK), Path("/"), modifications.BUILDS).hash
     assert found.compiler and "-O2" in found.flags.split()
     assert any(library.startswith("libmpi") for library in found.libraries)
 
@@ -202,55 +202,55 @@ def test_the_built_in_benchmark_keeps_its_own_record(file: Path) -> None:
 
 
 def test_what_was_kept_is_read_again(file: Path) -> None:
-    compared, patch = record.compare(loaded(file))
-    record.keep(paths(file), compared, patch)
-    found = record.recorded(paths(file))
+    compared, patch = modifications.compare(loaded(file))
+    modifications.keep(paths(file), compared, patch)
+    found = modifications.recorded(paths(file))
     assert found.comparison == compared.comparison
-    assert record.patch_of(paths(file)) == patch
-    assert record.recorded(Paths(file.parent / "nowhere")).comparison is None
+    assert modifications.patch_of(paths(file)) == patch
+    assert modifications.recorded(Paths(file.parent / "nowhere")).comparison is None
 
 
 def test_a_tree_that_cannot_be_read_any_more_leaves_what_was_found_of_it(file: Path) -> None:
-    assert record.look_again(loaded(file), paths(file)) == ""
+    assert modifications.look_again(loaded(file), paths(file)) == ""
     (file.parent / "pristine").rename(file.parent / "away")
-    assert "pristine: not found" in record.look_again(loaded(file), paths(file))
-    assert record.recorded(paths(file)).comparison
+    assert "pristine: not found" in modifications.look_again(loaded(file), paths(file))
+    assert modifications.recorded(paths(file)).comparison
 
 
 def test_the_report_of_trees_that_are_gone_follows_the_category_and_the_builds(file: Path) -> None:
-    record.look_again(loaded(file), paths(file))
+    modifications.look_again(loaded(file), paths(file))
     (file.parent / "pristine").rename(file.parent / "away")
     builds = paths(file).source / "builds"
     builds.mkdir()
     (builds / f"{'7' * 64}.json").write_text(facts.as_text(Build("7" * 64, compiler="gcc 12")))
-    record.look_again(loaded(file), paths(file), BuildCategory("ported", "ported code", "9"))
+    modifications.look_again(loaded(file), paths(file), BuildCategory("ported", "ported code", "9"))
     text = (paths(file).source / "modifications.txt").read_text()
     assert "ported code" in text and "gcc 12" in text and "changed, " in text
 
 
 def test_of_other_trees_nothing_is_left(file: Path) -> None:
-    record.look_again(loaded(file), paths(file))
-    trouble = record.look_again(loaded(file, pristine="another"), paths(file))
-    found = record.recorded(paths(file))
+    modifications.look_again(loaded(file), paths(file))
+    trouble = modifications.look_again(loaded(file, pristine="another"), paths(file))
+    found = modifications.recorded(paths(file))
     assert (found.comparison, found.problem) == (None, trouble)
     assert "another: not found" in trouble
 
 
 def test_a_patch_that_was_changed_afterwards_is_noticed(file: Path) -> None:
-    record.keep(paths(file), *record.compare(loaded(file)))
-    found = record.recorded(paths(file))
+    modifications.keep(paths(file), *modifications.compare(loaded(file)))
+    found = modifications.recorded(paths(file))
     assert found.comparison and found.patch_sha256 == found.comparison.patch_sha256
     with (paths(file).source / "modifications.patch").open("ab") as stream:
         stream.write(b"\n")
-    assert record.recorded(paths(file)).patch_sha256 != found.patch_sha256
+    assert modifications.recorded(paths(file)).patch_sha256 != found.patch_sha256
 
 
 def test_a_damaged_record_is_told_with_what_to_do(file: Path) -> None:
-    record.keep(paths(file), *record.compare(loaded(file)))
+    modifications.keep(paths(file), *modifications.compare(loaded(file)))
     path = paths(file).source / "modifications.json"
     path.write_text("{}")
     with pytest.raises(InputError, match=f"{path}: damaged .*; delete it and run 'campaign modifications FILE'"):
-        record.recorded(paths(file))
+        modifications.recorded(paths(file))
 
 
 # --- the command line
