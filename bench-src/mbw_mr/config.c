@@ -37,9 +37,10 @@ bool mbw_config_read(struct mbw_config *c, int argc, char **argv, struct opt_com
         {'b', "buffer-num", OPT_TEXT, &c->buffers_text, "single|multiple", "one buffer for all messages of a window (default), or one for each", 0, 0, 0},
         {'T', "type", OPT_TEXT, &c->type_text, "TYPE", "of the elements of a message: mpi_char (default), mpi_int or mpi_float", 0, 0, 0},
         {'c', "validation", OPT_FLAG, &c->validate, NULL, "look after the clock at what arrived, byte by byte", 0, 0, 0},
-        {'u', "validation-warmup", OPT_INT, &c->before_each, "COUNT", "with -c: untimed windows before each timed one (implies --time-windows)", 0, 10, 0},
+        {'u', "validation-warmup", OPT_INT, &c->before_each, "COUNT", "with -c: untimed windows before each timed one, each timed by itself", 0, 10, 0},
         {'z', "tail-lat", OPT_MAYBE_TEXT, &c->percentiles_text, "P,P…", "print percentiles of the windows' bandwidths (default 50,90,99)", 0, 0, 0},
-        {0, "time-windows", OPT_FLAG, &c->each_window, NULL, "time each window by itself, after a barrier, as OSU 7.4 does", 0, 0, 0},
+        {0, "time-windows", OPT_FLAG, &c->each_window, NULL, "time each window by itself, after a barrier, as OSU 7.4 does (default without --sweep-pairs)", 0, 0, 0},
+        {0, "one-clock", OPT_FLAG, &c->one_clock, NULL, "one clock over all windows, as OSU 5.3 has it (default with --sweep-pairs)", 0, 0, 0},
         {0, "sweep-pairs", OPT_FLAG, &c->sweep, NULL, "1, 2 … PAIRS pairs, sizes 4 times as large each", 0, 0, 0},
         {'v', "version", OPT_FLAG, &c->version, NULL, "print the version and stop", 0, 0, 0},
         /* of OSU's test */
@@ -157,12 +158,16 @@ static int check_conflicts(struct mbw_config *config, const struct opt_common *c
         return usage_error("option -z: the table of --sweep-pairs has no percentiles");
     if (config->print_rate == 0 && config->sweep)
         return usage_error("option -R: the table of --sweep-pairs has the message rate");
+    if (config->one_clock && config->each_window)
+        return usage_error("options --one-clock and --time-windows exclude each other: a rate has one of them");
+    if (config->one_clock && counted && config->validate)
+        return usage_error("options --one-clock and -u exclude each other: the clock would contain the untimed windows");
     if (config->percentile_count > 0 && config->vary)
         config->unused = "option -z is not used: the table of -V has no percentiles";
     if (counted && !config->validate)
         config->unused = "option -u is not used: it is for the validation (-c)";
     config->before_each = counted && config->validate ? config->before_each : 0;
-    config->each_window = config->each_window || (counted && config->validate);
+    config->each_window |= (counted && config->validate) || (!config->one_clock && !config->sweep);
     return EXIT_CODE_OK;
 }
 

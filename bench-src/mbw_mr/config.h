@@ -18,7 +18,7 @@ struct mbw_config {
     int64_t pairs, window, iterations, warmup; /* the last two: below 0 where they follow from the size */
     int64_t before_each;                       /* untimed windows before each timed one, with each_window */
     int64_t print_rate;
-    bool vary, validate, sweep, each_window, many_buffers, version;
+    bool vary, validate, sweep, each_window, one_clock, many_buffers, version;
     const char *sizes_text, *buffers_text, *type_text, *percentiles_text; /* the last: NULL where none are printed */
     int64_t size_min, size_max;
     MPI_Datatype type;

@@ -43,55 +43,71 @@ void mbw_room_free(struct mbw_room *room)
     free(room->windows_ns);
 }
 
-/* How the messages of a measurement are given to MPI. */
+/* The messages of a measurement as a window's loop needs them: all by value, or each call of MPI would make the processor load
+ * them again. */
 struct messages {
-    int count, window;
-    MPI_Datatype type;
+    unsigned char *out, *in;
+    MPI_Request *requests;
     int64_t stride;
+    int count, window, peer;
+    MPI_Datatype type;
+    MPI_Comm comm;
 };
 
-static struct messages messages_of(const struct mbw_load *load)
+static struct messages messages_of(const struct mbw_team *team, const struct mbw_load *load, const struct mbw_room *room)
 {
     int type_bytes;
     MPI_Type_size(load->type, &type_bytes);
-    return (struct messages){(int)(load->size_bytes / type_bytes), (int)load->window, load->type, stride_of(load)};
+    return (struct messages){
+        .out = room->out,
+        .in = room->in,
+        .requests = room->requests,
+        .stride = stride_of(load),
+        .count = (int)(load->size_bytes / type_bytes),
+        .window = (int)load->window,
+        .peer = team->peer,
+        .type = load->type,
+        .comm = team->comm,
+    };
 }
 
-static void send_window(const struct mbw_team *team, const struct messages *m, struct mbw_room *room)
+static void send_window(const struct messages m)
 {
-    for (int j = 0; j < m->window; j++)
-        MPI_Isend(room->out + j * m->stride, m->count, m->type, team->peer, DATA_TAG, team->comm, &room->requests[j]);
-    MPI_Waitall(m->window, room->requests, MPI_STATUSES_IGNORE);
-    MPI_Recv(room->in, ACK_BYTES, MPI_CHAR, team->peer, ACK_TAG, team->comm, MPI_STATUS_IGNORE);
+    unsigned char *data = m.out;
+    for (int j = 0; j < m.window; j++, data += m.stride)
+        MPI_Isend(data, m.count, m.type, m.peer, DATA_TAG, m.comm, &m.requests[j]);
+    MPI_Waitall(m.window, m.requests, MPI_STATUSES_IGNORE);
+    MPI_Recv(m.in, ACK_BYTES, MPI_CHAR, m.peer, ACK_TAG, m.comm, MPI_STATUS_IGNORE);
 }
 
 /* All receives of a window share one place, as those of the tests that the numbers are compared with, unless many buffers are
  * asked for. */
-static void receive_window(const struct mbw_team *team, const struct messages *m, struct mbw_room *room)
+static void receive_window(const struct messages m)
 {
-    for (int j = 0; j < m->window; j++)
-        MPI_Irecv(room->in + j * m->stride, m->count, m->type, team->peer, DATA_TAG, team->comm, &room->requests[j]);
-    MPI_Waitall(m->window, room->requests, MPI_STATUSES_IGNORE);
-    MPI_Send(room->out, ACK_BYTES, MPI_CHAR, team->peer, ACK_TAG, team->comm);
+    unsigned char *data = m.in;
+    for (int j = 0; j < m.window; j++, data += m.stride)
+        MPI_Irecv(data, m.count, m.type, m.peer, DATA_TAG, m.comm, &m.requests[j]);
+    MPI_Waitall(m.window, m.requests, MPI_STATUSES_IGNORE);
+    MPI_Send(m.out, ACK_BYTES, MPI_CHAR, m.peer, ACK_TAG, m.comm);
 }
 
 /* The windows' own time, where they are timed one by one or a list is kept; else 0, and no clock is read. Two loops are made of
  * this one, each with one of the functions above in it. */
 static inline uint64_t __attribute__((always_inline))
 run_windows(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room, int64_t iterations, uint64_t *list,
-            void (*window)(const struct mbw_team *, const struct messages *, struct mbw_room *))
+            void (*window)(struct messages))
 {
-    const struct messages messages = messages_of(load);
+    const struct messages messages = messages_of(team, load, room);
     uint64_t own_ns = 0;
     for (int64_t i = 0; i < iterations; i++) {
         for (int64_t k = 0; load->each_window && k < load->before_each; k++) {
             MPI_Barrier(team->comm);
-            window(team, &messages, room);
+            window(messages);
         }
         if (load->each_window)
             MPI_Barrier(team->comm);
         uint64_t start_ns = load->each_window || list != NULL ? timer_ns() : 0;
-        window(team, &messages, room);
+        window(messages);
         if (load->each_window || list != NULL) {
             uint64_t elapsed_ns = timer_ns() - start_ns;
             own_ns += elapsed_ns;

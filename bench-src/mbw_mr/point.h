@@ -1,9 +1,10 @@
 /* mbw_point: one measurement of mbw_mr: so many pairs, one size, one window.
  *
  * An iteration: the sender starts `window` sends of `size_bytes`, waits for all, and receives 4 bytes; its partner starts as
- * many receives, waits for all, and sends the 4 bytes. The clock runs on each sender from a barrier after the warm-up
- * to the end of its last iteration; the time is the mean over the senders. With `each_window` every iteration begins with
- * a barrier, and the time is that of the iterations alone, as in OSU's test from 7.4 on; untimed iterations may go before each. */
+ * many receives, waits for all, and sends the 4 bytes. With `each_window` every iteration begins with a barrier, and a sender's
+ * time is that of its iterations alone, as in OSU's test from 7.4 on; untimed iterations may go before each. Without it the
+ * clock runs on each sender from a barrier after the warm-up to the end of its last iteration. The time is the mean over the
+ * senders. */
 #pragma once
 
 #include "common/faults.h"

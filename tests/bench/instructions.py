@@ -95,7 +95,7 @@ CASES = [
         mbw_mr,
         mbw_mr_loop,
         ("mbw_point_measure", "measure"),
-        more=(8, 18, 1, 7),
+        more=(5, 8, 1, 3),
         counts=(20, 60),
         each=64,
         processes=2,

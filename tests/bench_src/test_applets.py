@@ -45,7 +45,7 @@ def test_every_field_of_the_json_lines_is_documented(tmp_path: Path, applet: str
         "ior -t 1k -b 4k -w -r -v -W -R",
         "ior -t 1k -b 4k -z --randomPrefill=1k -O interIODelay=1,memoryPerTask=1m,stoneWallingWearOutIterations=3",
         "mdtest -n 3 -d d -u -t -P",
-        "mbw_mr -m 8:64 -i 5 --time-windows",
+        "mbw_mr -m 8:64 -i 5 --one-clock",
         "mpiio -b 100 -c 300 -s 200 --read --verify",  # of one chunk: three processes are given nothing
         "mbw_mr -m 8:64 -i 5 -V",
         "mbw_mr -m 8:64 -i 5 --sweep-pairs",

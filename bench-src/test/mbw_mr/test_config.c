@@ -49,7 +49,8 @@ static void test_what_nobody_asked_for_is_the_default(void)
     CHECK_INT(c.size_min, 1);
     CHECK_INT(c.size_max, 4 << 20);
     CHECK_INT(c.print_rate, 1);
-    CHECK_INT(c.many_buffers || c.each_window || c.before_each > 0 || c.percentile_count > 0, 0);
+    CHECK_INT(c.each_window, 1);
+    CHECK_INT(c.many_buffers || c.before_each > 0 || c.percentile_count > 0, 0);
     CHECK_TEXT(c.type_name, "MPI_CHAR");
     CHECK(c.unused == NULL);
 }
@@ -82,7 +83,16 @@ static void test_what_has_no_effect_is_named(void)
 {
     CHECK_TEXT(config_of("-u 3").unused, "option -u is not used: it is for the validation (-c)");
     CHECK_TEXT(config_of("-z -V").unused, "option -z is not used: the table of -V has no percentiles");
-    CHECK_INT(config_of("-u 3").each_window, 0);
+}
+
+static void test_each_window_has_its_clock_except_in_a_sweep(void)
+{
+    CHECK_INT(config_of("--time-windows").each_window, 1);
+    CHECK_INT(config_of("--one-clock").each_window, 0);
+    CHECK_INT(config_of("--sweep-pairs").each_window, 0);
+    CHECK_INT(config_of("--sweep-pairs --one-clock").each_window, 0);
+    CHECK_INT(config_of("--sweep-pairs --time-windows").each_window, 1);
+    CHECK_INT(config_of("--sweep-pairs -c -u 1").each_window, 1);
 }
 
 static void test_contradictions_and_what_is_not_offered_are_refused(void)
@@ -90,6 +100,7 @@ static void test_contradictions_and_what_is_not_offered_are_refused(void)
     static const char *const wrong[] = {
         "-R 2",    "-b both", "-u 11 -c", "-z 50",   "-z0",         "-z101",          "-z1,2,3,4,5,6", "-z50,",
         "-T all",  "-T int",  "-m 0:8",   "-m 8:4",  "-m 3 -T mpi_int", "-T mpi_float -m 6:24", "-V -W 4", "-V --sweep-pairs",
+        "--one-clock --time-windows", "--one-clock -c -u 1",
         "-p 3",    "-R 0 --sweep-pairs",  "-z --sweep-pairs", "-G tty", "-D cont", "-P x", "-I", "-d cuda", "-M 1",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
@@ -102,6 +113,7 @@ int main(int argc, char **argv)
     test_what_nobody_asked_for_is_the_default();
     test_options_of_osu();
     test_what_has_no_effect_is_named();
+    test_each_window_has_its_clock_except_in_a_sweep();
     test_contradictions_and_what_is_not_offered_are_refused();
     MPI_Finalize();
     return CHECK_REPORT();
