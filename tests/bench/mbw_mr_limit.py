@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-ROUNDS = 9
+ROUNDS = 5
 BAR = 0.98
 BUILD = Path(__file__).parents[2] / "bench-src" / "build"
 # (range of sizes, iterations, warm-up): long enough that one pause of the machine does not decide.
