@@ -20,7 +20,7 @@ from campaign.core.units import several
 from campaign.evidence import bundle, handed, provenance, terms, text, verify, whole
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
-from campaign.report import table
+from campaign.report import decision, table
 from campaign.report.compare import forms, verdicts
 from campaign.report.verdict import counted
 from campaign.report.whole import scores_text
@@ -237,11 +237,18 @@ def draw_sample(arguments: argparse.Namespace) -> int:
         settings = sample.settings_of(challenge, submission)
         write(sample.written(challenge, settings), arguments.output)
         of_machine = [f"  {key}: {text}" for key, text in sample.flat(settings).items() if sample.is_of_machine(key)]
-        show("\n".join(sample.described(challenge, offer)))
+        block = sample.decision_of(challenge, offer, *_typed(arguments, arguments.output))
+        show(f"{decision.printed(block, columns())}\n")
         print(f"cells to measure again: {' '.join(challenge.cells)}")
+        show("\n".join(sample.described(challenge, offer)))
         show("the vendor's machine; change what must differ, and allow it with 'campaign accept --allow KEY':")
         show("\n".join(of_machine))
     return OK
+
+
+def _typed(arguments: argparse.Namespace, file: Path) -> tuple[str, str]:
+    """A bundle, and the file of its sample."""
+    return typed(arguments.bundle, arguments.part), typed(file)
 
 
 def _limit(arguments: argparse.Namespace) -> float:
@@ -251,16 +258,17 @@ def _limit(arguments: argparse.Namespace) -> float:
 
 
 def accept(arguments: argparse.Namespace) -> int:
-    from campaign.evidence import acceptance, sample
+    from campaign.evidence import acceptance
 
     asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
     buyer = acceptance.Buyer(tuple(arguments.allow), _limit(arguments), arguments.reported)
     with _intact(arguments, asked, NOT_SAMPLED) as (verified, submission):
         accepted = acceptance.accept(arguments.challenge, submission, verified.chain.head, buyer, say)
         style = table_format(arguments.format, arguments.output)
-        write(forms.printed(accepted.comparison, style), arguments.output)
-        texts = [] if buyer.reported else sample.described(accepted.challenge, accepted.comparison.offers[0])
-        (show if style == "simple" else say)("\n".join([*texts, *acceptance.told(accepted)]))
+        block = acceptance.decision_of(accepted, *_typed(arguments, arguments.challenge))
+        write(forms.printed(accepted.comparison, block, style, columns(arguments.output)), arguments.output)
+        if texts := list(acceptance.told(accepted)):
+            (show if style == "simple" else say)("\n".join(texts))
         if arguments.further and accepted.further:
             write(acceptance.further(accepted, arguments.challenge), arguments.challenge)
     return acceptance.EXIT_STATUS[accepted.outcome]

@@ -22,7 +22,7 @@ from campaign.config.opened import Opened, open_campaign
 from campaign.config.response import Response, read
 from campaign.config.rfp import Rfp
 from campaign.config.rfp import load as load_rfp
-from campaign.core.errors import INCOMPLETE, INTERRUPTED, OK, InputError
+from campaign.core.errors import INCOMPLETE, INTERRUPTED, OK, InputError, typed
 from campaign.core.model import Paths
 from campaign.core.units import listed
 from campaign.evidence import verify
@@ -231,7 +231,8 @@ def compare(arguments: argparse.Namespace) -> int:
         if left := [part.id for part in rfp.parts if part.id not in parts]:
             say(f"note: {path} does not answer {listed(left)}")
     scored = [scores.scores(rfp, scores.of_offers(parts)) for _, parts in offers]
-    texts = {part: forms.printed(each, style, columns(arguments.output)) for part, each in compared.items()}
+    names, width = list(map(typed, arguments.campaigns)), columns(arguments.output)
+    texts = {part: forms.printed(each, forms.decision_of(each, names), style, width) for part, each in compared.items()}
     if style == "csv":
         text = _table(texts)
     elif style == "json":

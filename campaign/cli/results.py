@@ -186,7 +186,8 @@ def compare(arguments: argparse.Namespace) -> int:
     targets = verdicts.parse_targets(arguments.map)
     comparison = sources.compare(arguments.campaigns, terms, targets, form, arguments.force, day)
     style = table_format(arguments.format, arguments.output)
-    write(printed.printed(comparison, style, columns(arguments.output)), arguments.output)
+    block = printed.decision_of(comparison, list(map(typed, arguments.campaigns)))
+    write(printed.printed(comparison, block, style, columns(arguments.output)), arguments.output)
     return OK if comparison.passed else INCOMPLETE
 
 

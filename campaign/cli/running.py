@@ -254,8 +254,11 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
 
 def _conclusion(done: Submission, file: str) -> list[str]:
     """The table, and below it what follows from it."""
-    block = decision.printed(decision.of_campaign(done, file), columns())
-    return [table.printed(done.rows, done.campaign, done.pack, "simple", columns()), "", block]
+    from campaign.evidence import sample
+
+    block = sample.of_run(decision.of_campaign(done, file), done.campaign.path, file)
+    text = table.printed(done.rows, done.campaign, done.pack, "simple", columns())
+    return [text, "", decision.printed(block, columns())]
 
 
 def _cell_lines(rows: Sequence[Row], known: Sequence[Cell]) -> list[str]:

@@ -28,6 +28,8 @@ from campaign.judge.submission import RECORDS, Submission
 from campaign.pipeline import standing
 from campaign.report.compare.offers import Offer
 from campaign.report.compare.verdicts import CellComparison, CellVerdict, OfferComparison, Terms, compare
+from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
+from campaign.report.verdict import Compliance
 from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
 from campaign.results.store import begun
@@ -288,16 +290,89 @@ def _decided(
 
 
 def told(accepted: SampleOutcome) -> Iterator[str]:
-    """What is not about a cell, and the decision."""
+    """What is not about a cell."""
     for words, differences in (("allowed", accepted.allowed), ("not allowed (--allow KEY)", accepted.open)):
         for key, (old, new) in differences.items():
             yield f"{words}: {key}: {old} in the bundle, {new} in the sample"
     yield from (f"not a valid sample: {each}" for each in accepted.objections)
-    if accepted.further:
-        more = several(accepted.further, "further repetition")
-        yield f"{more} of each drawn cell would decide (--further)"
-    counts = Counter(cell.verdict for cell in accepted.comparison.cells[0])
-    number = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    of_cells = f"of {several(len(accepted.challenge.cells), 'drawn cell')}: {number}"
-    outcome = accepted.outcome.upper()
-    yield f"{outcome}: {'not a measurement of the drawn sample' if accepted.objections else of_cells}"
+
+
+def decision_of(accepted: SampleOutcome, bundle: str, file: str) -> DecisionBlock:
+    """For the buyer. `bundle`, `file`: as they are typed."""
+    objections, comparison, asked = accepted.objections, accepted.comparison, accepted.challenge
+    cells = sorted(comparison.cells[0], key=lambda cell: list(EXIT_STATUS).index(cell.verdict), reverse=True)
+    counts = ", ".join(f"{number} {word}" for word, number in Counter(cell.verdict for cell in cells).items())
+    number = f"{counts} of {several(len(cells), 'drawn result')}"
+    _, kind, may, may_not = _MEANT[accepted.outcome]
+    if objections:
+        may, may_not = "nothing: this is no measurement of the drawn sample.", _MEANT[CellVerdict.UNDECIDED][-1]
+    by_means = comparison.terms is not None and comparison.terms.means
+    return DecisionBlock(
+        accepted.outcome.upper(),
+        (bundle.rpartition("/")[2], file.rpartition("/")[2], f"seed {asked.seed}"),
+        (
+            Question("measured", "NO" if objections else "yes", "; ".join(objections) or "anew, after the bundle"),
+            _conditions(accepted),
+            Question(
+                "results",
+                _MEANT[cells[0].verdict][0],
+                f"{number}: {cells[0].cell}: {cells[0].reason}" if cells[0].reason else number,
+            ),
+            *(sample.chances(asked, comparison.offers[0]) if by_means else ()),
+        ),
+        may,
+        may_not,
+        tuple(_steps(accepted, cells, bundle, file)),
+        kind,
+    )
+
+
+_MEANT = {
+    CellVerdict.ACCEPTED: (
+        "yes",
+        Compliance.COMPLIES,
+        "the system reaches the drawn results.",
+        "that it reaches the results that were not drawn.",
+    ),
+    CellVerdict.REJECTED: (
+        "NO",
+        Compliance.BROKEN,
+        "the system does not reach the bundle's results.",
+        "why: a fault, other settings and an inflated offer look alike.",
+    ),
+    CellVerdict.UNDECIDED: (
+        "open",
+        Compliance.UNCHECKED,
+        "nothing yet.",
+        "that the system reaches the bundle's results, or that it does not.",
+    ),
+}
+
+
+def _conditions(accepted: SampleOutcome) -> Question:
+    """Whether bundle and sample were measured on the same, with the same settings."""
+    differing = accepted.open or accepted.allowed
+    said = "; ".join(f"{key}: {old} in the bundle, {new} in the sample" for key, (old, new) in differing.items())
+    answer = "open" if accepted.open else "allowed" if differing else "same"
+    return Question("conditions", answer, said or "settings, programs, libraries and file system")
+
+
+def _steps(accepted: SampleOutcome, cells: Sequence[CellComparison], bundle: str, file: str) -> Iterator[Step]:
+    again = f"campaign accept {bundle} {file}"
+    draw = f"campaign sample {bundle} --seed NEW -o NEW.yaml"
+    if accepted.objections:
+        yield Step(YOU, draw)
+    elif accepted.open:
+        yield Step(YOU, f"if you accept the differences: {again} {' '.join(f'--allow {key}' for key in accepted.open)}")
+    elif accepted.further:
+        yield Step(YOU, f"{again} --further; campaign run {file}")
+    elif accepted.outcome is CellVerdict.REJECTED:
+        yield Step(VENDOR, "find why the installed system is slower, and mend it")
+        yield Step(YOU, draw)
+    elif accepted.outcome is CellVerdict.ACCEPTED:
+        yield Step(YOU, "enter the sample in your terms, under `shown`")
+    elif cells[0].reported is None:
+        yield Step(YOU, f"mend what made runs fail; campaign run {file}; {again}")
+    else:
+        yield Step(VENDOR, "explain why the results are faster than noise allows")
+        yield Step(YOU, f"if you accept that: {again} --allow {FASTER}")

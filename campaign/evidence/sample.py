@@ -28,6 +28,7 @@ from campaign.core.units import several
 from campaign.judge.submission import Submission
 from campaign.report.compare import offers
 from campaign.report.compare.offers import Offer, OfferedCell
+from campaign.report.decision import YOU, DecisionBlock, Question, Step
 from campaign.statistics import designs
 
 FORMAT = 2
@@ -168,31 +169,75 @@ def _range(every: Sequence[designs.Noise]) -> str:
     return " to ".join(ends)
 
 
+def chances(asked: Challenge, offer: Offer) -> Iterator[Question]:
+    """The true error rates of a sample, and whether they are those that were asked for."""
+    made, aims = asked.design, asked.aims
+    rejected, _, caught = designs.rates(list(noises(offer).values()), aims, made)
+    answer = "yes" if rejected <= aims.honest else "NO"
+    yield Question(
+        "honest", answer, f"a vendor is rejected with probability {rejected:.3f} (asked: at most {aims.honest:g})"
+    )
+    inflated = f"{100 * aims.share:g}% of the results {100 * aims.inflation:g}% too high"
+    chance = f"{inflated} are caught with probability {caught:.3f} (asked: at least {aims.power:g})"
+    yield Question("inflated", "yes" if caught >= aims.power else "NO", chance)
+
+
+def decision_of(asked: Challenge, offer: Offer, bundle: str, file: str) -> DecisionBlock:
+    """For the buyer, before the sample is measured. `bundle`, `file`: as they are typed."""
+    known, made = list(noises(offer).values()), asked.design
+    own = _noise(measured(offer)) is not None
+    of_noise = "from the bundle's repetitions" if own else "the bundle has too few repetitions"
+    return DecisionBlock(
+        "SAMPLE DRAWN",
+        (bundle.rpartition("/")[2], file.rpartition("/")[2], f"seed {asked.seed}"),
+        (
+            Question(
+                "size", f"{made.cells} of {len(known)}", f"results, {several(made.repetitions, 'repetition')} each"
+            ),
+            Question("limit", f"{made.limit:g}", "of the bundle's value or more passes"),
+            *chances(asked, offer),
+            Question("noise", "known" if own else "assumed", f"{_range(known)} of a repetition: {of_noise}"),
+        ),
+        "nothing yet: nothing has been measured again.",
+        "that less inflation, or of fewer results, would be caught.",
+        (
+            Step(YOU, f"change in {file} what must differ on the installed system (below)"),
+            Step(YOU, f"campaign run {file}"),
+            Step(YOU, f"campaign accept {bundle} {file}"),
+        ),
+    )
+
+
+def of_run(block: DecisionBlock, file: Path, typed: str) -> DecisionBlock:
+    """The decision at the end of a run: of a sample, it is another than the vendor's. `typed`: the file."""
+    with file.open("rb") as stream:
+        if not stream.readline().startswith(HEAD.encode()):
+            return block
+    block = replace(block, headline="SAMPLE INCOMPLETE", questions=block.questions[:1])
+    if block.questions[0].answer != "yes":
+        return block
+    return replace(
+        block,
+        headline="SAMPLE MEASURED",
+        may="the drawn results are measured.",
+        may_not="that it is accepted: it was not compared with the bundle yet.",
+        steps=(Step(YOU, f"campaign accept BUNDLE {typed}"),),
+    )
+
+
 def described(asked: Challenge, offer: Offer) -> Iterator[str]:
-    """The design of a sample, with its true error rates."""
+    """What the decision does not say of the design."""
     known, made, aims = noises(offer), asked.design, asked.aims
-    every, by = list(known.values()), f"by {100 * aims.inflation:g}%"
-    rejected, undecided, caught = designs.rates(every, aims, made)
-    own = "from the bundle's repetitions" if _noise(measured(offer)) else "assumed: the bundle has too few repetitions"
-    yield (
-        f"{made.cells} of {several(len(every), 'cell')} drawn, {several(made.repetitions, 'repetition')} each; a cell "
-        f"passes at {made.limit:g} of the bundle's or more (ratio of the geometric means of the repetitions)"
-    )
-    yield f"noise of a repetition: {_range(every)} ({own})"
-    yield (
-        f"an honest vendor is rejected with probability {rejected:.3f} (asked: at most {aims.honest:g}), and asked why "
-        f"a cell is faster than noise explains with probability {undecided:.3f}"
-    )
-    yield (
-        f"a vendor who inflates {100 * aims.share:g}% of the cells {by} is caught with probability {caught:.3f} "
-        f"(asked: at least {aims.power:g})"
-    )
+    every = list(known.values())
+    undecided = designs.rates(every, aims, made)[1]
+    yield f"an honest vendor is asked why a cell is faster than noise explains with probability {undecided:.3f}"
     classes = [(cell.target, cell.launch, cell.operation) for cell in known]
     of_class = {
         name: designs.rates(every, aims, made, [aims.inflation * (name in those) for those in classes])[2]
         for name in dict.fromkeys(itertools.chain(*classes))
     }
-    yield f"one who inflates all cells of a class {by}: {', '.join(f'{name} {p:.2f}' for name, p in of_class.items())}"
+    inflated = f"inflated by {100 * aims.inflation:g}%, all results of a class are caught with probability"
+    yield f"{inflated}: {', '.join(f'{name} {p:.2f}' for name, p in of_class.items())}"
 
 
 # --- the challenge's file

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from campaign.config.rules.catalogue import CATALOGUE
+from campaign.core import escaping
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Move, Status
 from campaign.core.units import listed, several
@@ -21,6 +22,7 @@ from campaign.report.verdict import OPEN, Compliance, verdict
 from campaign.results.cells import Row
 
 LEAST = 20  # columns of a reason
+UNFOLDED = 100_000  # columns
 VENDOR, YOU = "vendor", "you"
 
 
@@ -57,6 +59,13 @@ class DecisionBlock:
 def printed(decision: DecisionBlock, width: int) -> str:
     """As text, on a terminal of this width. A reason has one line: what does not fit there is among the details."""
     return "\n".join(_lines(decision, width))
+
+
+def in_format(decision: DecisionBlock, style: str, width: int) -> list[str]:
+    """As paragraphs of a format of tabulate."""
+    if style in printing.FOLDED:
+        return [printed(decision, width)]
+    return [escaping.paragraph(line, style) for line in printed(decision, UNFOLDED).splitlines()]
 
 
 def _lines(decision: DecisionBlock, width: int) -> Iterator[str]:

@@ -18,6 +18,7 @@ from campaign.evidence import acceptance, sample
 from campaign.evidence.acceptance import Buyer, SampleOutcome, accept, judged
 from campaign.judge.submission import Submission
 from campaign.report.compare.verdicts import CellVerdict
+from campaign.report.decision import DecisionBlock
 from campaign.results.cells import Row
 from campaign.statistics.designs import Aims, Design
 from tests.support import builders
@@ -78,6 +79,14 @@ def said(accepted: SampleOutcome) -> str:
     return "\n".join([*reasons, *acceptance.told(accepted)])
 
 
+def block(accepted: SampleOutcome) -> DecisionBlock:
+    return acceptance.decision_of(accepted, "offers/offer.zip", "sample.yaml")
+
+
+def answers(accepted: SampleOutcome) -> dict[str, str]:
+    return {each.name: each.answer for each in block(accepted).questions}
+
+
 def with_facts(environment: Any) -> Submission:
     """The first attempt's job found something else."""
     given = again()
@@ -98,9 +107,12 @@ def test_a_sample_of_the_committed_system_is_accepted() -> None:
     assert (accepted.outcome, accepted.further, accepted.open) == (CellVerdict.ACCEPTED, 0, {})
     assert {cell.verdict for cell in accepted.comparison.cells[0]} == {CellVerdict.ACCEPTED}
     assert len(accepted.comparison.cells[0]) == len(ASKED.cells)
-    assert list(acceptance.told(accepted)) == [
-        f"ACCEPTED: of {len(ASKED.cells)} drawn cells: {len(ASKED.cells)} accepted"
-    ]
+    assert list(acceptance.told(accepted)) == []
+    assert block(accepted).headline == "ACCEPTED"
+    assert answers(accepted) == {
+        "measured": "yes", "conditions": "same", "results": "yes", "honest": "yes", "inflated": "yes"
+    }  # fmt: skip
+    assert block(accepted).questions[2].reason == f"{len(ASKED.cells)} accepted of {len(ASKED.cells)} drawn results"
 
 
 def test_a_slower_system_is_rejected_with_its_ratios() -> None:
@@ -108,7 +120,11 @@ def test_a_slower_system_is_rejected_with_its_ratios() -> None:
     assert accepted.outcome is CellVerdict.REJECTED
     assert {cell.verdict for cell in accepted.comparison.cells[0]} == {CellVerdict.REJECTED}
     assert "geometric mean: 8" in said(accepted)
-    assert f"REJECTED: of {len(ASKED.cells)} drawn cells: {len(ASKED.cells)} rejected" in said(accepted)
+    assert (block(accepted).headline, answers(accepted)["results"]) == ("REJECTED", "NO")
+    assert f"{len(ASKED.cells)} rejected of {len(ASKED.cells)} drawn results: scratch/" in block(accepted).sentence
+    assert [(step.who, step.what[:15]) for step in block(accepted).steps] == [
+        ("vendor", "find why the in"), ("you", "campaign sample"),
+    ]  # fmt: skip
 
 
 def test_where_the_lowest_value_is_the_best_a_higher_one_is_rejected() -> None:
@@ -132,7 +148,8 @@ def test_a_sample_that_varies_more_than_the_design_assumed_asks_for_further_repe
     assert (accepted.outcome, accepted.open) == (CellVerdict.UNDECIDED, {})
     assert "repetitions vary by 4" in said(accepted) and "the design assumed 1" in said(accepted)
     assert 20 < accepted.further < 100
-    assert f"{accepted.further} further repetitions of each drawn cell would decide" in said(accepted)
+    further = "campaign accept offers/offer.zip sample.yaml --further; campaign run sample.yaml"
+    assert [step.what for step in block(accepted).steps] == [further]
     file = tmp_path / "challenge.yaml"
     settings = {**sample.settings_of(ASKED, OFFER), "slurm": {"partition": "changed"}}
     file.write_text(sample.written(ASKED, settings))
@@ -153,7 +170,7 @@ def fewer(row: Row, number: int) -> Row:
 def test_missing_repetitions_are_asked_for() -> None:
     accepted = decided(with_rows(lambda row: fewer(row, 2)))
     assert (accepted.outcome, accepted.further) == (CellVerdict.UNDECIDED, 1)
-    assert "2 of 3 repetitions" in said(accepted) and "1 further repetition of each drawn cell" in said(accepted)
+    assert "2 of 3 repetitions" in said(accepted) and "--further" in block(accepted).steps[0].what
 
 
 def test_an_invalid_cell_says_which_rule_it_violates() -> None:
@@ -169,6 +186,7 @@ def test_a_cell_that_was_not_measured_is_undecided() -> None:
     gone = replace(again(), rows=tuple(row for row in again().rows if str(row.cell) != ASKED.cells[0]))
     assert "only in the first" in said(decided(gone))
     assert decided(gone).outcome is CellVerdict.UNDECIDED
+    assert block(decided(gone)).steps[0].what.startswith("mend what made runs fail; campaign run sample.yaml")
 
 
 # --- ways to cheat, each with what names it
@@ -214,6 +232,7 @@ def test_a_sample_that_was_measured_otherwise_is_not_accepted(answer: Callable[[
     accepted = decided(answer())
     assert accepted.outcome is not CellVerdict.ACCEPTED
     assert name in said(accepted)
+    assert block(accepted).steps
 
 
 @pytest.mark.parametrize(
@@ -230,7 +249,7 @@ def test_a_sample_whose_records_contradict_each_other_is_rejected(rule: str, mes
     accepted = decided(again(), found=(wrong,))
     assert accepted.outcome is CellVerdict.REJECTED
     assert f"not a valid sample: {rule} {message} (expected this, found that)" in said(accepted)
-    assert said(accepted).endswith("REJECTED: not a measurement of the drawn sample")
+    assert (answers(accepted)["measured"], block(accepted).may[:7]) == ("NO", "nothing")
 
 
 def test_a_difference_counts_for_nothing_once_the_buyer_allows_it() -> None:
@@ -239,6 +258,9 @@ def test_a_difference_counts_for_nothing_once_the_buyer_allows_it() -> None:
     accepted = decided(answer, "mount.scratch", "library.*")
     assert accepted.outcome is CellVerdict.ACCEPTED
     assert "allowed: mount.scratch: lustre in the bundle, nfs, lustre in the sample" in said(accepted)
+    assert answers(accepted)["conditions"] == "allowed"
+    faster = decided(again(factor=3.0))
+    assert block(faster).steps[-1].what.endswith("campaign accept offers/offer.zip sample.yaml --allow faster")
     assert decided(again(factor=3.0), "faster").outcome is CellVerdict.ACCEPTED
 
 

@@ -97,11 +97,17 @@ def test_a_sample_is_designed_and_described_with_its_true_rates() -> None:
     asked = sample.designed(given, "head", "a", AIMS, OPEN)
     assert len(asked.cells) == asked.design.cells and asked.repetitions == asked.design.repetitions
     rates = designs.rates(list(sample.noises(given).values()), AIMS, asked.design)
+    block = sample.decision_of(asked, given, "offers/offer.zip", "sample.yaml")
+    said = {each.name: (each.answer, each.reason) for each in block.questions}
+    assert said["size"] == (f"{asked.design.cells} of 36", "results, 1 repetition each")
+    assert said["honest"] == ("yes", f"a vendor is rejected with probability {rates[0]:.3f} (asked: at most 0.05)")
+    caught = f"25% of the results 15% too high are caught with probability {rates[2]:.3f} (asked: at least 0.9)"
+    assert said["inflated"] == ("yes", caught)
+    assert [step.what.partition(" in ")[0] for step in block.steps] == [
+        "change", "campaign run sample.yaml", "campaign accept offers/offer.zip sample.yaml"
+    ]  # fmt: skip
     texts = list(sample.described(asked, given))
-    assert f"{asked.design.cells} of 36 cells drawn" in texts[0]
-    assert f"rejected with probability {rates[0]:.3f} (asked: at most 0.05)" in texts[2]
-    assert f"is caught with probability {rates[2]:.3f} (asked: at least 0.9)" in texts[3]
-    assert [name.split()[0] for name in texts[4].partition(": ")[2].split(", ")] == [
+    assert [name.split()[0] for name in texts[1].partition(": ")[2].split(", ")] == [
         "tier1", "single", "create", "stat", "remove", "node", "peak", "max",
     ]  # fmt: skip
 
@@ -200,7 +206,7 @@ def test_a_sample_is_drawn_of_a_bundle_and_not_accepted_before_it_was_measured(
     assert main(words) == 0
     asked = sample.read(target)
     printed = capsys.readouterr().out
-    assert f"cells to measure again: {' '.join(asked.cells)}" in printed and "is caught with probability" in printed
+    assert f"cells to measure again: {' '.join(asked.cells)}" in printed and "caught with probability" in printed
     assert "  targets.scratch.directory: /scratch\n" in printed
     opened = open_campaign(target)
     assert (opened.campaign.nonce, opened.campaign.name) == (asked.nonce, "my-rfp-sample")
@@ -225,4 +231,4 @@ def test_the_design_of_a_bundle_without_repetitions_has_more_cells(
     assert main(["sample", str(reference.BUNDLE), "--seed", "s", "-o", str(target)]) == 0
     head = json.loads(target.read_text().splitlines()[0].removeprefix(sample.HEAD))
     assert head["design"] == {"cells": 31, "repetitions": 3, "limit": 0.84}
-    assert "noise of a repetition: 5.0% (assumed: the bundle has too few repetitions)" in capsys.readouterr().out
+    assert "  noise     assumed   5.0% of a repetition: the bundle has too few repetitions" in capsys.readouterr().out

@@ -67,7 +67,9 @@ def test_a_sample_is_accepted_once_it_was_measured_again_alike(waived: Made) -> 
     on_time = replace(waived, environment={**waived.environment, "FAKE_TRUE_CLOCK": "1"})
     done = on_time.call("run", challenge)
     accepted = waived.call("accept", bundle, challenge, "--reported", "--at-least", "0.5", *keys)
-    assert accepted.stdout.splitlines()[-1] == "ACCEPTED: of 2 drawn cells: 2 accepted", done.stdout + accepted.stdout
+    assert "\nSAMPLE MEASURED  campaign " in done.stdout and "campaign accept BUNDLE" in done.stdout
+    assert accepted.stdout.startswith("ACCEPTED  waived  challenge.yaml"), done.stdout + accepted.stdout
+    assert "2 accepted of 2 drawn results" in accepted.stdout
     assert accepted.returncode == 0
 
 
@@ -83,12 +85,11 @@ def test_a_sample_with_a_failed_run_is_undecided_until_the_further_repetition_is
     on_time.call("run", challenge)
     accepted = waived.call("accept", bundle, challenge, "--further", *keys)
     assert accepted.returncode == 4, accepted.stdout + accepted.stderr
-    assert "undecided: 1 of 2 repetitions" in accepted.stdout
+    assert "2 undecided of 2 drawn results: scratch/" in accepted.stdout
     assert "not allowed (--allow KEY): attempts: each run once in the bundle, 1 failed in the sample" in accepted.stdout
-    assert "1 further repetition of each drawn cell would decide" in accepted.stdout
     done = on_time.call("run", challenge)
     accepted = waived.call("accept", bundle, challenge, *keys)
     assert accepted.returncode == 4, done.stdout + accepted.stdout
     accepted = waived.call("accept", bundle, challenge, "--allow", "attempts", *keys)
-    assert accepted.stdout.endswith("\nACCEPTED: of 2 drawn cells: 2 accepted\n"), accepted.stdout
+    assert accepted.stdout.startswith("ACCEPTED  waived  challenge.yaml"), accepted.stdout
     assert accepted.returncode == 0

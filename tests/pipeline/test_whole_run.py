@@ -187,4 +187,4 @@ def test_a_sample_that_was_measured_is_accepted_and_one_of_the_archive_is_not(wh
         (folder / name).write_text((archived / name).read_text().replace(*tokens))
     done = call(*words)
     assert (done.returncode, "to the last digit: it was copied, not measured" in done.stdout) == (1, True)
-    assert "REJECTED: not a measurement of the drawn sample" in done.stdout
+    assert done.stdout.startswith("REJECTED  bag  challenge.yaml  seed s\n  measured    NO ")

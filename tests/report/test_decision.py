@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from campaign.core.model import Finding, Move, Severity, Status
+from campaign.evidence import acceptance, sample
+from campaign.evidence.acceptance import SampleOutcome
 from campaign.evidence.conclusion import Known, conclude
 from campaign.evidence.replay import Copy
 from campaign.judge.submission import Submission
 from campaign.report import decision
+from campaign.report.compare import forms
+from campaign.report.compare.offers import Offer
+from campaign.report.compare.verdicts import Terms, compare
 from campaign.report.decision import DecisionBlock, Question, Step
+from tests.evidence.test_acceptance import ASKED, OFFER, again, decided, recorded, with_facts
 from tests.report.test_write import contents
 from tests.support import builders
+from tests.support.offers import noisy
 from tests.support.results import Results
 
 VIOLATION = Finding("FLG-06", Severity.ERROR, "campaign", "wrong offset")
@@ -132,6 +139,14 @@ def verified(judged: Submission, *of_bundle: Finding, **known: object) -> Decisi
     return conclude(Known("offer-c.zip", **given), of_bundle, judged).decision
 
 
+def accepted(outcome: SampleOutcome) -> DecisionBlock:
+    return acceptance.decision_of(outcome, "offer-c.zip", "sample.yaml")
+
+
+def compared(offers: Sequence[Offer], terms: Terms | None = None) -> DecisionBlock:
+    return forms.decision_of(compare(offers, terms), ["offer-a.zip", "offer-b.zip", "offer-c.zip"][: len(offers)])
+
+
 SCREENS: dict[str, Callable[[], DecisionBlock]] = {
     "run-compliant": lambda: decision.of_campaign(GOOD, "offer.yaml"),
     "run-violated": lambda: decision.of_campaign(VIOLATED, "offer.yaml"),
@@ -145,6 +160,14 @@ SCREENS: dict[str, Callable[[], DecisionBlock]] = {
         whole(OPEN, EXPLAINED, DECLINED, NO_COUNTERS), UNKNOWN_KEY, trusted=False, terms=False
     ),
     "verify-rehearsal": lambda: verified(whole(profile="rehearsal")),
+    "sample": lambda: sample.decision_of(ASKED, sample.offer_of(OFFER, "offer"), "offer-c.zip", "sample.yaml"),
+    "accept-accepted": lambda: accepted(decided(again())),
+    "accept-rejected": lambda: accepted(decided(again(factor=0.8))),
+    "accept-open": lambda: accepted(decided(with_facts(recorded({"mount.type": "tmpfs"})))),
+    "accept-copied": lambda: accepted(decided(again(started=-50.0))),
+    "compare-slower": lambda: compared([noisy(1, 1), noisy(2, 1, factor=lambda _: 0.1)]),
+    "compare-three": lambda: compared([noisy(1), noisy(2), noisy(3, factor=lambda _: 0.1)]),
+    "compare-terms": lambda: compared([noisy(1), noisy(3, factor=lambda _: 0.9)], Terms(0.95)),
 }
 
 

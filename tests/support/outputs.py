@@ -206,6 +206,7 @@ COMPARED = record(
         "format": {"const": 1},
         "acceptance": {},
         "passed": FLAG,
+        "decision": DECISION,
         "offers": many(
             record(
                 {

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from campaign.core.model import Status
 from campaign.core.units import digits, several
-from campaign.report import printing
+from campaign.report import decision, printing
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import MAX_VALUES, Offer, OfferedCell
+from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
+from campaign.report.verdict import Compliance
 from campaign.statistics import ranks
 
 MARKS = {
@@ -32,8 +33,11 @@ MARKS = {
 }
 BEST, NOT_TOLD = "*", "°"
 SESSION = verdicts.CellVerdict.SESSION
+# The verdicts by which an offer differs from the first.
+TOLD = (verdicts.CellVerdict.WORSE, verdicts.CellVerdict.BETTER, SESSION, verdicts.CellVerdict.CHANGED)
 MOST_GROUPS = 8  # operations for which a summary has columns
 MOST_SAID = 50  # cells that are named below a table
+MOST_OFFERS = 4  # in a decision
 VERDICT = "verdict"
 
 COLUMNS = (
@@ -45,12 +49,16 @@ COLUMNS = (
 Table = tuple[list[str], list[list[str]]]  # headers and lines
 
 
-def printed(comparison: verdicts.OfferComparison, style: str, width: int = printing.WIDEST) -> str:
-    """As CSV, JSON, or in a format of tabulate: the offers, every cell, the summary, and what marks mean."""
+def printed(
+    comparison: verdicts.OfferComparison, block: DecisionBlock, style: str, width: int = printing.WIDEST
+) -> str:
+    """As CSV, JSON, or in a format of tabulate: the decision, the offers, every cell, the summary, and what marks
+    mean.
+    """
     if style == "csv":
         return as_csv(comparison)
     if style == "json":
-        return as_json(comparison)
+        return as_json(comparison, block)
     printing.check_format(style, "csv", "json")
 
     def paragraphs(texts: Iterable[str]) -> list[str]:
@@ -60,13 +68,14 @@ def printed(comparison: verdicts.OfferComparison, style: str, width: int = print
         headers, body = table
         return printing.grid(headers, body, style, ("unit", VERDICT), width)
 
+    several_offers, of_sample = len(comparison.offers) > 2, comparison.terms is not None and comparison.terms.means
     parts = [
+        *(*decision.in_format(block, style, width), ""),
         *(*paragraphs(_offers(comparison)), ""),
-        *(grid(_pair(comparison) if len(comparison.offers) == 2 else _many(comparison)), ""),
-        *(*paragraphs(_conclusions(comparison)), ""),
-        *(grid(_summary(comparison)), ""),
+        *(grid(_many(comparison) if several_offers else _pair(comparison)), ""),
+        *([] if of_sample else [grid(_summary(comparison)), ""]),
         *(*paragraphs(_legend(comparison)), ""),
-        *paragraphs(_failures(comparison)),
+        *paragraphs(_failures(comparison) if several_offers else ()),
     ]
     return printing.document(parts, style).rstrip("\n") + "\n"
 
@@ -157,34 +166,6 @@ def _best(entries: Sequence[OfferedCell | None], day: float) -> dict[int, str]:
 
 def _sums(comparison: verdicts.OfferComparison) -> list[verdicts.GainSummary]:
     return [verdicts.summary(*column) for column in zip(comparison.cells, comparison.in_means, strict=True)]
-
-
-def _conclusions(comparison: verdicts.OfferComparison) -> Iterable[str]:
-    """Of each offer: how many cells differ significantly, and by how much in all."""
-    for place, (column, sums) in enumerate(zip(comparison.cells, _sums(comparison), strict=True), 1):
-        better, worse = sums.verdicts[verdicts.CellVerdict.BETTER], sums.verdicts[verdicts.CellVerdict.WORSE]
-        tested = sum(cell.adjusted is not None for cell in column)
-        if comparison.terms is not None:
-            found = ""
-        elif tested:
-            found = f"{better + worse} of {tested} tested cells differ significantly ({worse} worse, {better} better)"
-            found += f", {sums.verdicts[SESSION]} more may be the day's; " if sums.verdicts[SESSION] else "; "
-        else:
-            found = f"none of {several(len(column), 'cell')} could be tested; "
-        mean = _mean_in_words(comparison.in_means[place - 1], sums)
-        yield f"{verdicts.letters(place)} compared with A: {found}{mean}"
-
-
-def _mean_in_words(in_means: bool, sums: verdicts.GainSummary) -> str:
-    if not in_means:
-        return "no means, since its size, rules or operations differ (see above; --force includes it)"
-    if sums.mean is None:
-        return "no cell has a ratio"
-    mean = f"geometric mean gain {_factor(sums.mean)}"
-    if sums.interval is None:
-        return f"{mean} (no interval: some cells have too few repetitions, or jobs that they ran in)"
-    within = "" if sums.over_sessions else " within the sessions measured"
-    return f"{mean} (95% interval{within} {' to '.join(map(_factor, sums.interval))})"
 
 
 def _differ(one: OfferedCell, other: OfferedCell, day: float) -> bool:
@@ -279,43 +260,107 @@ def _power(comparison: verdicts.OfferComparison) -> Iterable[str]:
         )
 
 
-def _failures(comparison: verdicts.OfferComparison) -> Iterable[str]:
-    """The verdict on each offer, and the cells without numbers that make the exit status 1; in an acceptance all."""
+def _failures(comparison: verdicts.OfferComparison) -> Iterator[str]:
+    """With several offers, the cells that fail, as far as marks do not say all of them."""
+    counted = () if comparison.terms else (verdicts.CellVerdict.WORSE, SESSION)
     columns = [verdicts.lone_targets_once(column) for column in comparison.cells]
-    failing = [(place, cell) for place, column in enumerate(columns, 1) for cell in column if cell.fails]
-    if comparison.terms is not None:
-        for place in range(1, len(comparison.offers)):
-            missed = sum(cell.fails for cell in comparison.cells[place - 1])
-            firsts = [cell.first for cell in comparison.cells[place - 1]]
-            committed = sum(entry is not None and entry.status is not Status.DECLINED for entry in firsts)
-            accepted = comparison.compared(place) and not missed
-            decision = "accepted" if accepted else "not accepted"
-            reached = f"{committed - missed} of {committed} committed cells reached"
-            yield f"{verdicts.letters(place)}: {decision}: {reached}"
-    else:
-        for place, column in enumerate(comparison.cells, 1):
-            yield f"{verdicts.letters(place)}: {_closing(column)}"
-        counted = (verdicts.CellVerdict.WORSE, SESSION, verdicts.CellVerdict.UNTOLD)
-        failing = [(place, cell) for place, cell in failing if cell.verdict not in counted and not cell.untested]
-    for place, cell in failing[:MOST_SAID]:
-        yield f"{verdicts.letters(place)} {cell.cell}: {_verdict(cell)}"
+    failing = [
+        f"{verdicts.letters(place)} {cell.cell}: {_verdict(cell)}"
+        for place, column in enumerate(columns, 1)
+        for cell in column
+        if cell.fails and cell.verdict not in counted and (comparison.terms or not cell.untested)
+    ]
+    yield from failing[:MOST_SAID]
     if len(failing) > MOST_SAID:
         yield f"and {len(failing) - MOST_SAID} more; '--format csv' lists all"
 
 
-def _closing(column: Sequence[verdicts.CellComparison]) -> str:
-    """What decides the exit status, in numbers of cells."""
-    failing = [cell for cell in column if cell.fails]
-    found = Counter(cell.verdict for cell in failing)
-    numbers = {
-        "worse": found[verdicts.CellVerdict.WORSE],
-        "may be the day's": found[SESSION],
-        "cannot be tested": sum(cell.untested for cell in failing),
-        "changed": found[verdicts.CellVerdict.CHANGED],
-    }
-    numbers["without a value on a side"] = len(failing) - sum(numbers.values())
-    said = ", ".join(f"{number} {what}" for what, number in numbers.items() if number)
-    return f"of {several(len(column), 'cell')}: {said or 'none is shown to be worse, all tested or declined by both'}"
+# --- the decision
+
+
+def decision_of(comparison: verdicts.OfferComparison, names: Sequence[str]) -> DecisionBlock:
+    """For the buyer. `names`: the offers, as they are typed."""
+    first = comparison.offers[0]
+    offers = [_of_offer(comparison, place) for place in range(1, len(comparison.offers))][:MOST_OFFERS]
+    cells = [cell for column in comparison.cells for cell in column]
+    untested = [cell for cell in cells if cell.fails and cell.untested]
+    gaps = [cell for cell in cells if cell.fails and cell.reported is None and not cell.untested]
+    none_left = gaps if len(gaps) == len(cells) else []
+    remarks = [f"{verdicts.letters(place)}: {each}" for place, of in enumerate(comparison.remarks) for each in of]
+    rules = (f"{first.rules} {first.version}", f"{first.profile} size") if first.rules else ()
+    may = "what is called worse or better differs by more than noise, at 5% over all results."
+    not_equal = ", or that results without a shown difference are equal" if comparison.terms is None else ""
+    if comparison.terms is not None:
+        may = "which commitments the reported values and their repetitions reach."
+    elif len(untested) + len(gaps) == len(cells):
+        may = "how the reported numbers relate: no difference was tested."
+    return DecisionBlock(
+        ", ".join(f"{each.name} {each.answer}" for each in offers).upper(),
+        (f"A is {names[0]}", *rules),
+        (
+            *offers,
+            _lacking("complete", gaps, cells, "without a value on a side", "every result has a value on both sides"),
+            _lacking("tested", untested or none_left, cells, "cannot be tested", "with all repetitions"),
+            Question("alike", "open" if remarks else "yes", "; ".join(remarks) or "rules, size and process counts"),
+        ),
+        may,
+        f"that the numbers were measured{not_equal}.",
+        tuple(_steps(comparison, names, bool(gaps), bool(untested))),
+        Compliance.COMPLIES if comparison.passed else Compliance.BROKEN,
+    )
+
+
+def _of_offer(comparison: verdicts.OfferComparison, place: int) -> Question:
+    """Whether it is better than the first, or reaches its commitments."""
+    name, column, in_means = verdicts.letters(place), comparison.cells[place - 1], comparison.in_means[place - 1]
+    if comparison.terms is not None:
+        missed = [cell for cell in column if cell.fails]
+        firsts = [cell.first for cell in column]
+        committed = sum(entry is not None and entry.status is not Status.DECLINED for entry in firsts)
+        reached = f"{committed - len(missed)} of {several(committed, 'commitment')} reached"
+        if missed:
+            return Question(name, "not accepted", f"{reached}; {missed[0].cell}: {_verdict(missed[0])}")
+        return Question(name, "accepted" if comparison.compared(place) else "not accepted", reached)
+    sums = verdicts.summary(column, in_means)
+    shown = {word: sums.verdicts[word] for word in TOLD if sums.verdicts[word]}
+    tested = any(cell.adjusted is not None for cell in column)
+    numbers = ", ".join(f"{number} {word}" for word, number in shown.items())
+    counts = f"{numbers} of {several(len(column), 'result')}; " if shown else ""
+    answer = " and ".join(shown) or ("not shown to differ" if tested else "not tested")
+    return Question(name, answer, f"{counts}{_mean_in_words(in_means, sums)}")
+
+
+def _mean_in_words(in_means: bool, sums: verdicts.GainSummary) -> str:
+    if not in_means:
+        return "no mean, since its size, rules or operations differ (--force)"
+    if sums.mean is None:
+        return "no result has a ratio"
+    within = "" if sums.over_sessions else " within the sessions measured"
+    interval = f" ({' to '.join(map(_factor, sums.interval))}{within})" if sums.interval else ""
+    return f"on average {_factor(sums.mean)} times as good as A{interval}"
+
+
+def _lacking(
+    name: str, cells: Sequence[verdicts.CellComparison], every: Sequence[object], what: str, otherwise: str
+) -> Question:
+    if not cells:
+        return Question(name, "yes", otherwise)
+    first = f"{cells[0].cell}: {cells[0].reason}"
+    return Question(name, "NO", f"{len(cells)} of {several(len(every), 'result')} {what}: {first}")
+
+
+def _steps(
+    comparison: verdicts.OfferComparison, names: Sequence[str], has_gaps: bool, has_untested: bool
+) -> Iterator[Step]:
+    bundles = [name for name, offer in zip(names, comparison.offers, strict=True) if offer.remark]
+    yield Step(YOU, "; ".join(f"campaign verify {name}" for name in dict.fromkeys(bundles or ["OFFER"])))
+    if has_gaps:
+        yield Step(VENDOR, "measure what has no value, or decline it with a reason")
+    if has_untested:
+        fewest = ranks.fewest(verdicts.LEVEL / 2)
+        yield Step(VENDOR, f"set repetitions: {fewest} or more and slurm.allocation: run; campaign run FILE")
+    if any(cell.verdict is SESSION for column in comparison.cells for cell in column):
+        yield Step(VENDOR, "measure both in turns on one system (A, B, A, B, …), or each in 4 sessions or more")
 
 
 # --- CSV and JSON
@@ -337,13 +382,14 @@ def _flat_cells(comparison: verdicts.OfferComparison) -> Iterator[dict[str, Any]
             yield flat | {"reason": cell.reason}
 
 
-def as_json(comparison: verdicts.OfferComparison) -> str:
+def as_json(comparison: verdicts.OfferComparison, block: DecisionBlock) -> str:
     """One object, with each cell on a line of its own."""
     asked = comparison.terms
     terms = {"least": asked.least, "reported_alone": asked.reported, "means": asked.means} if asked else None
     offers = ",\n".join(_offer_json(place, offer, comparison) for place, offer in enumerate(comparison.offers))
     return (
-        f'{{"format": 1, "acceptance": {json.dumps(terms)}, "passed": {json.dumps(comparison.passed)}, "offers": [\n'
+        f'{{"format": 1, "acceptance": {json.dumps(terms)}, "passed": {json.dumps(comparison.passed)}, '
+        f'"decision": {json.dumps(asdict(block))}, "offers": [\n'
         f"{offers}\n]}}\n"
     )
 

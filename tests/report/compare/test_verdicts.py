@@ -18,6 +18,7 @@ from campaign.cli.main import main
 from campaign.core.errors import INCOMPLETE, OK, USAGE, InputError
 from campaign.report.compare import forms, verdicts
 from campaign.report.compare.verdicts import CellComparison, CellVerdict, Terms, letters, summary
+from campaign.report.decision import DecisionBlock
 from tests.support import builders, offers
 from tests.support.offers import CELLS, gap, in_turns, noisy, offer, row
 
@@ -30,6 +31,14 @@ def one(first: offers.Row, second: offers.Row, terms: Terms | None = None) -> Ce
     """The only cell of two offers."""
     ((cell,),) = verdicts.compare([offer(first), offer(second)], terms).cells
     return cell
+
+
+def decision(found: verdicts.OfferComparison) -> DecisionBlock:
+    return forms.decision_of(found, [offer.source for offer in found.offers])
+
+
+def text_of(found: verdicts.OfferComparison, style: str) -> str:
+    return forms.printed(found, decision(found), style)
 
 
 def kinds(found: verdicts.OfferComparison) -> set[CellVerdict]:
@@ -72,7 +81,7 @@ def test_repetitions_of_one_job_count_as_one(jobs: int, seen: bool) -> None:
     if not seen:
         several = "1 job" if jobs == 1 else "2 jobs"
         assert found.reason == f"repetitions: 6 in {several}, 6 in {several}"
-    printed = forms.printed(verdicts.compare([offer(carried(each)) for each in (LOW, HIGH, LOW)]), "plain")
+    printed = text_of(verdicts.compare([offer(carried(each)) for each in (LOW, HIGH, LOW)]), "plain")
     (line,) = (line for line in printed.splitlines() if line.startswith("scratch/"))
     assert ("°" in line) != seen  # the marks of the best value are by the same test
     assert ("Significance needs at least 4 repetitions on both sides, each in its own job" in printed) != seen
@@ -148,12 +157,9 @@ def test_a_difference_between_sessions_may_be_the_days(
     assert found.fails is (verdict is CellVerdict.SESSION)
     ((accepted,),) = verdicts.compare(offered, FIVE_PERCENT).cells
     assert accepted.verdict is CellVerdict.BETTER  # a commitment has to be reached on any day
-    printed = " ".join(forms.printed(compared, "simple").split())
-    assert ("95% interval within the sessions measured" in printed) is found.fails
-    assert (
-        "0 of 1 tested cells differ significantly (0 worse, 0 better), 1 more may be the day's" in printed
-    ) is found.fails
-    assert printed.endswith("B: of 1 cell: 1 may be the day's") is found.fails
+    reason = decision(compared).questions[0].reason
+    assert ("within the sessions measured" in reason) is found.fails
+    assert reason.startswith("1 may be the day's of 1 result; ") is found.fails
     same = verdicts.compare([offer(started(LOW, first)), offer(started(LOW[::-1], second))])
     assert kinds(same) == {CellVerdict.SAME} and same.passed
 
@@ -178,7 +184,7 @@ def test_a_difference_that_no_day_makes_is_called_so_though_each_side_has_its_ow
     compared = verdicts.compare(offered, day=day)
     ((found,), _) = compared.cells
     assert (found.verdict, found.over_sessions) == (verdict, False)
-    marks = " ".join(forms.printed(compared, "simple").split())
+    marks = " ".join(text_of(compared, "simple").split())
     assert ("two days of one system differ too, by up to a factor of " in marks) is (verdict is CellVerdict.SESSION)
 
 
@@ -245,27 +251,34 @@ def test_what_cannot_be_tested_is_not_counted_as_not_worse(repetitions: int) -> 
     fast = offer(*(row(HIGH[:repetitions], cell) for cell in CELLS))
     slow = offer(*(row([value / 10 for value in HIGH[:repetitions]], cell) for cell in CELLS), source="slow.json")
     found = verdicts.compare([fast, slow])
-    said = " ".join(forms.printed(found, "simple").split())
+    said = decision(found)
     assert not found.passed
-    assert "B compared with A: none of 8 cells could be tested; geometric mean gain 0.100 (no interval: " in said
-    assert said.endswith("B: of 8 cells: 8 cannot be tested")
+    assert said.headline == "B NOT TESTED"
+    assert said.questions[0].reason.startswith("on average 0.100 times as good as A")
+    assert said.questions[2].reason.startswith(
+        "8 of 8 results cannot be tested: scratch/node/shared/create: repetitions"
+    )
+    assert said.steps[1].what.startswith("set repetitions: 4 or more")
 
 
-def test_two_offers_alone_have_a_closing_line() -> None:
-    same = forms.printed(verdicts.compare([offer(row(LOW)), offer(row(LOW[::-1]))]), "simple")
-    assert same.endswith("B: of 1 cell: none is shown to be worse, all tested or declined by both\n")
-    worse = forms.printed(verdicts.compare([offer(row(HIGH)), offer(row(LOW))]), "simple")
-    assert worse.endswith("B: of 1 cell: 1 worse\n")
+def test_the_decision_says_of_each_offer_whether_it_differs() -> None:
+    made = [offer(row(HIGH)), offer(row(LOW)), offer(row(HIGH[::-1])), offer(row([2 * value for value in HIGH]))]
+    found = decision(verdicts.compare(made))
+    assert found.headline == "B WORSE, C NOT SHOWN TO DIFFER, D BETTER"
+    assert [each.name for each in found.questions] == ["B", "C", "D", "complete", "tested", "alike"]
+    accepted = decision(verdicts.compare(made, FIVE_PERCENT))
+    assert accepted.headline == "B NOT ACCEPTED, C ACCEPTED, D ACCEPTED"
+    assert accepted.questions[0].reason.startswith("0 of 1 commitment reached; scratch/node/shared/create: below the")
 
 
 def test_a_target_of_one_side_alone_is_one_line() -> None:
     burst = [row(LOW, ("burst", *cell[1:])) for cell in CELLS]
     first, second = offer(*(row(LOW, cell) for cell in CELLS), *burst), offer(*(row(HIGH, cell) for cell in CELLS))
     for offered in ([first, second], [first, second, second]):
-        printed = forms.printed(verdicts.compare(offered), "simple")
-        assert [line.split()[0] for line in printed.splitlines() if "burst" in line][:1] == ["burst/*/*/*"]
-        assert "B burst/*/*/*: not compared: only in the first (8 cells)" in printed
-        assert "burst/node" not in printed
+        printed = text_of(verdicts.compare(offered), "simple")
+        assert [line.split()[0] for line in printed.splitlines() if line.startswith("burst")] == ["burst/*/*/*"]
+        assert "not compared: only in the first (8 cells)" in " ".join(printed.split())
+        assert "burst/node" not in printed.partition("\n\n")[2]
     assert len(verdicts.compare([first, second]).cells[0]) == 16
 
 
@@ -322,7 +335,7 @@ def test_other_numbers_in_a_copy_of_the_first_are_changed_ones_and_fail() -> Non
         rest = [row(LOW, cell, **({"statistics": None} if alone else {})) for cell in offers.CELLS[1:]]
         found = verdicts.compare([first, offer(row(values or LOW, **told), *rest)])
         assert [cell.verdict is CellVerdict.CHANGED for cell in found.cells[0]] == [True] + 7 * [False]
-        assert not found.passed and "1 changed" in forms.printed(found, "simple")
+        assert not found.passed and decision(found).questions[0].reason.startswith("1 changed of 8 results")
     assert verdicts.compare([first, first]).passed
 
 
@@ -375,10 +388,8 @@ def test_offers_of_other_size_rules_or_operations_have_no_means_unless_forced() 
         alone, forced = (verdicts.compare([first, other], force=force) for force in (False, True))
         assert remark in alone.remarks[1]
         assert (alone.in_means, forced.in_means) == ((False,), (True,))
-        assert "no means, since its size, rules or operations differ" in " ".join(
-            forms.printed(alone, "simple").split()
-        )
-        summed = [json.loads(forms.as_json(each))["offers"][1]["summary"] for each in (alone, forced)]
+        assert "no mean, since its size, rules or operations differ" in decision(alone).sentence
+        summed = [json.loads(forms.as_json(each, decision(each)))["offers"][1]["summary"] for each in (alone, forced)]
         assert [each["geometric_mean"] is None for each in summed] == [True, False]
     rehearsed = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
     assert verdicts.compare([first, rehearsed], force=True).remarks[1][1].startswith("rules crossroads-mdtest, profile")
@@ -524,21 +535,21 @@ def everything() -> list[Any]:
 
 
 def test_the_printed_comparison_of_two() -> None:
-    builders.golden("compare.txt", forms.printed(verdicts.compare(everything()), "simple"))
+    builders.golden("compare.txt", text_of(verdicts.compare(everything()), "simple"))
 
 
 def test_the_printed_comparison_of_three() -> None:
-    builders.golden("compare-many.txt", forms.printed(verdicts.compare([*everything(), everything()[0]]), "simple"))
+    builders.golden("compare-many.txt", text_of(verdicts.compare([*everything(), everything()[0]]), "simple"))
 
 
 def test_the_printed_acceptance() -> None:
-    builders.golden("compare-acceptance.txt", forms.printed(verdicts.compare(everything(), FIVE_PERCENT), "simple"))
+    builders.golden("compare-acceptance.txt", text_of(verdicts.compare(everything(), FIVE_PERCENT), "simple"))
 
 
 def test_the_forms_agree_on_every_verdict() -> None:
     found = verdicts.compare(everything())
     from_csv = list(csv.DictReader(io.StringIO(forms.as_csv(found))))
-    from_json = json.loads(forms.as_json(found))["offers"][1]["cells"]
+    from_json = json.loads(forms.as_json(found, decision(found)))["offers"][1]["cells"]
     assert [line["verdict"] for line in from_csv] == [cell["verdict"] for cell in from_json]
     assert [line["verdict"] for line in from_csv] == [cell.verdict for cell in found.cells[0]]
     assert [line["ratio"] for line in from_csv] == [str(cell["ratio"] or "") for cell in from_json]
@@ -547,7 +558,7 @@ def test_the_forms_agree_on_every_verdict() -> None:
 
 @pytest.mark.parametrize("style", sorted(tabulate.tabulate_formats))
 def test_every_format_of_tabulate_prints_every_cell(style: str) -> None:
-    printed = forms.printed(verdicts.compare(everything()), style)
+    printed = text_of(verdicts.compare(everything()), style)
     assert printed.count("shared") >= 4
 
 
@@ -559,19 +570,19 @@ def test_a_formula_in_a_unit_is_text_to_a_spreadsheet() -> None:
 def test_markup_in_a_unit_or_a_name_is_text() -> None:
     wild = row(LOW, unit="<b>ops</b>")
     for style in ("html", "unsafehtml"):
-        printed = forms.printed(verdicts.compare([offer(wild, source="<script>a.json"), offer(wild)]), style)
+        printed = text_of(verdicts.compare([offer(wild, source="<script>a.json"), offer(wild)]), style)
         assert "<b>" not in printed
         assert "<script>" not in printed
 
 
 def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(InputError, match=r"--format tabel: unknown format; allowed: .*, csv, json"):
-        forms.printed(verdicts.compare(everything()), "tabel")
+        text_of(verdicts.compare(everything()), "tabel")
 
 
 def test_the_best_median_is_marked_and_what_cannot_be_told_from_it() -> None:
     made = [offer(row(values)) for values in (LOW, HIGH, (*LOW, 900.0), HIGH[::-1], (112.0,))]
-    line = forms.printed(verdicts.compare(made), "plain").split("create", 1)[1].splitlines()[0].split()
+    line = text_of(verdicts.compare(made), "plain").split("\nscratch/node/shared/create", 1)[1].splitlines()[0].split()
     assert [word for word in line if word.strip("*°").isdigit()] == ["105", "*115", "900", "°115", "°112"]
 
 
@@ -644,10 +655,12 @@ def test_the_output_goes_where_it_is_told(files: dict[str, Path], tmp_path: Path
 def test_an_acceptance_names_each_cell_that_is_not_reached(
     files: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["compare", str(files["high"]), str(files["low"]), "--tolerance", "5%"])
-    assert capsys.readouterr().out.splitlines()[-2:] == [
-        "B: not accepted: 0 of 1 committed cells reached",
-        "B scratch/node/shared/create: below the commitment: reported: 91.30% of the commitment",
+    main(["compare", *(str(files[name]) for name in ("high", "low", "low")), "--tolerance", "5%"])
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("B NOT ACCEPTED, C NOT ACCEPTED  A is")
+    assert printed[-2:] == [
+        f"{letter} scratch/node/shared/create: below the commitment: reported: 91.30% of the commitment"
+        for letter in "BC"
     ]
 
 
@@ -661,5 +674,5 @@ def test_geometric_means_are_of_actual_rates() -> None:
     assert inflated.gain == pytest.approx(1)
     assert honest.gain == pytest.approx(1)
     assert summary(found.cells[0]).mean == pytest.approx(1)
-    said = forms.printed(found, "simple")
+    said = text_of(found, "simple")
     assert "Geometric means use actual rates" in " ".join(said.split())
