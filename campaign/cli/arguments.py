@@ -239,6 +239,8 @@ VERBS = (
         PART,
         table_format("csv, json, xlsx, or a tabulate format such as simple, github, latex_booktabs, html"),
         OUT,
+        Option("--details", action="store_true", help="also print the notes, and what was not checked"),
+        Option("--combined", action="store_true", help="also print a table with the targets side by side"),
         Option("--clauses", action="store_true",
                help="the compliance matrix: each clause of the RFP with its answer, evidence and state"),
     ], RESULTS_STATUS),

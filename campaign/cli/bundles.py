@@ -163,7 +163,9 @@ def _print_verified(
         show(text.as_text(verified, columns(), part, arguments.details))
         if judged is not None and arguments.details:
             submission = judged.submission
-            table_text = table.printed(submission.rows, submission.campaign, submission.pack, "simple", columns())
+            table_text = table.printed(
+                submission.rows, submission.campaign, submission.pack, "simple", columns(), details=True
+            )
             print(f"\n{table_text}")
     if output and judged is not None:
         path = write_report(output, text.for_report(verified, judged))

@@ -59,7 +59,8 @@ def table_of(arguments: argparse.Namespace, submission: Submission) -> int:
     elif style == "csv":
         text = table.as_csv(rows)
     else:
-        text = table.printed(rows, submission.campaign, submission.pack, style, columns(arguments.output)) + "\n"
+        width, options = columns(arguments.output), (arguments.details, arguments.combined)
+        text = table.printed(rows, submission.campaign, submission.pack, style, width, *options) + "\n"
     write(text, arguments.output)
     return verdict(rows)
 

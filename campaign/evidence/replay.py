@@ -216,7 +216,7 @@ def _rendered(submission: Submission) -> dict[str, str]:
     lines = matrix(submission)
     answers = zip(CLAUSES, (clauses.as_csv(lines), clauses.as_json(lines)), strict=True) if lines else ()
     return {
-        "tables/table.txt": table.printed(submission.rows, campaign, pack, "simple") + "\n",
+        "tables/table.txt": table.printed(submission.rows, campaign, pack, "simple", details=True) + "\n",
         "tables/table.csv": table.as_csv(submission.rows),
         "tables/table.json": table.as_json(submission.rows),
         "findings.txt": views.check_text(submission, decision.of_campaign(submission)) + "\n",

@@ -45,12 +45,14 @@ class TableNotes:
         return tuple(number for number, cells in enumerate(self.cells, 1) if not wanted.isdisjoint(cells))
 
 
-def notes(lines: Sequence[Sequence[Row]], pack: RulePack) -> TableNotes:
-    """The notes of one target's table; `lines` are its rows, from the top."""
+def notes(lines: Sequence[Sequence[Row]], pack: RulePack, details: bool = True) -> TableNotes:
+    """The notes of one target's table; `lines` are its rows, from the top. Without `details`, the footnotes
+    alone.
+    """
     by_cause: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
     alike: dict[str, str] = {}  # values without their place in the raw output -> the first such value
     for row in causes.told_beside(list(itertools.chain.from_iterable(lines))):
-        for remark in remarks(row, pack):
+        for remark in remarks(row, pack) if details else footnotes(row, pack):
             values = by_cause.setdefault((remark.before, remark.after), {})
             found = alike.setdefault(causes.general(remark.found), remark.found)
             values.setdefault((remark.expected, found), []).append(row.cell)
@@ -97,6 +99,11 @@ def ranges(numbers: Sequence[int]) -> str:
 
 def remarks(row: Row, pack: RulePack) -> list[Remark]:
     """The remarks on a number, or on its absence, most severe first."""
+    return [*footnotes(row, pack), *_attempts(row), *_iterations(row), *_counted(row, pack)]
+
+
+def footnotes(row: Row, pack: RulePack) -> list[Remark]:
+    """Violations, waivers and explanations of a number, or why there is none; its parts and its energy."""
     findings = [finding for finding in row.findings if finding.blocks or finding.concerns(row.cell)]
     gathered = []
     if row.status is Status.FAILED and row.attempt and row.attempt.state is not State.DONE and row.attempt.reason:
@@ -109,14 +116,7 @@ def remarks(row: Row, pack: RulePack) -> list[Remark]:
     gathered += [_asked(finding) for finding in findings if finding.asks and not finding.waived]
     if row.status is Status.INVALID and not gathered:
         gathered.append(Remark(row.note or "its run has missing results"))
-    return [
-        *gathered,
-        *_each_node(row, pack),
-        *_energy(row),
-        *_attempts(row, pack),
-        *_iterations(row),
-        *_counted(row, pack),
-    ]
+    return [*gathered, *_across(row, pack), *_each_node(row, pack), *_energy(row)]
 
 
 def _violation(finding: Finding) -> Remark:
@@ -158,12 +158,16 @@ def _energy(row: Row) -> Iterator[Remark]:
         yield Remark("energy", f"{units.digits(row.energy.kwh)} kWh, peak power {peak}", after=f"({row.metered_by})")
 
 
-def _attempts(row: Row, pack: RulePack) -> Iterator[Remark]:
-    """The number of attempts, and which one is reported."""
+def _across(row: Row, pack: RulePack) -> Iterator[Remark]:
+    """The formula of a number that is computed across executions."""
     if row.executions:
         formula = next(each.formula for each in pack.operations if each.id == row.cell.operation)
         yield Remark(f"{formula}, of {units.several(len(row.executions), 'execution')}")
-    elif row.value is not None and row.attempts > 1 and row.attempt:
+
+
+def _attempts(row: Row) -> Iterator[Remark]:
+    """The number of attempts, and which one is reported."""
+    if not row.executions and row.value is not None and row.attempts > 1 and row.attempt:
         if row.summary.n > 1:
             yield Remark(f"{row.attempts} attempts, {row.summary.n} valid; reported by the run rules' selection")
         else:
@@ -221,6 +225,23 @@ def measures_memory(row: Row, pack: RulePack) -> bool:
 
 def overall(rows: Sequence[Row]) -> list[str]:
     """Notes about one target as a whole, and rules that were not checked: a line for each, with its cells."""
+    found, unchecked = _overall(rows)
+    return [*_selection(rows), *(f"note: {text}" for text in found), *(f"not checked: {text}" for text in unchecked)]
+
+
+def left_out(placed: Sequence[Sequence[Sequence[Row]]], pack: RulePack) -> str:
+    """How much of the notes a table without details leaves out. `placed`: the lines of each target."""
+    found, unchecked = set[str](), set[str]()
+    for lines in placed:
+        rows = list(itertools.chain.from_iterable(lines))
+        of_target, of_rules = _overall(rows)
+        found |= {*notes(lines, pack).texts, *_selection(rows), *of_target} - {*notes(lines, pack, False).texts}
+        unchecked |= {*of_rules}
+    counts = [*[units.several(len(found), "note")] * bool(found), *[f"{len(unchecked)} not checked"] * bool(unchecked)]
+    return " and ".join(counts)
+
+
+def _overall(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     cells = [row.cell for row in rows]
     about = [
         (row.cell, replace(finding, operation=""))  # the cells show it
@@ -240,8 +261,8 @@ def overall(rows: Sequence[Row]) -> list[str]:
             text = f"{text}: {values[0]}"
         named.append(((unchecked, f"{text} ({places([cell for cell in cells if cell in concerned], cells)})"), rule))
     lines = sorted((unchecked, f"{', '.join(sorted(ids))} {text}") for (unchecked, text), ids in grouped(named).items())
-    texts = [(f"not checked: {text}" if unchecked else f"note: {text}") for unchecked, text in lines]
-    return [*_selection(rows), *texts]
+    found, without = ([text for unchecked, text in lines if unchecked is kind] for kind in (False, True))
+    return found, without
 
 
 def _selection(rows: Sequence[Row]) -> Iterator[str]:

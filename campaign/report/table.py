@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from campaign.config.rules.entries import FileConfiguration
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.packs import digest_of_own
 from campaign.core import units
+from campaign.core.errors import typed
 from campaign.core.grouping import grouped
 from campaign.core.model import Geometry, Status
 from campaign.report import notes, printing
@@ -49,23 +50,40 @@ def flattened(row: Row) -> dict[str, Any]:
     return dict.fromkeys(COLUMNS) | flat(row.as_json())
 
 
-def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str, width: int = printing.WIDEST) -> str:
-    """The layout of the RFP's table, one for each target, with the notes on its numbers."""
+def printed(
+    table: Sequence[Row],
+    campaign: Campaign,
+    pack: RulePack,
+    style: str,
+    width: int = printing.WIDEST,
+    details: bool = False,
+    combined: bool = False,
+) -> str:
+    """The layout of the RFP's table, one for each target, with footnotes; all notes with `details`. What is the same for
+    all targets is below the last table. `combined`: with a table that has the targets side by side.
+    """
     printing.check_format(style, "csv", "json", "xlsx")
     parts = []
     size = "" if campaign.profile == "full" else f" [{campaign.profile} size: not a compliant result]"
-    for target in campaign.targets:
-        of_target = [row for row in table if row.cell.target == target.name]
-        placed = lines(of_target, pack)
-        noted = notes.notes([line.cells for line in placed], pack)
-        below = [*(f"[{number}] {text}" for number, text in enumerate(noted.texts, 1)), *notes.overall(of_target)]
+    rows = [[row for row in table if row.cell.target == target.name] for target in campaign.targets]
+    placed = [lines(of_target, pack) for of_target in rows]
+    noted = [notes.notes([line.cells for line in of_target], pack, details) for of_target in placed]
+    texts = dict.fromkeys(text for of_target in noted for text in of_target.texts)
+    numbers = {text: number for number, text in enumerate(texts, 1)}
+    below = [[f"[{numbers[text]}] {text}" for text in of_target.texts] for of_target in noted]
+    if details:
+        for given, of_target in zip(below, rows, strict=True):
+            given += notes.overall(of_target)
+    shared = [text for text in below[0] if len(below) > 1 and all(text in given for given in below)]
+    for target, drawn, on, given in zip(campaign.targets, placed, noted, below, strict=True):
+        own = [text for text in given if text not in shared]
         parts += [
             printing.paragraph(f"{pack.caption}: {target.name} ({target.directory}){size}{origin(pack)}", style, width),
-            printing.grid(*_body(placed, pack, noted), style, (STATUS, NOTES), width),
-            *(printing.paragraph(text, style, width, indent=4) for text in below),
+            printing.grid(*_body(drawn, pack, on, numbers), style, (STATUS, NOTES), width),
+            *(printing.paragraph(text, style, width, indent=4) for text in own),
             "",
         ]
-    if len(campaign.targets) > 1:
+    if combined and len(campaign.targets) > 1:
         names = [target.name for target in campaign.targets]
         body = [[*_texts(line), status(line, names)] for line in overview(table, names, pack)]
         parts += [
@@ -73,7 +91,11 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
             printing.grid(*_without_empty(["", *names, STATUS], body), style, (STATUS,), width),
             "",
         ]
-    return printing.document([*parts, printing.paragraph(ROUNDING, style, width)], style)
+    last = ["For all targets:", *shared, ""] if shared else []
+    if not details and (hidden := notes.left_out([[line.cells for line in of_target] for of_target in placed], pack)):
+        last.append(f"{hidden}: 'campaign table {typed(campaign.path, campaign.part)} --details' prints them")
+    texts_below = (printing.paragraph(text, style, width, indent=4) for text in last)
+    return printing.document([*parts, *texts_below, printing.paragraph(ROUNDING, style, width)], style)
 
 
 def origin(pack: RulePack) -> str:
@@ -164,14 +186,16 @@ def _heading(files: FileConfiguration, rows: Sequence[Row], pack: RulePack, colu
 TableTexts = tuple[list[str], list[list[str]]]  # headers and lines
 
 
-def _body(placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes) -> TableTexts:
+def _body(
+    placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes, numbers: Mapping[str, int]
+) -> TableTexts:
     titles = columns(pack)
     body = [
         [
             *_texts(line),
             *((line.processes, line.nodes) if line.level == 1 else ("", "")),
             status(line, titles),
-            notes.ranges(noted.of(*line.rows)),
+            notes.ranges(sorted(numbers[noted.texts[place - 1]] for place in noted.of(*line.rows))),
         ]
         for line in placed
     ]

@@ -87,7 +87,7 @@ def write_page(
         {
             "part": part,
             "decision": decision.of_campaign(judged, typed(judged.campaign.path.name, part.id)),
-            "table": table.printed(judged.rows, judged.campaign, judged.pack, "simple"),
+            "table": table.printed(judged.rows, judged.campaign, judged.pack, "simple", details=True),
             "link": os.path.relpath(reports[part.id] / "index.html", directory),
         }
         for part in response.parts

@@ -109,7 +109,7 @@ def _law(standing: searches.SearchProgress, unit: str) -> list[str]:
 def _files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -> dict[str, str]:
     rows, campaign, pack = contents.rows, contents.campaign, contents.pack
     files = {
-        "table.txt": table.printed(rows, campaign, pack, "simple") + "\n",
+        "table.txt": table.printed(rows, campaign, pack, "simple", details=True) + "\n",
         "table.csv": table.as_csv(rows),
         "table.json": table.as_json(rows),
         "findings.txt": check_text(contents, contents.decision) + "\n",

@@ -25,7 +25,18 @@ from tests.support.results import Results, everything
 
 def test_the_printed_table_of_all_that_can_happen() -> None:
     done = everything()
-    builders.golden("table.txt", table.printed(done.rows(), done.campaign, done.pack, "simple"))
+    builders.golden("table.txt", table.printed(done.rows(), done.campaign, done.pack, "simple", details=True))
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("tiers", ["one", "two"])
+def test_a_table_has_the_footnotes_that_change_a_number_and_counts_the_others(tiers: str, width: int) -> None:
+    done = everything()
+    given = two_targets() if tiers == "two" else (done.rows(), done.campaign, done.pack)
+    text = table.printed(*given, "simple", width)
+    builders.golden(f"table-{tiers}-{width}.txt", text)
+    assert max(map(len, text.splitlines())) <= width
+    assert table.printed(*given, "simple", width, details=True).count("5702") == text.count("5702")
 
 
 def test_the_table_as_csv() -> None:
@@ -143,7 +154,7 @@ def two_targets() -> tuple[list[Row], Campaign, RulePack]:
     done = everything()
     rows = done.rows()
     second = [replace(row, cell=replace(row.cell, target="burst")) for row in rows]
-    declined = {"value": None, "record": None, "status": Status.DECLINED}
+    declined = {"value": None, "record": None, "status": Status.DECLINED, "note": "not offered"}
     second = [replace(row, **declined) if row.cell.files == "onefile" else row for row in second]
     targets = (*done.campaign.targets, Target("burst", "/burst"))
     return [*rows, *second], replace(done.campaign, targets=targets), done.pack
@@ -151,7 +162,7 @@ def two_targets() -> tuple[list[Row], Campaign, RulePack]:
 
 @pytest.mark.parametrize("style", ["html", "unsafehtml"])
 def test_html_is_a_fragment_of_tables_and_paragraphs(style: str) -> None:
-    text = table.printed(*two_targets(), style)
+    text = table.printed(*two_targets(), style, combined=True)
     fragment = ElementTree.fromstring(f"<div>{text}</div>")
     assert {child.tag for child in fragment} == {"table", "p"}
     assert len(fragment.findall("table")) == 3
@@ -160,7 +171,7 @@ def test_html_is_a_fragment_of_tables_and_paragraphs(style: str) -> None:
 
 @pytest.mark.parametrize("style", ["latex", "latex_raw", "latex_booktabs", "latex_longtable"])
 def test_latex_is_tables_below_their_captions(style: str) -> None:
-    text = table.printed(*two_targets(), style)
+    text = table.printed(*two_targets(), style, combined=True)
     opened = re.findall(r"\\begin{(\w+)}", text)
     assert opened == ["longtable" if style == "latex_longtable" else "tabular"] * 3
     assert sorted(opened) == sorted(re.findall(r"\\end{(\w+)}", text))
@@ -168,15 +179,16 @@ def test_latex_is_tables_below_their_captions(style: str) -> None:
     assert (r"\toprule" in text) == (style == "latex_booktabs")
 
 
-def test_several_targets_have_an_overview_with_a_column_each() -> None:
-    text = table.printed(*two_targets(), "simple")
+def test_several_targets_have_an_overview_with_a_column_each_on_request() -> None:
+    assert "scratch, burst" not in table.printed(*two_targets(), "simple")
+    text = table.printed(*two_targets(), "simple", details=True, combined=True)
     builders.golden("overview.txt", text.partition("Metadata (operations/s): scratch, burst\n")[2])
     assert max(map(len, text.splitlines())) <= printing.WIDEST
 
 
 @pytest.mark.parametrize("style", tabulate.tabulate_formats)
 def test_an_overview_can_be_printed_in_every_format(style: str) -> None:
-    assert "5702" in table.printed(*two_targets(), style)
+    assert "5702" in table.printed(*two_targets(), style, combined=True)
 
 
 def test_headings_are_folded_where_a_table_would_be_wider_than_a_terminal() -> None:
