@@ -59,8 +59,8 @@ def printed(
     details: bool = False,
     combined: bool = False,
 ) -> str:
-    """The layout of the RFP's table, one for each target, with footnotes; all notes with `details`. What is the same for
-    all targets is below the last table. `combined`: with a table that has the targets side by side.
+    """The layout of the RFP's table, one for each target, with footnotes; all notes with `details`. What is the same
+    for all targets is below the last table. `combined`: with a table that has the targets side by side.
     """
     printing.check_format(style, "csv", "json", "xlsx")
     parts = []

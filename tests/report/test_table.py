@@ -5,6 +5,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -154,7 +155,7 @@ def two_targets() -> tuple[list[Row], Campaign, RulePack]:
     done = everything()
     rows = done.rows()
     second = [replace(row, cell=replace(row.cell, target="burst")) for row in rows]
-    declined = {"value": None, "record": None, "status": Status.DECLINED, "note": "not offered"}
+    declined: dict[str, Any] = {"value": None, "record": None, "status": Status.DECLINED, "note": "not offered"}
     second = [replace(row, **declined) if row.cell.files == "onefile" else row for row in second]
     targets = (*done.campaign.targets, Target("burst", "/burst"))
     return [*rows, *second], replace(done.campaign, targets=targets), done.pack
