@@ -28,7 +28,7 @@ USERS = {
         "slurm.commands",
         "slurm.sandbox",
         "pipeline.building",
-        "report.pdf",
+        "report.write",
         "cli.parts",
         "cli.running",
     },

@@ -1,10 +1,11 @@
-"""The command line: runs a verb, gives its exit status, and prints errors."""
+"""The command line: runs a verb, gives its exit status, and prints errors, also about its own output."""
 
 from __future__ import annotations
 
 import argparse
 import errno
 import gc
+import io
 import os
 import resource
 import stat
@@ -14,8 +15,8 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from traceback import extract_tb
+from typing import Any, TextIO
 
-from campaign.cli import streams
 from campaign.cli.arguments import check_verb, parser
 from campaign.cli.output import say
 from campaign.core import users, waiting
@@ -34,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(1_000_000)  # a large campaign's objects live until the end: collecting garbage finds nothing
     words = sys.argv[1:] if argv is None else list(argv)
     if argv is None:
-        streams.use()
+        use_streams()
         os.umask(os.umask(0o077) | 0o002)  # others must not be able to change results and scripts of jobs
     try:
         return _do(words)
@@ -45,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _last("campaign: interrupted")
         return INTERRUPTED
     except OSError as error:
-        if isinstance(error, BrokenPipeError) and streams.is_one(error):
+        if isinstance(error, BrokenPipeError) and is_stream(error):
             # The reader has gone, as in `campaign table | head`. Verbs whose status is used must not return OK.
             return INTERRUPTED if words[:1] and words[0] in TELLING else OK
         _last(f"campaign: {_in_words(error)}")
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _last("campaign: this machine has not enough memory (ulimit -v, cgroup): use a larger one, or free memory")
         return ENVIRONMENT
     finally:
-        streams.end()
+        end_streams()
 
 
 def _do(words: Sequence[str]) -> int:
@@ -127,3 +128,63 @@ def _denied(path: Path) -> Path:
 def _last(text: str) -> None:
     with suppress(OSError):  # the terminal was closed
         say(text)
+
+
+# --- standard output and standard error, whose errors say which of them could not be written
+
+OUTPUT, ERRORS = "standard output", "standard error"
+_used: list[TextIO] = []
+
+
+class _Named(io.FileIO):
+    """A file descriptor whose errors have its name in place of a file's."""
+
+    def __init__(self, descriptor: int, words: str) -> None:
+        super().__init__(descriptor, "w", closefd=False)
+        self._words = words
+
+    def write(self, content: Any, /) -> Any:
+        try:
+            return super().write(content)
+        except OSError as error:
+            error.filename = self._words
+            raise
+
+
+def use_streams() -> None:
+    """Use such streams as sys.stdout and sys.stderr. A closed descriptor among the first three becomes /dev/null,
+    before a file that is opened gets its number, and with it what programs print there.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    _used[:] = [_opened_stream(1, OUTPUT, sys.stdout), _opened_stream(2, ERRORS, sys.stderr)]
+    sys.stdout, sys.stderr = _used
+
+
+def _opened_stream(descriptor: int, words: str, before: TextIO | None) -> TextIO:
+    if before is None:  # it was closed
+        return os.fdopen(descriptor, "w", closefd=False)
+    before.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Named(descriptor, words)),
+        encoding=before.encoding,
+        errors=before.errors,
+        line_buffering=descriptor == 2 or before.isatty(),
+    )
+
+
+def end_streams() -> None:
+    """Discard what could not be written: Python would try again at its end, and fail with its own exit status."""
+    for stream in _used:
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+
+
+def is_stream(error: OSError) -> bool:
+    """Whether an error is about one of these streams."""
+    return error.filename in (OUTPUT, ERRORS)

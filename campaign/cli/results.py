@@ -22,11 +22,11 @@ from campaign.judge.clauses import matrix
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import clauses, contents, decision, filled, junit, pdf, table, views
+from campaign.report import clauses, contents, decision, filled, junit, table, views
 from campaign.report.compare import forms as printed
 from campaign.report.compare import sources, verdicts
 from campaign.report.workbook.write import workbook
-from campaign.report.write import write_report
+from campaign.report.write import write_pdf, write_report
 from campaign.results.source import modifications
 from campaign.results.store import begun
 
@@ -92,7 +92,7 @@ def report_of(arguments: argparse.Namespace, submission: Submission) -> int:
     modifications.write(directory, submission.sources, modifications.patch_of(paths), submission.pack.build, ran)
     show(f"wrote {page}")
     if arguments.pdf:
-        show(f"wrote {pdf.write(page)}")
+        show(f"wrote {write_pdf(page)}")
     return verdict(submission.rows)
 
 

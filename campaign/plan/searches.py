@@ -22,7 +22,7 @@ from campaign.core.errors import EnvironmentLacks
 from campaign.core.grouping import grouped
 from campaign.core.model import Cell, Run, State
 from campaign.plan import matrix
-from campaign.plan.search import nouns, proposals
+from campaign.plan.search import nouns
 from campaign.results.case import Case, deciding
 from campaign.results.cells import left_out
 from campaign.statistics import intervals, scaling
@@ -120,7 +120,7 @@ def _space(
     space = nouns.SearchSpace(
         fewest, most, campaign.search.processes_per_node or cores_per_node, divides, cores_per_node
     )
-    proposals.grid(space)
+    nouns.grid(space)
     return space
 
 

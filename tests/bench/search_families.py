@@ -29,7 +29,7 @@ from scipy import optimize, stats
 from tabulate import tabulate
 
 from campaign.core.model import Geometry
-from campaign.plan.search import procedure, proposals
+from campaign.plan.search import nouns, procedure
 from campaign.plan.search.nouns import CONFIRM, Decision, Outcome, PlannedBlock, SearchSpace, Settings
 
 GOOD = 0.95
@@ -316,7 +316,7 @@ def best_of_three(
     space: SearchSpace, true: dict[Geometry, float], family: Family, noise: float, number: int
 ) -> Geometry:
     chance, run = random.Random(f"best of 3/{number}"), itertools.count(1)
-    grid = [one for one in proposals.octaves(space) if one in true]
+    grid = [one for one in nouns.octaves(space) if one in true]
     found = {one: max(math.log(true[one]) + family.noise(chance, noise, next(run)) for _ in range(3)) for one in grid}
     top = max(found.values())
     return min((one for one in grid if found[one] >= top + math.log(GOOD)), key=lambda one: one.processes)

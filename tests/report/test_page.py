@@ -16,10 +16,9 @@ import pytest
 from campaign.config.format import Target
 from campaign.config.rules.entries import Plot
 from campaign.core.errors import EnvironmentLacks
-from campaign.report import pdf
 from campaign.report.plots import shapes, svg
 from campaign.report.plots.searches import CHOSEN, CONFIRMED, RUN
-from campaign.report.write import write_report
+from campaign.report.write import write_pdf, write_report
 from tests.report.test_write import contents, placed
 from tests.support.browser import Browser, Tab
 from tests.support.results import everything
@@ -306,14 +305,14 @@ def test_in_print_two_plots_stand_beside_each_other_on_a_sheet_of_a4(browser: Br
 
 
 def test_the_page_is_printed_to_pdf_by_an_installed_browser(page: Path) -> None:
-    made = pdf.write(page)
+    made = write_pdf(page)
     assert made == page.with_suffix(".pdf")
     printed = made.read_bytes()
     assert printed.startswith(b"%PDF-") and printed.count(b"/Type /Page\n") > 2
 
 
 def test_printed_the_decision_and_the_first_table_are_on_page_one_and_no_heading_ends_a_page(page: Path) -> None:
-    made = pdf.write(page)
+    made = write_pdf(page)
     text = subprocess.run(["pdftotext", "-layout", made, "-"], capture_output=True, text=True, check=True).stdout
     first, *others = [sheet.strip() for sheet in text.split("\f") if sheet.strip()]
     assert first.index("REHEARSAL") < first.index("scratch (/scratch/user)") < first.index("All there is")
@@ -332,7 +331,7 @@ def test_without_a_browser_pdf_says_what_to_install_and_what_else_to_do(
     with pytest.raises(
         EnvironmentLacks, match=r"no browser found in PATH.*apt-get install chromium.*print it to a file"
     ):
-        pdf.write(page)
+        write_pdf(page)
 
 
 def test_a_browser_that_fails_is_named_with_what_it_said(
@@ -343,4 +342,4 @@ def test_a_browser_that_fails_is_named_with_what_it_said(
     browser.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
     with pytest.raises(EnvironmentLacks, match=f"{browser} did not print .*: out of memory"):
-        pdf.write(page)
+        write_pdf(page)

@@ -20,7 +20,7 @@ from itertools import chain
 import numpy
 
 from campaign.core.model import Geometry
-from campaign.plan.search import curve, proposals
+from campaign.plan.search import curve, nouns
 from campaign.plan.search.nouns import Book, Logs, SearchSpace, Settings, size
 from campaign.statistics.intervals import Summary
 from campaign.statistics.ranks import NORMAL
@@ -111,7 +111,7 @@ def _beside(space: SearchSpace, counts: Sequence[Geometry], known: Set[Geometry]
 
 
 def _beside_one(space: SearchSpace, one: Geometry, known: Set[Geometry]) -> Iterator[Geometry]:
-    yield from proposals.midpoints(space, one, known)
+    yield from nouns.midpoints(space, one, known)
     cores, ways = space.cores_per_node, [_toward(space, one, step, known) for step in (1, -1)]
     largest = max(2, math.gcd(one.processes_per_node, cores) // 2)
     for way in ways:

@@ -39,10 +39,11 @@ from campaign.plan.search.nouns import (
     Settings,
     SlowRuns,
     Spent,
+    grid,
+    nodes_between,
     size,
     words,
 )
-from campaign.plan.search.proposals import grid, nodes_between
 from campaign.statistics import intervals
 from campaign.statistics.intervals import two_groups
 

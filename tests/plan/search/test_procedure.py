@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.core.model import Geometry
-from campaign.plan.search import inference, nouns, procedure, proposals
+from campaign.plan.search import inference, nouns, procedure
 from campaign.plan.search.nouns import CONFIRM, Outcome, PlannedBlock, SearchSpace, Settings
 from tests.support.searched import NODE, PEAK, Machine, decided, driven, knee_at, rising, spaces
 
@@ -71,7 +71,7 @@ def test_a_search_ends_where_executions_fail(space: SearchSpace, seed: int, shar
 def test_a_budget_is_kept_and_the_best_answer_so_far_is_marked(budget: float, noise: float, seed: int) -> None:
     wanted = Settings(str(seed), budget_node_s=budget)
     decision, _ = driven(PEAK, Machine(knee_at(24), noise, str(seed)), wanted)
-    first = sum(one.nodes for one in proposals.grid(PEAK))  # costs nobody knows before the first block
+    first = sum(one.nodes for one in nouns.grid(PEAK))  # costs nobody knows before the first block
     assert decision.node_s <= max(budget, first)
     assert decision.geometry is not None
     assert decision.complete or "budget" in decision.reason
@@ -86,7 +86,7 @@ def test_the_first_request_is_one_block_of_the_grid_in_an_order_of_chance_that_t
     first, again, other = (procedure.step(NODE, Settings(seed), {}.get) for seed in ("a", "a", "b"))
     assert isinstance(first, tuple) and isinstance(other, tuple)
     assert first == again
-    assert {request.geometry for request in first} == set(proposals.grid(NODE))
+    assert {request.geometry for request in first} == set(nouns.grid(NODE))
     assert {(request.phase, request.block) for request in first} == {("grid", 1)}
     assert set(first) == set(other)
     assert first != other
