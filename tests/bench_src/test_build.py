@@ -66,7 +66,7 @@ def elsewhere(top: Path, place: Path, *words: str) -> subprocess.CompletedProces
 def test_a_build_elsewhere_gives_the_same_binary_and_writes_nothing_beside_the_sources(
     built: Path, tmp_path: Path
 ) -> None:
-    """Each rule of the Makefile makes something there; tests/evidence/test_rebuild.py has every file compiled."""
+    """Each rule of the Makefile makes something there; tests/evidence/test_provenance.py has every file compiled."""
     top, out = copy(tmp_path / "a name with spaces" / "bench-src"), tmp_path / "out"
     for path in (*top.rglob("*"), top):
         path.chmod(path.stat().st_mode & ~0o222)

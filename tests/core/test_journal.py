@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import resource
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.core import events as journal_events
-from campaign.core import journal
+from campaign.core import journal, untrusted
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.events import START, Event, hash_of
+from campaign.core.journal import Salvage
 from tests.support.examples import examples
 
 quick = settings(max_examples=examples(60))
@@ -177,3 +179,214 @@ def test_trouble_of_this_machine_is_no_fault_of_the_journal(
     monkeypatch.setattr(Path, "open", refused)
     with pytest.raises(OSError, match=r"refused: .*journal\.jsonl"):
         journal.look(tmp_path / "journal.jsonl")
+
+
+# --- a damaged journal
+
+Lines = list[bytes]
+
+
+def whole(path: Path) -> Lines:
+    """A journal of nine events: two attempts are begun, and one of them ends."""
+    attempts = [{"run": f"r{number}", "number": 1, "token": "t", "fingerprint": "f"} for number in (1, 2)]
+    events = [
+        {"event": "begin", "nonce": "n", "campaign": "offer"},
+        {"event": "job", "job": "j", "target": "t", "submitter": "host:1:1", "attempts": attempts},
+        {"event": "submitted", "job": "j", "job_id": "17", "message": ""},
+        *({"event": "note", "text": f"{number} é"} for number in range(4)),
+        {"event": "ended", "run": "r1", "number": 1, "state": "done", "reason": "", "started": 1.0, "ended": 2.0},
+        {"event": "note", "text": "last"},
+    ]
+    previous = START
+    for event in events:
+        journal.append(path, event, previous)
+        previous = hash_of(path.read_bytes().splitlines(keepends=True)[-1])
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def edited(line: bytes) -> bytes:
+    return line.replace(b'"time": ', b'"time": 1')
+
+
+def garbage(lines: Lines) -> Lines:
+    return [*lines[:4], b"\0\xff{" * 30 + b"\n", *lines[5:]]
+
+
+def changed(lines: Lines) -> Lines:
+    return [*lines[:4], edited(lines[4]), *lines[5:]]
+
+
+def taken_out(lines: Lines) -> Lines:
+    return [*lines[:4], *lines[5:]]
+
+
+def first_damaged(lines: Lines) -> Lines:
+    return [b"x" + lines[0], *lines[1:]]
+
+
+def first_taken_out(lines: Lines) -> Lines:
+    return lines[1:]
+
+
+def end_changed(lines: Lines) -> Lines:
+    return [*lines[:7], edited(lines[7]), lines[8]]
+
+
+def end_without_a_line_before(lines: Lines) -> Lines:
+    return [*lines[:7], b"x\n", edited(lines[8])]
+
+
+def cut_off(lines: Lines) -> Lines:
+    return [*lines[:8], lines[8][:-7]]
+
+
+def nothing_left(lines: Lines) -> Lines:
+    return [b"\0" * 100 + b"\n"] * 3
+
+
+def too_long(lines: Lines) -> Lines:
+    return [*lines[:4], b" " * (5 << 20) + lines[4], *lines[5:]]
+
+
+@pytest.mark.parametrize(
+    ("damage", "lost", "kept", "open_"),
+    [
+        (garbage, [[4, 5]], [1, 2, 3, 6, 7, 8, 9], ["r2/1"]),
+        (changed, [[5, 5]], [1, 2, 3, 4, 6, 7, 8, 9], ["r2/1"]),
+        (taken_out, [[4, 4]], [1, 2, 3, 5, 6, 7, 8], ["r2/1"]),
+        (first_damaged, [[1, 1]], [2, 3, 4, 5, 6, 7, 8, 9], ["r2/1"]),
+        (first_taken_out, [[0, 0]], [1, 2, 3, 4, 5, 6, 7, 8], ["r2/1"]),
+        (end_changed, [[8, 9]], [1, 2, 3, 4, 5, 6, 7], ["r1/1", "r2/1"]),
+        (end_without_a_line_before, [[7, 9]], [1, 2, 3, 4, 5, 6], ["r1/1", "r2/1"]),
+        (cut_off, [[9, 9]], [1, 2, 3, 4, 5, 6, 7, 8], ["r2/1"]),
+        (nothing_left, [[1, 3]], [], []),
+        (too_long, [[4, 5]], [1, 2, 3, 6, 7, 8, 9], ["r2/1"]),
+    ],
+)
+def test_a_line_is_kept_if_the_next_one_proves_it(
+    tmp_path: Path, damage: Callable[[Lines], Lines], lost: list[list[int]], kept: list[int], open_: list[str]
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    damaged = damage(whole(path))
+    path.write_bytes(b"".join(damaged))
+    salvage = Salvage(path)
+    again = list(salvage.lines())
+    assert (salvage.lost, salvage.open) == (lost, open_)
+    without = [{**json.loads(line), "previous": ""} for line in again]
+    assert without == [{**json.loads(damaged[number - 1]), "previous": ""} for number in kept]
+    proven = kept[: next((place for place, number in enumerate(kept) if number > lost[0][0]), len(kept))]
+    assert again[: len(proven)] == [damaged[number - 1] for number in proven]  # byte for byte
+    assert list(salvage.earlier) == [hash_of(damaged[number - 1]) for number in kept[len(proven) :]]
+
+
+def recover(path: Path, number: int = 1) -> Lines:
+    """As `campaign collect --recover` does; gives the lines."""
+    salvage = Salvage(path)
+    lines = list(salvage.lines())
+    damaged = path.rename(path.with_name(f"journal.damaged-{number}.jsonl"))
+    path.write_bytes(b"".join(lines))
+    told = {"damaged": damaged.name, "sha256": untrusted.digest(damaged), "lost": salvage.lost, "missing": 0}
+    journal.append(path, {"event": "recovered", **told, "open": salvage.open, "unnamed": []}, salvage.head)
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def rechained(lines: Lines) -> bytes:
+    previous, again = START, b""
+    for line in lines:
+        data = (json.dumps({**json.loads(line), "previous": previous}, ensure_ascii=False) + "\n").encode()
+        previous, again = hash_of(data), again + data
+    return again
+
+
+@pytest.mark.parametrize("damage", [garbage, changed, taken_out, first_taken_out, nothing_left])
+def test_a_recovered_journal_is_a_chain_that_tells_what_it_lost(
+    tmp_path: Path, damage: Callable[[Lines], Lines]
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"".join(damage(whole(path))))
+    assert journal.look(path).problem
+    recover(path)
+    chain = journal.look(path)
+    assert (chain.problem, [event["damaged"] for event in chain.recovered]) == ("", ["journal.damaged-1.jsonl"])
+
+
+def test_a_recovered_journal_that_is_damaged_again_is_recovered_again(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"".join(changed(whole(path))))
+    lines = recover(path)
+    for line in ('{"event": "note", "text": "after"}',) * 3:
+        journal.append(path, json.loads(line), hash_of(path.read_bytes().splitlines(keepends=True)[-1]))
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(taken_out(lines)))
+    recover(path, 2)
+    chain = journal.look(path)
+    assert (chain.problem, len(chain.recovered)) == ("", 2)
+    first = tmp_path / "journal.damaged-1.jsonl"
+    first.write_bytes(first.read_bytes()[:-1] + b" \n")
+    assert journal.look(path).problem == "journal.damaged-1.jsonl, from which it was recovered, was changed"
+
+
+def added(lines: Lines) -> Lines:
+    return [*lines[:-1], lines[1], lines[-1]]
+
+
+def replaced(lines: Lines) -> Lines:
+    return [*lines[:5], edited(lines[5]), *lines[6:]]
+
+
+def shorter(lines: Lines) -> Lines:
+    return [*lines[:5], *lines[6:]]
+
+
+def fewer_losses(lines: Lines) -> Lines:
+    return [*lines[:-1], lines[-1].replace(b'"lost": [[5, 5]]', b'"lost": []')]
+
+
+def fewer_attempts(lines: Lines) -> Lines:
+    return [*lines[:-1], lines[-1].replace(b'"open": ["r2/1"]', b'"open": []')]
+
+
+@pytest.mark.parametrize("forged", [added, replaced, shorter, fewer_losses, fewer_attempts])
+def test_what_does_not_follow_from_the_damaged_file_is_found(tmp_path: Path, forged: Callable[[Lines], Lines]) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"".join(changed(whole(path))))
+    path.write_bytes(rechained(forged(recover(path))))
+    problem = journal.look(path).problem
+    assert "journal.damaged-1.jsonl" in problem
+
+
+def test_a_recovered_journal_needs_the_damaged_file(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"".join(changed(whole(path))))
+    recover(path)
+    (tmp_path / "journal.damaged-1.jsonl").unlink()
+    assert journal.look(path).problem == "journal.damaged-1.jsonl, from which it was recovered, is missing"
+
+
+def test_the_hashes_of_lines_behind_lost_ones_are_known_and_are_no_heads(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    lines = whole(path)
+    path.write_bytes(b"".join(changed(lines)))
+    recover(path)
+    chain = journal.look(path)
+    assert (hash_of(lines[8]) in chain.earlier, hash_of(lines[8]) in chain.heads) == (True, False)
+    assert (hash_of(lines[3]) in chain.earlier, hash_of(lines[3]) in chain.heads) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("damaged", "../journal.jsonl"), ("sha256", "x"), ("lost", [[2, 1]]), ("lost", [[1]]), ("open", ["a/b/1"])],
+)
+def test_what_tells_of_a_recovery_names_no_path_and_no_lines_that_cannot_be(
+    tmp_path: Path, field: str, value: object
+) -> None:
+    told = {
+        "damaged": "journal.damaged-1.jsonl",
+        "sha256": "0" * 64,
+        "lost": [],
+        "missing": 0,
+        "open": [],
+        "unnamed": [],
+    }
+    with pytest.raises(EnvironmentLacks, match=rf"recovered\.{field}\S*: found .*; allowed: "):
+        journal.append(tmp_path / "journal.jsonl", {"event": "recovered", **told, field: value}, START)

@@ -19,7 +19,7 @@ from campaign.core.errors import InputError
 from campaign.core.model import Cell, Finding, Geometry, Severity, Status
 from campaign.report import printing, table
 from campaign.results.cells import Row
-from tests.config.rules import test_settle
+from tests.config.rules import test_pack
 from tests.support import builders
 from tests.support.results import Results, everything
 
@@ -224,7 +224,7 @@ def operations(line: table.TableLine) -> tuple[str | None, ...]:
 
 
 def test_rows_stand_below_their_launch_condition_and_columns_hold_one_title_each() -> None:
-    pack = settle(test_settle.PACK, "full", test_settle.LAUNCH, {})
+    pack = settle(test_pack.PACK, "full", test_pack.LAUNCH, {})
     assert table.columns(pack) == ("Rate", "1m", "4m")
     lines = table.lines(empty(pack), replace(pack, files=pack.files[:1]))
     assert [("  " * line.level + line.label, operations(line)) for line in lines] == [

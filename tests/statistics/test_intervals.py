@@ -4,6 +4,7 @@ import itertools
 import math
 import random
 import statistics as standard
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaign.statistics import intervals
+from campaign.statistics.intervals import FEWEST_GROUPED, two_groups
 
 rates = st.lists(st.floats(0.001, 1e9), min_size=1, max_size=40)
 
@@ -161,3 +163,93 @@ def test_the_farthest_value_has_the_p_value_of_grubbs_test() -> None:
     assert intervals.farthest([100.0, 101.0, 99.0]) is None
     assert intervals.farthest([100.0, 100.0, 100.0, 100.0, 101.0]) is None
     assert intervals.farthest([-1.0, 2.0, 3.0, 4.0, 5.0]) is None
+
+
+# --- one group or two
+
+
+def about(number: int, centre: float, seed: str = "s") -> list[float]:
+    chance = random.Random(f"{seed}/{number}/{centre}")
+    return [chance.gauss(centre, 0.05) for _ in range(number)]
+
+
+def test_two_groups_are_found_with_the_share_of_the_lower_one_and_how_far_they_are_apart() -> None:
+    groups = two_groups([*about(30, 0.0), *about(70, 0.4)])
+    assert groups is not None
+    assert groups.share == 0.3
+    assert groups.apart == pytest.approx(0.4, abs=0.03)
+
+
+@pytest.mark.parametrize(("shape", "most"), [("normal", 2), ("skewed", 2), ("heavy tails", 2), ("flat", 20)])
+def test_values_about_one_value_are_seldom_two_groups_whatever_their_distribution(shape: str, most: int) -> None:
+    chance = random.Random(shape)
+    draw: Callable[[], float] = {
+        "normal": lambda: chance.gauss(0, 1),
+        "skewed": lambda: chance.expovariate(1),
+        "heavy tails": lambda: math.tan(chance.uniform(-1.5, 1.5)),
+        "flat": chance.random,
+    }[shape]
+    assert sum(two_groups([draw() for _ in range(60)]) is not None for _ in range(200)) <= most
+
+
+def test_one_value_far_off_is_no_group() -> None:
+    assert two_groups([*about(60, 0.0), -0.7]) is None
+
+
+def test_values_that_are_all_the_same_are_one_group() -> None:
+    assert two_groups([2.5] * 40) is None
+
+
+def test_a_few_values_show_no_groups() -> None:
+    assert two_groups([*about(5, 0.0), *about(FEWEST_GROUPED - 6, 0.4)]) is None
+
+
+@given(
+    st.lists(st.floats(-100, 100), min_size=FEWEST_GROUPED, max_size=40),
+    st.integers(-1000, 1000),
+    st.sampled_from([0.5, 8]),
+)
+def test_neither_their_order_nor_their_unit_matters(values: list[float], shift: int, scale: float) -> None:
+    rounded = [round(value, 3) for value in values]
+    groups = two_groups(rounded)
+    moved = two_groups([round(scale * value + shift, 6) for value in reversed(rounded)])
+    assert (groups is None) == (moved is None)
+    if groups and moved:
+        assert moved.share == groups.share
+        assert moved.apart == pytest.approx(scale * groups.apart)
+
+
+# --- sessions
+
+HOUR_S = 3600.0
+
+
+@pytest.mark.parametrize(
+    ("hours", "numbers"),
+    [
+        ([0, 1, 2], [1, 1, 1]),
+        ([2, 0, 30, 31], [1, 1, 2, 2]),  # a night lies between
+        ([0, 8, 16, 24, 32, 40, 48], [1, 1, 1, 2, 2, 2, 3]),  # without a break, but a day long at most
+        ([0, 8.1, 16.2], [1, 2, 3]),
+        ([], []),
+    ],
+)
+def test_a_session_ends_with_a_break_or_after_a_day(hours: list[float], numbers: list[int]) -> None:
+    assert intervals.sessions_of([HOUR_S * each for each in hours]) == numbers
+
+
+@pytest.mark.parametrize(
+    ("order", "turns"),
+    [
+        ("ABABABABABAB", True),
+        ("ABBAABBAABBA", True),
+        ("AAAAAABBBBBB", False),
+        ("AAABBBAAABBB", False),
+        ("BAAAAAAABBBBBBBA", False),
+        ("AABABABABABB", False),  # as many turns, but B is later
+        ("AB", False),
+    ],
+)
+def test_runs_take_turns_as_often_as_in_a_random_order(order: str, turns: bool) -> None:
+    first, second = ([place for place, side in enumerate(order) if side == name] for name in "AB")
+    assert intervals.in_turns(first, second) is turns

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+from dataclasses import replace
 
-from campaign.core.model import Observation, OutputRemark
-from campaign.results.parsers.lines import KEPT, SHOWN, UNPARSED_KEPT, Notes, grade, shown
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaign.core.model import Observation, OutputRemark, Record, Source
+from campaign.results.parsers.lines import (
+    KEPT,
+    LONGEST_LINE,
+    SHOWN,
+    UNPARSED_KEPT,
+    LineRules,
+    Notes,
+    Repeats,
+    TextReader,
+    deviation,
+    grade,
+    shown,
+)
 from tests.support.captures import said
 
 
@@ -90,3 +107,77 @@ def test_of_very_many_the_first_are_kept_and_the_rest_is_counted() -> None:
     assert (len(seen.warnings), said(seen.warnings)[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more warnings")
     assert len(seen.unparsed) == UNPARSED_KEPT + 1
     assert said(seen.unparsed)[-1] == f"stdout: {1000 - UNPARSED_KEPT} more unrecognised lines"
+
+
+# --- iterations
+
+
+def test_the_best_value_counts_with_its_line_and_the_spread_of_all() -> None:
+    repeats = Repeats("f")
+    for line, (rate, time) in enumerate([(1.0, 4.0), (4.0, 1.0), (2.0, 2.0)], 7):
+        repeats.add("rate", rate, "MiB/s", line)
+        repeats.add("time", time, "s", line)
+    assert repeats.records() == [
+        Record("rate", 4.0, "MiB/s", Source("f", 8), 1.0, 7 / 3, deviation([1, 4, 2]), 3),
+        Record("time", 1.0, "s", Source("f", 8), 1.0, 7 / 3, deviation([4, 1, 2]), 3, statistic="minimum"),
+    ]
+
+
+def test_one_value_has_no_deviation_and_two_have_that_of_a_sample() -> None:
+    assert deviation([5.0]) == 0.0
+    assert deviation([1.0, 3.0]) == pytest.approx(2**0.5)
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=20))
+def test_the_best_lies_at_an_end_of_the_spread(values: list[float]) -> None:
+    repeats = Repeats("f")
+    for line, value in enumerate(values, 1):
+        repeats.add("x", value, "s", line)
+    record = repeats.records()[0]
+    assert record.value == record.minimum == min(values)
+    assert values[record.source.line - 1] == record.value
+
+
+# --- the reader of a text
+
+
+class _HplReader(TextReader):
+    rules = LineRules(known=r"|=+")
+
+    @rules(r"WR\S+ +(?P<rate>[0-9.]+)")
+    def result(self, number: int, match: re.Match[str]) -> None:
+        rate = float(match["rate"])
+        if "hpl" not in self.records or self.records["hpl"].value < rate:
+            self.records["hpl"] = Record("hpl", rate, "Gflop/s", Source(self.file, number))
+
+    @rules(r"WR.*")
+    def other(self, number: int, match: re.Match[str]) -> None:
+        self.notes.unreadable(number, match[0], f"no rate: {match[0]}")
+
+    def finish(self, text: str) -> None:
+        self.seen = replace(self.seen, complete=bool(self.records))
+
+
+def test_the_first_rule_that_matches_the_whole_line_takes_it() -> None:
+    records, seen = _HplReader("stdout").read("====\r\n\nWR11 2.5\nWR12 4.0\nWR13 fast\n")
+    assert [(record.operation, record.value, record.source) for record in records] == [
+        ("hpl", 4.0, Source("stdout", 4))
+    ]
+    wrong = OutputRemark("no rate: WR13 fast", "stdout", 5)
+    assert seen == Observation(complete=True, errors=(wrong,), unparsed=(replace(wrong, text="WR13 fast"),))
+
+
+def test_a_line_that_no_rule_knows_is_noted_by_its_words() -> None:
+    _, seen = _HplReader("stdout").read("a word\nan error\na warning\n")
+    assert (said(seen.unparsed), said(seen.errors), said(seen.warnings)) == (
+        ("stdout:1: a word",),
+        ("stdout:2: an error",),
+        ("stdout:3: a warning",),
+    )
+
+
+def test_an_endless_line_is_an_error_and_is_given_to_no_rule() -> None:
+    _, seen = _HplReader("stdout").read("=" * (LONGEST_LINE + 1))
+    assert said(seen.errors) == (
+        f"stdout:1: line of {LONGEST_LINE + 1} characters ignored; at most {LONGEST_LINE} are read",
+    )
