@@ -22,7 +22,7 @@ from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
 from campaign.report import decision, table
 from campaign.report.compare import forms, verdicts
-from campaign.report.verdict import counted
+from campaign.report.decision import counted
 from campaign.report.whole import scores_text
 from campaign.report.write import write_report
 from campaign.results.store import begun

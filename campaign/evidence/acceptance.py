@@ -28,8 +28,7 @@ from campaign.judge.submission import RECORDS, Submission
 from campaign.pipeline import standing
 from campaign.report.compare.offers import Offer
 from campaign.report.compare.verdicts import CellComparison, CellVerdict, OfferComparison, Terms, compare
-from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
-from campaign.report.verdict import Compliance
+from campaign.report.decision import VENDOR, YOU, Compliance, DecisionBlock, Question, Step
 from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
 from campaign.results.store import begun

@@ -18,8 +18,17 @@ from campaign.judge.submission import RECORDS, Submission
 from campaign.judge.system import mounted
 from campaign.report import decision
 from campaign.report.contents import measured
-from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, SortedFindings, Step
-from campaign.report.verdict import OPEN, Compliance, verdict
+from campaign.report.decision import (
+    OPEN,
+    VENDOR,
+    YOU,
+    Compliance,
+    DecisionBlock,
+    Question,
+    SortedFindings,
+    Step,
+    verdict,
+)
 from campaign.results.cells import Row
 
 NOT_FULLY_CHECKED = 4

@@ -32,7 +32,7 @@ from campaign.judge.clauses import matrix
 from campaign.judge.findings import unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
-from campaign.report import clauses, decision, table, verdict, views
+from campaign.report import clauses, decision, table, views
 
 # These decide nothing.
 WORDS = frozenset({"title", "document", "caption", "texts", "notes", "plots", "items_clause", "clauses"})
@@ -198,7 +198,7 @@ def _without(submission: Submission, place: str) -> Submission:
 
 def _rendered(submission: Submission) -> dict[str, str]:
     campaign, pack = submission.campaign, submission.pack
-    judged = verdict.verdict(submission)
+    judged = decision.verdict(submission)
     states = dict.fromkeys(row.status for row in submission.rows)
     summary = {
         "format": FORMAT,

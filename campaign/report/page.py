@@ -20,7 +20,7 @@ from campaign.core import escaping, units
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Run, Status
 from campaign.core.resources import TEMPLATES
-from campaign.report import causes, clauses, notes, origins, table, verdict
+from campaign.report import causes, clauses, decision, notes, origins, table
 from campaign.report.contents import Contents
 from campaign.report.plots import svg
 from campaign.report.plots.kinds import Picture, model_lines
@@ -46,7 +46,7 @@ def html(
         TEMPLATE,
         campaign=campaign,
         pack=pack,
-        verdict=verdict.verdict(contents),
+        verdict=decision.verdict(contents),
         decision=contents.decision,
         tried=contents.tried,
         measured=contents.measured,

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from campaign.core.model import State
-from campaign.report.verdict import counted
+from campaign.report.decision import counted
 from tests.report.test_write import contents
 from tests.support import builders
 from tests.support.results import Results, everything

@@ -7,7 +7,7 @@ import pytest
 
 from campaign.core.model import Finding, Severity, Status
 from campaign.report.contents import Contents
-from campaign.report.verdict import Compliance, Verdict, verdict
+from campaign.report.decision import Compliance, Verdict, verdict
 from tests.report.test_write import FINDING, contents
 from tests.support import builders
 from tests.support.results import Results

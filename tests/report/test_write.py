@@ -23,8 +23,7 @@ from campaign.core.errors import InputError
 from campaign.core.model import Finding, Severity
 from campaign.report import origins
 from campaign.report.contents import Contents, Section
-from campaign.report.decision import DecisionBlock, Question, Step
-from campaign.report.verdict import Compliance
+from campaign.report.decision import Compliance, DecisionBlock, Question, Step
 from campaign.report.write import write_report
 from tests.report.test_clauses import KEPT, OPEN
 from tests.support import builders

@@ -13,8 +13,7 @@ from campaign.core.units import digits, several
 from campaign.report import decision, printing
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import MAX_VALUES, Offer, OfferedCell
-from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
-from campaign.report.verdict import Compliance
+from campaign.report.decision import VENDOR, YOU, Compliance, DecisionBlock, Question, Step
 from campaign.statistics import ranks
 
 MARKS = {

@@ -18,7 +18,7 @@ from campaign.core.model import Status
 from campaign.core.units import digits
 from campaign.report import notes, table
 from campaign.report.contents import Contents
-from campaign.report.verdict import Compliance
+from campaign.report.decision import Compliance
 from campaign.report.workbook import records
 from campaign.report.workbook.sheets import CLAUSES, LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal
 from campaign.results.cells import Row
