@@ -89,9 +89,10 @@ OF_BOTH = frozenset({"EVD-06"})
 OF_PLANNED = frozenset({"FLG-01", "FLG-02", "FLG-03", "FLG-04", "FLG-05", "FLG-06", "GEO-02", "GEO-04", "GEO-05"})
 # Of a campaign that has not run, it says only that.
 OF_ENDED = frozenset({"CMP-03"})
-OVER_NUMBERS = frozenset(
-    {"CMP-04", "RUN-10", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05", "RES-02"}
-)
+OVER_NUMBERS = frozenset({
+    "CMP-04", "RUN-10", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05", "PHY-06",
+    "RES-02",
+})  # fmt: skip
 
 RULES: Mapping[str, Callable[[submission.Submission], Iterator[Finding]]] = {
     "CMP-01": submission.every_cell_there,
@@ -121,6 +122,7 @@ RULES: Mapping[str, Callable[[submission.Submission], Iterator[Finding]]] = {
     "PHY-01": numbers.layouts_agree,
     "PHY-02": numbers.not_below_one_process,
     "PHY-05": numbers.stat_not_below_creation,
+    "PHY-06": numbers.not_far_above_one_process,
     "PRJ-01": projections.labelled,
     "PRJ-02": projections.computed_again,
     "PRJ-03": projections.logs_included,

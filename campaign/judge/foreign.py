@@ -256,6 +256,7 @@ RULES: Mapping[str, Callable[[submission.Submission], Iterator[Finding]]] = {
     "PHY-03": inflation_told,
     "PHY-04": within_physics,
     "PHY-05": numbers.stat_not_below_creation,
+    "PHY-06": numbers.not_far_above_one_process,
     "PRJ-01": numbers.numbers_of_their_own,
 }
 

@@ -235,6 +235,33 @@ def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
     )
 
 
+def not_far_above_one_process(submission: Submission) -> Iterator[Finding]:
+    """PHY-06: the rate of many processes is not above theirs alone by more than a factor. Caches of more nodes, or less
+    work for each process, may be the reason. The formula of an inflated rate counts operations of nobody.
+    """
+    factor, alone = submission.pack.parameter("PHY-06", "factor"), of_one_process(submission.pack)[:1]
+    values = {row.cell: row.value for row in submission.measured_rows if row.value is not None}
+    inflated = {(files.id, operation) for files in submission.pack.files for operation in files.inflated}
+    without = []
+    for row in submission.executed_rows:
+        rate, processes = row.value, row.geometry.processes if row.geometry else 0
+        if row.cell.launch in alone or row.best == "lowest" or (row.cell.files, row.cell.operation) in inflated:
+            continue
+        for single in (values.get(replace(row.cell, launch=launch)) for launch in alone):
+            if single is None or not processes:
+                without.append(row.cell)
+            elif rate is not None and rate > factor * processes * single > 0:
+                most, found, by = apart(factor * processes * single, rate, single)
+                yield doubt(submission.full)(
+                    "more than {factor}x the rate of that many single processes",
+                    f"at most {most} {row.unit} ({factor:g} x {processes} processes x {by})",
+                    f"{found} {row.unit}",
+                    about=row.cell,
+                    factor=f"{factor:g}",
+                )
+    yield from submission.over(unchecked, without, "no single-process result, or process count, to compare with")
+
+
 def _not_worse(
     submission: Submission, rule: str, name: str, pairs: Sequence[tuple[Row, Cell]], message: str, missing: str
 ) -> Iterator[Finding]:

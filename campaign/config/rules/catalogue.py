@@ -476,6 +476,14 @@ CATALOGUE: Mapping[str, RuleEntry] = {
         below=Parameter(Quantity.SHARE, 0.05, "how far a stat rate may be below the creation rate of its row"),
         severity=_W,
     ),
+    "PHY-06": _rule(
+        Level.CAMPAIGN,
+        "rates grow at most by a factor beyond the processes times the single-process result, or are explained",
+        "a process beside others is hardly faster than alone: a cache, or a benchmark that counts wrongly, is likely",
+        "explain the growth, for example by caches of more nodes, or find its cause and measure again",
+        factor=Parameter(Quantity.FACTOR, 2.0, "how far a rate may be above processes x the single-process rate"),
+        severity=_W,
+    ),
     "PRJ-01": _rule(
         Level.CAMPAIGN,
         "projections are labelled and follow from a model; no measured line repeats another",
@@ -590,7 +598,7 @@ PRACTICE = "practice"  # in place of a clause: good measurement practice, in no 
 
 # Always judged, even if a pack does not list them: these rules ask whether the evidence is true and belongs to the
 # offered system, not whether it meets the RFP. A pack may list them with its clause and other parameters.
-ALWAYS = ("INP-01", "SRC-06", "PHY-04", "PHY-05", "ENV-04", "ENV-05", "EVD-06", "EVD-07")
+ALWAYS = ("INP-01", "SRC-06", "PHY-04", "PHY-05", "PHY-06", "ENV-04", "ENV-05", "EVD-06", "EVD-07")
 
 
 def judged(checks: Mapping[str, str]) -> dict[str, str]:

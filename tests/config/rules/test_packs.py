@@ -474,6 +474,8 @@ Rules that are checked (E: violation, the result is invalid; W: explanation requ
             network adapters [practice] (call 0.1us, memory 4000)
   PHY-05 W  stat rates are at most a margin below the creation rates of the same row, or are
             explained [practice] (below 5%)
+  PHY-06 W  rates grow at most by a factor beyond the processes times the single-process result, or
+            are explained [practice] (factor 2)
   ENV-04 E  the file system that the nodes mounted is the one that the campaign file describes
             [practice]
   ENV-05 W  the measured system is configured as the proposed one, or each difference is explained
