@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,7 @@ def verify_bundle(arguments: argparse.Namespace) -> int:
             differing = _differing(arguments, {arguments.part: verified}, None)
             if arguments.json:
                 print(json.dumps(text.as_json(verified) | _of_table(arguments, differing), indent=1))
-            _print_verified(arguments, verified, arguments.part, arguments.junit, arguments.output)
+            _print_verified(arguments, verified, arguments.part, not arguments.json)
             if differing is not None and not arguments.json:
                 show(text.of_table(arguments.table, differing))
     return INCOMPLETE if differing else verified.conclusion.exit_status
@@ -149,17 +150,12 @@ def _of_table(arguments: argparse.Namespace, differing: Differing) -> dict[str, 
     return {"table": {"file": str(arguments.table), "differences": list(map(asdict, differing))}}
 
 
-def _print_verified(
-    arguments: argparse.Namespace,
-    verified: verify.VerifiedBundle,
-    part: str,
-    junit: Path | None,
-    output: Path | None,
-) -> None:
-    judged = verified.judged
+def _print_verified(arguments: argparse.Namespace, verified: verify.VerifiedBundle, part: str, is_shown: bool) -> None:
+    """Print a bundle's verification, if it is shown, and write what is asked for; `part`: of several."""
+    judged, junit, output = verified.judged, arguments.junit, arguments.output
     if junit:
         write(text.as_junit(verified), junit)
-    if not arguments.json:
+    if is_shown:
         show(text.as_text(verified, columns(), part, arguments.details))
         if judged is not None and arguments.details:
             submission = judged.submission
@@ -173,24 +169,26 @@ def _print_verified(
 
 
 def _print_parts(arguments: argparse.Namespace, verified: whole.VerifiedResponse) -> int:
-    """Each part, then the verdict on the whole."""
+    """The decision on the whole, what was found about it, and its scores; with --details also each part."""
     differing = _differing(arguments, verified.parts, verified.rfp)
     if arguments.json:
         parts = {part: text.as_json(each) for part, each in verified.parts.items()}
         of_whole = {"format": 1, "bundle": verified.name, **verified.as_json(), **_of_table(arguments, differing)}
         print(json.dumps({**of_whole, "parts": parts}, indent=1))
-    for part, each in verified.parts.items():
-        if not arguments.json:
-            show(f"=== part {part} ===")
-        junit = arguments.junit and arguments.junit.with_stem(f"{arguments.junit.stem}-{part}")
-        _print_verified(arguments, each, part, junit, arguments.output and arguments.output / part)
-    if not arguments.json:
-        show("\n".join(["", "=== all parts ===", *whole.texts(verified)]))
+    else:
+        show("\n".join([decision.printed(verified.decision, columns()), "", *whole.texts(verified)]))
         if verified.scored:
-            show(scores_text(verified.scored, columns()))
+            show(scores_text(verified.scored, columns(), arguments.details))
         if differing is not None:
             show(text.of_table(arguments.table, differing))
-        show(verified.sentence)
+    for part, each in verified.parts.items():
+        is_shown = arguments.details and not arguments.json
+        if is_shown:
+            show(f"\n=== part {part} ===")
+        given = copy(arguments)
+        given.junit = arguments.junit and arguments.junit.with_stem(f"{arguments.junit.stem}-{part}")
+        given.output = arguments.output and arguments.output / part
+        _print_verified(given, each, part, is_shown)
     return INCOMPLETE if differing else verified.exit_status
 
 

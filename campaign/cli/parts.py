@@ -28,7 +28,7 @@ from campaign.core.units import listed
 from campaign.evidence import verify
 from campaign.evidence import whole as evidence
 from campaign.judge.submission import Submission
-from campaign.report import printing, scores, whole
+from campaign.report import decision, printing, scores, whole
 from campaign.report.compare import forms, sources, verdicts
 from campaign.report.compare.offers import Offer
 
@@ -81,6 +81,8 @@ def do(name: str, verb: Verb, arguments: argparse.Namespace, response: Response)
         write(text, arguments.output if style else None)
     elif scored:
         show(f"\n{whole.scores_text(scored, columns())}")
+    if name == "check" and not as_data:
+        show(f"\n{_decision(arguments, response)}")
     if name == "report":
         directory = arguments.output or next(iter(judged.values())).campaign.results.parent / "report"
         pages = {
@@ -97,6 +99,19 @@ def _complete(response: Response, status: int) -> int:
         say(f"mandatory parts of RFP {response.rfp.id} that are not answered: {listed([part.id for part in left])}")
         return max(status, INCOMPLETE)
     return status
+
+
+def _decision(arguments: argparse.Namespace, response: Response) -> str:
+    """That on all parts, for the vendor."""
+    parts = {
+        part.id: decision.of_campaign(results.judged(_of_part(arguments, part.id, "")), typed(arguments.file, part.id))
+        for part in response.parts
+    }
+    asked = [whole.every_part([part.id for part in response.unanswered], len(parts))]
+    rfp = response.rfp
+    of_part = decision.Step(decision.VENDOR, f"campaign check {typed(arguments.file)}")
+    block = whole.decision_of((f"RFP {rfp.id} {rfp.version}",), asked, parts, (), of_part)
+    return decision.printed(block, columns())
 
 
 def _of_part(arguments: argparse.Namespace, part: str, below: str) -> argparse.Namespace:
@@ -131,6 +146,8 @@ def _run(name: str, arguments: argparse.Namespace, response: Response) -> int:
     with running.sandboxed(arguments):
         chosen = dict(_chosen(name, arguments, response))
         status = _side_by_side(chosen, list(groups(opened(arguments, response), list(chosen))))
+    if not arguments.detach and status != INTERRUPTED:
+        show(f"\n{_decision(arguments, response)}")
     told = f"campaign for RFP {response.rfp.id}: ended with status {status}"
     running.notify(arguments.notify, response.rfp.id, status, told)
     return _complete(response, status)

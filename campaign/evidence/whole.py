@@ -18,13 +18,15 @@ from campaign.config import rfp
 from campaign.core import bagit, journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, CampaignError, InputError
 from campaign.core.escaping import plain
-from campaign.core.model import Finding, Severity
+from campaign.core.model import Finding, Move, Severity
 from campaign.core.strict_yaml import shown
 from campaign.evidence import bundle, compared, replay, text, verify
 from campaign.evidence.conclusion import NOT_FULLY_CHECKED
 from campaign.judge.findings import note, of_rule, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
-from campaign.report import scores
+from campaign.report import decision, scores
+from campaign.report.decision import VENDOR, YOU, Compliance, DecisionBlock, Question, Step
+from campaign.report.whole import decision_of, every_part
 
 RFP, RESPONSE = "data/rfp.yaml", "data/response.json"
 
@@ -45,30 +47,48 @@ class VerifiedResponse:
         """The worst of the parts; altered, or without a mandatory part, it is not valid; what was not checked on the
         whole counts as in a part.
         """
-        wrong = any(finding.severity is Severity.ERROR for finding in self.findings)
+        wrong = any(map(_is_wrong, self.findings))
         statuses = [part.conclusion.exit_status for part in self.parts.values()]
         if wrong or self.unanswered or INCOMPLETE in statuses or not statuses:
             return INCOMPLETE
         return max([*statuses, OK if all(finding.checked for finding in self.findings) else NOT_FULLY_CHECKED])
 
     @property
-    def sentence(self) -> str:
-        """The verdict in one line, by part."""
-        outcomes = ", ".join(f"{part}: {verified.conclusion.outcome}" for part, verified in self.parts.items())
-        wrong = [f"{each.rule}: {each.message}" for each in self.findings if each.severity is Severity.ERROR]
-        left = [f"mandatory parts missing: {', '.join(self.unanswered)}"] if self.unanswered else []
-        word = "NOT VALID" if self.exit_status == INCOMPLETE else "no violation found"
-        return "; ".join([f"{word}: {outcomes or 'no parts'}", *left, *wrong])
+    def decision(self) -> DecisionBlock:
+        """For the buyer."""
+        wrong, left = ([each for each in self.findings if kind(each)] for kind in (_is_wrong, _is_open))
+        answer = "CONTRADICTED" if wrong else "unproven" if left else "consistent"
+        first = decision.first_of(wrong or left) if wrong or left else "the scores follow from the parts"
+        parts = {part: each.conclusion.decision for part, each in self.parts.items()}
+        asked = (Question("bundle", answer, first), every_part(self.unanswered, len(parts)))
+        steps = [Step(VENDOR, f"campaign run FILE --part {part}") for part in self.unanswered[:1]]
+        steps += decision.of_vendor([each for each in left if each.move is Move.VENDOR])
+        yours = [each for each in left if each.move is Move.BUYER]
+        steps += [Step(YOU, decision.first_of(yours))] if yours else []
+        rules = (f"RFP {self.rfp.id} {self.rfp.version}",) if self.rfp else ()
+        whole = decision_of((self.name, *rules), asked, parts, steps, Step(YOU, f"campaign verify {self.name}"))
+        if wrong:
+            return replace(whole, headline="NOT VALID", may="nothing: it is not one answer.", kind=Compliance.BROKEN)
+        return replace(whole, headline="NOT YET ACCEPTABLE", kind=Compliance.BROKEN) if self.unanswered else whole
 
     def as_json(self) -> dict[str, Any]:
         """Beside the JSON of the parts."""
         return {
-            "verdict_sentence": self.sentence,
+            "verdict_sentence": self.decision.sentence,
+            "decision": asdict(self.decision),
             "exit_status": self.exit_status,
             "findings": [finding.as_json() for finding in self.findings],
             "unanswered": list(self.unanswered),
             "scores": list(map(asdict, self.scored)),
         }
+
+
+def _is_wrong(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR
+
+
+def _is_open(finding: Finding) -> bool:
+    return finding.open
 
 
 def write(asked: rfp.Rfp, root: Path, written: Mapping[str, bundle.Written], out: Path, key: Path | None) -> int:

@@ -182,11 +182,14 @@ def _lines(decision: DecisionBlock, width: int) -> Iterator[str]:
 
 
 class SortedFindings:
-    """Findings by what is left of them, and for whom. `open` ones are the vendor's and the buyer's."""
+    """Findings by what is left of them, and for whom. `open` ones are the vendor's and the buyer's. That results lack a
+    value comes last among violations: whether all are there is a question of its own.
+    """
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         known = list(findings)
-        self.violated = [finding for finding in known if finding.violated]
+        violated = [finding for finding in known if finding.violated]
+        self.violated = sorted(violated, key=lambda finding: finding.rule == "CMP-03")
         self.open = [finding for finding in known if finding.open and finding.move is not Move.NOBODY]
         self.unprovable = rules_of(finding for finding in known if finding.open and finding.move is Move.NOBODY)
         self.undecided = [finding for finding in known if finding.undecided]

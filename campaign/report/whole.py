@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,12 @@ from campaign.core import atomic, units
 from campaign.core.errors import typed, unwritten
 from campaign.judge.submission import Submission
 from campaign.report import decision, page, printing, table
+from campaign.report.decision import Compliance, DecisionBlock, Question, Step
 from campaign.report.scores import Scored
 
 TEMPLATE = "whole.html.j2"
+MOST_PARTS = 5  # in a decision
+_WORST_FIRST = (Compliance.BROKEN, Compliance.UNCHECKED, Compliance.REHEARSAL, Compliance.COMPLIES)
 
 
 def heading(part: Part) -> str:
@@ -38,15 +41,43 @@ def as_json(response: Response, texts: Mapping[str, str], scored: Sequence[Score
     return json.dumps(whole, indent=1) + "\n"
 
 
-def scores_text(scored: Sequence[Scored], width: int) -> str:
-    """Each score, and below it the numbers that it is computed from."""
+def decision_of(
+    about: tuple[str, ...],
+    asked: Sequence[Question],
+    parts: Mapping[str, DecisionBlock],
+    steps: Sequence[Step],
+    of_part: Step,
+) -> DecisionBlock:
+    """Of an answer in parts, which is as good as the worst of them. `asked`, `steps`: about the whole; `of_part`: the
+    command for one, without its name.
+    """
+    worst = sorted(parts, key=lambda part: _WORST_FIRST.index(parts[part].kind))
+    shown = [
+        Question(part, parts[part].headline, "; ".join(f"{step.who}: {step.what}" for step in parts[part].steps))
+        for part in worst[:MOST_PARTS]
+    ]
+    if more := worst[MOST_PARTS:]:
+        shown.append(Question("others", f"{len(more)} more", units.listed(more)))
+    whole = parts[worst[0]] if worst else DecisionBlock("NOT VALID", (), (), "nothing.", "anything.")
+    of_worst = [replace(of_part, what=f"{of_part.what} --part {part}") for part in worst[:1]]
+    return replace(whole, about=about, questions=(*asked, *shown), steps=(*steps, *of_worst))
+
+
+def every_part(unanswered: Sequence[str], number: int) -> Question:
+    if unanswered:
+        return Question("parts", "NO", f"mandatory parts missing: {', '.join(unanswered)}")
+    return Question("parts", "yes", f"{units.several(number, 'part')}, no mandatory one is missing")
+
+
+def scores_text(scored: Sequence[Scored], width: int, more: bool = True) -> str:
+    """Each score, and with `more` below it the numbers that it is computed from."""
     lines = []
     for each in scored:
         lines.append(f"{each.id}: {value(each)}   {each.title}")
-        for term in each.terms:
+        for term in each.terms if more else ():
             share = f"{units.digits(term.value)} / {term.reference:g}, weight {term.weight:g}"
             lines += printing.wrapped(f"{term.formula}: {share}", width, "  ", "      ")
-        for figure in each.figures:
+        for figure in each.figures if more else ():
             lines += printing.wrapped(f"{figure.name}: {figure.origin}", width, "    ", "      ")
     return "\n".join(lines)
 

@@ -55,8 +55,10 @@ def test_one_command_runs_all_parts_and_every_verb_works_on_the_whole_and_on_a_p
         assert re.search(rf"{part}: +complete +NO +0 of 36 results \(36 invalid\)", done.stdout), (
             "those of the fake are"
         )
+    assert "\nREHEARSAL  RFP small 3\n  parts  yes        2 parts" in done.stdout
     again = called(tmp_path, "run", "c.yaml")
     assert "submitted" not in again.stdout
+    assert "\n  slow   REHEARSAL  vendor: " in called(tmp_path, "check", "c.yaml").stdout
 
     status = json.loads(called(tmp_path, "status", "c.yaml", "--json").stdout)
     states = {run["state"] for runs in status["parts"].values() for run in runs}
@@ -82,7 +84,7 @@ def test_one_command_runs_all_parts_and_every_verb_works_on_the_whole_and_on_a_p
 
     rerun = called(tmp_path, "rerun", "c.yaml", "slow/home/single/shared/*")
     assert "slow: home/single/shared/create" in rerun.stdout
-    assert "fast" not in rerun.stdout
+    assert "fast: " not in rerun.stdout
     refused = called(tmp_path, "rerun", "c.yaml", "home/single/shared/stat")
     assert refused.returncode == 2
     assert "home/single/shared/stat: allowed: part/target/launch/files/operation; parts: fast, slow" in refused.stderr

@@ -14,6 +14,7 @@ from campaign.config import rfp as rfps
 from campaign.core import bagit, resources
 from campaign.evidence import verify, whole
 from campaign.evidence.whole import VerifiedResponse
+from campaign.report.decision import Step
 from tests.support import command_line, fake_slurm, rfp
 from tests.support.rfp import ANSWER, RFP
 
@@ -62,12 +63,16 @@ def told(found: VerifiedResponse) -> list[str]:
 def test_every_part_is_verified_and_the_verdict_names_each(site: Path, tmp_path: Path) -> None:
     printed = called(site, "verify", "offer", "--rfp", "rfp.yaml")
     assert printed.returncode == 1, "the numbers of the fake are invalid"
-    for heading in ("=== part fast ===", "=== part slow ===", "=== all parts ==="):
-        assert heading in printed.stdout
-    assert printed.stdout.splitlines()[-1] == "NOT VALID: fast: NOT VALID, slow: NOT VALID"
+    assert printed.stdout.startswith("NOT VALID  offer  RFP small 3\n  bundle  unproven ")
+    for line in ("  parts   yes        2 parts", "  fast    NOT VALID  vendor: ", "  slow    NOT VALID  vendor: "):
+        assert f"\n{line}" in printed.stdout
+    assert "=== part fast ===" not in printed.stdout
+    detailed = called(site, "verify", "offer", "--rfp", "rfp.yaml", "--details").stdout
+    assert detailed.index("=== part fast ===") < detailed.index("=== part slow ===")
     found = json.loads(called(site, "verify", "offer", "--json").stdout)
     assert list(found["parts"]) == ["fast", "slow"]
     assert found["exit_status"] == 1
+    assert [each["name"] for each in found["decision"]["questions"]] == ["bundle", "parts", "fast", "slow"]
     assert [score["id"] for score in found["scores"]] == ["both", "total"]
     of_part = json.loads(called(site, "verify", "offer", "--part", "slow", "--json").stdout)
     assert of_part["journal"] == found["parts"]["slow"]["journal"]
@@ -124,7 +129,8 @@ def test_what_was_changed_is_found(site: Path, tmp_path: Path, change: Callable[
 def test_a_mandatory_part_that_is_missing_makes_the_whole_not_valid(site: Path, tmp_path: Path) -> None:
     found = verified(site, tmp_path, lambda data: shutil.rmtree(data / "parts/slow"), own=site / "rfp.yaml")
     assert found.unanswered == ("slow",)
-    assert "mandatory parts missing: slow" in found.sentence
+    assert "parts NO (mandatory parts missing: slow)" in found.decision.sentence
+    assert found.decision.steps[0] == Step("vendor", "campaign run FILE --part slow")
 
 
 def test_without_the_buyers_rfp_it_is_not_checked(site: Path, tmp_path: Path) -> None:
@@ -190,7 +196,7 @@ def test_one_pack_for_all_parts_is_refused(site: Path) -> None:
 def test_terms_name_the_buyers_rfp_and_entries_name_their_part(site: Path, tmp_path: Path) -> None:
     (tmp_path / "signers").write_text(f"vendor ssh-ed25519 {'A' * 68}\n")
     (tmp_path / "terms.yaml").write_text(f"rules: {site / 'rfp.yaml'}\nsigners: signers\nproof: [head]\n")
-    printed = called(site, "verify", "offer", "--terms", str(tmp_path / "terms.yaml"))
+    printed = called(site, "verify", "offer", "--terms", str(tmp_path / "terms.yaml"), "--details")
     assert printed.returncode == 1, printed.stderr
     assert "note         EVD-05 the RFP is identical to yours" in printed.stdout
     for part in ("fast", "slow"):

@@ -15,6 +15,7 @@ from campaign.evidence.conclusion import Known, conclude
 from campaign.evidence.replay import Copy
 from campaign.judge.submission import Submission
 from campaign.report import decision
+from campaign.report import whole as report_whole
 from campaign.report.compare import forms
 from campaign.report.compare.offers import Offer
 from campaign.report.compare.verdicts import Terms, compare
@@ -147,6 +148,12 @@ def compared(offers: Sequence[Offer], terms: Terms | None = None) -> DecisionBlo
     return forms.decision_of(compare(offers, terms), ["offer-a.zip", "offer-b.zip", "offer-c.zip"][: len(offers)])
 
 
+def of_parts(*blocks: DecisionBlock) -> DecisionBlock:
+    asked = [report_whole.every_part([], len(blocks))]
+    parts = dict(zip(("fast", "slow"), blocks, strict=True))
+    return report_whole.decision_of(("RFP small 3",), asked, parts, (), Step("you", "campaign verify offer-c.zip"))
+
+
 SCREENS: dict[str, Callable[[], DecisionBlock]] = {
     "run-compliant": lambda: decision.of_campaign(GOOD, "offer.yaml"),
     "run-violated": lambda: decision.of_campaign(VIOLATED, "offer.yaml"),
@@ -160,6 +167,8 @@ SCREENS: dict[str, Callable[[], DecisionBlock]] = {
         whole(OPEN, EXPLAINED, DECLINED, NO_COUNTERS), UNKNOWN_KEY, trusted=False, terms=False
     ),
     "verify-rehearsal": lambda: verified(whole(profile="rehearsal")),
+    "verify-parts": lambda: of_parts(verified(VIOLATED), verified(GOOD, proofs=("head", "sample"))),
+    "run-parts": lambda: of_parts(*(decision.of_campaign(each, "offer.yaml") for each in (GOOD, FAILED))),
     "sample": lambda: sample.decision_of(ASKED, sample.offer_of(OFFER, "offer"), "offer-c.zip", "sample.yaml"),
     "accept-accepted": lambda: accepted(decided(again())),
     "accept-rejected": lambda: accepted(decided(again(factor=0.8))),

@@ -280,6 +280,8 @@ def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
         return f"units differ: {first.unit}, {second.unit}"
     if first.best != second.best:
         return f"the first reports the {first.best} value as the best, this one the {second.best}"
+    if first.status is second.status and first.number is None:
+        return f"both are {first.status}"
     both = ((f"the first is {first.status}", first), (f"this one is {second.status}", second))
     return ", ".join(what for what, cell in both if cell.number is None)
 
