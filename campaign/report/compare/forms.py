@@ -285,13 +285,18 @@ def decision_of(comparison: verdicts.OfferComparison, names: Sequence[str]) -> D
     untested = [cell for cell in cells if cell.fails and cell.untested]
     gaps = [cell for cell in cells if cell.fails and cell.reported is None and not cell.untested]
     none_left = gaps if len(gaps) == len(cells) else []
-    remarks = [f"{verdicts.letters(place)}: {each}" for place, of in enumerate(comparison.remarks) for each in of]
+    remarks = [
+        f"{verdicts.letters(place)}: {remark}"
+        for place in (*range(1, len(comparison.offers)), 0)
+        for remark in comparison.remarks[place]
+        if remark != comparison.offers[place].remark
+    ]
     rules = (f"{first.rules} {first.version}", f"{first.profile} size") if first.rules else ()
     may = "what is called worse or better differs by more than noise, at 5% over all results."
     not_equal = ", or that results without a shown difference are equal" if comparison.terms is None else ""
     if comparison.terms is not None:
         may = "which commitments the reported values and their repetitions reach."
-    elif len(untested) + len(gaps) == len(cells):
+    elif all(cell.adjusted is None for cell in cells):
         may = "how the reported numbers relate: no difference was tested."
     return DecisionBlock(
         ", ".join(f"{each.name} {each.answer}" for each in offers).upper(),
