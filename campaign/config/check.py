@@ -197,7 +197,7 @@ def energy(given: Values) -> None:
     if source and not given["covers"]:
         given.problem("covers is missing: say what the readings include, such as: all nodes, at their inlets", "covers")
     if source and (by_command != bool(given["command"]) or (given["once"] and not by_command)):
-        given.problem("allowed: command, with or without once, where source is command", "command")
+        given.problem("`command`, and `once` beside it, belong to source: command and to no other", "command")
 
 
 def counters(values: Values, pack: RulePack, file: Path) -> None:

@@ -302,7 +302,7 @@ def _refuse_secrets(document: Document) -> None:
         if isinstance(node, Scalar) and (found := _found(at, node.text)):
             document.problem(
                 at,
-                f"found {found}, which looks like a secret: the campaign file is in the bundle, its words in results; "
+                f"found {found}, which looks like a secret: the buyer receives the campaign file and command lines; "
                 "put it in a file that only you can read",
                 node,
             )

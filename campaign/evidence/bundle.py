@@ -233,8 +233,8 @@ def _inputs(planned: planning.Plan) -> Iterator[Path]:
         path = Path(each.path)
         if digest_of_input(each.path) not in ("", each.sha256):
             raise InputError(
-                f"{path}: not the file of {each.by}, whose SHA-256 is {each.sha256}; restore it, or move it away: "
-                "then the bundle has only its hashes"
+                f"{path}: differs from the file of {each.by}, whose SHA-256 is {each.sha256}; restore it, or move it "
+                "away, so that the bundle has only its hashes"
             )
         if path.is_file() and path.stat().st_size <= LARGEST_INPUT:
             yield path

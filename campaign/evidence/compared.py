@@ -353,7 +353,7 @@ def _scripts(data: Path, bag: bagit.Bag, whole: Submission, tool: str) -> Iterat
     differing = list(_against_plan(data, planned, made, whole))
     if differing and tool != f"campaign {__version__}":
         yield unchecked_by_buyer(
-            "campaign {own} renders the job scripts otherwise than {tool} may have: verify with that version",
+            "campaign {own} may render job scripts in another way than {tool}: verify with that version",
             own=__version__,
             tool=tool,
         )
@@ -491,7 +491,7 @@ def by_accounting(rows: Sequence[Mapping[str, str]], whole: Submission) -> Itera
     beside = [(job_id, row["WorkDir"]) for job_id, (row, *_) in of_jobs.items() if job_id not in jobs]
     if others := [job_id for job_id, folder in beside if PurePosixPath(folder).parent in folders]:
         yield to_explain(
-            "jobs of this campaign that its journal does not have are in the accounting that you gave",
+            "the accounting that you gave has jobs of this campaign that are not in its journal",
             "only jobs of the journal",
             listed(others),
         )

@@ -351,7 +351,7 @@ def stamped(
             yield note("the bundle existed at {time}", time=f"{stamp.time:%Y-%m-%d %H:%M:%S}")
         elif stamp.digest not in chain.heads:
             yield violation(
-                "{path}: a time stamp of neither this bundle nor its journal",
+                "{path}: this time stamp belongs neither to the bundle nor to its journal",
                 "a head of the journal",
                 stamp.digest,
                 path=path.name,
@@ -381,8 +381,8 @@ def _heads_stamped(data: Path, stamps: Sequence[tuple[int, datetime]]) -> Iterat
             if event["event"] == "ended" and event["ended"]:
                 longest_s = max(longest_s, stamped.timestamp() - event["ended"])
     yield note(
-        "the first {events} events of the journal existed at {time}, by {count}; the runs in them had ended at "
-        "most {wait} before their time stamp",
+        "{count} prove that the first {events} events of the journal existed at {time}; their runs had ended at most "
+        "{wait} earlier",
         events=last,
         time=f"{at:%Y-%m-%d %H:%M:%S} UTC",
         count=several(len(stamps), "time stamp"),
@@ -415,8 +415,8 @@ def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str, headed: bo
     for head in asked.heads:
         if head in chain.earlier:
             yield to_explain(
-                "the journal head sent during the campaign is that of a line behind lost ones: it does not bind what "
-                "was recorded before them",
+                "the journal head sent during the campaign belongs to a line after lost ones: it proves nothing about "
+                "what was recorded before them",
                 "a head of the journal",
                 head,
             )

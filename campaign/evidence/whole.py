@@ -175,7 +175,7 @@ def _nothing_else(bag: bagit.Bag, parts: Mapping[str, verify.VerifiedBundle]) ->
     known = (RFP, RESPONSE, *(f"{verify.PARTS}/{part}/" for part in parts))
     for name in bag.digests:
         if name.startswith(bagit.PAYLOAD) and not name.startswith(known):
-            yield violation("{name}: not a file of a bundle of parts", name=shown(name))
+            yield violation("{name}: does not belong in the bundle of an RFP's parts", name=shown(name))
 
 
 def _rfp(bag: bagit.Bag, buyers: Path | None) -> tuple[rfp.Rfp | None, list[Finding]]:

@@ -270,7 +270,8 @@ def variables_as_required(case: Case) -> Iterator[Finding]:
         wrong = sorted(value for value in found if not required.allows(value))
         if wrong == [""] and len(found) > 1 and case.run.launcher.prefix:
             yield unchecked(
-                "{name} was not set at first; cannot tell whether what launcher.prefix names had set it for all ranks",
+                "{name} was not set when ranks began; it is unknown whether a program of launcher.prefix then set it "
+                "in all of them",
                 name=name,
             )
         elif wrong:

@@ -180,7 +180,7 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
             lacking = [node for node in row.nodes if node not in row.by_node]
             if lacking and row.value is not None:
                 yield to_explain(
-                    "some nodes that run by themselves have no valid result",
+                    "each node is measured by itself, and some have no valid result",
                     several(len(row.nodes), "node"),
                     f"{several(len(row.by_node), 'node')}; not {listed(lacking)}",
                     about=row.cell,
@@ -285,16 +285,15 @@ def _unsteady(decision: Decision, key: str) -> Iterator[Finding]:
     """Signs that the system was not steady during the runs."""
     if (drift := decision.drift) and drift.reported:
         yield note(
-            "rates changed in the course of the search; that does not affect the choice if all counts changed alike, "
-            "which is not known",
+            "rates changed during the search; if they did not change equally for all counts, the choice may be wrong",
             f"a trend in time with a p-value of {DRIFT} or more",
             f"{drift.change:+.0%} from the first third of the runs to the last, p-value {drift.p_value:.2g}",
             about=key,
         )
     if slow := decision.slow_runs:
         yield note(
-            "rates came in two groups, for example by other load; the choice holds for the more frequent group, and "
-            "for the other one if it affects all counts alike, which is not known",
+            "rates form two groups, for example because of other load; the choice holds for the larger group; whether "
+            "it holds for the other one is not known",
             "the runs of a count vary about one rate",
             f"{slow.share:.0%} of the runs about {slow.slower:.0%} slower than the others",
             about=key,

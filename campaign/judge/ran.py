@@ -183,7 +183,7 @@ def inputs_as_declared(case: Case) -> Iterator[Finding]:
     if not case.run.inputs:
         return
     if not case.evidence.environment.recorded:
-        yield unchecked("the job's record is missing: it cannot be said which input files were read")
+        yield unchecked("the job's record is missing: it is unknown which input files were read")
         return
     nodes = [node.name for node in case.evidence.environment.nodes]
     for each in case.run.inputs:
@@ -192,7 +192,7 @@ def inputs_as_declared(case: Case) -> Iterator[Finding]:
         others = grouped((one.sha256, one) for one in found if one.sha256 not in ("", each.sha256))
         if others:
             yield violation(
-                "input {input} is not the file of {by}: {path}",
+                "input {input} differs from the file of {by}: {path}",
                 f"SHA-256 {each.sha256}",
                 listed([_other_file(case, alike) for alike in others.values()], 2),
                 input=each.id,
@@ -247,7 +247,10 @@ def _nodes_apart(case: Case, group: Sequence[Command]) -> Iterator[Finding]:
     if shared := sorted(node for node, count in counted.items() if count > 1):
         yield violation("phases that start together ran on the same nodes", "nodes of its own for each", listed(shared))
     elif unseen:
-        yield unchecked("not all nodes of {phases} recorded, which must be its own", phases=listed(unseen))
+        yield unchecked(
+            "the nodes of {phases} were not all recorded; it is unknown whether other phases used them",
+            phases=listed(unseen),
+        )
 
 
 def _measured(case: Case, times: PhaseTimes) -> _Span:

@@ -484,12 +484,10 @@ def _as_planned(planned: Partition, done: Iterable[Case]) -> Iterator[Finding]:
     environments = {id(case.evidence.environment): case.evidence.environment for case in done}.values()
     ran_in = {each.variables.get("SLURM_JOB_PARTITION") or each.job.get("Partition", "") for each in environments}
     if others := sorted(ran_in - {"", *planned.name.split(",")}):
-        yield to_explain(
-            "jobs ran in another partition than the one of which plan.json has the size", planned.name, listed(others)
-        )
+        yield to_explain("jobs ran in another partition than that in plan.json", planned.name, listed(others))
     if planned.names and (foreign := {name for each in environments for name in each.job_nodes} - known):
         yield to_explain(
-            "jobs ran on nodes that the partition did not have by plan.json",
+            "jobs ran on nodes that plan.json does not list for the partition",
             planned.account,
             listed(sorted(foreign)),
         )

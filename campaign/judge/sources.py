@@ -100,7 +100,7 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
     if bool(comparison.changes) == (comparison.pristine.hash == modified.hash):
         counted = several(len(comparison.changes), "changed file")
         yield violation(
-            "the recorded changes do not fit the hashes of the trees", "changes exactly if the hashes differ", counted
+            "the recorded changes contradict the hashes of the trees", "changes exactly if the hashes differ", counted
         )
     if not comparison.reproduced:
         yield violation("published source plus patch differs from the built source", modified.hash, comparison.applied)
@@ -272,7 +272,7 @@ def _on_all_nodes(case: Case, files: Iterable[ran.ExecutedFile]) -> Iterator[Fin
         others = {node: digest for node, digest in file.nodes.items() if digest != file.sha256}
         if others:
             yield violation(
-                "{file} is another file on {nodes}",
+                "{file} differs on {nodes}",
                 file.sha256,
                 ", ".join(sorted(set(others.values()))),
                 file=file.path,

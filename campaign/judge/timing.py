@@ -367,7 +367,7 @@ def _energy_of(case: Case) -> Iterator[Finding]:
         yield unchecked("energy not recorded: {why}", why=metered.problem)
         return
     if metered.peak_w is None and case.pack.energy.peak:
-        yield unchecked("peak power not recorded: its source reads nothing in between")
+        yield unchecked("peak power not recorded: its source gives no readings during the run")
     seconds, had = completion.ended - completion.started, len(case.evidence.environment.job_nodes)
     each_w = metered.joules / max(seconds, 1.0) / case.run.job_nodes
     if not NODE_W[0] <= each_w <= NODE_W[1]:
@@ -377,5 +377,5 @@ def _energy_of(case: Case) -> Iterator[Finding]:
         yield to_explain("the energy includes nodes that the run did not use", case.run.job_nodes, f"{had} nodes")
     if metered.turned_over:
         yield note(
-            "counters that began again at 0 during the run are accounted for", "", f"{metered.turned_over} times"
+            "energy counters began again at 0 during the run; this is corrected", "", f"{metered.turned_over} times"
         )

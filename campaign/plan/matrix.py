@@ -242,8 +242,8 @@ def _commands(
         behind = command.first_node + (command.geometry or geometry).nodes
         if phase.beside and phase.nodes not in PLACES and behind > geometry.nodes:
             raise InputError(
-                f"phase {phase.id}: {behind} nodes with those of the phases that start together; allowed: "
-                f"{geometry.nodes}, as the launch condition {launch} has; change `nodes` of one of them"
+                f"phase {phase.id}: needs {behind} nodes together with the phases that start with it; allowed: "
+                f"{geometry.nodes}, the nodes of launch condition {launch}; change `nodes` of one of these phases"
             )
         yield command
 

@@ -122,7 +122,7 @@ def _check(place: FormPlace, box: forms.Box, times: int, known: Mapping[str, Sou
     if (name := place.entry.result) not in known:
         raise ValueError(f"no result {name}; {suggestion(name, known, allowed=units.listed(known))}")
     if times > 1:
-        raise ValueError(f"one of {times} results for this cell; map one")
+        raise ValueError(f"{times} results are mapped to this cell; keep one")
     if box.closed:
         raise ValueError(f"cannot be written: {box.closed}")
     if not place.part and box.text.strip():

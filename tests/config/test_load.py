@@ -236,8 +236,8 @@ WRONG_VALUES = {
         f'6:19: slurm.template: found "{"x" * 57}...": file not found; correct the path or remove the key'
     ],
     "slurm: {environment: {PROXY: 'http://me:abc@site:80'}}": [
-        '6:30: slurm.environment.PROXY: found "http://...@site:80", which looks like a secret: the campaign file is in '
-        "the bundle, its words in results; put it in a file that only you can read"
+        '6:30: slurm.environment.PROXY: found "http://...@site:80", which looks like a secret: the buyer receives the '
+        "campaign file and command lines; put it in a file that only you can read"
     ],
     "slurm: {environment: {SLURM_X: a, BENCH_JSON: a, 1A: a, B: $HOME, C: no, D: 017}}": [
         "6:23: slurm.environment.SLURM_X: found SLURM_X; "

@@ -167,7 +167,7 @@ def test_a_campaign_file_says_where_an_input_of_the_pack_is_and_has_others(tmp_p
     [
         ('{id: box, path: box.in, clause: "2"}', "inputs[0].sha256: required key missing; allowed: the SHA-256"),
         (f"{OPEN}, {OPEN}", "inputs[1].id: found box a second time"),
-        (f'{OPEN}, {{id: nodes, clause: "2"}}', "inputs[1].id: found nodes, which is already a placeholder"),
+        (f'{OPEN}, {{id: nodes, clause: "2"}}', "inputs[1].id: found nodes, which is also the name of a placeholder"),
         (f'{OPEN}, {{id: x, path: "a{{b", sha256: {A}, clause: "2"}}', "inputs[1].path: found"),
         ('{id: other, clause: "2"}', "arguments: found {box}; allowed:"),
     ],

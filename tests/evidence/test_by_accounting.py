@@ -97,7 +97,7 @@ YOURS = "by the accounting that you gave: "
     ("change", "message", "severity"),
     [
         (without_a_job, "job 5 is not in the accounting that you gave", "E"),
-        (with_another_job, "jobs of this campaign that its journal does not have are in the accounting that you gave",
+        (with_another_job, "the accounting that you gave has jobs of this campaign that are not in its journal",
          "W"),
         (last_job(NodeList="node9"), f"{YOURS}node list differs between the records", "E"),
         (last_job(JobName="x", WorkDir="/y"), f"{YOURS}job name differs between the records", "E"),

@@ -184,8 +184,8 @@ def test_time_stamps_that_the_driver_kept_are_read_without_being_named(made: Mad
     certificates = Asked(authority=service / "cert.pem")
     (message,) = told_of_stamps(bag, certificates)
     assert re.match(
-        rf"the first {len(heads)} events of the journal existed at \S+ \S+ UTC, by 2 time stamps; the runs in "
-        r"them had ended at most \w+ before",
+        rf"2 time stamps prove that the first {len(heads)} events of the journal existed at \S+ \S+ UTC; their runs "
+        r"had ended at most \w+ earlier",
         message,
     )
     (message,) = told_of_stamps(bag, Asked())

@@ -202,8 +202,8 @@ def test_a_head_behind_lost_lines_is_known_and_binds_nothing_before_them(again: 
                 False,
             ),
             (
-                "the journal head sent during the campaign is that of a line behind lost ones: it does not bind what "
-                "was recorded before them",
+                "the journal head sent during the campaign belongs to a line after lost ones: it proves nothing about "
+                "what was recorded before them",
                 False,
             ),
         ],

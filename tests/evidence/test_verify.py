@@ -288,7 +288,7 @@ def test_job_scripts_that_this_version_does_not_render_are_left_to_the_version_t
     assert about_scripts(bag) == set()
     of_now = scripts.rendered
     monkeypatch.setattr(scripts, "rendered", lambda script: of_now(script).replace("\n", " # changed\n", 1))
-    message = "renders the job scripts otherwise than campaign 0.2.0 may have: verify with that version"
+    message = "may render job scripts in another way than campaign 0.2.0: verify with that version"
     assert about_scripts(bag) == {(f"campaign {__version__} {message}", False)}
 
 

@@ -103,7 +103,7 @@ def test_a_verb_on_a_bundle_of_parts_needs_to_name_one(site: Path) -> None:
         ),
         (
             lambda data: (data / "more.html").write_text("more"),
-            'CMP-05 "data/more.html": not a file of a bundle of parts',
+            'CMP-05 "data/more.html": does not belong in the bundle of an RFP\'s parts',
         ),
         (
             lambda data: (data / "parts/slow/bagit.txt").rename(data / "parts/slow/bagit"),

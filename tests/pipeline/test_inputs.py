@@ -69,14 +69,15 @@ def test_an_input_that_was_swapped_by_one_byte_is_a_violation(swapped: Swapped) 
     assert {each["severity"] for each in found} == {"E"}
     assert {each["subject"] for each in found}.isdisjoint({f"{FIRST}/1"})
     one = next(each for each in found if each["subject"] == f"{SECOND}/1")
-    assert one["message"] == f"input box is not the file of the first plan: {swapped.box}"
+    assert one["message"] == f"input box differs from the file of the first plan: {swapped.box}"
     assert one["expected"] == f"SHA-256 {swapped.first}"
     assert one["actual"] == f"{digest(swapped.box)} (14 bytes) on n1, runs/{SECOND}/1/inputs.txt:1"
 
 
 def test_a_bundle_takes_no_changed_input(swapped: Swapped, tmp_path: Path) -> None:
     done = swapped.call("bundle", swapped.file, "-o", tmp_path / "bundle", status=2)
-    assert f"{swapped.box}: not the file of the first plan, whose SHA-256 is {swapped.first}; restore it" in done.stderr
+    told = f"{swapped.box}: differs from the file of the first plan, whose SHA-256 is {swapped.first}; restore it"
+    assert told in done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +180,7 @@ def test_a_box_swapped_on_a_cluster_is_a_violation_of_its_clause(tmp_path: Path,
     assert {row["files"]: row["status"] for row in case.table(status=1)} == {"first": "measured", "second": "invalid"}
     found = of_inputs(json.loads(case.call("check", "--json", status=1)))
     assert [(each["severity"], each["clause"]) for each in found] == [("E", "2.1")]
-    assert found[0]["message"] == f"input box is not the file of the rule pack: {box}"
+    assert found[0]["message"] == f"input box differs from the file of the rule pack: {box}"
     shown = case.call("table", "--clauses", status=None)
     assert "2.1     The box is the RFP's  violated" in shown
     box.write_text("4000 atoms\n")

@@ -189,7 +189,7 @@ STAT = "scratch/peak/shared/stat"
         ({"D5": f"{STAT}s"}, f"cell SSNI!D5: {STAT}s: no result {STAT}s; did you mean {STAT}?"),
         ({"D5": "xyz"}, "cell SSNI!D5: xyz: no result xyz; allowed: scratch/single/shared/create, "),
         ({"D5": f"{STAT} in MB/s"}, "found unit MB/s; allowed: ops/s, also with another prefix such as k, M, Mi"),
-        ({"D5": STAT, "SSNI!D5": STAT}, "one of 2 results for this cell; map one"),
+        ({"D5": STAT, "SSNI!D5": STAT}, "2 results are mapped to this cell; keep one"),
         ({"B5": STAT}, "cannot be written: the sheet is protected, and the cell is locked"),
         ({"Terms!B3": STAT}, "cannot be written: it is merged into another cell"),
         ({"Terms!A1": STAT}, 'found "nothing to fill in" in the cell; clear it, or map another one'),

@@ -56,7 +56,7 @@ def _check_ids(pack: Values, key: str) -> None:
         if name in seen:
             entry.problem(f"found {name} a second time; allowed: ids that differ", "id")
         elif name in taken:
-            entry.problem(f"found {name}, which is already a placeholder; allowed: a new name", "id")
+            entry.problem(f"found {name}, which is also the name of a placeholder; choose another id", "id")
         elif name is not None:
             seen.add(name)
 
@@ -190,7 +190,9 @@ def _check_sweeps(pack: Values) -> None:
         if sweep and not sweep.has_form:
             entry.problem("required keys missing; allowed: values; or first, last and one of times and plus")
         elif sweep and whole and sweep.by_geometry:
-            entry.problem("depends on the geometry; not allowed if a launch condition is the whole system")
+            entry.problem(
+                "its values depend on the geometry, which is not allowed if a launch condition is the whole system"
+            )
 
 
 def _sweep(entry: Values) -> sweeps.Sweep | None:

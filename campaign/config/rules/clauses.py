@@ -55,7 +55,7 @@ def _check_account(clause: Values, checking: set[str]) -> None:
     elif not others and not clause["by"] and clause["id"] and clause["id"] not in checking:
         clause.problem(
             f"found {clause['id']}, which nothing in the pack checks; give this clause to the rule or the entry that "
-            f"checks it, name rules under by, or say {', '.join(UNCHECKED[:-1])} or {UNCHECKED[-1]}",
+            f"checks it, name rules under by, or add one of {', '.join(UNCHECKED)}",
             "id",
         )
 

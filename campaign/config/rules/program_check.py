@@ -143,7 +143,7 @@ def _check_phase(phase: Values, programs: list[str], conditions: list[str]) -> N
     beside += [] if "program" in kinds else [*own]
     if len(kinds) != 1 or beside:
         phase.problem(
-            "a phase has one of `program` with `arguments`, `remove`, and `write` with `text`",
+            "give exactly one of: `program` with `arguments`; `remove`; `write` with `text`",
             beside[0] if beside else "program",
         )
     phase.require(phase["program"], programs, "program")
@@ -155,8 +155,8 @@ def _check_phase(phase: Values, programs: list[str], conditions: list[str]) -> N
     _check_words(phase, words)
     if own and any("items_" in word for word in words):
         phase.problem(
-            f"found {next(iter(own))} of the phase's own and items in its command line, which are divided among the "
-            "launch condition's processes; use a variable",
+            f"the phase has its own `{next(iter(own))}`, but the items in its command line are divided among the "
+            "launch condition's processes; use a variable for them",
             "arguments",
         )
     for word in words:
@@ -172,8 +172,8 @@ def _check_together(phases: Sequence[Values]) -> None:
             first = phase if phase["program"] else None
         elif first is None or phase["beside"] != first["id"]:
             phase.problem(
-                f"found {phase['beside']}; allowed: the phase with a program before it, or of several that start "
-                "together the first one",
+                f"found {phase['beside']}; allowed: the phase before it, if that has a program; if several start "
+                "together, the first of them",
                 "beside",
             )
         elif phase["launch"] != first["launch"]:
@@ -233,7 +233,7 @@ def _check_requirements(pack: Values) -> None:
     for rule, about in (("GEO-05", "sizes and counts"), ("RES-01", "results"), ("RES-02", "several results")):
         if (rule in needed) != (rule in checked):
             pack.problem(
-                f"allowed: conditions on {about} in `requires` with {rule} among `checks`, or neither", "requires"
+                f"give both conditions on {about} in `requires` and {rule} among `checks`, or neither", "requires"
             )
 
 
@@ -245,7 +245,7 @@ def _check_environment(pack: Values) -> None:
         if entry["forbidden"] and entry["value"]:
             entry.problem("found `value` of a forbidden variable; remove one of them", "value")
     if bool(pack.entries("environment")) != ("ENV-06" in [rule for rule, _ in pack["checks"] or ()]):
-        pack.problem("allowed: variables in `environment` with ENV-06 among `checks`, or neither", "environment")
+        pack.problem("give both variables in `environment` and ENV-06 among `checks`, or neither", "environment")
 
 
 def _check_over(entry: Values, wanted: Sequence[str], pack: Values) -> str:
@@ -259,7 +259,7 @@ def _check_over(entry: Values, wanted: Sequence[str], pack: Values) -> str:
         of = formula.of_several(name)
         entry.require(of or name, executed if of else [*formulas.RUN, *sizes(pack)], "holds")
     if not any(map(formula.of_several, wanted)):
-        entry.problem("found no operation; allowed with `over`: those of several, such as max(fom)", "holds")
+        entry.problem("found no operation; `over` needs one computed from several results, such as max(fom)", "holds")
     _check_without(entry, ("if_printed", "phase"), "beside `over`")
     return "RES-02"
 
@@ -280,7 +280,7 @@ def _check_condition(entry: Values, wanted: Sequence[str], pack: Values) -> str:
             entry.require(name, [*counts, *operations, *printed], "holds")
     on_results = not {*wanted} <= {*counts}
     if on_results and formulas.MOVED in wanted:
-        entry.problem(f"found {formulas.MOVED} together with results; allowed: two conditions", "holds")
+        entry.problem(f"found {formulas.MOVED} together with results; write two conditions", "holds")
     if across:
         _check_without(entry, ("if_printed", "phase"), "in a condition on numbers of several executions")
         return "RES-02"
@@ -303,21 +303,21 @@ def _check_energy(pack: Values) -> None:
         demand.problem("clause is missing; add it", "clause")
     elif bool(demand["clause"]) != is_judged:
         pack.problem(
-            "allowed: energy with RUN-10 among `checks`, or neither", "energy" if demand["clause"] else "checks"
+            "give both energy and RUN-10 among `checks`, or neither", "energy" if demand["clause"] else "checks"
         )
     names = [*map(formulas.name_of, ids(pack, "operations")), *_printed(pack, None)]
     for name in formulas.ENERGY if is_judged else ():
         if name in names:
-            pack.problem(f"found an operation or a result {name}; allowed beside energy: other names", "energy")
+            pack.problem(f"an operation or a result has the name {name}, which belongs to energy; rename it", "energy")
 
 
 def _check_builds(pack: Values) -> None:
     """Check that the rules which judge categories of builds are among the checks."""
     categories, checked = pack.entries("builds"), [rule for rule, _ in pack["checks"] or ()]
     if any(each["changes"] != BUILDING for each in categories) and "SRC-03" not in checked:
-        pack.problem("found `changes`; allowed: with SRC-03 among `checks`", "builds")
+        pack.problem("found `changes`, which needs SRC-03 among `checks`; add it", "builds")
     if any(any(each["flags"].values()) for each in categories if each["flags"]) != ("SRC-07" in checked):
-        pack.problem("allowed: `flags` of a category with SRC-07 among `checks`, or neither", "builds")
+        pack.problem("give both `flags` in a category and SRC-07 among `checks`, or neither", "builds")
 
 
 def _printed(pack: Values, phase: str | None) -> list[str]:

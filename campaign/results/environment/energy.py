@@ -85,7 +85,9 @@ def _counted(before: _MeterReading, after: _MeterReading) -> _Taken:
     for name, zone in last.items():
         used, span = int(zone[3]) - int(first[name][3]), int(zone[4])
         if seconds * ZONE_W >= span / 1e6:
-            raise ValueError(f"{seconds:.0f} s between two readings, in which {name} may have turned over unseen")
+            raise ValueError(
+                f"{seconds:.0f} s between two readings: counter {name} may have begun again at 0 unnoticed"
+            )
         joules += (used if used >= 0 else used + span) / 1e6
         turned_over += used < 0
     return _Taken(before[0], after[0], joules, joules / seconds if seconds >= SHORTEST_S else 0.0, turned_over)

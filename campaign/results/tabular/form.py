@@ -349,7 +349,9 @@ def _line(where: str, lines: Mapping[int, set[str]], heading: str) -> int:
     there = [line for line, texts in lines.items() if wanted <= texts]
     if len(there) != 1:
         found = f"found {len(there)} times" if there else "not found"
-        raise InputError(f"{where}: heading {heading!r}: {found}; give one that is there once, or map single cells")
+        raise InputError(
+            f"{where}: heading {heading!r}: {found}; name a heading that is there once, or map single cells"
+        )
     return there[0]
 
 

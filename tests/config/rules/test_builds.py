@@ -77,8 +77,8 @@ def test_a_category_that_the_pack_does_not_have_is_refused(tmp_path: Path) -> No
 
 WRONG = {
     "changes: [measurement path": ("changes: [clock", "found clock; allowed: measurement path, other, portability"),
-    "SRC-03: ": ("SRC-02: ", "builds: found `changes`; allowed: with SRC-03 among `checks`"),
-    ', SRC-07: "2"': ("", "builds: allowed: `flags` of a category with SRC-07 among `checks`, or neither"),
+    "SRC-03: ": ("SRC-02: ", "builds: found `changes`, which needs SRC-03 among `checks`"),
+    ', SRC-07: "2"': ("", "builds: give both `flags` in a category and SRC-07 among `checks`, or neither"),
     "id: optimised": ("id: baseline", "builds[1].id: found baseline a second time; allowed: ids that differ"),
     "[-Ofast]": ('["-O[0-3]"]', 'found "-O[0-3]"; allowed: a flag such as -O2, -march=* (* is any text)'),
 }

@@ -52,7 +52,7 @@ def test_a_clause_that_nothing_checks_is_refused(problems: Problems) -> None:
     (problem,) = problems(SMALL + LISTED + '  - {id: "5", requires: logs}\n')
     assert problem == (
         "20:10: clauses[4].id: found 5, which nothing in the pack checks; give this clause to the rule or the entry "
-        "that checks it, name rules under by, or say answered, person or out_of_scope"
+        "that checks it, name rules under by, or add one of answered, person, out_of_scope"
     )
 
 

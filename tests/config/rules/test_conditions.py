@@ -109,7 +109,7 @@ def test_records_of_a_built_in_program_with_a_description_may_be_named(
         ('{holds: max(speed) <= 1, clause: "3"}', "found max(speed); allowed: "),
         ('{holds: max(size) <= 1, clause: "3", over: nodes}', "found size; allowed: time_step, speed"),
         ('{holds: speed <= max(speed), clause: "3", over: nodes}', "found speed; allowed: "),
-        ('{holds: nodes >= 2, clause: "3", over: nodes}', "those of several, such as max(fom)"),
+        ('{holds: nodes >= 2, clause: "3", over: nodes}', "from several results, such as max(fom)"),
         (
             '{holds: max(speed) <= 1, clause: "3", over: nodes, if_printed: true}',
             "not allowed beside `over`; remove it",
@@ -123,10 +123,10 @@ def test_records_of_a_built_in_program_with_a_description_may_be_named(
         ),
         ('{holds: "size == {loss}", clause: "3"}', "found loss; allowed: processes, nodes"),
         ('{holds: size ~ 1, clause: "3"}', "two formulas with >=, <=, ==, < or > between them"),
-        ('{holds: time <= moved, clause: "3"}', "found moved together with results; allowed: two conditions"),
-        ('{holds: nodes >= 1, clause: "3"}', "conditions on sizes and counts in `requires` with GEO-05 among `checks`"),
+        ('{holds: time <= moved, clause: "3"}', "found moved together with results; write two conditions"),
+        ('{holds: nodes >= 1, clause: "3"}', "conditions on sizes and counts in `requires` and GEO-05 among `checks`"),
         ('{holds: nodes >= 1, clause: "3", explain: true}', "not allowed in a condition on sizes and counts"),
-        ("", "conditions on results in `requires` with RES-01 among `checks`, or neither"),
+        ("", "conditions on results in `requires` and RES-01 among `checks`, or neither"),
     ],
 )
 def test_an_error_says_what_is_allowed(requires: str, expected: str, tmp_path: Path) -> None:

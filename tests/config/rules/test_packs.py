@@ -233,7 +233,7 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
     ("id: smallest", "id: nodes"): [
         "7:12: arguments: found {smallest}; allowed: {items_per_process}, {items_total}, {directory}, {processes}, "
         "{nodes}, {processes_per_node}, {rank_offset}, {flags}, {block}, {nodes}, {largest}, {size}, {count}",
-        "15:8: variables[1].id: found nodes, which is already a placeholder; allowed: a new name",
+        "15:8: variables[1].id: found nodes, which is also the name of a placeholder; choose another id",
         "15:8: variables[1].id: found nodes, which no text uses; use or remove it",
         "18:21: sweeps[0].first: found {smallest}; allowed: {processes}, {nodes}, {processes_per_node}, {block}, "
         "{nodes}, {largest}",
@@ -258,7 +258,8 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
         "18:3: sweeps[0]: required keys missing; allowed: values; or first, last and one of times and plus"
     ],
     ("nodes: 2}]", 'nodes: 2}, {id: max, title: Max, clause: "5", whole_system: true}]'): [
-        "19:3: sweeps[1]: depends on the geometry; not allowed if a launch condition is the whole system"
+        "19:3: sweeps[1]: its values depend on the geometry, which is not allowed if a launch condition is the whole "
+        "system"
     ],
     ("- {id: count, first: 1", "- {id: step, first: 1, last: 4, plus: 1}\n- {id: count, first: 1"): [
         "19:8: sweeps[1].id: found step, which no text uses; use or remove it"

@@ -120,7 +120,7 @@ def test_in_a_text_that_is_not_raw_an_unknown_name_in_braces_is_refused(tmp_path
 
 
 def test_raw_belongs_to_a_text(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"phases\[1\]\.raw: a phase has one of `program`"):
+    with pytest.raises(InputError, match=r"phases\[1\]\.raw: give exactly one of: `program`"):
         read(tmp_path, ('program: ior, arguments: "-w', 'raw: true, program: ior, arguments: "-w'))
 
 
@@ -197,7 +197,7 @@ def test_phases_that_start_together_are_another_run_than_one_after_another(tmp_p
 
 def test_phases_that_start_together_must_fit_the_launch_condition(tmp_path: Path) -> None:
     expected = (
-        r"phase apart: 5 nodes with those of the phases that start together; allowed: 4, as the launch condition one"
+        "apart: needs 5 nodes together with the phases that start with it; allowed: 4, the nodes of launch condition"
     )
     with pytest.raises(InputError, match=expected):
         planned(tmp_path, Geometry(4, 16), HALF, ("nodes: other", "nodes: 3, beside: later"))
@@ -206,13 +206,13 @@ def test_phases_that_start_together_must_fit_the_launch_condition(tmp_path: Path
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (("nodes: other", "nodes: other, beside: files"), r"\[2\]\.beside: found files; allowed: the phase with a"),
+        (("nodes: other", "nodes: other, beside: files"), r"\[2\]\.beside: found files; allowed: the phase before it"),
         (("nodes: other", "nodes: other, beside: config"), r"\[2\]\.beside: found config; allowed"),
         (("program: mdtest, arg", "nodes: 1, beside: apart, program: mdtest, arg"), r"\[4\]\.beside: found apart"),
         (("nodes: other", "beside: later"), r"\[2\].*starts together with later, on nodes of its own"),
         (("nodes: other", "nodes: 1, beside: later"), r"\[2\].*on nodes of its own; allowed: a number"),
         (("nodes: other", "nodes: other, beside: later, launch: [one]"), r"launch: it starts together with later, whi"),
-        (('"{directory}/data"}', '"{directory}/data", beside: apart}'), r"\[3\]\.beside: a phase has one"),
+        (('"{directory}/data"}', '"{directory}/data", beside: apart}'), r"\[3\]\.beside: give exactly one of"),
         (('arguments: "-r', 'arguments: "beside=x'), r"\[2\]\.arguments: found beside=x; allowed: words that"),
     ],
 )  # fmt: skip
@@ -259,17 +259,17 @@ def test_a_phase_by_itself_is_a_pack_for_one_program(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    ('purge, clause: "1",', 'purge, clause: "1", processes: 1,'): "phases[3].processes: a phase has one of `program`",
+    ('purge, clause: "1",', 'purge, clause: "1", processes: 1,'): "phases[3].processes: give exactly one of: `program`",
     ("program: ior, arguments: \"-w", "program: ior, nodes: core, arguments: \"-w"): "phases[1].nodes: found core; did",
     ("program: mdtest, arguments: \"-n 8", "program: mdtest, processes: 1, arguments: \"-n {items_per_process}"):
-        "phases[4].arguments: found processes of the phase's own and items in its command line",
+        "phases[4].arguments: the phase has its own `processes`, but the items in its command line",
     ("  - {id: mdtest}\n", ""): "phases[4].program: found mdtest; allowed: ior",
     ("  - {id: ior}\n", "  - {id: ior}\n  - {id: mpiio}\n"): "programs[1].id: no phase runs mpiio; use or remove it",
     ("id: small\n", "id: small\napplet: ior\n"): "applet: found `applet` in a pack with phases",
     ("phases:", "variables: []\nnotphases:"): "unknown key",
     ('remove: "{directory}/data"', 'remove: "/data"'): 'phases[3].remove: found "/data"; allowed: {directory}',
     ('remove: "{directory}/data"', 'remove: "{directory}/.."'): 'phases[3].remove: found "{directory}/.."',
-    ('remove: "{directory}/data"', "program: ior, remove: '{directory}'"): "a phase has one of `program`",
+    ('remove: "{directory}/data"', "program: ior, remove: '{directory}'"): "give exactly one of: `program`",
     ("-n 8 -d", "phase=1 -n 8 -d"): "found phase=1; allowed: words that do not begin with phase=",
     ("program: ior, arguments: \"-w", "program: ior, nodes: other, arguments: \"-w"): "no earlier phase ran",
     ("{id: write, phase: later,", "{id: write,"): "operations[0].phase: required key missing; allowed: later, apart",

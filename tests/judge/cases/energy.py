@@ -69,7 +69,7 @@ EXAMPLES: list[Example] = [
            metered(1.0), "1 W to 100 kW", "0.4 W", LINE, Severity.WARNING),
     broken("RUN-10", "the energy includes nodes that the run did not use", on_more_nodes(), "1", "2 nodes",
            LINE, Severity.WARNING),
-    disclosed("RUN-10", "counters that began again at 0 during the run are accounted for",
+    disclosed("RUN-10", "energy counters began again at 0 during the run; this is corrected",
               metered(turned_over=2), "", "2 times", LINE),
     unchecked("RUN-10", "nobody measures", metered(source=EnergySource())),
     unchecked("RUN-10", "a node was not read", metered(None, problem="no readings of n2")),

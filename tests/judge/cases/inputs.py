@@ -29,7 +29,7 @@ EXAMPLES: list[Example] = [
     kept("INP-01", "no input", hashed(inputs=())),
     broken(
         "INP-01",
-        "input box is not the file of the rule pack: /work/box.in",
+        "input box differs from the file of the rule pack: /work/box.in",
         hashed(("n1", OWN, 13), ("n2", OTHER, 14)),
         f"SHA-256 {OWN}",
         f"{OTHER} (14 bytes) on n2, runs/{NAME}/inputs.txt:2",
@@ -52,6 +52,6 @@ EXAMPLES: list[Example] = [
         "INP-01",
         "no record of the job",
         WITHOUT_RECORD,
-        "the job's record is missing: it cannot be said which input files were read",
+        "the job's record is missing: it is unknown which input files were read",
     ),
 ]

@@ -133,7 +133,7 @@ EXAMPLES: list[Example] = [
     kept("GEO-03", "nodes of others' beside a reservation",
          on(replace(PARTITION, nodes=5, unusable=(replace(DOWN, why="outside of the reservation"),)))),
     kept("GEO-03", "each node by itself", each_node("n1", "n2")),
-    broken("GEO-03", "some nodes that run by themselves have no valid result", each_node("n1"),
+    broken("GEO-03", "each node is measured by itself, and some have no valid result", each_node("n1"),
            "2 nodes", "1 node; not n2", str(whole().rows[0].cell), Severity.WARNING),
     broken("GEO-03", "some nodes of the partition were unavailable, so that they were not measured",
            each_node("n1", "n2", unusable=(DOWN,)), "4 nodes", "n4 (down*: dead)",

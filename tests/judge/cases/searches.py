@@ -119,8 +119,7 @@ EXAMPLES: list[Example] = [
     kept("SEL-02", "no decision on results that are all declined", declined(searched(None))),
     disclosed(
         "SEL-02",
-        "rates changed in the course of the search; that does not affect the choice if all counts changed alike, "
-        "which is not known",
+        "rates changed during the search; if they did not change equally for all counts, the choice may be wrong",
         searched(replace(FOUND, drift=Drift(0.001, -0.18))),
         "a trend in time with a p-value of 0.005 or more",
         "-18% from the first third of the runs to the last, p-value 0.001",
@@ -129,8 +128,8 @@ EXAMPLES: list[Example] = [
     kept("SEL-02", "a trend that chance explains", searched(replace(FOUND, drift=Drift(0.01, -0.02)))),
     disclosed(
         "SEL-02",
-        "rates came in two groups, for example by other load; the choice holds for the more frequent group, and for "
-        "the other one if it affects all counts alike, which is not known",
+        "rates form two groups, for example because of other load; the choice holds for the larger group; whether it "
+        "holds for the other one is not known",
         searched(replace(FOUND, slow_runs=SlowRuns(0.2, 0.3))),
         "the runs of a count vary about one rate",
         "20% of the runs about 30% slower than the others",

@@ -320,7 +320,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "SRC-02",
-        "the recorded changes do not fit the hashes of the trees",
+        "the recorded changes contradict the hashes of the trees",
         without_changes(),
         "changes exactly if the hashes differ",
         "0 changed files",
@@ -453,7 +453,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "SRC-04",
-        "/opt/bench/mdtest is another file on n2",
+        "/opt/bench/mdtest differs on n2",
         on_nodes(sourced(), {"executable.sha256": (BINARY, OTHER)}, binary_sha256=None, binary_agreed=None),
         BINARY,
         OTHER,
@@ -461,7 +461,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "SRC-04",
-        "/opt/bench/mdtest is another file on n1, n2",
+        "/opt/bench/mdtest differs on n1, n2",
         on_nodes(sourced(), {"executable.sha256": (OTHER, OTHER)}),
         BINARY,
         OTHER,
@@ -492,7 +492,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "SRC-04",
-        "/opt/wrap.sh is another file on n2",
+        "/opt/wrap.sh differs on n2",
         beside("prefix.1.wrap.sh", "/opt/wrap.sh", first=BINARY, second_node=OTHER),
         BINARY,
         OTHER,

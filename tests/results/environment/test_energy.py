@@ -50,7 +50,7 @@ def test_no_number_where_a_counter_may_have_turned_over_unseen() -> None:
     found = of(counters(1_000_000, 2_000_000, apart=300))
     assert (found.joules, found.problem) == (
         None,
-        "n1: 300 s between two readings, in which intel-rapl:0 may have turned over unseen",
+        "n1: 300 s between two readings: counter intel-rapl:0 may have begun again at 0 unnoticed",
     )
 
 

@@ -166,7 +166,7 @@ def test_groups_of_columns_sheets_and_headings_in_several_lines(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (",Create\nPeak,\nPeak,\n", "form.csv: heading 'Peak': found 2 times; give one that is there once, or "),
+        (",Create\nPeak,\nPeak,\n", "form.csv: heading 'Peak': found 2 times; name a heading that is there once, or "),
         (",Create\nMax,\n", "form.csv: heading 'Peak': not found; "),
         (",Make\nPeak,\n", "form.csv: heading 'Create': not found; "),
         (",Create\nShared,\nUnique,\nPeak,\n", "form.csv: group shared: heading 'Peak': not found; "),
