@@ -64,14 +64,12 @@ def mdtest_loop(directory: Path, count: int) -> list[object]:
 
 
 def ior(*options: object) -> Command:
-    def command(directory: Path, count: int) -> list[object]:
-        return [BUILD / "ior", "-w", "-r", "-F", "-t", 4096, "-b", 4096 * count, "-o", directory / "f", *options]
-
-    return command
+    words = ["-w", "-r", "-F", "-t", 4096, *options]
+    return lambda directory, count: [BUILD / "ior", *words, "-b", 4096 * count, "-o", directory / "f"]
 
 
-def ior_loop(directory: Path, count: int) -> list[object]:
-    return [BUILD / "limits" / "ior_loop", directory / "f", 4096, 4096 * count, 1]
+def ior_loop(*words: str) -> Command:
+    return lambda directory, count: [BUILD / "limits" / "ior_loop", directory / "f", 4096, 4096 * count, 1, *words]
 
 
 def mbw_mr(_directory: Path, count: int) -> list[object]:
@@ -87,8 +85,16 @@ IOR_PHASES = ["write 4 KiB", "read 4 KiB"]
 IOR_FUNCTIONS = ("ior_move", "measure")
 CASES = [
     Case("mdtest", ["create", "stat", "remove"], mdtest, mdtest_loop, MDTEST_FUNCTIONS, more=(5, 2, 1, 1)),
-    Case("ior", IOR_PHASES, ior(), ior_loop, IOR_FUNCTIONS, more=(85, 30, 14, 11)),
-    Case("ior -z", IOR_PHASES, ior("-z"), ior_loop, IOR_FUNCTIONS, more=(165, 55, 18, 11)),
+    Case("ior", IOR_PHASES, ior(), ior_loop(), IOR_FUNCTIONS, more=(85, 30, 14, 11)),
+    Case(
+        "ior -z",
+        IOR_PHASES,
+        ior("-z"),
+        ior_loop("random"),
+        IOR_FUNCTIONS,
+        more=(165, 55, 18, 11),
+        counts=(1024, 4096),
+    ),
     Case(
         "mbw_mr",
         ["send and receive 8 B"],

@@ -1,10 +1,12 @@
-"""The ior applet against a bare loop of the same writes and reads: 1 MiB and 4 KiB, tmpfs and ext4, 1 and 2 processes.
+"""The ior applet against a bare loop of the same writes and reads: in order and random, with a stonewall, many ranks.
 
 The programs take turns; a turn repeats its test several times, and the best repetition counts, since other work on the
 machine can only slow one down. The figure is the median, over the rounds, of the ratio of two neighbouring turns, since
-the speed of the machine drifts. `IOR=/path/to/ior` adds an upstream binary's column. Then: what the harness costs
-without any storage, and which share of the timed part making the data and asking about the page cache take outside it.
-ext4 is mounted from an image file, which needs root.
+the speed of the machine drifts; the spread is from the lowest round to the highest. Each case has its share of five
+minutes and at least three rounds, so that a slow machine has fewer; its rows are printed when it ends.
+`IOR=/path/to/ior` adds an upstream binary's columns. Then: what the harness costs without any storage, and which share
+of the timed part making the data and asking about the page cache take outside it. ext4 is mounted from an image file,
+which needs root.
 """
 
 from __future__ import annotations
@@ -13,19 +15,22 @@ import json
 import os
 import re
 import statistics
+import subprocess
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-
-from tabulate import tabulate
 
 from tests.bench.mdtest_limit import BUILD, journaled_ext4, mpirun, tmpfs, watch_other_work
 
 BAR = 0.98
 OUTSIDE_BAR = 0.01  # of the timed part, for making data and looking at the page cache
-ROUNDS = 7
-REPETITIONS = 5
+SECONDS = 300  # for all cases
+ROUNDS = 7  # at most
+FEWEST_ROUNDS = 3
+REPETITIONS = 3
 MIB = 1 << 20
+MANY = 8  # more than there are cores on the machines that this runs on: no bar
 
 Rates = dict[str, float]
 
@@ -37,32 +42,43 @@ class Case:
     file_system: str
     transfer: int
     mib: int
-    fsync: bool = False
-    direct: bool = False
+    what: str = ""
+    words: tuple[str, ...] = ()  # of the loop
+    options: tuple[object, ...] = ()  # of ior
+    processes: tuple[int, ...] = (1, 2)
+    bar: float | None = BAR
+    one_file: bool = False
 
     @property
     def label(self) -> str:
-        return self.file_system + (" + fsync" if self.fsync else "") + (" + O_DIRECT" if self.direct else "")
+        size = "1 MiB" if self.transfer == MIB else "4 KiB"
+        return f"{self.file_system} {size} {self.what}".strip()
 
     def loop_arguments(self, path: Path, processes: int) -> list[object]:
-        size = self.mib * MIB // processes
-        return [path, self.transfer, size, REPETITIONS, *["direct"] * self.direct, *["fsync"] * self.fsync]
+        shared = ["shared"] if self.one_file else []
+        return [path, self.transfer, self.mib * MIB // processes, REPETITIONS, *self.words, *shared]
 
     def ior_arguments(self, path: Path, processes: int) -> list[object]:
         size = self.mib * MIB // processes
-        options = [*["--posix.odirect"] * self.direct, *["-e"] * self.fsync]
-        return ["-w", "-r", "-F", "-t", self.transfer, "-b", size, "-o", path, "-i", REPETITIONS, *options]
+        own = [] if self.one_file else ["-F"]
+        return ["-w", "-r", *own, "-t", self.transfer, "-b", size, "-o", path, "-i", REPETITIONS, *self.options]
 
 
 CASES = [
-    Case("tmpfs", MIB, 512),
-    Case("tmpfs", 4096, 256),
-    Case("ext4", MIB, 1024),
-    Case("ext4", 4096, 512),
-    Case("ext4", MIB, 512, fsync=True),
-    Case("ext4", 4096, 256, fsync=True),
-    Case("ext4", MIB, 1024, direct=True),
-    Case("ext4", 4096, 16, direct=True),
+    Case("tmpfs", MIB, 128),
+    Case("tmpfs", 4096, 64),
+    Case("ext4", MIB, 256),
+    Case("ext4", 4096, 128),
+    Case("ext4", MIB, 128, "fsync", ("fsync",), ("-e",)),
+    Case("ext4", 4096, 64, "fsync", ("fsync",), ("-e",)),
+    Case("ext4", MIB, 256, "O_DIRECT", ("direct",), ("--posix.odirect",)),
+    Case("ext4", 4096, 16, "O_DIRECT", ("direct",), ("--posix.odirect",)),
+    Case("tmpfs", 4096, 64, "random", ("random",), ("-z",)),
+    Case("ext4", 4096, 16, "random, O_DIRECT", ("random", "direct"), ("-z", "--posix.odirect")),
+    Case("tmpfs", 4096, 64, "stonewall", ("clock",), ("-D", 1000)),
+    Case("tmpfs", MIB, 128, "one file", processes=(MANY,), bar=None, one_file=True),
+    Case("tmpfs", 4096, 64, "one file", processes=(MANY,), bar=None, one_file=True),
+    Case("tmpfs", MIB, 128, "HDF5", options=("-a", "HDF5"), bar=None),  # the loop is that of POSIX
 ]
 
 
@@ -97,61 +113,80 @@ def printed_rates(reply: str) -> Rates:
     return best
 
 
-def compare(case: Case, directory: Path, processes: int, upstream: str | None) -> tuple[dict[str, list[Rates]], float]:
-    """Rates of every program in every round, the first of which warms up and does not count; and the share of the timed
-    part that the applet spent outside it: median over the rounds, of the phase in which it is larger."""
+@dataclass
+class Rounds:
+    rates: dict[str, list[Rates]] = field(default_factory=dict)  # of every program
+    outside: dict[str, list[float]] = field(default_factory=dict)  # shares of the applet's phases
+
+    def ratios(self, name: str, operation: str) -> list[float]:
+        pairs = zip(self.rates[name], self.rates["bare loop"], strict=True)
+        return [own[operation] / loop[operation] for own, loop in pairs]
+
+
+def compare(case: Case, directory: Path, processes: int, upstream: str | None, seconds: float) -> Rounds:
+    """As many rounds as the seconds allow. The first repetition of a turn warms up, since the best one counts."""
     path, lines = directory / "f", directory / "bench.jsonl"
-    rounds: dict[str, list[Rates]] = {}
-    outside: dict[str, list[float]] = {"write": [], "read": []}
-    for number in range(ROUNDS + 1):
+    found = Rounds()
+    until = time.monotonic() + seconds
+    for number in range(ROUNDS):
+        if number >= FEWEST_ROUNDS and time.monotonic() > until:
+            break
         seen: dict[str, Rates] = {}
         for name in ("bare loop", "applet") if number % 2 else ("applet", "bare loop"):
             if name == "bare loop":
                 reply = mpirun(processes, [BUILD / "limits" / "ior_loop", *case.loop_arguments(path, processes)])
                 seen[name] = printed_rates(reply)
                 continue
-            found = phases(processes, case.ior_arguments(path, processes), lines)
-            seen[name] = {operation: phase.rate for operation, phase in found.items()}
-            if number > 0:
-                for operation, phase in found.items():
-                    outside[operation].append(phase.outside)
+            by_operation = phases(processes, case.ior_arguments(path, processes), lines)
+            seen[name] = {operation: phase.rate for operation, phase in by_operation.items()}
+            for operation, phase in by_operation.items():
+                found.outside.setdefault(operation, []).append(phase.outside)
         if upstream is not None:
-            seen["upstream"] = printed_rates(mpirun(processes, [upstream, *case.ior_arguments(path, processes)]))
-        if number > 0:
-            for name, rates in seen.items():
-                rounds.setdefault(name, []).append(rates)
-    return rounds, max(statistics.median(shares) for shares in outside.values())
+            try:
+                seen["upstream"] = printed_rates(mpirun(processes, [upstream, *case.ior_arguments(path, processes)]))
+            except subprocess.CalledProcessError:  # it was built without this back end
+                upstream = None
+        for name, rates in seen.items():
+            found.rates.setdefault(name, []).append(rates)
+    return found
 
 
-def ratio(rounds: dict[str, list[Rates]], name: str, operation: str) -> float:
-    pairs = zip(rounds[name], rounds["bare loop"], strict=True)
-    return statistics.median(own[operation] / loop[operation] for own, loop in pairs)
+def can_run(case: Case) -> bool:
+    if "HDF5" not in case.options or (BUILD / "hdf5.so").exists():
+        return True
+    print(f"{case.label}: not measured: the benchmark was built without HDF5")
+    return False
 
 
 def print_rates(directories: dict[str, Path | None]) -> int:
     upstream = os.environ.get("IOR")
-    names = ["bare loop", "applet", *(["upstream"] if upstream else [])]
-    body: list[list[str]] = []
+    names = ["applet", *(["upstream"] if upstream else [])]
+    row = "{:<27} {:>5} {:<6} {:>6} {:>12}" + " {:>14} {:>6} {:<14}" * len(names) + " {:>5}"
+    columns = [column for name in names for column in (f"{name} MiB/s", "ratio", "of rounds")]
+    print(row.format("", "ranks", "phase", "rounds", "loop MiB/s", *columns, "bar"), flush=True)
+    turns = [(case, processes) for case in CASES if can_run(case) for processes in case.processes]
     missed, worst_outside = 0, 0.0
-    for case in CASES:
+    for case, processes in turns:
         directory = directories[case.file_system]
         if directory is None:
-            body.append([case.label, "", "", "not measured: mounting an image needs root, and mkfs.ext4"])
+            print(f"{case.label}: not measured: mounting an image needs root, and mkfs.ext4")
             continue
-        for processes in (1, 2):
-            rounds, outside = compare(case, directory, processes, upstream)
-            worst_outside = max(worst_outside, outside)
-            for operation in ("write", "read"):
-                found = {name: ratio(rounds, name, operation) for name in names[1:]}
-                missed += found["applet"] < BAR
-                medians = [statistics.median(rates[operation] for rates in rounds[name]) for name in names]
-                size = "1 MiB" if case.transfer == MIB else "4 KiB"
-                row = [case.label, size, str(processes), operation, *(f"{median:,.0f}" for median in medians)]
-                body.append([*row, *(f"{found[name]:.3f}" for name in names[1:]), str(BAR)])
-    headers = ["file system", "transfer", "processes", "phase", *(f"{name} MiB/s" for name in names)]
-    headers += [*(f"{name} / bare loop" for name in names[1:]), "bar"]
-    align = ["left", "right", "right", "left", *["right"] * (len(headers) - 4)]
-    print(tabulate(body, headers, disable_numparse=True, colalign=align))
+        found = compare(case, directory, processes, upstream, SECONDS / len(turns))
+        if case.bar is not None:
+            worst_outside = max(worst_outside, *map(statistics.median, found.outside.values()))
+        for operation in ("write", "read"):
+            medians = {name: statistics.median(r[operation] for r in rates) for name, rates in found.rates.items()}
+            cells: list[object] = []
+            for name in names:
+                if name not in found.rates:
+                    cells += ["not run", "", ""]
+                    continue
+                ratios = found.ratios(name, operation)
+                spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+                cells += [f"{medians[name]:,.0f}", f"{statistics.median(ratios):.3f}", spread]
+            missed += case.bar is not None and statistics.median(found.ratios("applet", operation)) < case.bar
+            loop = [len(found.rates["bare loop"]), f"{medians['bare loop']:,.0f}"]
+            print(row.format(case.label, processes, operation, *loop, *cells, case.bar or ""), flush=True)
     print(f"data and page cache, outside the timed part: at most {worst_outside:.2%} of it (bar {OUTSIDE_BAR:.0%})")
     return missed + (worst_outside > OUTSIDE_BAR)
 
