@@ -193,8 +193,8 @@ class Offer:
         self.terms.write_text(self.terms.read_text().replace("nonce: RFP-1\nproof: [nonce]", f"heads: [{head}]"))
         (tmp_path / "signers").write_text(f"vendor {key.with_suffix('.pub').read_text()}")
 
-    def verified(self) -> subprocess.CompletedProcess[str]:
-        return command_line.call("verify", self.bag, "--terms", self.terms)
+    def verified(self, *options: str) -> subprocess.CompletedProcess[str]:
+        return command_line.call("verify", self.bag, "--terms", self.terms, *options)
 
     def accept(self, printed: str, but: str = "nothing") -> None:
         """Enter what `verify` printed into the terms, but for the entries of a rule."""
@@ -246,7 +246,7 @@ DECLINED = "declined:\n- {cells: 'nfs/*/*/*', reason: on request}\n"
 @pytest.mark.parametrize(
     ("rule", "more", "change", "said"),
     [
-        ("SRC-05", "", shimmed, "explained, not yet accepted"),
+        ("SRC-05", "", shimmed, "8 explanations, 1 deviation, not yet accepted"),
         ("CMP-03", DECLINED, with_second_tier, "1 result without measurement"),
         ("SRC-01", "", lambda bag: None, "1 deviation"),
     ],
@@ -270,6 +270,6 @@ def test_a_shim_that_nobody_explains_is_a_violation_however_it_is_described(tmp_
     text = re.sub("- .rule: SRC-05.*\n", "", text.replace("traced by /opt/shim.so", "none"))
     (offer.bag / "data/campaign.yaml").write_text(text)
     bundled.redo(offer.bag)
-    done = offer.verified()
+    done = offer.verified("--details")
     assert done.returncode == 1
     assert "/opt/shim.so is loaded before the C library or MPI and replaces stat" in done.stdout
