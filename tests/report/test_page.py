@@ -318,6 +318,8 @@ def test_printed_the_decision_and_the_first_table_are_on_page_one_and_no_heading
     assert first.index("REHEARSAL") < first.index("scratch (/scratch/user)") < first.index("All there is")
     assert first.count("All there is") == 3  # in each of the three groups of files
     assert not any("All targets" in sheet or "scroll the table" in sheet for sheet in (first, *others))
+    lists = [sheet for sheet in others if re.search(r"\.r1/1 +17 ", sheet)]
+    assert len(lists) > 1 and all("Raw output, line" in sheet for sheet in lists)
     headings = ("Results", "Findings", "System", "Rates", "How to check", "Command lines", "Origin of the numbers")
     for sheet in (first, *others):
         *_, last, _ = [line.strip() for line in sheet.splitlines() if line.strip()]  # above the page's number
