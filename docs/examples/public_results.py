@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config.rules import catalogue, packs
-from campaign.config.rules.settle import settle
+from campaign.config.rules.pack import settle
 from campaign.core.errors import InputError
 from campaign.judge import foreign
 from campaign.results.parsers import output
