@@ -17,7 +17,7 @@ from campaign.config.rules.catalogue import CATALOGUE, Level
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
+from campaign.core.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, State, Status
 from campaign.judge import (
     answered,
     attempt,
@@ -85,8 +85,8 @@ OF_FAILED = WITHOUT_NUMBERS | {"EVD-06"}
 # Rules about an execution of several phases as a whole; all others are about each phase.
 OF_WHOLE = frozenset({"ENV-06", "INP-01", "RES-01", "RUN-01", "RUN-05", "RUN-09"})
 OF_BOTH = frozenset({"EVD-06"})
-# Decided by the planned run: its command line, its geometry and the variables of its job.
-OF_PLANNED = frozenset({"FLG-01", "FLG-02", "FLG-03", "FLG-04", "FLG-05", "FLG-06", "GEO-02", "GEO-04", "GEO-05"})
+# Decided by the planned run: its words, its geometry and the variables of its job.
+OF_PLANNED = frozenset({"FLG-04", "FLG-05", "GEO-02", "GEO-04", "GEO-05"})
 # Of a campaign that has not run, it says only that.
 OF_ENDED = frozenset({"CMP-03"})
 OVER_NUMBERS = frozenset({
@@ -250,14 +250,12 @@ def as_planned(whole: submission.Submission, run: Run) -> Case:
     """A run about to be submitted, with all that is known of it."""
     attempt = Attempt(run.id, 0, "TOKEN", "", run.fingerprint, State.SUBMITTING)
     job = Environment(recorded=True, variables=dict(whole.campaign.slurm.environment))
-    case = Case(whole.pack, run, attempt, (), Observation(), Evidence(job))
-    seen = {name: _planned_output(phase) for name, phase in case.phases}
-    return replace(case, seen=replace(_planned_output(case), phases=seen))
+    seen = {command.phase: _planned(run.geometry_of(command)) for command in run.launched if command.phase}
+    return Case(whole.pack, run, attempt, (), replace(_planned(run.geometry), phases=seen), Evidence(job))
 
 
-def _planned_output(case: Case) -> Observation:
-    geometry, argv = case.run.geometry, (case.run.executable, *case.planned)
-    return Observation(argv=argv, processes=geometry.processes, nodes=geometry.nodes)
+def _planned(geometry: Geometry) -> Observation:
+    return Observation(processes=geometry.processes, nodes=geometry.nodes)
 
 
 def _without_measurement(whole: submission.Submission) -> Iterator[Finding]:

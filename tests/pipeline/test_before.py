@@ -17,10 +17,10 @@ from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
 from campaign.core import resources
 from campaign.core.errors import INCOMPLETE, OK, InputError
-from campaign.pipeline import planning, preflight
+from campaign.pipeline import planning, preflight, standing
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
-from tests.pipeline.test_declared_packs import with_inputs_made_here
+from tests.pipeline.test_declared_packs import CAPTURES, PRINTED, with_inputs_made_here
 from tests.support import fake_slurm, source_trees
 from tests.support.command_line import call, drive
 from tests.support.fake_slurm import Fake
@@ -33,6 +33,12 @@ BY_FILE = {
     "SRC-01", "SRC-02", "SRC-03", "SRC-04", "SRC-05", "SRC-07", "GEO-04", "PRJ-01", "PRJ-02", "PRJ-03", "ENV-01",
     "ENV-02", "CMP-02", "WVR-01",
 }  # fmt: skip
+# What the other packs' first programs print: without an output of their own, nothing that is read.
+PRINTS = {
+    "mdtest": f'exec /bin/bash {fake_slurm.MDTEST} "$@"',
+    "stream": f"cat {CAPTURES}/stream-5.10.txt",
+}
+LARGER = "uk-nnss-omb"  # asks for more nodes than the cluster has
 SIZES = {"md-workbench": {"objects": "9", "precreate": "8"}}  # that break a condition of the pack
 WHOLE = {"crossroads-mdtest", "esif-hpc-4-mdtest"}  # packs with numbers for the whole system
 
@@ -44,10 +50,11 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
         yield fake
 
 
-def program(folder: Path, name: str) -> str:
+def program(folder: Path, name: str, prints: str) -> str:
+    """A program with a name of its own, which prints what was captured of the real one."""
     path = folder / "programs" / name
     path.parent.mkdir(exist_ok=True)
-    path.write_text(f"#!/bin/sh\necho {name}\n")
+    path.write_text(f"#!/bin/sh\n# {name}\n{prints}\n")
     path.chmod(0o755)
     return str(path)
 
@@ -66,10 +73,19 @@ def campaign_of(pack: RulePack, folder: Path) -> dict[str, Any]:
     too_wide = [each.id for each in pack.launch if (each.nodes or 0) > PLACES]
     given["declined"] = [{"cells": f"*/{name}/*/*", "reason": "the cluster has four nodes"} for name in too_wide]
     names = [each.id for each in pack.programs]
+    known = PRINTED | {"own-" + name: printed for name, printed in PRINTED.items()}
+    prints = (
+        f'[ "${{SLURM_PROCID:-0}}" != 0 ] || {{ {known[pack.id][1]}; }}'
+        if pack.id in known
+        else PRINTS.get(names[0], "echo nothing")
+    )
     if pack.phases[0].id:
-        given["benchmark"] = {"programs": {name: program(folder, name) for name in names}, "dialect": "rank-offset"}
+        given["benchmark"] = {
+            "programs": {name: program(folder, name, prints) for name in names},
+            "dialect": "rank-offset",
+        }
     else:
-        given["benchmark"] = {"executable": program(folder, names[0]), "dialect": "rank-offset"}
+        given["benchmark"] = {"executable": program(folder, names[0], prints), "dialect": "rank-offset"}
     given["launcher"] = {"prefix": ["/bin/sh"]}
     inputs = [each.id for each in pack.inputs if not each.path]
     if inputs:
@@ -209,3 +225,49 @@ def test_the_findings_are_in_the_plan_as_data(cluster: Fake) -> None:
     assert {each["rule"] for each in found} == {"GEO-03", "SRC-05", "ENV-01", "ENV-02"}
     assert {each["severity"] for each in found if each["rule"] == "GEO-03"} == {"E"}
     assert all(each["title"] and each["remedy"] for each in found)
+
+
+# --- nothing comes as a surprise
+
+# What only a run shows, of the rules that the campaign file can break too: wordings of findings.
+ONLY_RUN = {
+    "SRC-01": {"the executed program is not the version that the RFP requires"},
+    "SRC-04": {
+        "ranks ran a program other than the declared one",
+        "ranks also ran programs other than the benchmark and what launcher.prefix names",
+        "ranks also ran programs that are not declared under launcher.prefix",
+    },
+    "GEO-04": {"the output names nodes that were not in the job"},
+    "PRJ-01": {
+        "reported as measured, but every operation is equal to {line}",
+        "reported as measured, but every operation is exactly {factor} times {line}",
+    },
+}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_nothing_is_found_after_a_run_that_plan_could_have_named(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Fake
+) -> None:
+    planned = written(name, tmp_path, monkeypatch, wrong=True)
+    before, opened = planned.found(), open_campaign(planned.file)
+    first = Request().chosen(opened.campaign, planning.plan(opened).runs)[0].cells()[0]
+    done = drive("run", planned.file, "--despite-violations", "--only", "/".join((*first.line, "*")))
+    assert done.returncode in (OK, INCOMPLETE), done.stderr
+    after = {
+        (each.rule, each.wording)
+        for each in standing.current(opened, print).all_findings
+        if each.violated or each.unanswered
+    }
+    decided = {rule for rule, _ in before}
+    new = {(rule, wording) for rule, wording in after - before if wording not in ONLY_RUN.get(rule, ())}
+    assert {(rule, wording) for rule, wording in new if rule in decided} == set()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_plan_that_breaks_nothing_is_not_blamed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Fake
+) -> None:
+    planned = written(name, tmp_path, monkeypatch, wrong=False)
+    of_cluster = {"GEO-05"} if name == LARGER else set()
+    assert {rule for rule, _ in planned.found()} - {"ENV-01", "ENV-02", "SRC-05"} == of_cluster
