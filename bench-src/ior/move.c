@@ -65,18 +65,33 @@ static void pause_after(const struct ior_move *move)
         quiet_sleep_ns((uint64_t)move->test->config->transfer_pause_us * 1000);
 }
 
-/* Two loops are made of this one, so that the one in which transfers are not timed has nothing of the other. */
+/* What a loop has beside the transfers. */
+enum beside {
+    NOTHING, /* they are in order, on a descriptor, without a deadline */
+    ANYTHING,
+    WATCHED, /* and they are timed, or followed by a pause */
+};
+
+/* Loops are made of this one, so that one in which something is not asked for has nothing of it. */
 static inline void __attribute__((always_inline))
-move_one_by_one(struct ior_move *move, int64_t last, uint64_t deadline_ns, const bool watched)
+move_one_by_one(struct ior_move *move, int64_t last, uint64_t deadline_ns, const bool writes, const enum beside beside)
 {
     struct ior_test *test = move->test;
     const struct store_way way = store_way(test->store, move->file, test->config->one_attempt);
     /* Copies: see store_write. */
+    const struct ior_plan plan = *move->walk.plan;
     struct ior_walk walk = move->walk;
     const struct pattern pattern = test->pattern;
     void *const buffer = test->buffers;
-    const bool writes = move->operation == IOR_WRITE;
-    const bool sync_each = writes && test->config->fsync_each, lockstep = ior_config_lockstep(test->config, writes);
+    const bool plain = beside == NOTHING, watched = beside == WATCHED;
+    const bool sync_each = !plain && writes && test->config->fsync_each;
+    const bool lockstep = !plain && ior_config_lockstep(test->config, writes);
+    walk.plan = &plan;
+    if (plain)
+        walk.order = IOR_SEQUENTIAL;
+    if (plain && way.at.fd < 0)
+        __builtin_unreachable();
+    int64_t done = 0;
     int64_t bytes = move->failed ? 0 : test->plan.transfer, offset;
     while (walk.step < last) {
         int64_t place = ior_walk_next(&walk, &offset);
@@ -97,11 +112,25 @@ move_one_by_one(struct ior_move *move, int64_t last, uint64_t deadline_ns, const
         if (failed)
             bytes = 0;
         else if (bytes > 0)
-            move->done++;
-        if (deadline_ns > 0 && timer_ns() >= deadline_ns)
+            done++;
+        if (!plain && deadline_ns > 0 && timer_ns() >= deadline_ns)
             break;
     }
-    move->walk = walk;
+    move->walk.step = walk.step;
+    move->walk.offset = walk.offset;
+    move->walk.left_in_block = walk.left_in_block;
+    move->done += done;
+}
+
+/* The loops with nothing beside the transfers are functions of their own: what they use of the stack lies close together. */
+static void __attribute__((noinline)) write_in_order(struct ior_move *move, int64_t last)
+{
+    move_one_by_one(move, last, 0, true, NOTHING);
+}
+
+static void __attribute__((noinline)) read_in_order(struct ior_move *move, int64_t last)
+{
+    move_one_by_one(move, last, 0, false, NOTHING);
 }
 
 /* An outstanding transfer. */
@@ -222,10 +251,19 @@ static void move_queued(struct ior_move *move, int64_t last, uint64_t deadline_n
 
 void ior_move(struct ior_move *move, int64_t last, uint64_t deadline_ns)
 {
-    if (move->test->store->submit != NULL)
+    const struct ior_test *test = move->test;
+    const struct ior_config *config = test->config;
+    const bool writes = move->operation == IOR_WRITE;
+    const bool in_order = move->walk.order == IOR_SEQUENTIAL && !config->fsync_each && !ior_config_lockstep(config, writes);
+    const bool on_descriptor = !move->failed && store_way(test->store, move->file, false).at.fd >= 0;
+    if (test->store->submit != NULL)
         move_queued(move, last, deadline_ns);
-    else if (move->test->watch != NULL || move->test->config->transfer_pause_us > 0)
-        move_one_by_one(move, last, deadline_ns, true);
+    else if (test->watch != NULL || config->transfer_pause_us > 0)
+        move_one_by_one(move, last, deadline_ns, writes, WATCHED);
+    else if (deadline_ns > 0 || !in_order || !on_descriptor)
+        move_one_by_one(move, last, deadline_ns, writes, ANYTHING);
+    else if (writes)
+        write_in_order(move, last);
     else
-        move_one_by_one(move, last, deadline_ns, false);
+        read_in_order(move, last);
 }

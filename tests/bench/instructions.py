@@ -85,14 +85,14 @@ IOR_PHASES = ["write 4 KiB", "read 4 KiB"]
 IOR_FUNCTIONS = ("ior_move", "measure")
 CASES = [
     Case("mdtest", ["create", "stat", "remove"], mdtest, mdtest_loop, MDTEST_FUNCTIONS, more=(5, 2, 1, 1)),
-    Case("ior", IOR_PHASES, ior(), ior_loop(), IOR_FUNCTIONS, more=(85, 30, 14, 11)),
+    Case("ior", IOR_PHASES, ior(), ior_loop(), IOR_FUNCTIONS, more=(55, 20, 6, 7)),
     Case(
         "ior -z",
         IOR_PHASES,
         ior("-z"),
         ior_loop("random"),
         IOR_FUNCTIONS,
-        more=(165, 55, 18, 11),
+        more=(130, 45, 18, 9),
         counts=(1024, 4096),
     ),
     Case(
