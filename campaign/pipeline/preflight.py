@@ -69,6 +69,11 @@ class Checked:
         return list(dict.fromkeys(found[0])), list(dict.fromkeys(found[1]))
 
     @property
+    def refused(self) -> list[str]:
+        """Violations at full size for which runs would have to be measured again."""
+        return self.violated[0] if self.judged.full else []
+
+    @property
     def unchecked(self) -> str:
         """What was not checked, and how to check it."""
         if self.silent:
@@ -85,11 +90,10 @@ class Checked:
 def preflight(opened: Opened, planned: planning.Plan, request: Request) -> Checked:
     """For `run`: raise all reasons why the campaign cannot be submitted."""
     checked = check(opened, planned, request)
-    lost, _ = checked.violated
-    if lost and checked.judged.full and not request.despite_violations:
+    if checked.refused and not request.despite_violations:
         file = typed(opened.campaign.path, opened.campaign.part)
         raise InputError(
-            *lost,
+            *checked.refused,
             f"these runs would have to be measured again; change the campaign file ('campaign plan {file}' says more), "
             "or measure them all the same with --despite-violations",
         )

@@ -20,8 +20,9 @@ from campaign.core.errors import INCOMPLETE, OK, InputError
 from campaign.pipeline import planning, preflight, standing
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
+from campaign.report import views
 from tests.pipeline.test_declared_packs import CAPTURES, PRINTED, with_inputs_made_here
-from tests.support import fake_slurm, source_trees
+from tests.support import builders, fake_slurm, source_trees
 from tests.support.command_line import call, drive
 from tests.support.fake_slurm import Fake
 
@@ -190,6 +191,7 @@ def test_a_run_that_would_have_to_be_measured_again_needs_a_word_of_consent(clus
     file = full(cluster, "half")
     planned = call("plan", file)
     assert planned.returncode == INCOMPLETE
+    assert "'campaign run' refuses this plan without --despite-violations" in planned.stderr
     assert "GEO-03 [8.5]  below the maximum concurrency of partition batch" in planned.stdout
     refused = drive("run", file)
     assert refused.returncode == InputError.exit_status
@@ -271,3 +273,22 @@ def test_a_plan_that_breaks_nothing_is_not_blamed(
     planned = written(name, tmp_path, monkeypatch, wrong=False)
     of_cluster = {"GEO-05"} if name == LARGER else set()
     assert {rule for rule, _ in planned.found()} - {"ENV-01", "ENV-02", "SRC-05"} == of_cluster
+
+
+# --- the whole screen
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("tiers", ["one", "two"])
+def test_the_plan_is_followed_by_what_is_known_before_it_runs(tiers: str, width: int, cluster: Fake) -> None:
+    file = full(cluster, "screen")
+    given = yaml.safe_load(file.read_text())
+    if tiers == "two":
+        (cluster.root.parent / "project").mkdir()
+        given["targets"].append({"name": "project", "directory": str(cluster.root.parent / "project")})
+    file.write_text(yaml.safe_dump(given))
+    opened = open_campaign(file)
+    checked = preflight.check(opened, planning.plan(opened), Request())
+    text = views.plan_text(opened, checked.plan, (), width, brief=True)
+    text += f"\n\n{views.before_text(checked.judged, width)}\n"
+    builders.golden(f"plan-{tiers}-{width}.txt", text)
