@@ -354,8 +354,8 @@ def test_a_pack_that_was_changed_under_its_id_is_not_valid_even_where_its_tables
     done = made.call("verify", bag)
     assert done.returncode == 1
     assert "WRONG        rule pack (EVD-05)" in done.stdout
-    assert "NOT VALID" in done.stdout.splitlines()[-1]
-    assert "EVD-05" in done.stdout.splitlines()[-1]
+    assert done.stdout.startswith("NOT VALID  bag")
+    assert " rules VIOLATED EVD-05 (1 of " in " ".join(done.stdout.split())
 
 
 def test_a_journal_that_was_changed_is_no_chain(made: Made, tmp_path: Path) -> None:
