@@ -18,7 +18,7 @@ from campaign.config import rfp
 from campaign.core import bagit, journal, timestamps
 from campaign.core.errors import INCOMPLETE, OK, CampaignError, InputError
 from campaign.core.escaping import plain
-from campaign.core.model import Finding, Move, Severity
+from campaign.core.model import Finding, Move
 from campaign.core.strict_yaml import shown
 from campaign.evidence import bundle, compared, replay, text, verify
 from campaign.evidence.conclusion import NOT_FULLY_CHECKED
@@ -47,7 +47,7 @@ class VerifiedResponse:
         """The worst of the parts; altered, or without a mandatory part, it is not valid; what was not checked on the
         whole counts as in a part.
         """
-        wrong = any(map(_is_wrong, self.findings))
+        wrong = any(each.violated for each in self.findings)
         statuses = [part.conclusion.exit_status for part in self.parts.values()]
         if wrong or self.unanswered or INCOMPLETE in statuses or not statuses:
             return INCOMPLETE
@@ -56,7 +56,8 @@ class VerifiedResponse:
     @property
     def decision(self) -> DecisionBlock:
         """For the buyer."""
-        wrong, left = ([each for each in self.findings if kind(each)] for kind in (_is_wrong, _is_open))
+        wrong = [each for each in self.findings if each.violated]
+        left = [each for each in self.findings if each.open]
         answer = "CONTRADICTED" if wrong else "unproven" if left else "consistent"
         first = decision.first_of(wrong or left) if wrong or left else "the scores follow from the parts"
         parts = {part: each.conclusion.decision for part, each in self.parts.items()}
@@ -81,14 +82,6 @@ class VerifiedResponse:
             "unanswered": list(self.unanswered),
             "scores": list(map(asdict, self.scored)),
         }
-
-
-def _is_wrong(finding: Finding) -> bool:
-    return finding.severity is Severity.ERROR
-
-
-def _is_open(finding: Finding) -> bool:
-    return finding.open
 
 
 def write(asked: rfp.Rfp, root: Path, written: Mapping[str, bundle.Written], out: Path, key: Path | None) -> int:

@@ -35,7 +35,6 @@ SESSION = verdicts.CellVerdict.SESSION
 # The verdicts by which an offer differs from the first.
 TOLD = (verdicts.CellVerdict.WORSE, verdicts.CellVerdict.BETTER, SESSION, verdicts.CellVerdict.CHANGED)
 MOST_GROUPS = 8  # operations for which a summary has columns
-MOST_SAID = 50  # cells that are named below a table
 MOST_OFFERS = 4  # in a decision
 VERDICT = "verdict"
 
@@ -73,8 +72,7 @@ def printed(
         *(*paragraphs(_offers(comparison)), ""),
         *(grid(_many(comparison) if several_offers else _pair(comparison)), ""),
         *([] if of_sample else [grid(_summary(comparison)), ""]),
-        *(*paragraphs(_legend(comparison)), ""),
-        *paragraphs(_failures(comparison) if several_offers else ()),
+        *paragraphs(_legend(comparison)),
     ]
     return printing.document(parts, style).rstrip("\n") + "\n"
 
@@ -246,32 +244,12 @@ def _power(comparison: verdicts.OfferComparison) -> Iterable[str]:
     if not sides:
         return
     fewest, cells = min(min(len(side.values), side.jobs or MAX_VALUES) for side in sides), max(map(len, tested))
-    some, alone = ranks.fewest(verdicts.LEVEL / 2), ranks.fewest(verdicts.LEVEL / 2, cells)
-    if fewest < some:
-        yield (
-            f"Significance needs at least {some} repetitions on both sides, each in its own job (slurm.allocation: "
-            "run)."
-        )
+    alone = ranks.fewest(verdicts.LEVEL / 2, cells)
     if fewest < alone:
         yield (
             f"With fewer than {alone} repetitions on both sides, no difference in a single cell of {cells} can be "
             "significant, however large."
         )
-
-
-def _failures(comparison: verdicts.OfferComparison) -> Iterator[str]:
-    """With several offers, the cells that fail, as far as marks do not say all of them."""
-    counted = () if comparison.terms else (verdicts.CellVerdict.WORSE, SESSION)
-    columns = [verdicts.lone_targets_once(column) for column in comparison.cells]
-    failing = [
-        f"{verdicts.letters(place)} {cell.cell}: {_verdict(cell)}"
-        for place, column in enumerate(columns, 1)
-        for cell in column
-        if cell.fails and cell.verdict not in counted and (comparison.terms or not cell.untested)
-    ]
-    yield from failing[:MOST_SAID]
-    if len(failing) > MOST_SAID:
-        yield f"and {len(failing) - MOST_SAID} more; '--format csv' lists all"
 
 
 # --- the decision
