@@ -66,6 +66,11 @@ def test_every_name_that_the_map_says_where_to_change_is_in_its_file() -> None:
         assert [name for name in quoted(names) if not re.search(rf"\b{name}\b", read(path))] == [], path
 
 
+def test_all_pages_together_can_be_read_in_an_afternoon() -> None:
+    words = [word for page in [*PAGES, *DOCS.glob("*/*.md")] for word in page.read_text(encoding="utf-8").split()]
+    assert sum(any(letter.isalnum() for letter in word) for word in words) <= 45_000
+
+
 def test_the_glossary_is_in_order_with_one_line_for_each_word() -> None:
     words = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", read("docs/glossary.md"), re.MULTILINE)[1:]
     assert len(words) > 30
