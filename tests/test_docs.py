@@ -67,7 +67,8 @@ def test_every_name_that_the_map_says_where_to_change_is_in_its_file() -> None:
 
 
 def test_all_pages_together_can_be_read_in_an_afternoon() -> None:
-    words = [word for page in [*PAGES, *DOCS.glob("*/*.md")] for word in page.read_text(encoding="utf-8").split()]
+    pages = {*PAGES, *DOCS.glob("*/*.md")} - {ROOT / "CHANGELOG.md"}
+    words = [word for page in pages for word in page.read_text(encoding="utf-8").split()]
     assert sum(any(letter.isalnum() for letter in word) for word in words) <= 45_000
 
 
