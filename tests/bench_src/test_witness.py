@@ -315,10 +315,10 @@ def test_whatever_the_nodes_say_the_record_can_be_read(said: Sequence[bytes]) ->
         (["shared", "shared", "shared"], ""),
         (
             ["shared", "apart", "apart"],
-            "/scratch is not shared: n1 created a file in it that n2, n3 cannot see; "
+            "/no/scratch is not shared: n1 created a file in it that n2, n3 cannot see; "
             "name a directory that all nodes see",
         ),
-        (["shared", "missing", "apart"], "/scratch does not exist on n2; create it where all nodes see it"),
+        (["shared", "missing", "apart"], "/no/scratch does not exist on n2; create it where all nodes see it"),
     ],
 )
 def test_the_nodes_that_do_not_see_the_target_are_named(said: list[str], refusal: str, place: Path) -> None:

@@ -172,8 +172,9 @@ def test_own_data_is_read_from_the_nodes_cache_and_that_of_another_node_from_the
         for row in case.table(status=None)
         if row["status"] == "measured"
     }
-    # Nothing that the storage can show is left unchecked: what is said is the size, and that the nodes share a machine.
-    disclosed = {"FLG-04", "GEO-04", "ENV-04"}
+    # Nothing that the storage can show is left unchecked: what is said is the size, that the nodes share a machine, and
+    # that no single process was measured.
+    disclosed = {"FLG-04", "GEO-04", "ENV-04", "PHY-06"}
     assert said == {"own": {*disclosed, "CCH-05", "RUN-06"}, "reordered": disclosed}
 
 

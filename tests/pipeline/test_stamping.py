@@ -109,6 +109,6 @@ def test_a_driver_sends_the_head_of_each_job_that_ends_and_the_bundle_has_the_re
     with verify.verify(tmp_path / "bundle", Asked(authority=authority / "cert.pem")) as found:
         (told,) = [one for one in found.findings if "time stamp" in one.message]
         assert (told.rule, str(told.severity)) == ("EVD-02", "I")
-        assert f"by {len(stamped)} time stamp" in told.message
+        assert f"{len(stamped)} time stamps prove" in told.message
         waited = told.message.rpartition("at most ")[2].partition(" ")[0]
         assert parse_duration(waited) < 60

@@ -52,7 +52,7 @@ def around(folder: Path, lines: bytes, nodes: int = 1, *words: str, **variables:
             (programs / name).write_text(f"#!/bin/sh\n{texts.get(name, 'exit 1')}\n")
             (programs / name).chmod(0o755)
     slurm = {"SLURM_JOB_NUM_NODES": str(nodes), "PATH": f"{programs}:{os.environ['PATH']}"}
-    command = [resources.witness(), "job", "-d", "/scratch", "-x", "/bench", *words, "--", folder]
+    command = [resources.witness(), "job", "-d", "/no/scratch", "-x", "/bench", *words, "--", folder]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, env=os.environ | slurm | variables, **pipes) as process:
         process.stdin.write(b"lock\naround\n")
