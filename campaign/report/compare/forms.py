@@ -267,7 +267,8 @@ def decision_of(comparison: verdicts.OfferComparison, names: Sequence[str]) -> D
         f"{verdicts.letters(place)}: {remark}"
         for place in (*range(1, len(comparison.offers)), 0)
         for remark in comparison.remarks[place]
-        if remark != comparison.offers[place].remark
+        # What limits both alike, such as the size of a rehearsal, is said of the first alone.
+        if remark != comparison.offers[place].remark and (place == 0 or remark not in comparison.remarks[0])
     ]
     rules = (f"{first.rules} {first.version}", f"{first.profile} size") if first.rules else ()
     may = "what is called worse or better differs by more than noise, at 5% over all results."

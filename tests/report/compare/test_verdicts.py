@@ -115,6 +115,18 @@ def test_a_campaign_never_differs_from_itself(seed: int, repetitions: int, noise
     assert found.remarks[1][-1] == "the same results as the first's: compared with itself, which shows nothing"
 
 
+def test_a_rehearsal_compared_with_itself_is_called_so_before_what_limits_both() -> None:
+    small = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
+    alike = {each.name: each for each in forms.decision_of(verdicts.compare([small, small]), ["a", "a"]).questions}[
+        "alike"
+    ]
+    assert (alike.answer, alike.reason) == (
+        "open",
+        "B: the same results as the first's: compared with itself, which shows nothing; "
+        "A: rehearsal size: not a compliant result",
+    )
+
+
 @settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 8), st.floats(0.5, 2))
 def test_the_other_order_of_two_campaigns_turns_every_ratio_round(seed: int, repetitions: int, factor: float) -> None:
