@@ -152,7 +152,7 @@ def test_slow_libraries_are_loaded_where_they_are_used() -> None:
 
 
 def test_a_driver_loads_no_numbers_library_before_a_search_goes_on() -> None:
-    code = "import sys, campaign.pipeline.run, campaign.plan.searches; sys.exit('numpy' in sys.modules)"
+    code = "import sys, campaign.cli.running, campaign.plan.searches; sys.exit('numpy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], timeout=300, check=True)
 
 

@@ -257,9 +257,7 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
 
 def _conclusion(done: Submission, file: str) -> list[str]:
     """The table, and below it what follows from it."""
-    from campaign.evidence import sample
-
-    block = sample.of_run(decision.of_campaign(done, file), done.campaign.path, file)
+    block = decision.of_run(decision.of_campaign(done, file), done.campaign.path, file)
     text = table.printed(done.rows, done.campaign, done.pack, "simple", columns())
     return [text, "", decision.printed(block, columns())]
 

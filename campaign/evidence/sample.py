@@ -28,11 +28,10 @@ from campaign.core.units import several
 from campaign.judge.submission import Submission
 from campaign.report.compare import offers
 from campaign.report.compare.offers import Offer, OfferedCell
-from campaign.report.decision import YOU, DecisionBlock, Question, Step
+from campaign.report.decision import SAMPLE, YOU, DecisionBlock, Question, Step
 from campaign.statistics import designs
 
 FORMAT = 2
-HEAD = "# campaign sample: "
 # Keys of a campaign file that describe the machine.
 OF_MACHINE = ("slurm", "launcher", "targets", "benchmark")
 MOST_REPETITIONS = 1000  # as a campaign file may have
@@ -208,23 +207,6 @@ def decision_of(asked: Challenge, offer: Offer, bundle: str, file: str) -> Decis
     )
 
 
-def of_run(block: DecisionBlock, file: Path, typed: str) -> DecisionBlock:
-    """The decision at the end of a run: of a sample, it is another than the vendor's. `typed`: the file."""
-    with file.open("rb") as stream:
-        if not stream.readline().startswith(HEAD.encode()):
-            return block
-    block = replace(block, headline="SAMPLE INCOMPLETE", questions=block.questions[:1])
-    if block.questions[0].answer != "yes":
-        return block
-    return replace(
-        block,
-        headline="SAMPLE MEASURED",
-        may="the drawn results are measured.",
-        may_not="that it is accepted: it was not compared with the bundle yet.",
-        steps=(Step(YOU, f"campaign accept BUNDLE {typed}"),),
-    )
-
-
 def described(asked: Challenge, offer: Offer) -> Iterator[str]:
     """What the decision does not say of the design."""
     known, made, aims = noises(offer), asked.design, asked.aims
@@ -274,7 +256,7 @@ def settings_of(asked: Challenge, whole: Submission) -> dict[str, Any]:
 def written(asked: Challenge, settings: Mapping[str, Any]) -> str:
     import yaml
 
-    return f"{HEAD}{decode.dumps(asked)}\n{yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=120)}"
+    return f"{SAMPLE}{decode.dumps(asked)}\n{yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=120)}"
 
 
 def settings_in(file: Path) -> dict[str, Any]:
@@ -306,7 +288,7 @@ def read(file: Path) -> Challenge:
     try:
         with file.open(encoding="utf-8") as stream:
             line = stream.readline(1 << 20)
-        asked = decode.decode(Challenge, json.loads(line.removeprefix(HEAD)))
+        asked = decode.decode(Challenge, json.loads(line.removeprefix(SAMPLE)))
         made = asked.design
         least = min(made.cells, made.repetitions, asked.repetitions)
         if asked.format != FORMAT or least < 1 or not 0.01 <= made.limit <= 1:

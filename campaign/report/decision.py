@@ -1,7 +1,7 @@
 """The decision that comes first on a screen: what was asked and answered, what follows from it, and what to do next.
 `of_campaign` makes that of a campaign for its vendor, `of_table` that of another party's table, and
 `evidence/conclusion.py` that of a bundle for the buyer. `verdict`: whether a submission complies with its run rules, as
-the report and the bundle keep it. Pure.
+the report and the bundle keep it. Pure, but for the first line of the file of `of_run`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
@@ -120,6 +121,7 @@ def _size(submission: Submission) -> str:
 LEAST = 20  # columns of a reason
 UNFOLDED = 100_000  # columns
 VENDOR, YOU = "vendor", "you"
+SAMPLE = "# campaign sample: "  # how the campaign file of a sample begins (evidence/sample.py)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,23 @@ class DecisionBlock:
         """All answers in one line."""
         answers = "; ".join(f"{each.name} {each.answer} ({each.reason})" for each in self.questions)
         return f"{self.headline}: {answers}"
+
+
+def of_run(block: DecisionBlock, file: Path, typed: str) -> DecisionBlock:
+    """The decision at the end of a run: of a sample, it is another than the vendor's. `typed`: the file."""
+    with file.open("rb") as stream:
+        if not stream.readline().startswith(SAMPLE.encode()):
+            return block
+    block = replace(block, headline="SAMPLE INCOMPLETE", questions=block.questions[:1])
+    if block.questions[0].answer != "yes":
+        return block
+    return replace(
+        block,
+        headline="SAMPLE MEASURED",
+        may="the drawn results are measured.",
+        may_not="that it is accepted: it was not compared with the bundle yet.",
+        steps=(Step(YOU, f"campaign accept BUNDLE {typed}"),),
+    )
 
 
 def printed(decision: DecisionBlock, width: int) -> str:

@@ -17,6 +17,7 @@ from campaign.core.model import Cell, Input, Status
 from campaign.core.strict_yaml import Document
 from campaign.evidence import sample
 from campaign.report.compare.offers import Offer, OfferedCell
+from campaign.report.decision import SAMPLE
 from campaign.statistics import designs
 from campaign.statistics.designs import OPEN, Aims, Design
 from tests.judge.cases.submissions import whole
@@ -229,6 +230,6 @@ def test_the_design_of_a_bundle_without_repetitions_has_more_cells(
 ) -> None:
     target = tmp_path / "challenge.yaml"
     assert main(["sample", str(reference.BUNDLE), "--seed", "s", "-o", str(target)]) == 0
-    head = json.loads(target.read_text().splitlines()[0].removeprefix(sample.HEAD))
+    head = json.loads(target.read_text().splitlines()[0].removeprefix(SAMPLE))
     assert head["design"] == {"cells": 31, "repetitions": 3, "limit": 0.84}
     assert "  noise     assumed   5.0% of a repetition: the bundle has too few repetitions" in capsys.readouterr().out
