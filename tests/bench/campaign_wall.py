@@ -1,24 +1,29 @@
-"""Wall time of a whole campaign against the sum of its srun step times, on the sandbox.
+"""A whole campaign against a job written by hand, the sum of its srun steps, and IOPS: wall time, on the sandbox.
 
-From the start of the command to the finished table, 12 runs with steps of about 1.75 s. The limit is 1: everything
-above it is the driver's, Slurm's and the job script's. `MDTEST=/path/to/mdtest` adds campaigns that run that program,
-which the job watches from outside; and a job written by hand with the same command lines, which writes nothing down but
-its output. `IOPS=/path/to/iops` adds that tool (PyPI: iops-benchmark) in its mode of one allocation. All take turns.
+From the start of the command to the finished table, 12 runs with steps of about 1.75 s. `MDTEST=/path/to/mdtest`: the
+campaigns run that program, which the job watches from outside, and a job written by hand takes turns with them, with
+the same command lines, which writes nothing down but its output. `IOPS=/path/to/iops` adds that tool (PyPI:
+iops-benchmark) in its mode of one allocation. Without MDTEST the campaigns run the built-in benchmark. Rounds are begun
+as long as another one fits into four minutes; each turn is printed when it has ended. Then the medians, and where the
+time goes, by what the driver and the jobs have recorded.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import resource
 import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import yaml
@@ -28,11 +33,34 @@ from campaign.slurm.sandbox.cluster import Sandbox
 from tests.bench.mdtest_limit import OPERATIONS
 from tests.bench.upstream import mdtests
 
-ROUNDS = 3
+SECONDS = 240  # for all
+ROUNDS = 5  # at most
 STEPS = 12
 STEP_S = 1.75
-FITTED = (16384, 131072)  # files of which the time of a step is measured, for those between
-BARS = {"one": 1.08, "geometry": 1.20, "run": None}
+FEW = 16384  # files of which the time of a step is measured; part of it does not grow with them
+BY_HAND, IOPS = "one, by hand", "one, by IOPS"
+BARS = {"one": 1.08, "geometry": 1.20}  # wall time / steps
+BARS_BY_HAND = {"one": 1.10, "geometry": 1.15}  # wall time / that of the job written by hand
+LAUNCHES = "launches (srun and benchmark)"
+PHASES = (
+    "until the first launch",
+    "- driver: plan, checks, scripts",
+    "- driver: sbatch",
+    "- Slurm: until the job begins",
+    "- job: its nodes",
+    "- job: prepares the first launch",
+    LAUNCHES,
+    "between launches",
+    "- job: prepares a launch",
+    "- job: removes the files",
+    "- job: records the run",
+    "- Slurm: between two jobs",
+    "- job: its nodes, in later jobs",
+    "after the last launch",
+    "- job and driver: until it is recorded",
+    "- driver: judges and prints",
+    "processor time of the command",
+)
 
 CAMPAIGN = """
 name: wall-{name}
@@ -83,68 +111,157 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Done:
+    """A command that has ended; `processor_s`: of it and the commands that it waited for."""
+
+    began: float
+    ended: float
+    processor_s: float
+
+    @property
+    def wall_s(self) -> float:
+        return self.ended - self.began
+
+
+@dataclass(frozen=True)
 class Took:
+    """`phases`: some of PHASES, in seconds."""
+
     wall_s: float
-    steps_s: float
+    phases: dict[str, float]
+
+    @property
+    def steps_s(self) -> float:
+        return self.phases[LAUNCHES]
+
+
+def of_launches(done: Done, launches: Sequence[tuple[float, float]]) -> dict[str, float]:
+    """What is known of all: `launches` are the times of their begins and ends."""
+    if len(launches) != STEPS:
+        raise SystemExit(f"{len(launches)} steps on record, {STEPS} expected")
+    return {
+        "until the first launch": launches[0][0] - done.began,
+        LAUNCHES: sum(ended - began for began, ended in launches),
+        "between launches": sum(later - earlier for (_, earlier), (later, _) in pairwise(launches)),
+        "after the last launch": done.ended - launches[-1][1],
+        "processor time of the command": done.processor_s,
+    }
+
+
+@dataclass(frozen=True, order=True)
+class Recorded:
+    """When an attempt was launched and ended, and what else its job has recorded of the time."""
+
+    launched: float
+    ended: float
+    job: str
+    job_began: float
+    nodes_known: float
+    opened: float
+    removed: float
+
+    @classmethod
+    def of(cls, attempt: Path) -> Recorded:
+        completion, around = (
+            json.loads((attempt / f"{name}.json").read_text()) for name in ("completion", "environment")
+        )
+        return cls(
+            completion["started"],
+            completion["ended"],
+            completion["job_id"],
+            around["started"],
+            around["ended"],
+            around["before"]["time"],
+            around["after"]["time"],
+        )
+
+
+def of_campaign(done: Done, root: Path) -> Took:
+    events = [json.loads(line) for line in (root / "journal.jsonl").read_text().splitlines()]
+    times = {
+        kind: [event["time"] for event in events if event["event"] == kind] for kind in ("job", "submitted", "ended")
+    }
+    runs = sorted(map(Recorded.of, root.glob("runs/*/*")))
+    phases = of_launches(done, [(run.launched, run.ended) for run in runs])
+    first, last = runs[0], runs[-1]
+    in_job = [(earlier, later) for earlier, later in pairwise(runs) if earlier.job == later.job]
+    across = [(earlier, later) for earlier, later in pairwise(runs) if earlier.job != later.job]
+    return Took(
+        done.wall_s,
+        phases
+        | {
+            "- driver: plan, checks, scripts": times["job"][0] - done.began,
+            "- driver: sbatch": times["submitted"][0] - times["job"][0],
+            "- Slurm: until the job begins": first.job_began - times["submitted"][0],
+            "- job: its nodes": first.nodes_known - first.job_began,
+            "- job: prepares the first launch": first.launched - first.nodes_known,
+            "- job: prepares a launch": sum(run.launched - run.opened for run in runs[1:]),
+            "- job: removes the files": sum(run.removed - run.ended for run in runs[:-1]),
+            "- job: records the run": sum(later.opened - earlier.removed for earlier, later in in_job),
+            "- Slurm: between two jobs": sum(later.job_began - earlier.removed for earlier, later in across),
+            "- job: its nodes, in later jobs": sum(later.opened - later.job_began for _, later in across),
+            "- job and driver: until it is recorded": times["ended"][-1] - last.ended,
+            "- driver: judges and prints": done.ended - times["ended"][-1],
+        },
+    )
+
+
+def timed_part_s(stdout: Path) -> float:
+    """How long the operations of an mdtest took, by its rates."""
+    text = stdout.read_text()
+    files = _number(r"^\d+ tasks, (\d+) files?", text)
+    return sum(files / _number(f"^ +{row} +:? *([0-9.]+)", text) for row in OPERATIONS.values())
+
+
+def _number(pattern: str, text: str) -> float:
+    found = re.search(pattern, text, re.MULTILINE)
+    if found is None:
+        raise SystemExit(f"no line with {pattern} in the output of mdtest:\n{text}")
+    return float(found[1])
 
 
 class Contest:
     """What takes turns on one sandbox."""
 
-    def __init__(self, folder: Path, target: Path) -> None:
-        self.folder, self.target = folder, target
-        self.items: dict[str, int] = {}  # of each executable
+    def __init__(self, folder: Path, target: Path, executable: Path | str) -> None:
+        self.folder, self.target, self.executable = folder, target, executable
+        self.items = FEW
         self._number = 0
+        few = self.campaign("one")
+        timed_s = sum(map(timed_part_s, self._root.glob("runs/*/*/stdout")))
+        self.items = max(64, int(FEW * (1 + (STEP_S * STEPS - few.steps_s) / timed_s)) // 64 * 64)
 
-    def campaign(self, executable: Path | str, allocation: str) -> Took:
-        return self._campaign(executable, allocation)[0]
-
-    def _campaign(self, executable: Path | str, allocation: str) -> tuple[Took, list[Step]]:
+    def campaign(self, allocation: str) -> Took:
         self._number += 1
         name = f"{allocation}-{self._number}"
         file, results = self.folder / f"{name}.yaml", self.folder / "results"
-        values = {"allocation": allocation, "executable": executable, "items": self.items[str(executable)]}
+        values = {"allocation": allocation, "executable": self.executable, "items": self.items}
         file.write_text(CAMPAIGN.format(name=name, results=results, target=self.target, **values))
-        wall_s = timed([Path(sys.executable).with_name("campaign"), "run", file])
-        attempts = sorted((results / f"wall-{name}" / "runs").glob("*/*"))
-        records = [json.loads((attempt / "completion.json").read_text()) for attempt in attempts]
-        if len(records) != STEPS:
-            raise SystemExit(f"{len(records)} steps on record, {STEPS} expected")
-        told = [json.loads((attempt / "attempt.json").read_text()) for attempt in attempts]
-        steps = [
-            Step(each["nodes"], each["processes"], each["processes_per_node"], tuple(each["argv"])) for each in told
-        ]
-        return Took(wall_s, sum(record["ended"] - record["started"] for record in records)), steps
+        done = run([Path(sys.executable).with_name("campaign"), "run", file])
+        self._root = results / f"wall-{name}"
+        return of_campaign(done, self._root)
 
-    def fit(self, executable: Path | str) -> None:
-        """So many files that a step takes as long as it should. Part of its time does not grow with them."""
-        few, many = FITTED
-        few_s, many_s = (self._step_s(executable, items) for items in FITTED)
-        share = max(0.0, (STEP_S - few_s) / (many_s - few_s))
-        self.items[str(executable)] = int(few + share * (many - few)) // 64 * 64
-
-    def _step_s(self, executable: Path | str, items: int) -> float:
-        self.items[str(executable)] = items
-        return min(self.campaign(executable, "one").steps_s for _ in range(2)) / STEPS  # others may have slowed one
-
-    def steps(self, executable: Path | str) -> list[Step]:
-        return self._campaign(executable, "one")[1]
-
-    def by_hand(self, steps: Sequence[Step]) -> Took:
+    def by_hand(self) -> Took:
         folder, times = self._folder()
-        script, end = folder / "job.sbatch", folder / "end"
-        lines = [step.script(self.target / folder.name, times) for step in steps]
-        script.write_text(f"#!/bin/bash\n{directives(steps)}\n{''.join(lines)}touch {end}\n")
-        # `sbatch --wait` looks after 2, 6, 14, 30 … seconds: its wall time would be that of the next look.
-        until = "sbatch --output=$1/out $1/job.sbatch && until [ -e $1/end ]; do sleep 0.05; done"
-        wall_s = timed(["bash", "-c", until, "bash", str(folder)])
+        script, began, end = folder / "job.sbatch", folder / "began", folder / "end"
+        lines = [step.script(self.target / folder.name, times) for step in self._steps()]
+        head = f"#!/bin/bash\n{directives(self._steps())}\necho $EPOCHREALTIME >{began}\n"
+        script.write_text(f"{head}{''.join(lines)}touch {end}\n")
+        sent = run(["sbatch", f"--output={folder}/out", script])
+        while not end.exists():  # `sbatch --wait` looks after 2, 6, 14, 30 … seconds
+            time.sleep(0.05)
+        done = Done(sent.began, time.time(), sent.processor_s)
         table = [line for line in (folder / "out").read_text().splitlines() if line.startswith("   File ")]
         if len(table) < 3 * STEPS:
             raise SystemExit(f"{folder}/out: {len(table)} rows, {3 * STEPS} expected")
-        return Took(wall_s, sum_of(times))
+        phases, job_began = of_launches(done, read(times)), float(began.read_text())
+        phases["- Slurm: until the job begins"] = job_began - done.began
+        phases["- job: prepares the first launch"] = done.began + phases["until the first launch"] - job_began
+        return Took(done.wall_s, phases)
 
-    def by_iops(self, iops: Path, steps: Sequence[Step]) -> Took:
+    def by_iops(self, iops: Path) -> Took:
         folder, times = self._folder()
+        steps = self._steps()
         for number, step in enumerate(steps):
             (folder / f"{number}.bash").write_text(step.script(self.target / f"{folder.name}-{number}", times))
         allocation = {"mode": "single", "allocation_script": directives(steps)}
@@ -174,11 +291,18 @@ class Contest:
             "output": {"sink": {"type": "csv", "path": "{{ workdir }}/results.csv"}},
         }
         (folder / "wall.yaml").write_text(yaml.safe_dump(given))
-        wall_s = timed([iops, "run", folder / "wall.yaml"], folder)  # where it leaves its log
+        done = run([iops, "run", folder / "wall.yaml"], folder)  # where it leaves its log
         table = next(folder.glob("run_*/results.csv")).read_text().splitlines()
         if len(table) != 1 + STEPS:
             raise SystemExit(f"IOPS gave {len(table) - 1} rows, {STEPS} expected")
-        return Took(wall_s, sum_of(times))
+        return Took(done.wall_s, of_launches(done, read(times)))
+
+    def _steps(self) -> list[Step]:
+        """What the last campaign executed."""
+        told = [json.loads(path.read_text()) for path in sorted(self._root.glob("runs/*/*/attempt.json"))]
+        return [
+            Step(each["nodes"], each["processes"], each["processes_per_node"], tuple(each["argv"])) for each in told
+        ]
 
     def _folder(self) -> tuple[Path, Path]:
         self._number += 1
@@ -192,61 +316,98 @@ def directives(steps: Sequence[Step]) -> str:
     return f"#SBATCH --nodes={nodes} --ntasks-per-node={each} --exclusive --time=10"
 
 
-def sum_of(times: Path) -> float:
-    found = [line.split() for line in times.read_text().splitlines()]
-    if len(found) != STEPS:
-        raise SystemExit(f"{times}: {len(found)} steps, {STEPS} expected")
-    return sum(float(ended) - float(began) for began, ended in found)
+def read(times: Path) -> list[tuple[float, float]]:
+    """When each launch began and ended."""
+    return [(float(began), float(ended)) for began, ended in map(str.split, times.read_text().splitlines())]
 
 
-def timed(command: Sequence[object], folder: Path | None = None) -> float:
-    began = time.monotonic()
+def run(command: Sequence[object], folder: Path | None = None) -> Done:
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
     done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
         raise SystemExit(f"{command[0]} ended with status {done.returncode}:\n{done.stdout}\n{done.stderr}")
-    return time.monotonic() - began
+    ended, after = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Done(began, ended, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
-def contenders(contest: Contest) -> dict[tuple[str, str], Callable[[], Took]]:
-    """By program and allocation. The first upstream binary is taken."""
-    contest.fit("builtin")
-    found: dict[tuple[str, str], Callable[[], Took]] = {
-        ("built-in", allocation): partial(contest.campaign, "builtin", allocation) for allocation in BARS
-    }
-    for path in mdtests()[:1]:
-        contest.fit(path)
-        steps = contest.steps(path)
-        for allocation in ("one", "geometry"):
-            found["external", allocation] = partial(contest.campaign, path, allocation)
-        found["external", "one, by hand"] = partial(contest.by_hand, steps)
-        if iops := os.environ.get("IOPS"):
-            found["external", "one, by IOPS"] = partial(contest.by_iops, Path(iops), steps)
+def contenders(contest: Contest) -> dict[str, Callable[[], Took]]:
+    found: dict[str, Callable[[], Took]] = {each: partial(contest.campaign, each) for each in BARS}
+    if contest.executable == "builtin":
+        return found | {"run": partial(contest.campaign, "run")}
+    found[BY_HAND] = contest.by_hand
+    if iops := os.environ.get("IOPS"):
+        found[IOPS] = partial(contest.by_iops, Path(iops))
     return found
 
 
+def take_turns(contest: Contest, until: float) -> list[dict[str, Took]]:
+    """Rounds, the first with the campaigns at first: whose steps the others have."""
+    takes_part, rounds = contenders(contest), list[dict[str, Took]]()
+    longest_s = 0.0
+    while len(rounds) < ROUNDS and (not rounds or time.monotonic() + longest_s < until):
+        began, turn = time.monotonic(), len(rounds) % len(takes_part)
+        took: dict[str, Took] = {}
+        for name in [*list(takes_part)[turn:], *list(takes_part)[:turn]]:
+            took[name] = takes_part[name]()
+            wall_s, steps_s = took[name].wall_s, took[name].steps_s
+            ratio = f"{wall_s / steps_s:.3f}"
+            print(
+                f"round {len(rounds) + 1}: {name:12}  wall {wall_s:5.1f} s  steps {steps_s:5.1f} s  {ratio}", flush=True
+            )
+        rounds.append(took)
+        longest_s = max(longest_s, time.monotonic() - began)
+    return rounds
+
+
 def main() -> int:
+    until = time.monotonic() + SECONDS
+    executable = next(iter(mdtests()), "builtin")
     with tempfile.TemporaryDirectory(prefix="campaign-bench-") as scratch:
         sandbox = Sandbox.start(Path(scratch) / "sandbox", owner=os.getpid())
         os.environ.update(sandbox.environment())
         try:
-            contest = Contest(Path(scratch), Path(os.environ["CAMPAIGN_SCRATCH"]))
-            takes_part = contenders(contest)
-            times: dict[tuple[str, str], list[Took]] = {each: [] for each in takes_part}
-            for number in range(ROUNDS):
-                order = list(takes_part)[number % len(takes_part) :] + list(takes_part)[: number % len(takes_part)]
-                for each in order:
-                    times[each].append(takes_part[each]())
+            rounds = take_turns(Contest(Path(scratch), Path(os.environ["CAMPAIGN_SCRATCH"]), executable), until)
         finally:
             sandbox.stop()
-    missed = 0
-    body = []
-    for (program, allocation), took in times.items():
-        bar = BARS.get(allocation)
-        ratio = statistics.median(each.wall_s / each.steps_s for each in took)
-        missed += bar is not None and ratio > bar
-        wall_s = statistics.median(each.wall_s for each in took)
-        step_s = statistics.median(each.steps_s / STEPS for each in took)
-        body.append([program, allocation, f"{step_s:.2f}", f"{wall_s:.1f}", f"{ratio:.3f}", bar or "none"])
-    headers = ["program", "allocation", "step s", "wall s", "wall / steps", "bar"]
+    print_times(rounds)
+    return print_ratios(rounds)
+
+
+def print_ratios(rounds: Sequence[dict[str, Took]]) -> int:
+    """Gives the number of bars that are missed. The rounds' ratios are compared: the machine's speed drifts."""
+    missed, body = 0, []
+    for name in rounds[0]:
+        took = [each[name] for each in rounds]
+        row: list[object] = [name, f"{middle(each.steps_s / STEPS for each in took):.2f}"]
+        row.append(f"{middle(each.wall_s for each in took):.1f}")
+        for bars, ratios in (
+            (BARS, [each.wall_s / each.steps_s for each in took]),
+            (BARS_BY_HAND, [each[name].wall_s / each[BY_HAND].wall_s for each in rounds if BY_HAND in each]),
+        ):
+            bar = bars.get(name)
+            missed += bool(bar and ratios and middle(ratios) > bar)
+            row += [f"{middle(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})" if ratios else "", bar]
+        body.append(row)
+    headers = ["", "step s", "wall s", "wall / steps", "bar", "wall / by hand", "bar"]
     print(tabulate(body, headers, disable_numparse=True))
+    if IOPS in rounds[0]:
+        ahead = middle(each["one"].wall_s / each[IOPS].wall_s for each in rounds)
+        print(f"\ncampaign in one allocation / IOPS: {ahead:.3f} (bar: 1)")
+        missed += ahead > 1
     return missed
+
+
+def print_times(rounds: Sequence[dict[str, Took]]) -> None:
+    """Where the time goes: medians of seconds."""
+    names = list(rounds[0])
+    body = []
+    for phase in PHASES:
+        of_all = [[each[name].phases[phase] for each in rounds if phase in each[name].phases] for name in names]
+        body.append([phase, *(f"{middle(seconds):.2f}" if seconds else "" for seconds in of_all)])
+    print()
+    print(tabulate(body, ["seconds", *names], colalign=("left", *["right"] * len(names)), disable_numparse=True))
+    print()
+
+
+def middle(values: Iterable[float]) -> float:
+    return statistics.median(values)
