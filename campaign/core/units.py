@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import chain
 
 LARGEST = 2**63 - 1  # what a C program can hold
 
@@ -160,4 +161,4 @@ def apart(*values: float) -> list[str]:
     """Numbers as they are printed, with as many decimals as unequal ones need to differ, up to 9."""
     usual = [digits(value) for value in values]
     longer = ([f"{value:.{decimals}f}".rstrip("0").rstrip(".") for value in values] for decimals in range(1, 10))
-    return next((texts for texts in (usual, *longer) if len(set(texts)) == len(set(values))), usual)
+    return next((texts for texts in chain([usual], longer) if len(set(texts)) == len(set(values))), usual)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import chain
+from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from campaign.config.rules.catalogue import CATALOGUE, Level
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.grouping import grouped
-from campaign.core.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, State, Status
+from campaign.core.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, Severity, State, Status
 from campaign.judge import (
     answered,
     attempt,
@@ -141,18 +141,22 @@ RULES: Mapping[str, Callable[[submission.Submission], Iterator[Finding]]] = {
 BUNDLE_RULES = frozenset(rule for rule, entry in CATALOGUE.items() if entry.level is Level.BUNDLE)
 
 
-def judge(case: Case) -> tuple[Finding, ...]:
-    """All findings of the pack's rules about one ended attempt; if it measured nothing, only why."""
+def judge(case: Case, invalidating: bool = False) -> Iterator[Finding]:
+    """The findings of the pack's rules about one ended attempt, or only those that may make it invalid; if it measured
+    nothing, why. No rule is judged after the last finding that is asked for.
+    """
     phases, rules = case.phases, case.pack.checks.keys()
     if not phases:
-        return _judge(case, rules)
-    by_phase = {phase: _judge(part, part.pack.checks.keys() - OF_WHOLE) for phase, part in phases}
-    findings = dict.fromkeys([*_judge(case, rules & (OF_WHOLE | OF_BOTH)), *_together(case, by_phase)])
+        yield from _judge(case, rules, invalidating)
+        return
+    by_phase = {phase: [*_judge(part, part.pack.checks.keys() - OF_WHOLE, invalidating)] for phase, part in phases}
+    whole = _judge(case, rules & (OF_WHOLE | OF_BOTH), invalidating)
+    findings = dict.fromkeys([*whole, *_together(case, by_phase)])
     order = {rule: place for place, rule in enumerate(ATTEMPT_RULES)}
-    return tuple(sorted(findings, key=lambda finding: order[finding.rule]))
+    yield from sorted(findings, key=lambda finding: order[finding.rule])
 
 
-def _judge(case: Case, rules: Set[str]) -> tuple[Finding, ...]:
+def _judge(case: Case, rules: Set[str], invalidating: bool) -> Iterator[Finding]:
     if case.attempt.state is State.SUBMITTING:
         rules = rules & OF_PLANNED
     elif not case.records:
@@ -162,7 +166,11 @@ def _judge(case: Case, rules: Set[str]) -> tuple[Finding, ...]:
         rules = rules & OF_FAILED
     cells = case.run.cells()
     of_operation = {cell.operation: (cell,) for cell in cells}
-    return by_rules(ATTEMPT_RULES, rules, case, case.subject, lambda found: of_operation.get(found.operation, cells))
+
+    def concerned(found: Finding) -> tuple[Cell, ...]:
+        return of_operation.get(found.operation, cells)
+
+    return by_rules(ATTEMPT_RULES, rules, case, case.subject, concerned, invalidating)
 
 
 def _together(case: Case, by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
@@ -188,10 +196,15 @@ def by_rules(
     given: Given,
     subject: str,
     concerned: Callable[[Finding], tuple[Cell, ...]] = lambda finding: (),
-) -> tuple[Finding, ...]:
-    """Findings of those rules that have a function in the table, in its order, as `of_rule` completes them."""
-    judged = (of_rule(rule, subject, check(given), concerned) for rule, check in checks.items() if rule in rules)
-    return tuple(chain.from_iterable(judged))
+    invalidating: bool = False,
+) -> Iterator[Finding]:
+    """Findings of those rules that have a function in the table, in its order, as `of_rule` completes them; or only
+    those that may make a result invalid.
+    """
+    for rule, check in checks.items():
+        if rule in rules:
+            found = (each for each in check(given) if each.severity is Severity.ERROR or not invalidating)
+            yield from of_rule(rule, subject, found, concerned)
 
 
 def measured(
@@ -203,8 +216,8 @@ def measured(
     evidence: Mapping[tuple[str, int], Evidence] = MappingProxyType({}),
     answers: Answers = NO_ANSWERS,
 ) -> list[Case]:
-    """Every ended attempt that counts for a planned run, judged, with the campaign's answers to its findings."""
-    by_run, unread = matrix.attempts_by_run(runs, attempts), Observation()
+    """Every ended attempt that counts for a planned run, to be judged with the campaign's answers to its findings."""
+    by_run, unread, judging = matrix.attempts_by_run(runs, attempts), Observation(), partial(_judged, answers)
     results = []
     for run in runs:
         for each in by_run[run.id]:
@@ -212,11 +225,14 @@ def measured(
                 continue
             key = (run.id, each.number)
             seen, around = observations.get(key, unread), evidence.get(key, NOTHING)
-            case = Case(pack, run, each, measurements.get(key, ()), seen, around)
-            day, cells = answered.day_of([each]), run.cells()
-            findings = tuple(answered.answer(answers, found, cells, day) for found in judge(case))
-            results.append(replace(case, findings=findings))
+            results.append(Case(pack, run, each, measurements.get(key, ()), seen, around, judging))
     return results
+
+
+def _judged(answers: Answers, case: Case, invalidating: bool) -> Iterator[Finding]:
+    """The findings about an attempt, with the campaign's answers."""
+    day, cells = answered.day_of([case.attempt]), case.run.cells()
+    return (answered.answer(answers, found, cells, day) for found in judge(case, invalidating))
 
 
 def judge_submission(whole: submission.Submission) -> tuple[Finding, ...]:

@@ -21,12 +21,15 @@ from campaign.core.model import Attempt, Command, Finding, Iteration, Observatio
 from campaign.results.environment import energy
 from campaign.results.environment.facts import NOTHING, Evidence, Metered
 
+Judge = Callable[["Case", bool], Iterable[Finding]]  # the rules' findings; if True, only those that may make it invalid
 TIMED = ("-W", "-x", "--stonewall")  # beginnings of words that may end a phase by a timer before all items are done
 
 
 @dataclass(frozen=True)
 class Case:
-    """`findings` are those of the rules, once it is judged. What every rule asks for is cached."""
+    """`judge` is asked for the rules' findings when they are needed: of most attempts only whether they are valid. What
+    every rule asks for is cached.
+    """
 
     pack: RulePack
     run: Run
@@ -34,7 +37,7 @@ class Case:
     records: tuple[Record, ...]
     seen: Observation
     evidence: Evidence = NOTHING
-    findings: tuple[Finding, ...] = ()
+    judge: Judge = lambda case, invalidating: ()
 
     @property
     def subject(self) -> str:
@@ -171,8 +174,12 @@ class Case:
         return sign * record.value if record else float("-inf")
 
     @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(self.judge(self, False))
+
+    @cached_property
     def valid(self) -> bool:
-        return not any(finding.blocks for finding in self.findings)
+        return not any(finding.blocks for finding in self.judge(self, True))
 
     @cached_property
     def complete(self) -> bool:

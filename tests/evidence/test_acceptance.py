@@ -52,7 +52,7 @@ def measured(seed: int, repetitions: int, factor: float = 1.0, noise: float = 0.
     given = results.submission()
     times = builders.completion(started=started + 110.0, ended=started + 112.5)
     cases = tuple(
-        replace(case, evidence=builders.evidence(environment=recorded(), completion=times), findings=())
+        replace(case, evidence=builders.evidence(environment=recorded(), completion=times), judge=lambda *_: ())
         for case in given.results
     )
     rows = tuple(replace(row, status=Status.MEASURED, findings=()) for row in given.rows)

@@ -81,19 +81,19 @@ def test_every_rule_of_every_pack_is_judged_or_said_not_to_be(pack: str) -> None
 
 
 def test_a_run_that_went_well_is_valid() -> None:
-    findings = engine.judge(case())
+    findings = list(engine.judge(case()))
     assert valid(findings)
     assert [finding.rule for finding in findings] == ["FLG-04"]
 
 
 def test_an_output_that_says_nothing_but_its_numbers_leaves_unchecked_what_it_does_not_tell() -> None:
-    findings = engine.judge(replace(case(), seen=Observation()))
+    findings = list(engine.judge(replace(case(), seen=Observation())))
     assert not valid(findings)
     assert {finding.rule for finding in findings if not finding.checked} == BLIND
 
 
 def test_no_output_at_all_is_not_valid_and_said_once() -> None:
-    findings = engine.judge(replace(case(), records=(), seen=Observation()))
+    findings = list(engine.judge(replace(case(), records=(), seen=Observation())))
     assert not valid(findings)
     assert {finding.rule for finding in findings} == {"RUN-06"}
 

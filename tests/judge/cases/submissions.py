@@ -85,7 +85,7 @@ def measured_again(profile: str = "full", *against: Finding) -> Submission:
     """The first run has a second attempt, with these findings of its own."""
     given = whole(profile)
     first = given.results[0]
-    second = replace(first, attempt=another(2, State.DONE), findings=(*first.findings, *against))
+    second = replace(first, attempt=another(2, State.DONE), judge=lambda *_: (*first.findings, *against))
     attempts = (*given.attempts, second.attempt)
     there = frozenset((one.run, one.number) for one in attempts)
     return replace(given, attempts=attempts, results=(*given.results, second), folders=there)
