@@ -24,7 +24,7 @@ static void image_path(const struct checkpoint_point *point, int rank, char path
 /* What the image of a rank holds in this iteration: never what an earlier one left in a file or in memory. */
 static uint64_t image_seed(const struct checkpoint_point *point, int rank)
 {
-    return (uint64_t)point->bytes << 32 ^ (uint64_t)point->iteration << 24 ^ (uint64_t)rank;
+    return (uint64_t)point->bytes * 0x9e3779b97f4a7c15u ^ (uint64_t)point->iteration << 24 ^ (uint64_t)rank;
 }
 
 static void verify(struct checkpoint_point *point, const char *path)

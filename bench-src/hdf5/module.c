@@ -19,7 +19,7 @@ struct store_file {
     int64_t segment, created;               /* of the open dataset, or -1; how many this opening has made */
     int64_t segment_bytes;
     struct store_hdf5 how;
-    bool writes;
+    bool writes, collective;
 };
 
 /* HDF5 says nothing that could be an errno; the system call that failed may have left its own. */
@@ -78,6 +78,7 @@ static int open_file(struct store_file **file, const char *path, const struct st
     made->segment = -1;
     made->how = options->hdf5;
     made->writes = options->writes;
+    made->collective = options->collective;
     hsize_t elements = (hsize_t)(made->segment_bytes / ELEMENT_BYTES);
     made->space = H5Screate_simple(1, &elements, NULL);
     made->transfer = H5Pcreate(H5P_DATASET_XFER);
@@ -134,17 +135,29 @@ static hid_t select_elements(const struct store_file *file, int64_t bytes, int64
     return memory;
 }
 
-static int64_t move(struct store_file *file, bool writes, void *buffer, int64_t bytes, int64_t offset)
+/* One call of HDF5: 0, or -errno. */
+static int move_piece(struct store_file *file, bool writes, void *buffer, int64_t bytes, int64_t offset)
 {
-    int error = enter_segment(file, offset / file->segment_bytes);
-    if (error != 0)
-        return error;
     hid_t memory = select_elements(file, bytes, offset);
     errno = 0;
     herr_t moved = writes ? H5Dwrite(file->dataset, H5T_NATIVE_LLONG, memory, file->space, file->transfer, buffer)
                           : H5Dread(file->dataset, H5T_NATIVE_LLONG, memory, file->space, file->transfer, buffer);
-    error = moved < 0 ? failure() : 0;
+    int error = moved < 0 ? failure() : 0;
     H5Sclose(memory);
+    return error;
+}
+
+/* Independent transfers are cut: HDF5 hands each to MPI as a whole, which fails where Linux takes only a part of it. */
+static int64_t move(struct store_file *file, bool writes, char *buffer, int64_t bytes, int64_t offset)
+{
+    int error = enter_segment(file, offset / file->segment_bytes);
+    int64_t done = 0, most = file->collective ? bytes : STORE_MOST_AT_ONCE;
+    do {
+        int64_t part = bytes - done < most ? bytes - done : most;
+        if (error == 0)
+            error = move_piece(file, writes, buffer + done, part, offset + done);
+        done += part;
+    } while (error == 0 && done < bytes);
     return error != 0 ? error : bytes;
 }
 

@@ -51,6 +51,12 @@ static int check_store(struct ior_config *c, struct refusal *why)
         return refuse(why, "api %s has no collective calls: leave out -c or take -a MPIIO", c->store->name);
     if (c->file_view && c->random_offset > 0)
         return refuse(why, "a file view has the transfers of each process in order: leave out -z or the view (-V)");
+    if (c->collective && !c->store->own_layout && c->transfer > STORE_MOST_AT_ONCE)
+        return refuse(why, "transfer size (-t) %" PRId64 " is more than a collective call of MPI (-c) takes: %d", c->transfer,
+                      STORE_MOST_AT_ONCE);
+    if (c->file_view && c->block / c->transfer > INT_MAX)
+        return refuse(why, "block size (-b) %" PRId64 " has more transfers (-t) than a file view (-V) takes: %d", c->block,
+                      INT_MAX);
     if (c->file_view && c->transfer > INT_MAX)
         return refuse(why, "transfer size (-t) %" PRId64 " is more than a file view (-V) takes: %d", c->transfer, INT_MAX);
     if (c->queue_depth > 1 && c->store->submit == NULL)
@@ -58,6 +64,9 @@ static int check_store(struct ior_config *c, struct refusal *why)
                       c->store->name);
     if (c->queue_depth == 0)
         c->queue_depth = c->store->submit == NULL ? 1 : DEFAULT_QUEUE_DEPTH;
+    if (c->transfer > INT64_MAX / 4 / c->queue_depth) /* the data's window is up to twice as large */
+        return refuse(why, "transfer size (-t) %" PRId64 " is more than this program can hold in memory, %" PRId64 " times at once",
+                      c->transfer, c->queue_depth);
     /* Writes past the page cache that make a file longer take turns, however many are under way: a file system locks the
      * file for each. Into blocks that are there already they overlap. */
     c->reserve = c->preallocate || (c->store->submit != NULL && c->direct && c->deadline_s == 0);

@@ -13,12 +13,15 @@
 
 static const uint64_t shortest_ns = 1000000; /* interval */
 
+/* Transfers that a list has room for; then it grows. With -D far more may be expected than are made. */
+enum { LIST_AT_FIRST = 1 << 20 };
+
 struct ior_watch *ior_watch_new(int ranks, int64_t room)
 {
     struct ior_watch *watch = die_alloc(sizeof(void *), sizeof *watch);
     if (room > 0) {
-        watch->room = room;
-        watch->list = die_alloc(sizeof(void *), (size_t)room * sizeof *watch->list);
+        watch->room = room < LIST_AT_FIRST ? room : LIST_AT_FIRST;
+        watch->list = die_alloc(sizeof(void *), (size_t)watch->room * sizeof *watch->list);
     }
     timeline_init(&watch->timeline, timeline_count(ranks), shortest_ns);
     return watch;
@@ -43,7 +46,7 @@ void ior_watch_clear(struct ior_watch *watch, int ranks)
 
 static void keep(struct ior_watch *watch, uint64_t start_ns, uint64_t end_ns, int64_t bytes)
 {
-    if (watch->count == watch->room) { /* minTimeDuration */
+    if (watch->count == watch->room) {
         watch->room *= 2;
         watch->list = realloc(watch->list, (size_t)watch->room * sizeof *watch->list);
         if (watch->list == NULL)

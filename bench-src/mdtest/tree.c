@@ -35,10 +35,13 @@ int mdtest_tree_plan(struct mdtest_tree *tree, int64_t branch, int64_t depth, bo
                       items, with_items, fewer, fewer, fewer + with_items);
     }
     tree->items_per_dir = items_per_dir > 0 ? items_per_dir : items / with_items;
-    if (__builtin_mul_overflow(tree->items_per_dir, with_items, &tree->items) ||
-        __builtin_mul_overflow(tree->items, tree->test_dirs, &tree->items))
-        return refuse(why, "-I %" PRId64 ": items in %" PRId64 " directories are beyond 64 bits", items_per_dir,
-                      with_items);
+    /* Their numbers count from the root on, where only the leaves have items too. */
+    int64_t numbers;
+    if (__builtin_mul_overflow(tree->items_per_dir, tree->dirs, &numbers) ||
+        __builtin_mul_overflow(numbers, tree->test_dirs, &numbers))
+        return refuse(why, "%" PRId64 " items in each of %" PRId64 " directories are beyond 64 bits", tree->items_per_dir,
+                      tree->dirs);
+    tree->items = tree->items_per_dir * with_items * tree->test_dirs;
     return 0;
 }
 

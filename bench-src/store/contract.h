@@ -4,6 +4,7 @@
  * Every hook returns 0 (or a count) when it worked and -errno when not; none prints, none ends the program. */
 #pragma once
 
+#include <limits.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +44,9 @@ struct store_memory {
     int64_t bytes;
 };
 enum { STORE_MEMORIES = 2 };
+
+/* Bytes that one call of MPI, which counts in int, or of Linux moves at most. */
+enum { STORE_MOST_AT_ONCE = INT_MAX & ~4095 };
 
 /* How a file is opened. */
 struct store_options {

@@ -118,10 +118,9 @@ static int move_in_view(struct store_file *file, bool writes, void *buffer, int6
                             : MPI_File_read(file->handle, buffer, count, file->transfer, status);
 }
 
-/* MPI counts in int. */
 static int piece(int64_t bytes)
 {
-    return bytes > INT_MAX ? INT_MAX & ~4095 : (int)bytes;
+    return bytes > STORE_MOST_AT_ONCE ? STORE_MOST_AT_ONCE : (int)bytes;
 }
 
 /* One call of MPI. */

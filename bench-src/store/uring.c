@@ -90,7 +90,7 @@ static int submit(struct store_file *file, int slot, bool writes, void *buffer, 
     struct io_uring_sqe *entry = io_uring_get_sqe(&file->ring);
     if (entry == NULL)
         return -EBUSY;
-    unsigned length = bytes > INT32_MAX ? INT32_MAX & ~4095 : (unsigned)bytes;
+    unsigned length = bytes > STORE_MOST_AT_ONCE ? STORE_MOST_AT_ONCE : (unsigned)bytes;
     int fd = file->at.fd, place = place_of(file, buffer, length);
     if (writes && place >= 0)
         io_uring_prep_write_fixed(entry, fd, buffer, length, (uint64_t)offset, place);

@@ -52,6 +52,14 @@ def test_files_are_found_as_by_find(tmp_path: Path, options: tuple[object, ...],
     assert matched(launch(tmp_path, "find", "-d", root, *given, ranks=3)) == (found, 42)
 
 
+def test_sizes_beyond_4_gib_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "large").mkdir()
+    for size in ((5 << 30) + 1, 5 << 30, 1 << 30):
+        with (tmp_path / "large" / str(size)).open("wb") as file:
+            file.truncate(size)
+    assert matched(launch(tmp_path, "find", "-d", tmp_path / "large", "-s", 5 << 30)) == (1, 3)
+
+
 def test_more_files_than_a_batch_are_all_looked_at(tmp_path: Path) -> None:
     (tmp_path / "many").mkdir()
     for number in range(20_100):

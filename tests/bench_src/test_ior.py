@@ -600,6 +600,50 @@ def test_every_back_end_writes_and_reads_the_right_bytes(tmp_path: Path, options
     assert files(tmp_path) == []
 
 
+BEYOND = ("-b", "5g", "-t", "1m", "-k", "-w", "-r", "-W", "-R")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-a", "POSIX", *BEYOND),
+        ("-a", "URING", *BEYOND),
+        ("-a", "AIO", *BEYOND),
+        ("-a", "MPIIO", "-c", *BEYOND),
+        ("-a", "MPIIO", "-V", *BEYOND),
+        ("-a", "MMAP", "-E", *BEYOND),
+        ("-a", "HDF5", "--hdf5.noFill", *BEYOND),
+        ("-a", "POSIX", "-z", *BEYOND, "-b", "1m", "-s", 6000),
+    ],
+)
+def test_transfers_beyond_4_gib_of_a_file_are_right(tmp_path: Path, options: tuple[object, ...]) -> None:
+    """Three transfers of each process, so that the file has hardly any blocks; MMAP would take them for its length."""
+    if "HDF5" in options and not (build() / "hdf5.so").exists():
+        options = ("-a", "MPIIO", *BEYOND)
+    with (tmp_path / "f").open("wb") as file:
+        file.truncate(10 << 30 if "MMAP" in options else 0)
+    reply = ior(tmp_path, *options, "-O", "stoneWallingWearOutIterations=3")
+    assert (reply.status, messages(reply)) == (0, [])
+    assert [check["bytes_checked"] for check in reply.of("verification")] == [6 * MIB] * 2
+    status = (tmp_path / "f").stat()
+    assert status.st_size > 5 << 30 and status.st_blocks * 512 < 64 * MIB
+
+
+def test_counts_of_bytes_are_exact_up_to_64_bits(tmp_path: Path) -> None:
+    reply = ior(tmp_path, "--dryRun", "-t", 8, "-b", (1 << 59) + 8, "-s", 3, ranks=2)
+    assert (reply.status, reply.one("test")["bytes_planned"]) == (0, 2 * 3 * ((1 << 59) + 8))
+    assert parse(reply.out, "stdout")[1].unparsed == ()
+
+
+def test_a_list_of_transfers_grows_with_those_that_are_made(tmp_path: Path) -> None:
+    """Room for all that are planned would be 27 EB."""
+    settings = f"savePerOpDataCSV={tmp_path}/each,stoneWallingWearOutIterations=1100000"
+    reply = ior(tmp_path, "-a", "DUMMY", "-w", "-t", 8, "-b", "7e", "-O", settings, ranks=1)
+    assert (reply.status, messages(reply)) == (0, [])
+    with (tmp_path / "each-0-00000.csv").open() as file:
+        assert sum(1 for _ in file) == reply.one("phase")["transfers"] + 1 == 1_100_001
+
+
 def test_without_io_uring_posix_aio_is_used(tmp_path: Path) -> None:
     reply = without_calls(tmp_path, [IO_URING_SETUP], "-a", "URING", "-w", "-r", "-R", *SMALL)
     assert reply.status == 0
@@ -1165,6 +1209,7 @@ def test_no_sanitizer_finds_anything(tmp_path: Path) -> None:
         ("-a", "MPIIO", "-V", "-c", "-w", "-r", "-W", "-U", tmp_path / "hints"),
         ("-w", "-z", "--randomPrefill", "64k", "-W", "--posix.rangelocks", "-O", single),
         ("-w", "-O", "minTimeDuration=1", "-l", "o", "-G", -5),
+        ("-w", "-r", "-R", "-z", "-b", "3g", "-s", 1000, "-O", "stoneWallingWearOutIterations=2"),
         ("-F", "-C", "-e", "-W", "-R", "-w", "-r", "-z", "-g", "-v", "-v", "-i", 2, "--drop-cache", "-M", "8m"),
         ("-a", "URING", "-w", "-r", "-R", "-ZZ", "-B"),
         ("-a", "AIO", "-w", "-r", "-D", 1, "-O", f"stoneWallingWearOut=1,summaryFormat=JSON,summaryFile={tmp_path}/s"),

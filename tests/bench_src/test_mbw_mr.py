@@ -235,6 +235,7 @@ def test_a_single_flipped_bit_fails_the_validation(tmp_path: Path, after: int, w
         (("-m", "8:4"), 2, "option -m: the smallest size 8 is above the largest 4"),
         (("-m", "x"), 2, "option -m: 'x' is not a number of bytes from 1 to 2147483647 (k, m, g: powers of 1024)"),
         (("-m", "0:8"), 2, "option -m: '0' is not a number of bytes from 1 to 2147483647 (k, m, g: powers of 1024)"),
+        (("-m", "2g"), 2, "option -m: '2g' is not a number of bytes from 1 to 2147483647 (k, m, g: powers of 1024)"),
         (("-V", "--sweep-pairs"), 2, "options -V and --sweep-pairs exclude each other: vary one thing at a time"),
     ],
 )

@@ -859,6 +859,16 @@ def test_a_stonewall_stops_creation_and_its_count_serves_later_runs(tmp_path: Pa
     ]
 
 
+def test_numbers_of_items_beyond_32_bits_are_in_the_names(tmp_path: Path) -> None:
+    """The leaf's items have the numbers behind those that the directory above it would have."""
+    command = ("mdtest", "-F", "-I", 5_000_000_000, "-z", 1, "-L", "-d", tmp_path / "d", "-W", 1)
+    reply = launch(tmp_path, *command, "-C", "-T")
+    assert (reply.status, reply.one("phase", operation="stat")["failed"]) == (0, 0)
+    found = next((tmp_path / "d").glob("test-dir.*/mdtest_tree.0/mdtest_tree.1/file.mdtest.0.5000000000"))
+    assert found.is_file()
+    shutil.rmtree(tmp_path / "d")
+
+
 def test_a_stonewall_that_was_not_reached_is_none(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 4, "-d", tmp_path, "-W", 600, ranks=2)
     assert "Stonewall of 600 s not reached: all files were created before.\n" in reply.out

@@ -155,6 +155,11 @@ def test_multipliers_are_of_1000_and_of_1024(tmp_path: Path) -> None:
     assert (plan["block_bytes"], plan["chunk_bytes"], plan["total_bytes"]) == (3000, 2048, 1_000_000)
 
 
+def test_sizes_beyond_32_bits_stay_exact(tmp_path: Path) -> None:
+    reply = mpiio(tmp_path, "-b", "64M", "-c", "5G", "-s", "20G", "-a", "DUMMY", "--read", ranks=3)
+    assert (reply.status, [phase["bytes"] for phase in reply.of("phase")]) == (0, [20 << 30] * 2)
+
+
 def test_the_data_is_neither_zero_nor_the_same_twice(tmp_path: Path) -> None:
     mpiio(tmp_path, *SMALL)
     blocks = [

@@ -103,6 +103,19 @@ static void test_contradictions_are_refused(void)
     check_refused("transferSize=0", "option --transferSize: '0' is too small: at least 8 is allowed");
     check_refused("blockSize=8e", "option --blockSize: '8e' is beyond 64 bits");
     check_refused("blockSize=4e,segmentCount=2", "2 processes × 2 segments (-s) × 4611686018427387904 bytes (-b) are beyond 64 bits");
+    check_refused("transferSize=7e,blockSize=7e,numTasks=1", "transfer size (-t) 8070450532247928832 is more than this program "
+                                                  "can hold in memory, 1 times at once");
+    check_refused("api=URING,queueDepth=4096,transferSize=4p,blockSize=4p",
+                  "transfer size (-t) 4503599627370496 is more than this program can hold in memory, 4096 times at once");
+    check_accepted("api=MPIIO,transferSize=3g,blockSize=3g");
+    check_refused("api=MPIIO,collective=1,transferSize=2g,blockSize=2g",
+                  "transfer size (-t) 2147483648 is more than a collective call of MPI (-c) takes: 2147479552");
+    check_refused("api=MPIIO,useFileView=1,transferSize=2g,blockSize=2g",
+                  "transfer size (-t) 2147483648 is more than a file view (-V) takes: 2147483647");
+    check_refused("api=MPIIO,useFileView=1,transferSize=8,blockSize=16g",
+                  "block size (-b) 17179869184 has more transfers (-t) than a file view (-V) takes: 2147483647");
+    check_refused("--hdf5.chunkSize=512m", "option --chunkSize: '512m' is out of range: 0 to 536870911 is allowed");
+    check_refused("memoryPerTask=4e", "option --memoryPerTask: '4e' is out of range: 0 to 281474976710656 is allowed");
     check_refused("numTasks=3", "3 processes are asked for (-n, numTasks), 2 were started");
     check_refused("api=S3", "api (-a) 'S3' is not one of POSIX, MPIIO, MMAP, URING, AIO, DUMMY, HDF5");
     check_refused("api=MPIIO,useO_DIRECT=1", "api MPIIO cannot go past the page cache: leave out O_DIRECT or take -a POSIX");

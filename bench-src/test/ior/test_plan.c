@@ -38,6 +38,28 @@ static void test_file_per_process_is_contiguous(void)
         CHECK_INT(next_offset(&walk), 8 * i);
 }
 
+/* Steps, places and offsets beyond 2^31 and 2^32, in the last segment of the last rank. */
+static void test_large_files_have_exact_offsets(void)
+{
+    struct ior_plan plan;
+    struct ior_walk walk;
+    const int64_t block = INT64_C(3) << 31, transfer = 8, segments = INT64_C(1) << 20;
+    int64_t offset;
+    ior_plan_make(&plan, transfer, block, segments, 1000, false);
+    CHECK_INT(plan.per_rank, block / transfer * segments);
+    CHECK_INT(ior_plan_offset(&plan, 999, plan.per_rank - 1), 1000 * segments * block - transfer);
+    ior_walk_begin(&walk, &plan, 999, IOR_SEQUENTIAL, 5);
+    walk.left_in_block = 1;
+    CHECK_INT(next_offset(&walk), 999 * block);
+    CHECK_INT(next_offset(&walk), 999 * block + transfer + 999 * block);
+    ior_walk_begin(&walk, &plan, 999, IOR_SHUFFLED, 5);
+    for (int i = 0; i < 1000; i++) {
+        int64_t place = ior_walk_next(&walk, &offset);
+        CHECK(place >= 0 && place < plan.per_rank);
+        CHECK_INT(offset, ior_plan_offset(&plan, 999, place));
+    }
+}
+
 /* Every byte of the file belongs to one transfer of one rank. */
 static void test_ranks_cover_the_shared_file_once(void)
 {
@@ -178,6 +200,7 @@ int main(void)
 {
     test_shared_file_offsets();
     test_file_per_process_is_contiguous();
+    test_large_files_have_exact_offsets();
     test_ranks_cover_the_shared_file_once();
     test_random_orders_depend_on_seed_and_rank_only();
     test_constant_shift_steps_over_whole_nodes();

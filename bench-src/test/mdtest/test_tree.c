@@ -62,6 +62,18 @@ static void n_and_I_together_ask_for_several_test_directories(void)
     CHECK_INT(tree.test_dirs, 1);
 }
 
+static void numbers_beyond_32_bits_stay_exact(void)
+{
+    const int64_t many = INT64_C(5000000000);
+    CHECK_INT(plan(3, 2, true, 0, many), 0);
+    CHECK_INT(tree.items, 9 * many);
+    CHECK_INT(plan(1, 0, false, 4 * many, many), 0);
+    CHECK_INT(tree.test_dirs, 4);
+    CHECK_INT(tree.items, 4 * many);
+    CHECK_INT(plan(1 << 16, 2, false, 0, 1), 0);
+    CHECK_INT(tree.dirs, 1 + (INT64_C(1) << 16) + (INT64_C(1) << 32));
+}
+
 static void items_that_do_not_fit_the_tree_are_refused(void)
 {
     CHECK_INT(plan(2, 1, false, 10, 0), -1);
@@ -74,7 +86,9 @@ static void items_that_do_not_fit_the_tree_are_refused(void)
     CHECK_INT(plan(1000, 200, false, 10, 0), -1);
     CHECK_TEXT(why.text, "-b 1000 -z 200: the tree has more than 2^40 directories");
     CHECK_INT(plan(2, 10, false, 0, INT64_MAX), -1);
-    CHECK(strstr(why.text, "beyond 64 bits") != NULL);
+    CHECK_TEXT(why.text, "9223372036854775807 items in each of 2047 directories are beyond 64 bits");
+    CHECK_INT(plan(1, 100, true, 0, INT64_MAX / 100), -1); /* the leaf's numbers begin behind those of 100 directories */
+    CHECK_TEXT(why.text, "92233720368547758 items in each of 101 directories are beyond 64 bits");
 }
 
 static void a_path_that_does_not_fit_is_reported(void)
@@ -127,6 +141,7 @@ int main(void)
 {
     trees_have_the_shape_that_b_and_z_ask_for();
     n_and_I_together_ask_for_several_test_directories();
+    numbers_beyond_32_bits_stay_exact();
     items_that_do_not_fit_the_tree_are_refused();
     a_path_that_does_not_fit_is_reported();
     a_shift_of_one_node_moves_stat_and_remove_as_the_run_rules_want();

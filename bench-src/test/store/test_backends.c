@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,6 +113,31 @@ static void test_transfers_overlap(const struct store *store)
     free(in);
 }
 
+/* To a device that takes as much as the system lets it, from memory that takes no room. */
+static void test_more_than_a_call_takes_is_moved_by_several(const struct store *store)
+{
+    const int64_t bytes = INT64_C(5) << 30;
+    struct store_file *file;
+    struct store_options how = options(true);
+    void *data = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(data != MAP_FAILED);
+    CHECK_INT(store->open(&file, "/dev/null", &how), 0);
+    struct store_way way = store_way(store, file, false);
+    CHECK_INT(store_write(&way, data, bytes, 0), bytes);
+    CHECK_INT(store->write(file, data, bytes, INT64_C(1) << 40), bytes);
+    for (int64_t moved = 0; store->submit != NULL && moved < bytes;) {
+        struct store_done done;
+        CHECK_INT(store->submit(file, 0, true, (char *)data + moved, bytes - moved, moved), 0);
+        CHECK_INT(store->reap(file, &done, 1), 1);
+        CHECK(done.result > 0 && done.result <= bytes - moved);
+        if (done.result <= 0)
+            break;
+        moved += done.result;
+    }
+    CHECK_INT(store->close(file), 0);
+    munmap(data, (size_t)bytes);
+}
+
 static void test_errors_are_errnos(const struct store *store)
 {
     struct store_file *file;
@@ -149,6 +175,8 @@ int main(int argc, char **argv)
         test_what_is_written_is_read(store);
         if (store->submit != NULL)
             test_transfers_overlap(store);
+        if (!store->needs_length)
+            test_more_than_a_call_takes_is_moved_by_several(store);
         if (store->keeps_bytes)
             test_errors_are_errnos(store);
     }

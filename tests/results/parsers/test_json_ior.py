@@ -33,6 +33,12 @@ def test_a_read_of_ior_says_what_was_cached_and_a_write_what_was_still_in_memory
     assert read.rank_slowest == 40.0
 
 
+def test_bytes_beyond_53_bits_are_exact() -> None:
+    most = (1 << 63) - 1
+    assert parse(text(IOR_TEST, IOR_PHASE | {"bytes": most}), "f")[0][0].moved_bytes == most
+    assert parse(text(IOR_TEST, IOR_PHASE | {"bytes": most + 1}), "f")[0] == []
+
+
 def test_the_processes_of_ior_are_those_that_take_part() -> None:
     _, seen = parse(text(IOR_TEST, IOR_PHASE), "f")
     assert (seen.processes, seen.nodes) == (2, 1)
