@@ -34,8 +34,7 @@ static int bucket_of(uint64_t ns)
     return 32 * shift + (int)(ns >> shift);
 }
 
-/* Largest value that falls into the bucket. */
-static uint64_t bucket_limit(int bucket)
+uint64_t stats_hist_limit(int bucket)
 {
     if (bucket < 64)
         return (uint64_t)bucket;
@@ -59,7 +58,7 @@ uint64_t stats_hist_quantile(const struct stats_hist *hist, double share)
     for (int i = 0; i < STATS_HIST_BUCKETS; i++) {
         seen += hist->counts[i];
         if (hist->counts[i] > 0 && (double)seen >= share * (double)total)
-            return bucket_limit(i);
+            return stats_hist_limit(i);
     }
-    return bucket_limit(STATS_HIST_BUCKETS - 1);
+    return stats_hist_limit(STATS_HIST_BUCKETS - 1);
 }

@@ -25,5 +25,8 @@ struct stats_hist {
 
 void stats_hist_add(struct stats_hist *hist, uint64_t ns);
 
+/* Largest duration that counts in the bucket. */
+uint64_t stats_hist_limit(int bucket);
+
 /* Smallest bucket limit in ns that at least the share (0 to 1) of the counts does not exceed; 0 where nothing was counted. */
 uint64_t stats_hist_quantile(const struct stats_hist *hist, double share);

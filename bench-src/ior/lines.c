@@ -90,7 +90,7 @@ static void emit_stonewall(const struct ior_result *r)
 static void emit_watch(const struct ior_watch *watch)
 {
     const struct timeline *timeline = &watch->timeline;
-    latency_emit("latency_percentiles_s", &watch->hist);
+    latency_emit("latency_percentiles_s", &watch->latency->hist);
     emit_group("over_time", '{');
     emit_seconds("interval_s", (double)timeline->interval_ns * 1e-9);
     emit_group("bytes", '[');
@@ -130,6 +130,14 @@ void ior_lines_phase(const struct ior_test *test, const struct ior_result *r)
     if (test->config->latency)
         emit_watch(test->watch);
     emit_line_end();
+    for (int i = 0; test->config->latency && i < test->watch->latency->count; i++) {
+        emit_line("latency");
+        emit_int("test", test->number);
+        emit_int("iteration", r->iteration);
+        emit_string("operation", ior_operation_name(r->operation));
+        latency_emit_interval(test->watch->latency, i);
+        emit_line_end();
+    }
 }
 
 void ior_lines_verdict(const struct ior_test *test, const struct ior_verdict *verdict)

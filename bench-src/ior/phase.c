@@ -90,7 +90,7 @@ static void run(struct ior_move *move, const struct store_options *options, stru
     MPI_Barrier(comm);
     uint64_t begun = timer_ns();
     if (test->watch != NULL)
-        test->watch->begun_ns = begun; /* a rank's transfers are told from here */
+        latency_begin(test->watch->latency, begun); /* a rank's transfers are told from here */
     int error = store->open(&move->file, move->path, options);
     uint64_t opened = timer_ns();
     if (error != 0)
@@ -121,6 +121,8 @@ static void run(struct ior_move *move, const struct store_options *options, stru
     uint64_t closed = timer_ns();
     MPI_Barrier(comm);
     uint64_t ended = timer_ns();
+    if (test->watch != NULL)
+        latency_end(test->watch->latency, ended);
 
     timing->s[OPEN] = timer_s(begun, opened);
     timing->s[MOVE] = timer_s(moving, synced);

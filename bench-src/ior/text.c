@@ -189,7 +189,7 @@ void ior_text_watch(const struct ior_test *test, const struct ior_result *r)
     double interval_s = (double)watch->timeline.interval_ns * 1e-9;
     ior_text_say("Latency of %s (us):", ior_operation_name(r->operation));
     for (int i = 0; i < LATENCY_QUANTILES; i++)
-        ior_text_say(" %s %.3f", latency_name(i), latency_us(&watch->hist, i));
+        ior_text_say(" %s %.3f", latency_name(i), latency_us(&watch->latency->hist, i));
     ior_text_say("\nBandwidth of %s over time (MiB/s in each %.3f s):", ior_operation_name(r->operation), interval_s);
     for (int i = 0; i < watch->timeline.used; i++)
         ior_text_say(" %.1f", (double)watch->timeline.bytes[i] / (1 << 20) / interval_s);

@@ -23,6 +23,7 @@ struct ior_watch *ior_watch_new(int ranks, int64_t room)
         watch->room = room < LIST_AT_FIRST ? room : LIST_AT_FIRST;
         watch->list = die_alloc(sizeof(void *), (size_t)watch->room * sizeof *watch->list);
     }
+    watch->latency = latency_new();
     timeline_init(&watch->timeline, timeline_count(ranks), shortest_ns);
     return watch;
 }
@@ -30,6 +31,7 @@ struct ior_watch *ior_watch_new(int ranks, int64_t room)
 void ior_watch_free(struct ior_watch *watch)
 {
     if (watch != NULL) {
+        latency_free(watch->latency);
         timeline_free(&watch->timeline);
         free(watch->list);
     }
@@ -40,7 +42,6 @@ void ior_watch_clear(struct ior_watch *watch, int ranks)
 {
     timeline_free(&watch->timeline);
     timeline_init(&watch->timeline, timeline_count(ranks), shortest_ns);
-    memset(&watch->hist, 0, sizeof watch->hist);
     watch->count = 0;
 }
 
@@ -58,8 +59,8 @@ static void keep(struct ior_watch *watch, uint64_t start_ns, uint64_t end_ns, in
 void ior_watch_add(struct ior_watch *watch, uint64_t start_ns, int64_t bytes)
 {
     uint64_t now_ns = timer_ns();
-    stats_hist_add(&watch->hist, now_ns - start_ns);
-    timeline_add(&watch->timeline, now_ns - watch->begun_ns, bytes);
+    latency_add(watch->latency, start_ns, now_ns);
+    timeline_add(&watch->timeline, now_ns - watch->latency->begun_ns, bytes);
     if (watch->list != NULL)
         keep(watch, start_ns, now_ns, bytes);
 }
@@ -74,29 +75,23 @@ int ior_watch_save(const struct ior_watch *watch, const char *path)
     for (int64_t i = 0; i < watch->count; i++) {
         const struct ior_transfer *one = &watch->list[i];
         double elapsed_s = timer_s(one->start_ns, one->end_ns);
-        fprintf(file, "%.8e,%.8e,%e\n", timer_s(watch->begun_ns, one->start_ns), elapsed_s, (double)one->bytes / elapsed_s);
+        fprintf(file, "%.8e,%.8e,%e\n", timer_s(watch->latency->begun_ns, one->start_ns), elapsed_s, (double)one->bytes / elapsed_s);
     }
     bool failed = ferror(file) != 0;
     failed = fclose(file) != 0 || failed;
     return !failed ? 0 : errno != 0 ? errno : EIO;
 }
 
-static void sum(int64_t *values, int count, MPI_Comm comm)
-{
-    int rank;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : values, values, count, MPI_INT64_T, MPI_SUM, 0, comm);
-}
-
 void ior_watch_reduce(struct ior_watch *watch, MPI_Comm comm)
 {
     struct timeline *timeline = &watch->timeline;
-    int doublings;
+    int doublings, rank;
+    MPI_Comm_rank(comm, &rank);
     MPI_Allreduce(&timeline->doublings, &doublings, 1, MPI_INT, MPI_MAX, comm);
     timeline_coarsen(timeline, doublings);
     MPI_Allreduce(MPI_IN_PLACE, &timeline->used, 1, MPI_INT, MPI_MAX, comm);
     while (timeline->used > IOR_WATCH_INTERVALS)
         timeline_coarsen(timeline, timeline->doublings + 1);
-    sum(timeline->bytes, timeline->count, comm);
-    sum(watch->hist.counts, STATS_HIST_BUCKETS, comm);
+    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : timeline->bytes, timeline->bytes, timeline->count, MPI_INT64_T, MPI_SUM, 0, comm);
+    latency_reduce(watch->latency, comm);
 }

@@ -2,7 +2,7 @@
  * time; with savePerOpDataCSV a list of all. */
 #pragma once
 
-#include "common/stats.h"
+#include "common/latency.h"
 #include "common/timeline.h"
 
 #include <mpi.h>
@@ -15,9 +15,8 @@ struct ior_transfer {
 };
 
 struct ior_watch {
-    uint64_t begun_ns; /* of timer_ns, when the phase began */
+    struct latency *latency;
     struct timeline timeline;
-    struct stats_hist hist;
     struct ior_transfer *list; /* NULL: it is not kept */
     int64_t count, room;
 };

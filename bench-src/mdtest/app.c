@@ -89,7 +89,7 @@ static void report_phases(struct mdtest_test *test, struct mdtest_rows *rows)
     struct mdtest_result results[MDTEST_PHASES];
     mdtest_phases_reduce(test, results);
     for (int i = 0; i < test->phases_done; i++) {
-        const struct mdtest_phase *phase = &test->phases[i];
+        struct mdtest_phase *phase = &test->phases[i];
         mdtest_phase_latencies(test, phase, &results[i]);
         mdtest_report_phase(test, phase, &results[i], rows);
         if (phase->operation == MDTEST_CREATE && phase->object == MDTEST_FILE)
@@ -144,8 +144,7 @@ static void allocate(struct mdtest_test *test, struct mdtest_rows *rows)
     if (!config->latency)
         return;
     for (int i = 0; i < MDTEST_PHASES; i++)
-        test->phases[i].hist = die_alloc(sizeof(void *), sizeof *test->phases[i].hist);
-    test->hist_all = die_alloc(sizeof(void *), sizeof *test->hist_all);
+        test->phases[i].latency = latency_new();
     for (int object = 0; object < MDTEST_OBJECTS; object++)
         for (int operation = 0; operation < MDTEST_OPERATIONS; operation++)
             rows->items[object][operation].hist = die_alloc(sizeof(void *), sizeof(struct stats_hist));
@@ -155,8 +154,7 @@ static void release(struct mdtest_test *test, struct mdtest_rows *rows)
 {
     free(test->buffer);
     for (int i = 0; i < MDTEST_PHASES; i++)
-        free(test->phases[i].hist);
-    free(test->hist_all);
+        latency_free(test->phases[i].latency);
     for (int object = 0; object < MDTEST_OBJECTS; object++)
         for (int operation = 0; operation < MDTEST_OPERATIONS; operation++)
             free(rows->items[object][operation].hist);

@@ -282,10 +282,10 @@ static int64_t run_any(struct mdtest_job *job, int64_t first, int64_t last)
             name_item(job, next);
         else
             name_next_item(job);
-        uint64_t start_ns = job->hist == NULL ? 0 : timer_ns();
+        uint64_t start_ns = job->latency == NULL ? 0 : timer_ns();
         int error = job->perform(job);
-        if (job->hist != NULL)
-            stats_hist_add(job->hist, timer_ns() - start_ns);
+        if (job->latency != NULL)
+            latency_add(job->latency, start_ns, timer_ns());
         if (error != 0)
             note_failure(job, error);
         if (job->deadline_ns != 0 && timer_ns() >= job->deadline_ns)
@@ -318,7 +318,7 @@ run_plain(struct mdtest_job *job, int64_t first, int64_t last, int (*perform)(st
 
 int64_t mdtest_items_run(struct mdtest_job *job, int64_t first, int64_t last)
 {
-    const bool plain = job->order == NULL && job->hist == NULL && job->deadline_ns == 0;
+    const bool plain = job->order == NULL && job->latency == NULL && job->deadline_ns == 0;
     if (plain && job->perform == mdtest_create_file && job->data_bytes == 0 && !job->sync_each)
         return run_plain(job, first, last, create_empty_file);
     if (plain && job->perform == mdtest_stat)

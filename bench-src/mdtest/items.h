@@ -2,9 +2,9 @@
 #pragma once
 
 #include "common/faults.h"
+#include "common/latency.h"
 #include "common/pattern.h"
 #include "common/permute.h"
-#include "common/stats.h"
 #include "mdtest/tree.h"
 
 #include <limits.h>
@@ -26,7 +26,7 @@ struct mdtest_job {
     const char *operation;                  /* its name in error messages */
     const struct permute *order;            /* NULL: from the first to the last */
     uint64_t deadline_ns;                   /* of timer_ns: stop after the item that reaches it; 0: none */
-    struct stats_hist *hist;                /* of --latency, else NULL: no clock is read per item */
+    struct latency *latency;                /* of --latency, else NULL: no clock is read per item */
     struct faults *faults;
     unsigned char *buffer; /* MDTEST_BUFFER_BYTES twice: what is written or expected, what is read */
     int64_t data_bytes;    /* a file, written or read */

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "common/faults.h"
+#include "common/latency.h"
 #include "common/pattern.h"
 #include "common/place.h"
 #include "common/rank_rates.h"
-#include "common/stats.h"
 #include "mdtest/tree.h"
 
 #include <limits.h>
@@ -52,7 +52,7 @@ struct mdtest_phase {
     double own_s, elapsed_s;
     int64_t tried, done;
     int64_t counted, failed;  /* of all ranks: mdtest's number of operations; failed ones */
-    struct stats_hist *hist; /* of --latency, or NULL */
+    struct latency *latency; /* of --latency, or NULL */
 };
 
 /* One timed phase, over all ranks; the same on every rank. */
@@ -64,7 +64,7 @@ struct mdtest_result {
     int64_t files_counted, files_true;
     struct rank_rates rank_rates_ops_s;
     double remote_share;           /* below 0: cannot be known */
-    const struct stats_hist *hist; /* of rank 0, or NULL */
+    const struct latency *latency; /* of rank 0, or NULL */
 };
 
 /* The test of one number of tasks. */
@@ -81,7 +81,6 @@ struct mdtest_test {
     unsigned char *buffer;          /* data of -w, -e */
     struct mdtest_phase phases[MDTEST_PHASES]; /* of this iteration */
     int phases_done;
-    struct stats_hist *hist_all; /* of --latency: of all ranks, on rank 0 */
 };
 
 /* What the summary tables are made of. */

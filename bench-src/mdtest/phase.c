@@ -18,8 +18,8 @@ static struct mdtest_phase *next_phase(struct mdtest_test *test, enum mdtest_ope
                                        enum mdtest_object object)
 {
     struct mdtest_phase *phase = &test->phases[test->phases_done++];
-    struct stats_hist *hist = phase->hist; /* the room for one, from the first iteration to the last */
-    *phase = (struct mdtest_phase){.operation = operation, .object = object, .hist = hist};
+    struct latency *latency = phase->latency; /* the room for one, from the first iteration to the last */
+    *phase = (struct mdtest_phase){.operation = operation, .object = object, .latency = latency};
     return phase;
 }
 
@@ -40,6 +40,8 @@ static void stop_clock(const struct mdtest_test *test, struct mdtest_phase *phas
     /* A clock may stand still over very little work; nothing takes less than its unit. */
     phase->own_s = fmax(1e-9, timer_s(phase->start_ns, own_stop_ns));
     phase->elapsed_s = fmax(1e-9, timer_s(phase->start_ns, stop_ns));
+    if (phase->latency != NULL && !phase->tree)
+        latency_end(phase->latency, stop_ns);
 }
 
 /* After the clock, as short as can be: what ranks tell one another of a phase before the next. All wait here for rank 0,
@@ -97,7 +99,7 @@ static void prepare_job(struct mdtest_test *test, const struct mdtest_phase *pha
     job->operation = mdtest_operation_names[operation];
     job->order = NULL;
     job->deadline_ns = 0;
-    job->hist = phase->hist;
+    job->latency = phase->latency;
     job->faults = &test->faults;
     job->buffer = test->buffer;
     job->data_bytes = 0;
@@ -178,10 +180,10 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
         permute_init(&order, (uint64_t)test->items, (uint64_t)config->seed + (uint64_t)test->place.rank);
         job.order = &order;
     }
-    if (phase->hist != NULL)
-        memset(phase->hist, 0, sizeof *phase->hist);
 
     start_clock(test, phase);
+    if (phase->latency != NULL)
+        latency_begin(phase->latency, phase->start_ns);
     if (config->stonewall_s > 0 && operation == MDTEST_CREATE && object == MDTEST_FILE)
         job.deadline_ns = phase->start_ns + (uint64_t)config->stonewall_s * 1000000000u;
     if (config->time_unique && operation == MDTEST_CREATE && first_object) {
@@ -200,7 +202,7 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
     stop_clock(test, phase);
     if (operation == MDTEST_RENAME && !config->no_storage) {
         job.perform = mdtest_rename_back;
-        job.hist = NULL;
+        job.latency = NULL;
         mdtest_items_run(&job, 0, test->items);
     }
     end_phase(test, phase, test->place.ranks * test->items);
@@ -281,11 +283,10 @@ void mdtest_phases_reduce(struct mdtest_test *test, struct mdtest_result results
     }
 }
 
-void mdtest_phase_latencies(struct mdtest_test *test, const struct mdtest_phase *phase, struct mdtest_result *result)
+void mdtest_phase_latencies(const struct mdtest_test *test, struct mdtest_phase *phase, struct mdtest_result *result)
 {
-    if (phase->hist == NULL || phase->tree)
+    if (phase->latency == NULL || phase->tree)
         return;
-    MPI_Reduce(phase->hist->counts, test->hist_all->counts, STATS_HIST_BUCKETS, MPI_INT64_T, MPI_SUM, 0,
-               test->place.comm);
-    result->hist = test->hist_all;
+    latency_reduce(phase->latency, test->place.comm);
+    result->latency = phase->latency;
 }

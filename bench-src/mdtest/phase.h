@@ -17,5 +17,5 @@ int64_t mdtest_phase_tree(struct mdtest_test *test, bool make);
 /* Collective, after the last phase of an iteration. What the phases of the test came to over all ranks, all at once. */
 void mdtest_phases_reduce(struct mdtest_test *test, struct mdtest_result results[MDTEST_PHASES]);
 
-/* Collective, for one after the other: the latencies of all ranks are in one room. */
-void mdtest_phase_latencies(struct mdtest_test *test, const struct mdtest_phase *phase, struct mdtest_result *result);
+/* Collective. With --latency rank 0 has those of all ranks. */
+void mdtest_phase_latencies(const struct mdtest_test *test, struct mdtest_phase *phase, struct mdtest_result *result);

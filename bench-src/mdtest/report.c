@@ -154,9 +154,17 @@ static void emit_phase(const struct mdtest_test *test, const struct mdtest_phase
     rank_rates_emit(&result->rank_rates_ops_s, "rank_rate_ops_s");
     emit_int("rank_shift", phase->rank_shift);
     emit_share("remote_share", result->remote_share);
-    if (result->hist != NULL)
-        latency_emit("latency_s", result->hist);
+    if (result->latency != NULL)
+        latency_emit("latency_s", &result->latency->hist);
     emit_line_end();
+    for (int i = 0; result->latency != NULL && i < result->latency->count; i++) {
+        emit_line("latency");
+        emit_int("processes", test->place.ranks);
+        emit_int("iteration", test->iteration);
+        emit_operation(phase->operation, phase->object, phase->tree);
+        latency_emit_interval(result->latency, i);
+        emit_line_end();
+    }
 }
 
 static void print_phase(const struct mdtest_test *test, const char *name, const struct mdtest_result *result)
@@ -178,8 +186,8 @@ static void add_to_row(struct mdtest_row *row, const struct mdtest_result *resul
     row->operations_counted += result->operations_counted;
     row->operations_done += result->operations_done;
     row->failed += result->failed;
-    for (int i = 0; row->hist != NULL && result->hist != NULL && i < STATS_HIST_BUCKETS; i++)
-        row->hist->counts[i] += result->hist->counts[i];
+    for (int i = 0; row->hist != NULL && result->latency != NULL && i < STATS_HIST_BUCKETS; i++)
+        row->hist->counts[i] += result->latency->hist.counts[i];
 }
 
 void mdtest_report_phase(const struct mdtest_test *test, const struct mdtest_phase *phase,
@@ -289,8 +297,8 @@ void mdtest_report_summary(const struct mdtest_test *test, const struct mdtest_r
     }
     if (config->latency) {
         emit_text("\nSUMMARY latency (in microseconds an operation): (of %" PRId64 " iterations)\n"
-                  "   Operation                      p50         p90         p99       p99.9         max\n"
-                  "   ---------                      ---         ---         ---       -----         ---\n",
+                  "   Operation                      p50         p90         p95         p99       p99.9         max\n"
+                  "   ---------                      ---         ---         ---         ---       -----         ---\n",
                   config->iterations);
         each_row(test, rows, print_latency_row);
     }

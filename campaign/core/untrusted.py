@@ -130,6 +130,11 @@ class JsonFields:
         fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
         return int(self._fitting(key, fits, "a whole number ≥ 0"))
 
+    def counts(self, key: str) -> list[int]:
+        value = self.get(key)
+        fits = isinstance(value, list) and all(type(count) is int and 0 <= count < 1 << 63 for count in value)
+        return list(self._fitting(key, fits, "a list of whole numbers ≥ 0"))
+
     def truth(self, key: str) -> bool:
         return bool(self._fitting(key, isinstance(self.get(key), bool), "true or false"))
 

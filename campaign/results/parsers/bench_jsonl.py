@@ -254,9 +254,8 @@ def timelines(text: str) -> dict[str, list[Timeline]]:
 
 
 def _timeline(line: JsonLine) -> Timeline:
-    interval, moved = line.number_of("interval_s"), line.get("timeline_bytes")
-    whole = isinstance(moved, list) and all(type(count) is int and 0 <= count < 1 << 63 for count in moved)
-    if not whole or not 0 < interval < 1e9:
+    interval, moved = line.number_of("interval_s"), line.counts("timeline_bytes")
+    if not 0 < interval < 1e9:
         raise WrongField
     return Timeline(line.text("operation"), line.count("rank"), line.text("node"), interval, tuple(moved))
 

@@ -4,6 +4,8 @@ whose results are `phase` lines of their own: one for each iteration. Pure.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -70,6 +72,49 @@ class Execution:
 
 
 LineReader = Callable[[Execution, JsonLine], None]
+
+
+# --- with --latency, after each phase: its operations, interval by interval
+
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """The operations that ended in an interval of a phase, with the percentiles of their latencies in seconds; none if
+    `count` is 0.
+    """
+
+    start_s: float
+    length_s: float
+    count: int
+    percentiles: Mapping[str, float]
+
+
+def latencies(line: JsonLine) -> Latencies:
+    """Raises WrongField also if a percentile is not that of the buckets."""
+    limits, counts, count = line.counts("bucket_ns"), line.counts("counts"), line.count("count")
+    if len(limits) != len(counts) or limits != sorted(set(limits)) or 0 in counts:
+        raise WrongField(f"bucket_ns, counts: not {len(limits)} rising limits, each with its count above 0")
+    if sum(counts) != count:
+        raise WrongField(f"count: {count}, but the counts of the buckets add up to {sum(counts)}: inconsistent output")
+    percentiles = {}
+    if count:
+        given, reached = JsonFields(line.entries("percentiles_s")), list(itertools.accumulate(counts))
+        for name, share in PERCENTILES.items():
+            percentiles[name] = given.number_of(name)
+            of_buckets = limits[bisect.bisect_left(reached, share * count)] * 1e-9
+            if abs(percentiles[name] - of_buckets) > 1e-9 + of_buckets * 1e-9:
+                raise WrongField(
+                    f"percentiles_s: {name} is {percentiles[name]:.9f}, but {of_buckets:.9f} by the buckets: "
+                    "inconsistent output"
+                )
+    return Latencies(line.number_of("start_s"), line.number_of("length_s"), count, percentiles)
+
+
+def _latency(run: Execution, line: JsonLine) -> None:
+    """They stay in the file, from which plots are drawn."""
+    latencies(line)
 
 
 # --- ior
@@ -194,6 +239,6 @@ def _shift(run: Execution, line: JsonLine) -> None:
 
 
 READERS: Mapping[str, Mapping[str, LineReader]] = {
-    "ior": {"test": _test, "phase": _transfer, "verification": _check},
-    "mdtest": {"phase": _phase, "shift": _shift},
+    "ior": {"test": _test, "phase": _transfer, "latency": _latency, "verification": _check},
+    "mdtest": {"phase": _phase, "latency": _latency, "shift": _shift},
 }

@@ -1,0 +1,93 @@
+"""`--latency`: what single operations took, second by second, of all ranks together."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.results.parsers.bench_jsonl import parse
+from tests.support.bench_binary import Reply, build, launch
+from tests.support.bench_faults import sanitizers_said, under_sanitizers, undocumented
+
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(900)]
+
+STOPPED_S = 2.5
+# Stops ranks from 1.5 s of the phase on, and says when it had not begun yet, and when they went on.
+STOP = f"""
+[ "$OMPI_COMM_WORLD_RANK" -ge "$1" ] && (
+    until grep -qs '"type": "test"' bench.jsonl; do kill -0 $$ || exit; before=$EPOCHREALTIME; sleep 0.05; done
+    sleep 1.5; kill -STOP $$; sleep {STOPPED_S}
+    echo "$before $EPOCHREALTIME" >"stopped.$OMPI_COMM_WORLD_RANK"; kill -CONT $$
+) & shift; exec "$@"
+"""
+SLOW = ("-a", "DUMMY", "--dummy.delay-xfer", 2000, "-w", "-t", "4k", "-b", "12000k", "-o", "f", "--latency")
+
+
+def ior_with_a_stall(tmp_path: Path, first: int) -> Reply:
+    """Of two ranks, those from the first one on are stopped once."""
+    return launch(tmp_path, "/bin/bash", "-c", STOP, "bash", first, build() / "ior", *SLOW, ranks=2)
+
+
+def assert_whole(reply: Reply, operations: int, **phase: object) -> list[dict[str, Any]]:
+    """The intervals of a phase follow one another to its end, and have every operation."""
+    intervals = reply.of("latency", **phase)
+    elapsed_s = reply.one("phase", **phase)["elapsed_s"]
+    assert [line["start_s"] for line in intervals] == [float(second) for second in range(len(intervals))]
+    assert all(line["length_s"] == 1 for line in intervals[:-1])
+    assert intervals[-1]["start_s"] + intervals[-1]["length_s"] == pytest.approx(elapsed_s, abs=1e-6)
+    assert sum(line["count"] for line in intervals) == operations
+    for line in intervals:
+        assert sum(line["counts"]) == line["count"] and len(line["counts"]) == len(line["bucket_ns"])
+        assert all(low < high for low, high in pairwise(line["bucket_ns"]))
+        assert (line["percentiles_s"] is None) == (line["count"] == 0)
+    return intervals
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_stall_is_in_the_second_in_which_it_ended(first: int, tmp_path: Path) -> None:
+    reply = ior_with_a_stall(tmp_path, first)
+    intervals = assert_whole(reply, 2 * 3000, operation="write")
+    longest = [line["percentiles_s"]["max"] if line["count"] else 0.0 for line in intervals]
+    found = longest.index(max(longest))
+    assert STOPPED_S * 0.99 < longest[found] < STOPPED_S + 2
+    # The second of the phase in which the rank went on, by what is known of when the phase began.
+    before, went_on = map(float, (tmp_path / "stopped.1").read_text().split())
+    latest = reply.one("end")["unix_time"] - reply.one("phase")["elapsed_s"]
+    assert int(went_on - latest) <= found <= int(went_on - before + 0.1)
+    empty = [line["count"] == 0 for line in intervals]
+    assert any(empty[1:found]) if first == 0 else not any(empty)  # the other rank went on
+    records, seen = parse((tmp_path / "bench.jsonl").read_text(), "bench.jsonl")
+    assert [record.operation for record in records] == ["write"] and not (seen.errors or seen.unparsed)
+
+
+def test_every_phase_of_mdtest_has_its_own(tmp_path: Path) -> None:
+    options = ("-n", 20, "-i", 2, "-d", tmp_path, "--latency")
+    reply = launch(tmp_path, "mdtest", *options, ranks=3, **under_sanitizers())
+    assert (reply.status, sanitizers_said(reply)) == (0, [])
+    for phase in reply.of("phase"):
+        which = {key: phase[key] for key in ("operation", "object", "iteration")}
+        if phase["operation"].startswith("tree_"):
+            assert reply.of("latency", **which) == []
+        else:
+            (only,) = assert_whole(reply, 60, **which)
+            assert only["percentiles_s"] == phase["latency_s"]
+    assert undocumented(reply) == set()
+    types = [line["type"] for line in reply.lines if line["type"] in ("phase", "latency")]
+    assert types[:4] == ["phase", "phase", "latency", "phase"]  # the tree's, then each with its own
+    assert launch(tmp_path, "mdtest", *options[:-1]).of("latency") == []
+
+
+@pytest.mark.parametrize("api", ["POSIX", "URING", "MMAP"])
+def test_every_phase_of_ior_has_its_own(api: str, tmp_path: Path) -> None:
+    options = ("-a", api, "-t", "4k", "-b", "128k", "-i", 2, "-o", tmp_path / "f", "--latency")
+    reply = launch(tmp_path, "ior", *options, ranks=2, **under_sanitizers())
+    assert (reply.status, sanitizers_said(reply)) == (0, [])
+    assert undocumented(reply) == set()
+    for iteration in (0, 1):
+        for operation in ("write", "read"):
+            which: dict[str, object] = {"operation": operation, "iteration": iteration, "test": 0}
+            (only,) = assert_whole(reply, 64, **which)
+            assert only["percentiles_s"] == reply.one("phase", **which)["latency_percentiles_s"]
