@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import urllib.request
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,6 +43,8 @@ def obtain(digest: str, service: str, reply: Path) -> str:
         reply.parent.mkdir(parents=True, exist_ok=True)
         request(digest, asked)
         if service.startswith(("http://", "https://")):
+            import urllib.request  # with TLS and more, which a driver does without
+
             post = urllib.request.Request(service, asked.read_bytes(), {"Content-Type": "application/timestamp-query"})
             with urllib.request.urlopen(post, timeout=PATIENCE_S) as answer:
                 received.write_bytes(answer.read(LARGEST))
