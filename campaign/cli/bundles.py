@@ -23,7 +23,6 @@ from campaign.judge.submission import Submission
 from campaign.pipeline import planning, standing
 from campaign.report import decision, table
 from campaign.report.compare import forms, verdicts
-from campaign.report.decision import counted
 from campaign.report.whole import scores_text
 from campaign.report.write import write_report
 from campaign.results.store import begun
@@ -68,7 +67,7 @@ def _without_result(written: bundle.Written, file: str) -> int:
     """The exit status, which is explained where it is not 0."""
     rows = written.judged.submission.rows
     if status := verdict(rows):
-        show(f"{counted(rows)}: no buyer accepts this bundle; 'campaign check {file}' says why")
+        show(f"{decision.counted(rows)}: no buyer accepts this bundle; 'campaign check {file}' says why")
     return status
 
 

@@ -25,7 +25,6 @@ from campaign.core import keys, schema, untrusted
 from campaign.core.errors import InputError, pass_on_limit, typed
 from campaign.core.model import Input, Launcher, Paths, matches
 from campaign.core.resources import BENCHMARK
-from campaign.core.schema import Values
 from campaign.core.strict_yaml import Document, Place, Scalar, nodes, shown
 
 # Files of this program, and spreadsheets, that users give instead of the campaign file.
@@ -334,7 +333,7 @@ def digest_of_input(path: str) -> str:
         return ""
 
 
-def _check_inputs(values: Values, pack: RulePack) -> None:
+def _check_inputs(values: schema.Values, pack: RulePack) -> None:
     fixed, given = {each.id: each for each in pack.inputs}, set()
     for entry in values.entries("inputs"):
         name, asked = entry["id"], fixed.get(entry["id"] or "")

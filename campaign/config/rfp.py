@@ -21,8 +21,6 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.values import CELLS, INPUT, LINE
 from campaign.core import formula, keys, schema, untrusted
 from campaign.core.errors import InputError
-from campaign.core.keys import key, needed, record
-from campaign.core.schema import Boolean, Choice, ListOf, MapOf, Number, Text, Values, whole
 from campaign.core.strict_yaml import Document, has_key
 
 MEANS = ("geometric", "arithmetic", "harmonic")
@@ -33,54 +31,58 @@ _RESULT = f"part/{CELLS.allowed}"
 class Part:
     """A benchmark of the RFP, by a rule pack."""
 
-    id: str = needed(NAME, "name of the part in campaign files, cells and forms")
-    pack: str = needed(Text("the id of a rule pack, or its file"), "its rule pack; a path is relative to this file")
-    version: int | None = key(Number(1, 10**6), "version of the rule pack", says_default="any")
-    title: str = key(LINE, "its name for people", "", says_default="the pack's")
-    clause: str = key(CLAUSE, "clause of the RFP that demands it", "")
-    mandatory: bool = key(Boolean(), "false: an offer may leave it out", True, says_default="true")
-    node_class: str = key(NAME, "one of `node_classes`", "", says_default="any nodes")
-    build: str = key(NAME, "category of builds of the pack that it is measured with", "", says_default="as answered")
+    id: str = keys.needed(NAME, "name of the part in campaign files, cells and forms")
+    pack: str = keys.needed(
+        schema.Text("the id of a rule pack, or its file"), "its rule pack; a path is relative to this file"
+    )
+    version: int | None = keys.key(schema.Number(1, 10**6), "version of the rule pack", says_default="any")
+    title: str = keys.key(LINE, "its name for people", "", says_default="the pack's")
+    clause: str = keys.key(CLAUSE, "clause of the RFP that demands it", "")
+    mandatory: bool = keys.key(schema.Boolean(), "false: an offer may leave it out", True, says_default="true")
+    node_class: str = keys.key(NAME, "one of `node_classes`", "", says_default="any nodes")
+    build: str = keys.key(
+        NAME, "category of builds of the pack that it is measured with", "", says_default="as answered"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
     """A number of a score."""
 
-    formula: str = needed(FORMULA, "of names of `figures`, and of scores above this one")
-    reference: float = key(INPUT, "value that it is divided by", 1.0)
-    weight: float = key(INPUT, "weight in the mean", 1.0)
+    formula: str = keys.needed(FORMULA, "of names of `figures`, and of scores above this one")
+    reference: float = keys.key(INPUT, "value that it is divided by", 1.0)
+    weight: float = keys.key(INPUT, "weight in the mean", 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """A number across parts: the weighted mean of its terms, each divided by its reference."""
 
-    id: str = needed(FIGURE, "name of the score")
-    title: str = needed(LINE, "its name for people")
-    of: tuple[Term, ...] = needed(ListOf(record(Term), least=1), "its terms")
-    mean: str = key(Choice(MEANS), "kind of the mean", "geometric")
-    clause: str = key(CLAUSE, "clause of the RFP that defines it", "")
+    id: str = keys.needed(FIGURE, "name of the score")
+    title: str = keys.needed(LINE, "its name for people")
+    of: tuple[Term, ...] = keys.needed(schema.ListOf(keys.record(Term), least=1), "its terms")
+    mean: str = keys.key(schema.Choice(MEANS), "kind of the mean", "geometric")
+    clause: str = keys.key(CLAUSE, "clause of the RFP that defines it", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rfp:
     path: Path
     digest: str  # SHA-256 of its file
-    id: str = needed(NAME, "name of the RFP")
-    version: int = needed(Number(1, 10**6), "raised with each change")
-    title: str = needed(LINE, "its name for people")
-    document: str = key(LINE, "where its text is", "")
-    node_classes: tuple[tuple[str, str], ...] = key(MapOf(NAME, LINE), "kinds of nodes, by name, in words")
-    parts: tuple[Part, ...] = needed(ListOf(record(Part), least=1), "the benchmarks")
-    figures: tuple[tuple[str, str], ...] = key(
-        MapOf(FIGURE, Text(_RESULT, whole(r"[^/\s]+(/[^/\s]+){4}", _RESULT)), most=1000),
+    id: str = keys.needed(NAME, "name of the RFP")
+    version: int = keys.needed(schema.Number(1, 10**6), "raised with each change")
+    title: str = keys.needed(LINE, "its name for people")
+    document: str = keys.key(LINE, "where its text is", "")
+    node_classes: tuple[tuple[str, str], ...] = keys.key(schema.MapOf(NAME, LINE), "kinds of nodes, by name, in words")
+    parts: tuple[Part, ...] = keys.needed(schema.ListOf(keys.record(Part), least=1), "the benchmarks")
+    figures: tuple[tuple[str, str], ...] = keys.key(
+        schema.MapOf(FIGURE, schema.Text(_RESULT, schema.whole(r"[^/\s]+(/[^/\s]+){4}", _RESULT)), most=1000),
         "results that scores are computed from: `name: part/target/launch/files/operation`, `*` for a target that the "
         "vendor names",
     )
-    scores: tuple[Score, ...] = key(ListOf(record(Score)), "numbers computed across parts")
-    forms: tuple[FormMapping, ...] = key(
-        ListOf(record(FormMapping)),
+    scores: tuple[Score, ...] = keys.key(schema.ListOf(keys.record(Score)), "numbers computed across parts")
+    forms: tuple[FormMapping, ...] = keys.key(
+        schema.ListOf(keys.record(FormMapping)),
         "the forms of the response, with the results that are in their cells (docs/forms.md)",
     )
 
@@ -98,7 +100,7 @@ class Rfp:
         return alike[0] if len(alike) == 1 else None
 
 
-SCHEMA = record(Rfp)
+SCHEMA = keys.record(Rfp)
 
 
 def load(path: Path) -> Rfp:
@@ -175,7 +177,7 @@ def text(rfp: Rfp, found: Mapping[str, RulePack]) -> str:
     return "\n".join(lines)
 
 
-def _check(values: Values) -> None:
+def _check(values: schema.Values) -> None:
     parts, figures = values.entries("parts"), dict(values["figures"] or ())
     classes = dict(values["node_classes"] or ())
     ids: list[Any] = []

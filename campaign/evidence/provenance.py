@@ -31,7 +31,6 @@ from campaign.evidence import replay
 from campaign.judge.submission import Submission
 from campaign.pipeline import building
 from campaign.results.source import facts, modifications, trees
-from campaign.results.source.facts import Build
 
 FOLDER, SOURCE = "provenance", "source/benchmark.tar.gz"
 STATEMENT, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
@@ -73,7 +72,7 @@ def statements(data: Path, judged: replay.Judged, tool: str) -> dict[str, str]:
     return {name: replay.as_json(statement) for name, statement in named.items()}
 
 
-def _of_build(data: Path, build: Build) -> dict[str, Any]:
+def _of_build(data: Path, build: facts.Build) -> dict[str, Any]:
     hashes = (("source tree", "campaignTree", build.source_tree), ("revision", "gitCommit", build.revision))
     dependencies = [{"name": name, "digest": {kind: digest}} for name, kind, digest in hashes if digest]
     if (data / SOURCE).is_file():

@@ -27,7 +27,6 @@ from campaign.core.strict_yaml import Document, plain, shown
 from campaign.core.units import several
 from campaign.judge.submission import Submission
 from campaign.report.compare import offers
-from campaign.report.compare.offers import Offer, OfferedCell
 from campaign.report.decision import SAMPLE, YOU, DecisionBlock, Question, Step
 from campaign.statistics import designs
 
@@ -76,17 +75,17 @@ def parse_aims(honest: str, catch: str) -> designs.Aims:
 # --- the design
 
 
-def offer_of(whole: Submission, name: str) -> Offer:
+def offer_of(whole: Submission, name: str) -> offers.Offer:
     return offers.read(name, [row.as_json() for row in whole.rows])
 
 
-def measured(offer: Offer) -> list[OfferedCell]:
+def measured(offer: offers.Offer) -> list[offers.OfferedCell]:
     """The measured cells of which there are ratios."""
     cells = offer.entries.values()
     return [each for each in cells if each.status is Status.MEASURED and min(each.repeated, default=0.0) > 0]
 
 
-def drawn(offer: Offer, number: int, seed: str) -> list[str]:
+def drawn(offer: offers.Offer, number: int, seed: str) -> list[str]:
     """Draw this many measured cells, each with the same chance. Raises InputError if there are too few."""
     every = sorted(str(each.cell) for each in measured(offer))
     if not 1 <= number <= len(every):
@@ -96,7 +95,7 @@ def drawn(offer: Offer, number: int, seed: str) -> list[str]:
     return [name for name in map(str, offer.entries) if name in first]
 
 
-def noises(offer: Offer) -> dict[Cell, designs.Noise]:
+def noises(offer: offers.Offer) -> dict[Cell, designs.Noise]:
     """Of each measured cell: the noise of its target's operation, if its repetitions show it, otherwise that of all
     cells.
     """
@@ -110,7 +109,7 @@ def noises(offer: Offer) -> dict[Cell, designs.Noise]:
     }
 
 
-def _noise(cells: Sequence[OfferedCell]) -> designs.Noise | None:
+def _noise(cells: Sequence[offers.OfferedCell]) -> designs.Noise | None:
     """That of a repetition of each of the cells; None if there are too few repetitions to know it."""
     freedom = sum(len(each.repeated) - 1 for each in cells)
     if freedom < ENOUGH:
@@ -125,7 +124,7 @@ def squares(values: Sequence[float]) -> float:
     return sum((value - middle) ** 2 for value in logarithms)
 
 
-def designed(offer: Offer, head: str, seed: str, aims: designs.Aims, fixed: designs.Design) -> Challenge:
+def designed(offer: offers.Offer, head: str, seed: str, aims: designs.Aims, fixed: designs.Design) -> Challenge:
     """The challenge that keeps the aims, or that the buyer insists on. Raises InputError if none does."""
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", seed):
         raise InputError(f"--seed {shown(seed[:80])}: allowed: up to 64 letters, digits and . _ -")
@@ -168,7 +167,7 @@ def _range(every: Sequence[designs.Noise]) -> str:
     return " to ".join(ends)
 
 
-def chances(asked: Challenge, offer: Offer) -> Iterator[Question]:
+def chances(asked: Challenge, offer: offers.Offer) -> Iterator[Question]:
     """The true error rates of a sample, and whether they are those that were asked for."""
     made, aims = asked.design, asked.aims
     rejected, _, caught = designs.rates(list(noises(offer).values()), aims, made)
@@ -181,7 +180,7 @@ def chances(asked: Challenge, offer: Offer) -> Iterator[Question]:
     yield Question("inflated", "yes" if caught >= aims.power else "NO", chance)
 
 
-def decision_of(asked: Challenge, offer: Offer, bundle: str, file: str) -> DecisionBlock:
+def decision_of(asked: Challenge, offer: offers.Offer, bundle: str, file: str) -> DecisionBlock:
     """For the buyer, before the sample is measured. `bundle`, `file`: as they are typed."""
     known, made = list(noises(offer).values()), asked.design
     own = _noise(measured(offer)) is not None
@@ -207,7 +206,7 @@ def decision_of(asked: Challenge, offer: Offer, bundle: str, file: str) -> Decis
     )
 
 
-def described(asked: Challenge, offer: Offer) -> Iterator[str]:
+def described(asked: Challenge, offer: offers.Offer) -> Iterator[str]:
     """What the decision does not say of the design."""
     known, made, aims = noises(offer), asked.design, asked.aims
     every = list(known.values())

@@ -19,9 +19,7 @@ from campaign.config.rules.kinds import RULE
 from campaign.core import keys, schema
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
-from campaign.core.keys import key, needed, record
 from campaign.core.model import Cell, Finding, Severity, matches
-from campaign.core.schema import Choice, ListOf, Number, Text, matching
 from campaign.core.strict_yaml import Document, has_key
 from campaign.core.units import listed
 from campaign.judge.findings import unchecked_by_buyer, violation
@@ -32,61 +30,65 @@ from campaign.results.cells import patterns
 HEAD, NONCE, TIMESTAMP, SAMPLE, REBUILD = "head", "nonce", "timestamp", "sample", "rebuild"
 PROOFS = (NONCE, HEAD, TIMESTAMP, SAMPLE, REBUILD)
 EVERYWHERE = "*/*/*/*"
-_HASH = matching("[0-9a-f]{64}", "the head of a journal: 64 hexadecimal digits")
-_PATTERN = Text("a text, with * for any", longest=500)
+_HASH = schema.matching("[0-9a-f]{64}", "the head of a journal: 64 hexadecimal digits")
+_PATTERN = schema.Text("a text, with * for any", longest=500)
 
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    rule: str = needed(RULE, "the rule of the finding")
-    text: str = needed(values.PROSE, "the explanation, or the finding itself, word by word as `verify` prints it")
-    by: str = needed(values.LINE, "who accepts it")
-    date: datetime.date = needed(values.DAY, "on which day")
-    cells: str = key(values.CELLS, "the cells in which it is accepted", EVERYWHERE)
-    part: str = key(format.NAME, "the only part of an RFP in which it is accepted", "", says_default="every part")
+    rule: str = keys.needed(RULE, "the rule of the finding")
+    text: str = keys.needed(values.PROSE, "the explanation, or the finding itself, word by word as `verify` prints it")
+    by: str = keys.needed(values.LINE, "who accepts it")
+    date: datetime.date = keys.needed(values.DAY, "on which day")
+    cells: str = keys.key(values.CELLS, "the cells in which it is accepted", EVERYWHERE)
+    part: str = keys.key(format.NAME, "the only part of an RFP in which it is accepted", "", says_default="every part")
 
 
 @dataclass(frozen=True, slots=True)
 class ShownProof:
     """A proof that `verify` cannot see itself."""
 
-    proof: str = needed(Choice((SAMPLE, REBUILD)), "what was shown: by `campaign accept`, or by `campaign rebuild`")
-    head: str = needed(_HASH, "the head of the bundle's journal")
-    by: str = needed(values.LINE, "by whom")
-    date: datetime.date = needed(values.DAY, "on which day")
+    proof: str = keys.needed(
+        schema.Choice((SAMPLE, REBUILD)), "what was shown: by `campaign accept`, or by `campaign rebuild`"
+    )
+    head: str = keys.needed(_HASH, "the head of the bundle's journal")
+    by: str = keys.needed(values.LINE, "by whom")
+    date: datetime.date = keys.needed(values.DAY, "on which day")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferTerms:
     path: Path
-    rules: str = needed(values.PACK, "the rule pack, by its id or file, or the file of an RFP, to judge by")
-    version: int | None = key(Number(1, 10**6), "version of the rule pack", says_default="any")
-    signers: Path = needed(values.FILE, "public keys of the vendors (format of ssh's allowed_signers)")
-    waiver_signers: Path | None = key(values.FILE, "public keys of those who may grant waivers", says_default="nobody")
-    nonce: str | None = key(format.NONCE, "the nonce that was issued")
-    heads: tuple[str, ...] = key(
-        ListOf(_HASH), "heads that the vendor of this one offer sent while it ran; otherwise `--head`"
+    rules: str = keys.needed(values.PACK, "the rule pack, by its id or file, or the file of an RFP, to judge by")
+    version: int | None = keys.key(schema.Number(1, 10**6), "version of the rule pack", says_default="any")
+    signers: Path = keys.needed(values.FILE, "public keys of the vendors (format of ssh's allowed_signers)")
+    waiver_signers: Path | None = keys.key(
+        values.FILE, "public keys of those who may grant waivers", says_default="nobody"
     )
-    authority: Path | None = key(values.FILE, "certificates of the authority that makes time stamps")
-    proof: tuple[str, ...] = key(
-        ListOf(Choice(PROOFS)),
+    nonce: str | None = keys.key(format.NONCE, "the nonce that was issued")
+    heads: tuple[str, ...] = keys.key(
+        schema.ListOf(_HASH), "heads that the vendor of this one offer sent while it ran; otherwise `--head`"
+    )
+    authority: Path | None = keys.key(values.FILE, "certificates of the authority that makes time stamps")
+    proof: tuple[str, ...] = keys.key(
+        schema.ListOf(schema.Choice(PROOFS)),
         "what an offer must show beside a signature",
         says_default="one of nonce, head and timestamp",
     )
-    shown: tuple[ShownProof, ...] = key(
-        ListOf(record(ShownProof)), "samples that were accepted, and benchmarks built again"
+    shown: tuple[ShownProof, ...] = keys.key(
+        schema.ListOf(keys.record(ShownProof)), "samples that were accepted, and benchmarks built again"
     )
-    mounts: tuple[str, ...] = key(
-        ListOf(_PATTERN), "types of file systems that results may be measured on", says_default="any"
+    mounts: tuple[str, ...] = keys.key(
+        schema.ListOf(_PATTERN), "types of file systems that results may be measured on", says_default="any"
     )
-    launchers: tuple[str, ...] = key(
-        ListOf(_PATTERN), "programs with their words that may stand before the benchmark", says_default="none"
+    launchers: tuple[str, ...] = keys.key(
+        schema.ListOf(_PATTERN), "programs with their words that may stand before the benchmark", says_default="none"
     )
-    preloads: tuple[str, ...] = key(
-        ListOf(_PATTERN), "libraries that may be loaded into the benchmark", says_default="none"
+    preloads: tuple[str, ...] = keys.key(
+        schema.ListOf(_PATTERN), "libraries that may be loaded into the benchmark", says_default="none"
     )
-    accept: tuple[Acceptance, ...] = key(
-        ListOf(record(Acceptance), most=1000),
+    accept: tuple[Acceptance, ...] = keys.key(
+        schema.ListOf(keys.record(Acceptance), most=1000),
         "what is accepted by name: results that were declined or projected, explanations, changes of the source",
     )
 
@@ -141,7 +143,7 @@ class OfferTerms:
                 )
 
 
-SCHEMA = record(OfferTerms)
+SCHEMA = keys.record(OfferTerms)
 
 
 def _allowed(text: str, allowed: Iterable[str]) -> bool:

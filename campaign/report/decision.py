@@ -16,9 +16,7 @@ from pathlib import Path
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units
-from campaign.core.escaping import plain
 from campaign.core.model import Finding, Move, Severity, Status
-from campaign.core.units import listed, several
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.submission import Submission
 from campaign.report import printing
@@ -86,9 +84,9 @@ def verdict(submission: Submission) -> Verdict:
         ("Explanation required by {rules}:", asked),
     ):
         if rules:
-            reasons.append(Reason(text.format(rules=several(len(rules), "rule")), rules))
+            reasons.append(Reason(text.format(rules=units.several(len(rules), "rule")), rules))
     if unchecked:
-        count = several(len(unchecked), "rule")
+        count = units.several(len(unchecked), "rule")
         reasons.append(Reason(f"{count} of {len(pack.checks)} not checked (does not count as passed):", unchecked))
     return Verdict(kind, headline, tuple(reasons))
 
@@ -184,17 +182,19 @@ def in_format(decision: DecisionBlock, style: str, width: int) -> list[str]:
 
 
 def _lines(decision: DecisionBlock, width: int) -> Iterator[str]:
-    yield from printing.wrapped("  ".join(map(plain, (decision.headline, *decision.about))), width, "", "  ")
+    yield from printing.wrapped("  ".join(map(escaping.plain, (decision.headline, *decision.about))), width, "", "  ")
     names = max(len(question.name) for question in decision.questions)
     answers = max(len(question.answer) for question in decision.questions)
     for question in decision.questions:
         first = f"  {question.name:{names}}  {question.answer:{answers}}  "
-        yield first + textwrap.shorten(plain(question.reason), max(width - len(first), LEAST), placeholder=" …")
-    yield from printing.wrapped(plain(decision.may), width, "You may conclude:  ", " " * 19)
-    yield from printing.wrapped(plain(decision.may_not), width, "You may not:       ", " " * 19)
+        yield first + textwrap.shorten(
+            escaping.plain(question.reason), max(width - len(first), LEAST), placeholder=" …"
+        )
+    yield from printing.wrapped(escaping.plain(decision.may), width, "You may conclude:  ", " " * 19)
+    yield from printing.wrapped(escaping.plain(decision.may_not), width, "You may not:       ", " " * 19)
     for number, step in enumerate(decision.steps, 1):
         first = f"{'Next' if number == 1 else '':4}  {number} {step.who:6}  "
-        yield from printing.wrapped(plain(step.what), width, first, " " * len(first))
+        yield from printing.wrapped(escaping.plain(step.what), width, first, " " * len(first))
 
 
 # --- what findings say
@@ -228,7 +228,7 @@ def rules_of(findings: Iterable[Finding]) -> tuple[str, ...]:
 def first_of(findings: Sequence[Finding]) -> str:
     """The first finding, and how many rules have some."""
     number = len(rules_of(findings))
-    first = f" (1 of {several(number, 'rule')})" if number > 1 else ""
+    first = f" (1 of {units.several(number, 'rule')})" if number > 1 else ""
     return f"{findings[0].rule}{first}: {findings[0].message}"
 
 
@@ -237,7 +237,7 @@ def complete(rows: Sequence[Row], more: str = "") -> Question:
     there = sum(row.status not in OPEN for row in rows)
     counts = Counter(str(row.status) for row in rows if row.status is not Status.MEASURED)
     others = ", ".join(f"{number} {status}" for status, number in counts.items())
-    reason = f"{there} of {several(len(rows), 'result')}{f' ({others})' if others else ''}"
+    reason = f"{there} of {units.several(len(rows), 'result')}{f' ({others})' if others else ''}"
     if rows and there == len(rows):
         return Question("complete", "yes", reason + more)
     return Question("complete", "NO", reason)
@@ -250,15 +250,15 @@ def rules(found: SortedFindings, buyer: str, otherwise: str) -> Question:
     parts = []
     for move, who in ((Move.VENDOR, "the vendor"), (Move.BUYER, buyer)):
         if of_move := rules_of(found.of(move)):
-            parts.append(f"{several(len(of_move), 'rule')} open for {who} ({listed(of_move, 4)})")
+            parts.append(f"{units.several(len(of_move), 'rule')} open for {who} ({units.listed(of_move, 4)})")
     if found.unprovable:
-        parts.append(f"{listed(found.unprovable, 4)} cannot be shown by these programs")
+        parts.append(f"{units.listed(found.unprovable, 4)} cannot be shown by these programs")
     return Question("rules", found.kept, "; ".join(parts) or otherwise)
 
 
 def decisions(found: SortedFindings, otherwise: str) -> Question:
     waiting = Counter({(finding.rule, finding.said): _kind(finding) for finding in found.undecided}.values())
-    counts = ", ".join(several(count, kind) for kind, count in waiting.items())
+    counts = ", ".join(units.several(count, kind) for kind, count in waiting.items())
     answer = f"{waiting.total()} open" if waiting else "none open"
     return Question("decisions", answer, f"{counts}, not yet accepted" if counts else otherwise)
 
@@ -273,7 +273,7 @@ def of_vendor(findings: Sequence[Finding]) -> Iterator[Step]:
     """What the vendor can do about the first rule, and how many there are."""
     if rules := rules_of(findings):
         remedy = CATALOGUE[rules[0]].remedy if rules[0] in CATALOGUE else "see the rule pack"
-        more = f"; then {several(len(rules) - 1, 'further rule')}" if len(rules) > 1 else ""
+        more = f"; then {units.several(len(rules) - 1, 'further rule')}" if len(rules) > 1 else ""
         yield Step(VENDOR, f"{rules[0]}: {remedy}{more}")
 
 

@@ -24,7 +24,6 @@ from campaign.pipeline.planning import Plan
 from campaign.plan import matrix, searches
 from campaign.plan.estimate import estimate
 from campaign.report import causes, decision, printing
-from campaign.report.decision import DecisionBlock
 from campaign.results.cells import Row, left_out, patterns
 from campaign.slurm import scripts
 
@@ -234,7 +233,7 @@ def _group(finding: Finding) -> int:
 LISTED = 4  # subjects and values that are listed
 
 
-def check_text(submission: Submission, block: DecisionBlock, width: int = printing.WIDEST) -> str:
+def check_text(submission: Submission, block: decision.DecisionBlock, width: int = printing.WIDEST) -> str:
     """`check`'s output: the decision, the findings, and how many rules are kept."""
     pack, findings = submission.pack, submission.all_findings
     lines = [*_grouped(pack, findings, submission.rows), *_clauses(pack, findings)]

@@ -15,12 +15,16 @@ from campaign.core import atomic, units
 from campaign.core.errors import typed, unwritten
 from campaign.judge.submission import Submission
 from campaign.report import decision, page, printing, table
-from campaign.report.decision import Compliance, DecisionBlock, Question, Step
 from campaign.report.scores import Scored
 
 TEMPLATE = "whole.html.j2"
 MOST_PARTS = 5  # in a decision
-_WORST_FIRST = (Compliance.BROKEN, Compliance.UNCHECKED, Compliance.REHEARSAL, Compliance.COMPLIES)
+_WORST_FIRST = (
+    decision.Compliance.BROKEN,
+    decision.Compliance.UNCHECKED,
+    decision.Compliance.REHEARSAL,
+    decision.Compliance.COMPLIES,
+)
 
 
 def heading(part: Part) -> str:
@@ -43,30 +47,32 @@ def as_json(response: Response, texts: Mapping[str, str], scored: Sequence[Score
 
 def decision_of(
     about: tuple[str, ...],
-    asked: Sequence[Question],
-    parts: Mapping[str, DecisionBlock],
-    steps: Sequence[Step],
-    of_part: Step,
-) -> DecisionBlock:
+    asked: Sequence[decision.Question],
+    parts: Mapping[str, decision.DecisionBlock],
+    steps: Sequence[decision.Step],
+    of_part: decision.Step,
+) -> decision.DecisionBlock:
     """Of an answer in parts, which is as good as the worst of them. `asked`, `steps`: about the whole; `of_part`: the
     command for one, without its name.
     """
     worst = sorted(parts, key=lambda part: _WORST_FIRST.index(parts[part].kind))
     shown = [
-        Question(part, parts[part].headline, "; ".join(f"{step.who}: {step.what}" for step in parts[part].steps))
+        decision.Question(
+            part, parts[part].headline, "; ".join(f"{step.who}: {step.what}" for step in parts[part].steps)
+        )
         for part in worst[:MOST_PARTS]
     ]
     if more := worst[MOST_PARTS:]:
-        shown.append(Question("others", f"{len(more)} more", units.listed(more)))
-    whole = parts[worst[0]] if worst else DecisionBlock("NOT VALID", (), (), "nothing.", "anything.")
+        shown.append(decision.Question("others", f"{len(more)} more", units.listed(more)))
+    whole = parts[worst[0]] if worst else decision.DecisionBlock("NOT VALID", (), (), "nothing.", "anything.")
     of_worst = [replace(of_part, what=f"{of_part.what} --part {part}") for part in worst[:1]]
     return replace(whole, about=about, questions=(*asked, *shown), steps=(*steps, *of_worst))
 
 
-def every_part(unanswered: Sequence[str], number: int) -> Question:
+def every_part(unanswered: Sequence[str], number: int) -> decision.Question:
     if unanswered:
-        return Question("parts", "NO", f"mandatory parts missing: {', '.join(unanswered)}")
-    return Question("parts", "yes", f"{units.several(number, 'part')}, no mandatory one is missing")
+        return decision.Question("parts", "NO", f"mandatory parts missing: {', '.join(unanswered)}")
+    return decision.Question("parts", "yes", f"{units.several(number, 'part')}, no mandatory one is missing")
 
 
 def scores_text(scored: Sequence[Scored], width: int, more: bool = True) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 
 from campaign.config.rules import formulas
 from campaign.config.rules.entries import FileConfiguration, Operation
-from campaign.config.rules.formulas import VALUE
 from campaign.config.rules.kinds import MEDIAN
 from campaign.config.rules.output_format import ONE_ITERATION
 from campaign.config.rules.pack import RulePack
@@ -275,7 +274,7 @@ def result(
         return measured
     wanted = formula.names(operation.formula)
     if operation.record:
-        return _computed(operation, {VALUE: measured}, numbers())
+        return _computed(operation, {formulas.VALUE: measured}, numbers())
     inputs = {each.name: result(each, operations, record, numbers) for each in operations if each.name in wanted}
     return _computed(operation, inputs, numbers())
 

@@ -8,9 +8,6 @@ from pathlib import Path
 
 from campaign.config.rules import catalogue, entries, formulas, sweeps
 from campaign.config.rules.builds import BuildCategory
-from campaign.config.rules.catalogue import judged
-from campaign.config.rules.entries import LaunchCondition, Operation
-from campaign.config.rules.formulas import is_known, name_of
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, MEDIAN
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.config.rules.programs import Flag, Phase, Program
@@ -244,7 +241,7 @@ def settle(
         profile=profile,
         values=values,
         given=apart,
-        checks=judged(pack.checks),
+        checks=catalogue.judged(pack.checks),
     )
 
 
@@ -272,10 +269,10 @@ def _swept(pack: RulePack, values: Mapping[str, str], geometry: object) -> dict[
 
 def _operations(
     pack: RulePack, values: Mapping[str, str], swept: Mapping[str, Mapping[str, tuple[str, ...]]]
-) -> tuple[Operation, ...]:
-    made: dict[str, Operation] = {}
+) -> tuple[entries.Operation, ...]:
+    made: dict[str, entries.Operation] = {}
     under = {phase.id: phase.runs_under for phase in pack.phases}
-    launches = {name_of(launch): launch for launch in swept}
+    launches = {formulas.name_of(launch): launch for launch in swept}
     for template in pack.operations:
         runs = under.get(template.phase, lambda _: True)
         measured = {each.name: each.launch for each in made.values()}
@@ -285,8 +282,10 @@ def _operations(
             for at in sweeps.combinations(template.id, lists):
                 filled = {**values, **at}
                 name = sweeps.fill(template.id, filled)
-                text = sweeps.fill(template.formula, {name: name_of(text) for name, text in filled.items()})
-                if text and not all(is_known(part, launch, launches, measured) for part in formula.names(text)):
+                text = sweeps.fill(template.formula, {name: formulas.name_of(text) for name, text in filled.items()})
+                if text and not all(
+                    formulas.is_known(part, launch, launches, measured) for part in formula.names(text)
+                ):
                     continue
                 known = made.get(name)
                 made[name] = replace(
@@ -339,7 +338,7 @@ def largest_members(pack: RulePack, names: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def _members(condition: LaunchCondition, largest: int) -> Iterator[LaunchCondition]:
+def _members(condition: entries.LaunchCondition, largest: int) -> Iterator[entries.LaunchCondition]:
     if not condition.series:
         yield condition
         return

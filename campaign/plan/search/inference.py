@@ -21,7 +21,6 @@ import numpy
 
 from campaign.core.model import Geometry
 from campaign.plan.search import curve, nouns
-from campaign.plan.search.nouns import Book, Logs, SearchSpace, Settings, size
 from campaign.statistics.intervals import Summary
 from campaign.statistics.ranks import NORMAL
 
@@ -49,14 +48,14 @@ class View:
     deviation: float  # of one run
 
     def by_votes(self) -> list[Geometry]:
-        return sorted(self.within, key=lambda one: (-self.votes.get(one, 0.0), -self.within[one], size(one)))
+        return sorted(self.within, key=lambda one: (-self.votes.get(one, 0.0), -self.within[one], nouns.size(one)))
 
     @property
     def safest(self) -> Geometry:
         return max(self.within, key=lambda one: (self.within[one], -one.processes))
 
 
-def view(book: Book, phase: str, draws: int = DRAWS) -> View:
+def view(book: nouns.Book, phase: str, draws: int = DRAWS) -> View:
     """From all runs so far; counts without runs take part too."""
     logs = tuple(book.all_logs())
     given = logs, book.space, book.settings.margin, f"{book.settings.seed}/{phase}", frozenset(book.failed), draws
@@ -65,17 +64,17 @@ def view(book: Book, phase: str, draws: int = DRAWS) -> View:
     return _view(*given, below) if below else seen
 
 
-def _below(book: Book, seen: View) -> tuple[Geometry, ...]:
+def _below(book: nouns.Book, seen: View) -> tuple[Geometry, ...]:
     """Counts without runs between the fewest that may be within the margin and the next smaller one with runs."""
-    fewest = min((one for one, share in seen.within.items() if share > 1 - book.settings.confidence), key=size)
+    fewest = min((one for one, share in seen.within.items() if share > 1 - book.settings.confidence), key=nouns.size)
     known = {one for _, one, _ in book.all_logs()} | book.failed.keys()
     return tuple(one for one in _toward(book.space, fewest, -1, known) if one not in seen.within)[:FURTHER]
 
 
 @functools.lru_cache(maxsize=1024)  # a search is replayed from its beginning whenever it has new runs
 def _view(
-    logs: Logs,
-    space: SearchSpace,
+    logs: nouns.Logs,
+    space: nouns.SearchSpace,
     margin: float,
     seed: str,
     failed: frozenset[Geometry],
@@ -84,9 +83,9 @@ def _view(
 ) -> View:
     given = curve.runs(logs)
     effect = given.effect
-    ranked = sorted(effect, key=lambda one: (-effect[one], size(one)))
+    ranked = sorted(effect, key=lambda one: (-effect[one], nouns.size(one)))
     known = [one for one in ranked[:KNOWN] if effect[one] >= effect[ranked[0]] - NEAR]
-    counts = sorted([*known, *_beside(space, known[:BESIDE], effect.keys() | failed), *more], key=size)
+    counts = sorted([*known, *_beside(space, known[:BESIDE], effect.keys() | failed), *more], key=nouns.size)
     drawn = curve.drawn(given, counts, space.cores_per_node, seed, draws)
     ratios = drawn - drawn.max(1, keepdims=True)
     good = ratios >= math.log1p(-margin)
@@ -101,7 +100,7 @@ def _view(
     )
 
 
-def _beside(space: SearchSpace, counts: Sequence[Geometry], known: Set[Geometry]) -> list[Geometry]:
+def _beside(space: nouns.SearchSpace, counts: Sequence[Geometry], known: Set[Geometry]) -> list[Geometry]:
     """Counts without runs near those with runs: for each in turn, counts between it and its neighbours, and the next
     ones.
     """
@@ -110,7 +109,7 @@ def _beside(space: SearchSpace, counts: Sequence[Geometry], known: Set[Geometry]
     return list(dict.fromkeys(row[at] for at in range(deepest) for row in rows if at < len(row)))[:OPEN]
 
 
-def _beside_one(space: SearchSpace, one: Geometry, known: Set[Geometry]) -> Iterator[Geometry]:
+def _beside_one(space: nouns.SearchSpace, one: Geometry, known: Set[Geometry]) -> Iterator[Geometry]:
     yield from nouns.midpoints(space, one, known)
     cores, ways = space.cores_per_node, [_toward(space, one, step, known) for step in (1, -1)]
     largest = max(2, math.gcd(one.processes_per_node, cores) // 2)
@@ -120,7 +119,7 @@ def _beside_one(space: SearchSpace, one: Geometry, known: Set[Geometry]) -> Iter
         yield from way[:1]
 
 
-def _toward(space: SearchSpace, one: Geometry, step: int, known: Set[Geometry]) -> list[Geometry]:
+def _toward(space: nouns.SearchSpace, one: Geometry, step: int, known: Set[Geometry]) -> list[Geometry]:
     """More, or fewer, processes on as many nodes, up to the next count that has runs."""
     added: list[Geometry] = []
     value = one.processes_per_node + step
@@ -153,22 +152,22 @@ class Answer:
         return self.shown and self.chosen.processes <= ALIKE * self.fewest.processes
 
 
-def resolved(book: Book, seen: View) -> bool:
+def resolved(book: nouns.Book, seen: View) -> bool:
     return _chosen(book, seen)[1] and answer(book, seen).resolved
 
 
-def answer(book: Book, seen: View) -> Answer:
+def answer(book: nouns.Book, seen: View) -> Answer:
     """The answer, among the counts that have confirmation runs."""
     chosen, shown = _chosen(book, seen)
     logs = tuple(book.all_logs())
-    counts = tuple(sorted({*_all_below(book, chosen), *seen.within}, key=size))
+    counts = tuple(sorted({*_all_below(book, chosen), *seen.within}, key=nouns.size))
     smaller = _smaller(logs, book.space, book.settings, counts, chosen, seen.peak)
     unsettled = smaller if shown else (*smaller, chosen)
     further = sum(_further(seen, one, book.settings) for one in unsettled)
     return Answer(chosen, shown, (*smaller, chosen), further)
 
 
-def _chosen(book: Book, seen: View) -> tuple[Geometry, bool]:
+def _chosen(book: nouns.Book, seen: View) -> tuple[Geometry, bool]:
     """The chosen count, and whether it is shown to be within the margin."""
     fresh, rates = book.fresh(), book.typical()
     refuted = _refuted(rates, book.settings.margin)
@@ -192,7 +191,7 @@ def _refuted(rates: Mapping[Geometry, Summary], margin: float) -> set[Geometry]:
     return {one for one, typical in rates.items() if typical.high is not None and typical.high < least}
 
 
-def _all_below(book: Book, chosen: Geometry) -> Iterator[Geometry]:
+def _all_below(book: nouns.Book, chosen: Geometry) -> Iterator[Geometry]:
     """All smaller counts, with runs or without; if there are very many, as many as the model can take."""
     below = [
         geometry
@@ -200,13 +199,18 @@ def _all_below(book: Book, chosen: Geometry) -> Iterator[Geometry]:
         for per_node in range(1, min(book.space.most_per_node, chosen.processes // nodes) + 1)
         if (geometry := Geometry(nodes, nodes * per_node)) in book.space and geometry not in book.failed
     ]
-    below.sort(key=size)
+    below.sort(key=nouns.size)
     yield from below[:: -(-len(below) // MOST_BELOW)]
 
 
 @functools.lru_cache(maxsize=256)
 def _smaller(
-    logs: Logs, space: SearchSpace, asked: Settings, counts: Sequence[Geometry], chosen: Geometry, peak: Geometry
+    logs: nouns.Logs,
+    space: nouns.SearchSpace,
+    asked: nouns.Settings,
+    counts: Sequence[Geometry],
+    chosen: Geometry,
+    peak: Geometry,
 ) -> tuple[Geometry, ...]:
     """The counts below the chosen one that may also be within the margin; with `confidence`, none below the first of
     these is.
@@ -227,11 +231,11 @@ def _smaller(
         one
         for place, (one, share) in enumerate(zip(counts, good.mean(0), strict=True))
         if place == first or (place > first and share > 1 - asked.confidence)
-        if size(one) < size(chosen)
+        if nouns.size(one) < nouns.size(chosen)
     )
 
 
-def _below_by_own_runs(given: curve.Runs, one: Geometry, peak: Geometry, asked: Settings) -> bool:
+def _below_by_own_runs(given: curve.Runs, one: Geometry, peak: Geometry, asked: nouns.Settings) -> bool:
     if one not in given.effect:
         return False
     own = int((given.at == given.geometries.index(one)).sum())
@@ -239,7 +243,7 @@ def _below_by_own_runs(given: curve.Runs, one: Geometry, peak: Geometry, asked: 
     return highest < given.effect[peak] + math.log1p(-asked.margin)
 
 
-def _further(seen: View, one: Geometry, asked: Settings) -> int:
+def _further(seen: View, one: Geometry, asked: nouns.Settings) -> int:
     """How many runs of a count would separate it from the margin, if it is where it seems to be; at least one."""
     ratios = seen.ratio.get(one)
     if ratios is None:

@@ -45,7 +45,6 @@ from campaign.plan.search.nouns import (
     words,
 )
 from campaign.statistics import intervals
-from campaign.statistics.intervals import two_groups
 
 RUNS_PER_COUNT, FEWEST_RUNS, MOST_RUNS = 1.75, 60, 320  # a search's number of runs
 EXPLORED = 0.55  # share of the runs before the confirmation runs
@@ -153,7 +152,7 @@ def decide(book: Book, complete: bool) -> Decision:
         peak = max(effect, key=lambda one: (effect[one], -one.processes, -one.nodes))
         reason = f"{words(peak)}: best rate so far, unconfirmed ({why})."
         decision = Decision(peak, peak, complete, confirmed, reason, _candidates(book, [peak]))
-    drift, groups = _drift(book), two_groups(_about_usual(book))
+    drift, groups = _drift(book), intervals.two_groups(_about_usual(book))
     slow_runs = SlowRuns(groups.share, -math.expm1(-groups.apart)) if groups else None
     return replace(
         decision,

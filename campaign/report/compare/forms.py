@@ -13,7 +13,6 @@ from campaign.core.units import digits, several
 from campaign.report import decision, printing
 from campaign.report.compare import verdicts
 from campaign.report.compare.offers import MAX_VALUES, Offer, OfferedCell
-from campaign.report.decision import VENDOR, YOU, Compliance, DecisionBlock, Question, Step
 from campaign.statistics import ranks
 
 MARKS = {
@@ -48,7 +47,7 @@ Table = tuple[list[str], list[list[str]]]  # headers and lines
 
 
 def printed(
-    comparison: verdicts.OfferComparison, block: DecisionBlock, style: str, width: int = printing.WIDEST
+    comparison: verdicts.OfferComparison, block: decision.DecisionBlock, style: str, width: int = printing.WIDEST
 ) -> str:
     """As CSV, JSON, or in a format of tabulate: the decision, the offers, every cell, the summary, and what marks
     mean.
@@ -255,7 +254,7 @@ def _power(comparison: verdicts.OfferComparison) -> Iterable[str]:
 # --- the decision
 
 
-def decision_of(comparison: verdicts.OfferComparison, names: Sequence[str]) -> DecisionBlock:
+def decision_of(comparison: verdicts.OfferComparison, names: Sequence[str]) -> decision.DecisionBlock:
     """For the buyer. `names`: the offers, as they are typed."""
     first = comparison.offers[0]
     offers = [_of_offer(comparison, place) for place in range(1, len(comparison.offers))][:MOST_OFFERS]
@@ -277,23 +276,25 @@ def decision_of(comparison: verdicts.OfferComparison, names: Sequence[str]) -> D
         may = "which commitments the reported values and their repetitions reach."
     elif all(cell.adjusted is None for cell in cells):
         may = "how the reported numbers relate: no difference was tested."
-    return DecisionBlock(
+    return decision.DecisionBlock(
         ", ".join(f"{each.name} {each.answer}" for each in offers).upper(),
         (f"A is {names[0]}", *rules),
         (
             *offers,
             _lacking("complete", gaps, cells, "without a value on a side", "every result has a value on both sides"),
             _lacking("tested", untested or none_left, cells, "cannot be tested", "with all repetitions"),
-            Question("alike", "open" if remarks else "yes", "; ".join(remarks) or "rules, size and process counts"),
+            decision.Question(
+                "alike", "open" if remarks else "yes", "; ".join(remarks) or "rules, size and process counts"
+            ),
         ),
         may,
         f"that the numbers were measured{not_equal}.",
         tuple(_steps(comparison, names, bool(gaps), bool(untested))),
-        Compliance.COMPLIES if comparison.passed else Compliance.BROKEN,
+        decision.Compliance.COMPLIES if comparison.passed else decision.Compliance.BROKEN,
     )
 
 
-def _of_offer(comparison: verdicts.OfferComparison, place: int) -> Question:
+def _of_offer(comparison: verdicts.OfferComparison, place: int) -> decision.Question:
     """Whether it is better than the first, or reaches its commitments."""
     name, column, in_means = verdicts.letters(place), comparison.cells[place - 1], comparison.in_means[place - 1]
     if comparison.terms is not None:
@@ -302,15 +303,15 @@ def _of_offer(comparison: verdicts.OfferComparison, place: int) -> Question:
         committed = sum(entry is not None and entry.status is not Status.DECLINED for entry in firsts)
         reached = f"{committed - len(missed)} of {several(committed, 'commitment')} reached"
         if missed:
-            return Question(name, "not accepted", f"{reached}; {missed[0].cell}: {_verdict(missed[0])}")
-        return Question(name, "accepted" if comparison.compared(place) else "not accepted", reached)
+            return decision.Question(name, "not accepted", f"{reached}; {missed[0].cell}: {_verdict(missed[0])}")
+        return decision.Question(name, "accepted" if comparison.compared(place) else "not accepted", reached)
     sums = verdicts.summary(column, in_means)
     shown = {word: sums.verdicts[word] for word in TOLD if sums.verdicts[word]}
     tested = any(cell.adjusted is not None for cell in column)
     numbers = ", ".join(f"{number} {word}" for word, number in shown.items())
     counts = f"{numbers} of {several(len(column), 'result')}; " if shown else ""
     answer = " and ".join(shown) or ("not shown to differ" if tested else "not tested")
-    return Question(name, answer, f"{counts}{_mean_in_words(in_means, sums)}")
+    return decision.Question(name, answer, f"{counts}{_mean_in_words(in_means, sums)}")
 
 
 def _mean_in_words(in_means: bool, sums: verdicts.GainSummary) -> str:
@@ -325,25 +326,31 @@ def _mean_in_words(in_means: bool, sums: verdicts.GainSummary) -> str:
 
 def _lacking(
     name: str, cells: Sequence[verdicts.CellComparison], every: Sequence[object], what: str, otherwise: str
-) -> Question:
+) -> decision.Question:
     if not cells:
-        return Question(name, "yes", otherwise)
+        return decision.Question(name, "yes", otherwise)
     first = f"{cells[0].cell}: {cells[0].reason}"
-    return Question(name, "NO", f"{len(cells)} of {several(len(every), 'result')} {what}: {first}")
+    return decision.Question(name, "NO", f"{len(cells)} of {several(len(every), 'result')} {what}: {first}")
 
 
 def _steps(
     comparison: verdicts.OfferComparison, names: Sequence[str], has_gaps: bool, has_untested: bool
-) -> Iterator[Step]:
+) -> Iterator[decision.Step]:
     bundles = [name for name, offer in zip(names, comparison.offers, strict=True) if offer.remark]
-    yield Step(YOU, "; ".join(f"campaign verify {name}" for name in dict.fromkeys(bundles or ["OFFER"])))
+    yield decision.Step(
+        decision.YOU, "; ".join(f"campaign verify {name}" for name in dict.fromkeys(bundles or ["OFFER"]))
+    )
     if has_gaps:
-        yield Step(VENDOR, "measure what has no value, or decline it with a reason")
+        yield decision.Step(decision.VENDOR, "measure what has no value, or decline it with a reason")
     if has_untested:
         fewest = ranks.fewest(verdicts.LEVEL / 2)
-        yield Step(VENDOR, f"set repetitions: {fewest} or more and slurm.allocation: run; campaign run FILE")
+        yield decision.Step(
+            decision.VENDOR, f"set repetitions: {fewest} or more and slurm.allocation: run; campaign run FILE"
+        )
     if any(cell.verdict is SESSION for column in comparison.cells for cell in column):
-        yield Step(VENDOR, "measure both in turns on one system (A, B, A, B, …), or each in 4 sessions or more")
+        yield decision.Step(
+            decision.VENDOR, "measure both in turns on one system (A, B, A, B, …), or each in 4 sessions or more"
+        )
 
 
 # --- CSV and JSON
@@ -365,7 +372,7 @@ def _flat_cells(comparison: verdicts.OfferComparison) -> Iterator[dict[str, Any]
             yield flat | {"reason": cell.reason}
 
 
-def as_json(comparison: verdicts.OfferComparison, block: DecisionBlock) -> str:
+def as_json(comparison: verdicts.OfferComparison, block: decision.DecisionBlock) -> str:
     """One object, with each cell on a line of its own."""
     asked = comparison.terms
     terms = {"least": asked.least, "reported_alone": asked.reported, "means": asked.means} if asked else None

@@ -18,9 +18,7 @@ from typing import Any, TypeVar
 
 from campaign.core import untrusted
 from campaign.core.errors import pass_on_limit
-from campaign.core.untrusted import JsonFields, WrongField, short
 from campaign.results.environment import facts
-from campaign.results.environment.facts import Served
 from campaign.results.environment.slurm_text import MOST_NODES, slurm_fields
 
 FORMAT = 2
@@ -51,7 +49,7 @@ def parse(content: bytes, name: str = "environment.json") -> facts.Evidence:
     try:
         data = _object(content, FORMAT)
         environment = _environment(json.dumps({key: data[key] for key in data if key not in _OF_ATTEMPT}), name)
-    except (WrongField, RecursionError) as wrong:
+    except (untrusted.WrongField, RecursionError) as wrong:
         return facts.Evidence(facts.Environment(problems=(f"{name}: {wrong}",)))
     reader = _PartsReader(data, name)
     made = reader.take("made", reader.fields.truth, None)
@@ -128,7 +126,7 @@ class _PartsReader:
     """Takes parts out of a JSON object; invalid ones are left out and reported in `problems`."""
 
     def __init__(self, data: Mapping[str, Any], name: str) -> None:
-        self.fields, self._name = JsonFields(data), name
+        self.fields, self._name = untrusted.JsonFields(data), name
         self.problems: list[str] = []
 
     def problem(self, text: str) -> None:
@@ -141,7 +139,7 @@ class _PartsReader:
             return absent
         try:
             return get(key)
-        except WrongField as wrong:
+        except untrusted.WrongField as wrong:
             self.problem(str(wrong))
             return absent
 
@@ -167,7 +165,7 @@ class _PartsReader:
             if isinstance(text, str):
                 texts[name] = clean(text)
             else:
-                self.problem(f"{key}.{name[:80]}: {short(text)} is not a string")
+                self.problem(f"{key}.{name[:80]}: {untrusted.short(text)} is not a string")
         return texts
 
     def space(self, key: str) -> facts.FileSystemSpace | None:
@@ -175,11 +173,13 @@ class _PartsReader:
 
     def _space(self, key: str) -> facts.FileSystemSpace:
         value = self.fields.get(key)
-        given = JsonFields.of(value)
+        given = untrusted.JsonFields.of(value)
         try:
             return facts.FileSystemSpace(given.number_of("time"), *(given.count(name) for name in _COUNTS))
-        except WrongField:
-            raise WrongField(f"{key}: {short(value)} does not describe the space of a file system") from None
+        except untrusted.WrongField:
+            raise untrusted.WrongField(
+                f"{key}: {untrusted.short(value)} does not describe the space of a file system"
+            ) from None
 
     def nodes(self) -> tuple[facts.Node, ...]:
         nodes = self.fields.data.get("nodes", [])
@@ -189,9 +189,9 @@ class _PartsReader:
         return tuple(self._node(number, node) for number, node in enumerate(nodes))
 
     def _node(self, number: int, value: Any) -> facts.Node:
-        texts = {key: clean(text) for key, text in JsonFields.of(value).data.items() if isinstance(text, str)}
+        texts = {key: clean(text) for key, text in untrusted.JsonFields.of(value).data.items() if isinstance(text, str)}
         if "name" not in texts:
-            self.problem(f"nodes[{number}]: {short(value)} has no name")
+            self.problem(f"nodes[{number}]: {untrusted.short(value)} has no name")
             return facts.Node("", "")
         clock = texts.get("clock", "")
         seconds = float(clock) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", clock) else None
@@ -221,11 +221,11 @@ class _PartsReader:
 
 def _value(given: Any, nodes: int, seen: set[int]) -> facts.Value:
     """A fact's value on nodes that are not in `seen`, to which they are added. Raises ValueError."""
-    text, ranges, dropped = map(JsonFields.of(given).get, ("value", "nodes", "dropped"))
+    text, ranges, dropped = map(untrusted.JsonFields.of(given).get, ("value", "nodes", "dropped"))
     if isinstance(dropped, int):
         raise ValueError(f"the job dropped the values of {dropped} nodes")
     if not isinstance(text, str) or not isinstance(ranges, str):
-        raise ValueError(f"{short(given)} is not a value with its nodes")
+        raise ValueError(f"{untrusted.short(given)} is not a value with its nodes")
     members = facts.indices(ranges, nodes)
     if not seen.isdisjoint(members):
         raise ValueError("two values for one node")
@@ -252,8 +252,8 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> facts.Acc
         data = _object(content, ACCOUNTING_FORMAT)
         steps = data.get("steps", [])
         if not isinstance(steps, list) or len(steps) > MOST_TEXTS:
-            raise WrongField(f"steps: not a list of at most {MOST_TEXTS}")
-    except WrongField as wrong:
+            raise untrusted.WrongField(f"steps: not a list of at most {MOST_TEXTS}")
+    except untrusted.WrongField as wrong:
         return facts.Accounting(problems=(f"{name}: {wrong}",))
     reader = _PartsReader(data, name)
     asked = reader.take("asked", reader.fields.number_of, 0.0)
@@ -293,11 +293,11 @@ def _object(content: bytes, form: int) -> dict[str, Any]:
     try:
         data = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise WrongField(f"not JSON: {error}") from None
+        raise untrusted.WrongField(f"not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise WrongField("not a JSON object")
+        raise untrusted.WrongField("not a JSON object")
     if data.get("format") != form:
-        raise WrongField(f"format {short(data.get('format'))}; expected {form}")
+        raise untrusted.WrongField(f"format {untrusted.short(data.get('format'))}; expected {form}")
     return data
 
 
@@ -317,7 +317,7 @@ class Count:
     counts: Mapping[str, int]
 
 
-def read_counters(path: Path) -> dict[str, Served]:
+def read_counters(path: Path) -> dict[str, facts.Served]:
     """What the servers did in each phase, as far as the file shows: it may come from anybody. Raises OSError if a file
     that exists cannot be read.
     """
@@ -333,13 +333,13 @@ def samples(content: bytes) -> list[Count]:
     found = []
     for line in content.splitlines():
         with suppress(ValueError, RecursionError):
-            said = JsonFields.of(json.loads(line.decode("utf-8")))
-            counts = JsonFields(said.entries("counts"))
+            said = untrusted.JsonFields.of(json.loads(line.decode("utf-8")))
+            counts = untrusted.JsonFields(said.entries("counts"))
             found.append(Count(said.text("when"), {kind: counts.count(kind) for kind in counts.data}))
     return found
 
 
-def served(found: Sequence[Count]) -> dict[str, Served]:
+def served(found: Sequence[Count]) -> dict[str, facts.Served]:
     """Operations of a phase's own kind, by phase; of several iterations, those with the fewest. Empty if servers were
     restarted.
     """
@@ -355,13 +355,13 @@ def served(found: Sequence[Count]) -> dict[str, Served]:
             if later.when == phase and phase in sooner.counts and phase in later.counts
         ]
         if did:
-            known[phase] = Served(min(did), min(did))
+            known[phase] = facts.Served(min(did), min(did))
     if not known and (between := _served_between(found)):
         known["stat"] = between
     return known
 
 
-def _served_between(found: Sequence[Count]) -> Served | None:
+def _served_between(found: Sequence[Count]) -> facts.Served | None:
     """The stats between the creation of the last file and the removal of the first."""
     usable = [sample for sample in found if all(phase in sample.counts for phase in PHASES)]
     if len(usable) < 2:
@@ -374,4 +374,4 @@ def _served_between(found: Sequence[Count]) -> Served | None:
     stats = [sample.counts["stat"] for sample in usable]
     before, after = creating[-1], removing[0]
     inner = max(0, stats[after - 1] - stats[before + 1]) if after - 1 > before else 0
-    return Served(inner, stats[after] - stats[before])
+    return facts.Served(inner, stats[after] - stats[before])
