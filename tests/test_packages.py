@@ -36,7 +36,7 @@ USERS = {
     "re2": {"core.line_pattern"},
     "orjson": {"core.events"},
     "yaml": {"core.strict_yaml", "evidence.sample"},
-    "jinja2": {"slurm.scripts", "report.page"},
+    "jinja2": {"core.resources", "slurm.scripts"},
     "markupsafe": {"report.page"},
     "tabulate": {"results.source", "report.printing", "cli.completion"},
     "argcomplete": {"cli.completion"},

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import campaign
 from campaign.core.errors import EnvironmentLacks
+
+if TYPE_CHECKING:
+    import jinja2
 
 _PACKAGE = Path(campaign.__file__).resolve().parent
 _DATA = _PACKAGE / "_data"
@@ -37,6 +41,20 @@ def binaries() -> Path:
             "no home directory found; set CAMPAIGN_BENCHMARK to a directory that all nodes see"
         ) from error
     return data.absolute() / "campaign" / campaign.__version__ / "bench"
+
+
+def templates(**options: Any) -> jinja2.Environment:
+    """The program's own templates. `options`: of jinja2, beside those that all of them have."""
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        **options,
+    )
 
 
 def witness() -> Path:

@@ -16,10 +16,9 @@ from typing import Any
 from campaign import __version__
 from campaign.config.format import Target
 from campaign.config.rules.pack import RulePack
-from campaign.core import escaping, units
+from campaign.core import escaping, resources, units
 from campaign.core.grouping import grouped
 from campaign.core.model import Finding, Run, Status
-from campaign.core.resources import TEMPLATES
 from campaign.report import causes, clauses, decision, notes, origins, table
 from campaign.report.contents import Contents
 from campaign.report.plots import svg
@@ -85,17 +84,11 @@ def html(
 
 def rendered(template: str, **values: Any) -> str:
     """A page by a template, which escapes every text."""
-    import jinja2
     from markupsafe import Markup
 
-    style, script = ((TEMPLATES / name).read_text(encoding="utf-8") for name in (STYLE, SCRIPT))
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        undefined=jinja2.StrictUndefined,
+    style, script = ((resources.TEMPLATES / name).read_text(encoding="utf-8") for name in (STYLE, SCRIPT))
+    environment = resources.templates(
         autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
         finalize=lambda value: (
             escaping.plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
         ),
