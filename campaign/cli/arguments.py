@@ -127,6 +127,7 @@ class Verb:
     options: Sequence[Option | tuple[Option, ...]] = ()
     epilog: str | None = None
     aliases: tuple[str, ...] = ()
+    verbs: Sequence[Verb] = ()  # of its own
 
 
 FILE = Option("file", type=Path, metavar="FILE", help="campaign file")
@@ -149,6 +150,7 @@ MAPPING = Option(
     "--mapping", type=Path, metavar="MAP", help="which cells of a form have which results (docs/forms.md), or an RFP"
 )
 OF_PART = Option("--part", dest="of_part", default="", metavar="PART", help="with an RFP as MAP: the part compared")
+OF_SANDBOX = Option("--dir", metavar="DIR", help="its directory (default: /tmp/campaign-sandbox-UID)")
 PACK = "crossroads-mdtest"
 
 
@@ -396,7 +398,29 @@ VERBS = (
     Verb("help", "verbs", "print the help of a verb", [
         Option("verb", nargs="?", metavar="VERB", help="such as run (default: list all)"),
     ]),
-    Verb("sandbox", "verbs", "run a Slurm cluster of virtual nodes on this machine"),
+    Verb("sandbox", "verbs", "run a Slurm cluster of virtual nodes on this machine", verbs=[
+        Verb("start", "verbs",
+             "start a cluster, or the dead parts of one that runs, and wait until its nodes are idle", [
+            OF_SANDBOX,
+            Option("--nodes", type=int, default=4, metavar="N", help="number of nodes (default: 4)"),
+            Option("--cpus", type=int, default=8, metavar="N", help="CPUs of each node (default: 8)"),
+            Option("--accounting", action="store_true", help="with slurmdbd and MariaDB, so that sacct works"),
+            Option("--partition", default="sandbox", metavar="NAME", help="the partition's name (default: sandbox)"),
+            Option("--epilog", default="/bin/true", metavar="FILE",
+                   help="program that Slurm runs on each node after each job, as sites do for health checks"),
+            Option("--owner", type=int, metavar="PID", help="process that needs the cluster: when it has ended, so "
+                   "does the cluster (default: until it is stopped)"),
+            Option("--storage", metavar="KIND", default="", help="with a network file system, each node a client of "
+                   "its own: gluster[,bricks=N][,disk][,slow=MS], its bricks in memory or on DIR's disk, the last one "
+                   "slowed down by MS milliseconds per operation; needs root"),
+        ]),
+        Verb("stop", "verbs", "end its jobs and daemons, and remove its directory", [OF_SANDBOX]),
+        Verb("status", "verbs", "show daemons, nodes and jobs; exit status 0 when all is up, 1 when not", [
+            OF_SANDBOX,
+            Option("--json", action="store_true", help="print a JSON object"),
+        ]),
+        Verb("env", "verbs", 'print what the shell needs to use it: eval "$(campaign sandbox env)"', [OF_SANDBOX]),
+    ]),
 )
 # fmt: on
 MEANT = {
@@ -431,8 +455,8 @@ def check_verb(*words: str) -> None:
     raise InputError(f"unknown verb {verb}; {suggestion(verb, names, 0.6, allowed)}")
 
 
-def parser(sandbox: bool) -> argparse.ArgumentParser:
-    """`sandbox`: with that verb's own verbs and options, which take time to load."""
+def parser(inner: bool) -> argparse.ArgumentParser:
+    """`inner`: with the verbs of verbs, which take time to make."""
     top = Parser(
         prog="campaign",
         description="Run RFP benchmarks on Slurm under the RFP's run rules;\nproduce verifiable result tables.",
@@ -442,27 +466,33 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"campaign {__version__}")
     all_verbs = top.add_subparsers(metavar="VERB", required=True, parser_class=VerbParser)
     for listed in VERBS:
-        verb = all_verbs.add_parser(
-            listed.name,
-            aliases=listed.aliases,
-            help=listed.help,
-            description=listed.help,
-            epilog=listed.epilog,
-            formatter_class=Help,
-        )
+        verb = _added(all_verbs, listed)
         verb.set_defaults(do=(listed.module, listed.name))
-        for each in listed.options:
-            if isinstance(each, Option):
-                verb.add_argument(*each.names, **each.terms)
-            else:
-                group = verb.add_mutually_exclusive_group()
-                for exclusive in each:
-                    group.add_argument(*exclusive.names, **exclusive.terms)
-    if sandbox:
-        from campaign.slurm.sandbox.command import add_arguments
-
-        add_arguments(verb)
+        if inner and listed.verbs:
+            names = "|".join(each.name for each in listed.verbs)
+            verbs = verb.add_subparsers(dest="verb", metavar=names, required=True)
+            for each in listed.verbs:
+                _added(verbs, each)
     return top
+
+
+def _added(verbs: argparse._SubParsersAction[Any], listed: Verb) -> argparse.ArgumentParser:
+    verb: argparse.ArgumentParser = verbs.add_parser(
+        listed.name,
+        aliases=listed.aliases,
+        help=listed.help,
+        description=listed.help,
+        epilog=listed.epilog,
+        formatter_class=Help,
+    )
+    for each in listed.options:
+        if isinstance(each, Option):
+            verb.add_argument(*each.names, **each.terms)
+        else:
+            group = verb.add_mutually_exclusive_group()
+            for exclusive in each:
+                group.add_argument(*exclusive.names, **exclusive.terms)
+    return verb
 
 
 def of_verb(top: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""The command line `campaign sandbox start|stop|status|env`: arguments in, text out."""
+"""`campaign sandbox start|stop|status|env`: arguments in, text out."""
 
 from __future__ import annotations
 
@@ -15,39 +15,6 @@ if TYPE_CHECKING:
     from campaign.slurm.sandbox.query import SandboxStatus
 
 NOT_RUNNING = 1
-STORAGE = (
-    "with a network file system, each node a client of its own: gluster[,bricks=N][,disk][,slow=MS], its bricks in "
-    "memory or on DIR's disk, the last one slowed down by MS milliseconds per operation; needs root"
-)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the four verbs and their options to the parser of `campaign sandbox`."""
-    verbs = parser.add_subparsers(dest="verb", metavar="start|stop|status|env", required=True)
-    texts = {
-        "start": "start a cluster, or the dead parts of one that runs, and wait until its nodes are idle",
-        "stop": "end its jobs and daemons, and remove its directory",
-        "status": "show daemons, nodes and jobs; exit status 0 when all is up, 1 when not",
-        "env": 'print what the shell needs to use it: eval "$(campaign sandbox env)"',
-    }
-    for verb, text in texts.items():
-        sub = verbs.add_parser(verb, help=text, description=text[0].upper() + text[1:] + ".")
-        sub.add_argument(
-            "--dir",
-            metavar="DIR",
-            help="its directory (default: /tmp/campaign-sandbox-UID)",
-        )
-    start = verbs.choices["start"]
-    start.add_argument("--nodes", type=int, default=4, metavar="N", help="number of nodes (default: 4)")
-    start.add_argument("--cpus", type=int, default=8, metavar="N", help="CPUs of each node (default: 8)")
-    start.add_argument("--accounting", action="store_true", help="with slurmdbd and MariaDB, so that sacct works")
-    start.add_argument("--partition", default="sandbox", metavar="NAME", help="the partition's name (default: sandbox)")
-    epilog = "program that Slurm runs on each node after each job, as sites do for health checks"
-    start.add_argument("--epilog", default="/bin/true", metavar="FILE", help=epilog)
-    owner = "process that needs the cluster: when it has ended, so does the cluster (default: until it is stopped)"
-    start.add_argument("--owner", type=int, metavar="PID", help=owner)
-    start.add_argument("--storage", metavar="KIND", default="", help=STORAGE)
-    verbs.choices["status"].add_argument("--json", action="store_true", help="print a JSON object")
 
 
 def main(args: argparse.Namespace) -> int:
