@@ -1,8 +1,7 @@
 /* find: files per second that all processes together look at in a directory tree, as the find phase of IO500.
  *
  * The time of the slowest process is used, from a barrier to the end of the walk. A file is examined by its name, and by
- * lstat where its size or its age is asked for and the name fits. The processes read directories, and share what they
- * find after at most BATCH names of each: a single directory is read by one process and examined by all. */
+ * lstat where its size or its age is asked for and the name fits. */
 #include "common/die.h"
 #include "common/emit.h"
 #include "common/faults.h"
@@ -11,39 +10,18 @@
 #include "common/run.h"
 #include "common/timer.h"
 #include "common/version.h"
-#include "find/entries.h"
+#include "find/walk.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-enum { BATCH = 20000 };
-
-struct config {
-    const char *directory, *name, *newer;
-    int64_t size;
-};
-
-struct walk {
-    const struct config *config;
-    struct timespec newer; /* of the file --newer */
-    struct entries directories;
-    size_t next; /* of those not read yet */
-    DIR *open;
-    const char *path; /* of the open one */
-    int64_t files, found;
-    struct faults faults;
-};
 
 static const char intro[] =
     "Walks through a directory tree with all processes and counts its files, and those that fit\n"
     "all of --name, --size and --newer. Reports files a second, all files over the time.\n";
 
-static bool read_options(struct config *c, int argc, char **argv, struct opt_common *common, int *status)
+static bool read_options(struct find_config *c, int argc, char **argv, struct opt_common *common, int *status)
 {
     const struct opt options[] = {
         {'d', "directory", OPT_TEXT, &c->directory, "DIR", "where to begin (required)", 0, 0, 0},
@@ -53,112 +31,6 @@ static bool read_options(struct config *c, int argc, char **argv, struct opt_com
     };
     const struct opt_applet applet = {"find", "-d DIR [options]", intro, options, sizeof options / sizeof options[0]};
     return opt_parse(&applet, argc, argv, common, status);
-}
-
-static bool is_newer(const struct timespec *one, const struct timespec *other)
-{
-    return one->tv_sec != other->tv_sec ? one->tv_sec > other->tv_sec : one->tv_nsec > other->tv_nsec;
-}
-
-/* Counts a file, or keeps a directory to be read. */
-static void look_at(struct walk *walk, const char *entry)
-{
-    const struct config *config = walk->config;
-    const char *path = entry + 1, *slash = strrchr(path, '/');
-    const bool named = config->name == NULL || fnmatch(config->name, slash == NULL ? path : slash + 1, 0) == 0;
-    const bool ask = entry[0] == '?' || (named && (config->size >= 0 || config->newer != NULL));
-    struct stat status = {0};
-    if (entry[0] != 'd' && ask && lstat(path, &status) != 0) {
-        faults_add(&walk->faults, "lstat", path, errno, NULL);
-        return;
-    }
-    if (entry[0] == 'd' || S_ISDIR(status.st_mode)) {
-        entries_add(&walk->directories, 'd', NULL, path);
-        return;
-    }
-    walk->files++;
-    walk->found += named && (config->size < 0 || status.st_size == config->size) &&
-                   (config->newer == NULL || is_newer(&status.st_mtim, &walk->newer));
-}
-
-static char kind_of(const struct dirent *entry)
-{
-    return entry->d_type == DT_DIR ? 'd' : entry->d_type == DT_UNKNOWN ? '?' : 'f';
-}
-
-static bool open_next(struct walk *walk)
-{
-    size_t next;
-    const char *entry = entries_next(&walk->directories, walk->next, &next);
-    if (entry == NULL)
-        return false;
-    walk->next = next;
-    walk->path = entry + 1;
-    walk->open = opendir(walk->path);
-    if (walk->open == NULL)
-        faults_add(&walk->faults, "opendir", walk->path, errno, NULL);
-    return true;
-}
-
-/* Reads at most BATCH names of the directories that this process has. */
-static void read_names(struct walk *walk, struct entries *found)
-{
-    while (found->count < BATCH) {
-        if (walk->open == NULL) {
-            if (!open_next(walk))
-                return;
-            continue;
-        }
-        errno = 0;
-        const struct dirent *entry = readdir(walk->open);
-        if (entry != NULL) {
-            if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-                entries_add(found, kind_of(entry), walk->path, entry->d_name);
-            continue;
-        }
-        if (errno != 0)
-            faults_add(&walk->faults, "readdir", walk->path, errno, NULL);
-        closedir(walk->open);
-        walk->open = NULL;
-    }
-}
-
-/* Directories that have been read are dropped once no name of them is in use. */
-static bool has_more(struct walk *walk)
-{
-    const bool more = walk->open != NULL || walk->next < walk->directories.used;
-    if (!more) {
-        entries_free(&walk->directories);
-        walk->next = 0;
-    }
-    return more;
-}
-
-/* Keeps the path of the open directory, which adding others may move. */
-static void take(struct walk *walk, const struct entries *shared)
-{
-    const size_t at = walk->open == NULL ? 0 : (size_t)(walk->path - walk->directories.bytes);
-    size_t next;
-    const char *entry;
-    for (size_t place = 0; (entry = entries_next(shared, place, &next)) != NULL; place = next)
-        look_at(walk, entry);
-    if (walk->open != NULL)
-        walk->path = walk->directories.bytes + at;
-}
-
-static void walk_tree(struct walk *walk, const struct place *place)
-{
-    struct entries names = {0};
-    if (place->rank == 0)
-        entries_add(&walk->directories, 'd', NULL, walk->config->directory);
-    for (int more = 1; more != 0;) {
-        read_names(walk, &names);
-        const int64_t shared = entries_share(&names, place->comm);
-        take(walk, &names);
-        entries_free(&names);
-        int own = has_more(walk) || shared > 0;
-        MPI_Allreduce(&own, &more, 1, MPI_INT, MPI_LOR, place->comm);
-    }
 }
 
 static void report(const struct walk *walk, const struct place *place, double elapsed_s)
@@ -182,7 +54,7 @@ static void report(const struct walk *walk, const struct place *place, double el
     emit_line_end();
 }
 
-static int measure(const struct config *config, struct run *run)
+static int measure(const struct find_config *config, struct run *run)
 {
     struct walk walk = {.config = config};
     struct stat status;
@@ -204,7 +76,7 @@ static int measure(const struct config *config, struct run *run)
 
 int app_find(int argc, char **argv)
 {
-    struct config config = {.size = -1};
+    struct find_config config = {.size = -1};
     struct opt_common common = {0};
     int status;
     if (!read_options(&config, argc, argv, &common, &status))

@@ -266,7 +266,7 @@ static void move_all(struct mpiio_worker *worker)
     for (;;) {
         if (worker->busy == 0 && !worker->failed && worker->piece_at == worker->piece.bytes && !next_piece(worker, true))
             return;
-        uint64_t burst_start_ns = timer_ns();
+        uint64_t burst_start_ns = in_bursts ? timer_ns() : 0;
         fill(worker);
         if (worker->busy > 0)
             reap(worker);

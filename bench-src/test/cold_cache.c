@@ -39,6 +39,8 @@ AROUND(int, stat, (const char *path, struct stat *status), (path, status))
 AROUND(int, unlink, (const char *path), (path))
 AROUND(ssize_t, pread, (int fd, void *buffer, size_t bytes, off_t offset), (fd, buffer, bytes, offset))
 AROUND(ssize_t, pwrite, (int fd, const void *buffer, size_t bytes, off_t offset), (fd, buffer, bytes, offset))
+AROUND(ssize_t, read, (int fd, void *buffer, size_t bytes), (fd, buffer, bytes))
+AROUND(ssize_t, write, (int fd, const void *buffer, size_t bytes), (fd, buffer, bytes))
 AROUND(int, MPI_Isend, (const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request),
        (buffer, count, type, peer, tag, comm, request))
 AROUND(int, MPI_Irecv, (void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request),

@@ -40,6 +40,7 @@ class Case:
     counts: tuple[int, int] = (1000, 3000)
     each: int = 1  # operations for each of the count
     processes: int = 1
+    calls: int = 0  # of libraries that it may have more
     libc: bool = True  # what the C library does counts: not where the MPI library calls it while it waits
 
     def bars(self) -> Cost:
@@ -47,8 +48,8 @@ class Case:
         return {
             "instructions": instructions,
             "loads and stores": accesses,
-            "library calls": 0,
-            "system calls": 0,
+            "library calls": self.calls,
+            "system calls": 0.5,  # some are counted for a thread of the MPI library that then runs
             "allocations": 0,
             "code lines": code,
             "data lines": data,
@@ -80,6 +81,29 @@ def mbw_mr_loop(_directory: Path, count: int) -> list[object]:
     return [BUILD / "limits" / "mbw_mr_loop", 8, 8, count, 1]
 
 
+def nfstest(directory: Path, count: int) -> list[object]:
+    return [BUILD / "nfstest", "n1", "ub", f"m{4096 * count}", f"M{4096 * count}", "b4096", "d1", f"f{directory}"]
+
+
+def checkpoint(directory: Path, count: int) -> list[object]:
+    return [BUILD / "checkpoint", "-m", 4096 * count, "-t", 4096, "-r", "-d", directory]
+
+
+def mpiio(directory: Path, count: int) -> list[object]:
+    return [BUILD / "mpiio", "-a", "POSIX", "-r", 1, "-b", 4096, "-s", 4096 * count, "--read", "-f", directory / "f"]
+
+
+def of_files(program: Path, *options: object) -> Command:
+    """A walk over so many files, which it makes."""
+
+    def command(directory: Path, count: int) -> list[object]:
+        for number in range(count):
+            (directory / f"file.{number}").touch()
+        return [program, *options, directory]
+
+    return command
+
+
 MDTEST_FUNCTIONS = ("mdtest_phase_items", "measure")
 IOR_PHASES = ["write 4 KiB", "read 4 KiB"]
 IOR_FUNCTIONS = ("ior_move", "measure")
@@ -95,6 +119,18 @@ CASES = [
         IOR_FUNCTIONS,
         more=(130, 45, 18, 9),
         counts=(1024, 4096),
+    ),
+    Case("nfstest", IOR_PHASES, nfstest, ior_loop(), ("do_files", "measure"), more=(30, 10, 7, 3)),
+    Case("checkpoint", IOR_PHASES, checkpoint, ior_loop(), ("image_move", "measure"), more=(90, 40, 11, 4)),
+    Case("mpiio", IOR_PHASES, mpiio, ior_loop("clock"), ("work", "measure"), more=(350, 150, 32, 18)),
+    Case(
+        "find",
+        ["entry"],
+        of_files(BUILD / "find", "-d"),
+        of_files(BUILD / "limits" / "find_loop"),
+        ("walk_tree", "measure"),
+        more=(450, 250, 30, 8),
+        calls=11,  # comparing and copying names
     ),
     Case(
         "mbw_mr",
