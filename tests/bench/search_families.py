@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
-from scipy import optimize, stats
+import scipy  # its parts are loaded where they are used
 from tabulate import tabulate
 
 from campaign.core.model import Geometry
@@ -309,7 +309,7 @@ def median_of(family: Family, noise: float, shifts: list[float]) -> float:
     def below(value: float) -> float:
         return sum(family.below(value - shift, noise) for shift in shifts) / len(shifts) - 0.5
 
-    return float(optimize.brentq(below, min(shifts) - 1, max(shifts) + 1))
+    return float(scipy.optimize.brentq(below, min(shifts) - 1, max(shifts) + 1))
 
 
 def best_of_three(
@@ -425,7 +425,7 @@ def share(of: list[bool]) -> str:
     """With its 95% interval."""
     if not of:
         return "–"
-    low, high = stats.binomtest(sum(of), len(of)).proportion_ci(method="wilson")
+    low, high = scipy.stats.binomtest(sum(of), len(of)).proportion_ci(method="wilson")
     return f"{sum(of) / len(of):.1%} ({100 * low:.1f}–{100 * high:.1f})"
 
 

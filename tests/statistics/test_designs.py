@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
-from scipy import special, stats
+import scipy  # its parts are loaded where a test uses them
 
 from campaign.statistics import designs
 from campaign.statistics.designs import Aims, Design, Noise
@@ -53,8 +53,8 @@ def test_the_rates_are_those_of_all_drawings_of_cells_with_a_noise_of_their_own(
     every = [Noise(0.02 + 0.01 * place, 1 + place % 3) for place in range(7)]
     made, aims = Design(3, 2, 0.92), Aims(0.05, 0.2, 0.25, 0.9)
     spreads = [each.spread(2) for each in every]
-    passes = [float(special.ndtr(-math.log(0.92) / spread)) for spread in spreads]
-    lower = [float(special.ndtr((-math.log(0.92) - math.log(1.2)) / spread)) for spread in spreads]
+    passes = [float(scipy.special.ndtr(-math.log(0.92) / spread)) for spread in spreads]
+    lower = [float(scipy.special.ndtr((-math.log(0.92) - math.log(1.2)) / spread)) for spread in spreads]
     drawings = list(itertools.combinations(range(7), 3))
 
     def rejected(inflated: tuple[int, ...]) -> float:
@@ -65,7 +65,7 @@ def test_the_rates_are_those_of_all_drawings_of_cells_with_a_noise_of_their_own(
     assert honest == pytest.approx(rejected(()))
     # Two of seven cells are the quarter that is inflated; the offer that is caught least often chooses them.
     assert caught == pytest.approx(min(rejected(pair) for pair in itertools.combinations(range(7), 2)))
-    far = [float(special.ndtr(-math.log(made.ceiling(each)) / each.spread(2))) for each in every]
+    far = [float(scipy.special.ndtr(-math.log(made.ceiling(each)) / each.spread(2))) for each in every]
     within = [chance - above for chance, above in zip(passes, far, strict=True)]
     accepted = sum(math.prod(within[place] for place in drawing) for drawing in drawings) / len(drawings)
     assert undecided == pytest.approx(1 - accepted - honest)
@@ -80,7 +80,7 @@ def test_a_cell_is_too_fast_beyond_what_noise_and_limit_explain() -> None:
 
 @pytest.mark.parametrize("freedom", [2, 8, 30])
 def test_more_noise_than_assumed_is_seen_at_its_level(freedom: int) -> None:
-    limit = stats.chi2.ppf(0.999, freedom) / freedom
+    limit = scipy.stats.chi2.ppf(0.999, freedom) / freedom
     assert not designs.more_noise(0.97 * limit, freedom) and designs.more_noise(1.03 * limit, freedom)
 
 
